@@ -1,0 +1,1 @@
+"""Hosts, roles, processes, cgroups and the trial loop."""

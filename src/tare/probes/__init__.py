@@ -1,0 +1,1 @@
+"""Readers of resource use, and the host audit."""

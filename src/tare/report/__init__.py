@@ -1,0 +1,1 @@
+"""Tables, HTML and exports, made from a run folder alone."""

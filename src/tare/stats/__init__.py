@@ -1,0 +1,1 @@
+"""Pure functions from samples to statements: effects, intervals, verdicts, stopping."""
