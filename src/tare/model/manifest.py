@@ -1,0 +1,192 @@
+"""What a manifest may say: experiment.toml, variant.toml and component.toml.
+
+Every manifest is read by `tare.lab.catalog`; this file only says what is allowed in one.
+Strings marked *template* are Jinja2 and may use the names of docs/FORMAT.md, "Manifests".
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from tare.model.base import Record
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+Scalar = bool | int | float | str
+Selection = dict[Key, str | list[str]]
+"""Factor → one level, or several of them."""
+
+
+class Requirement(Record):
+    """One thing that must be there: exactly one of debian, command, path."""
+
+    debian: str | None = None
+    command: str | None = None
+    path: str | None = None
+    remedy: str | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Requirement":
+        if sum(kind is not None for kind in (self.debian, self.command, self.path)) != 1:
+            raise ValueError("exactly one of debian, command, path")
+        if self.debian is None and not self.remedy:
+            raise ValueError("a remedy in words, since nothing here can install it")
+        return self
+
+
+class Build(Record):
+    """How a thing is built: argv runs in its own folder, with TARE_OUT naming where to install."""
+
+    argv: list[str] = Field(min_length=1)
+    inputs: list[str] = []
+    """Files or folders beyond its own that the output depends on, relative to the project."""
+    outputs: list[str] = Field(min_length=1)
+
+
+class Version(Record):
+    """How the version is read: a program to ask (templates), and a pattern with one group."""
+
+    argv: list[str] = Field(min_length=1)
+    pattern: str
+    expect: str | None = None
+
+
+class Ready(Record):
+    """What says that a role is ready: a port that accepts, a file, or a line in its log."""
+
+    tcp: str | None = None
+    path: str | None = None
+    log: str | None = None
+    timeout_s: float = Field(default=10.0, gt=0)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Ready":
+        if sum(kind is not None for kind in (self.tcp, self.path, self.log)) != 1:
+            raise ValueError("exactly one of tcp, path, log")
+        return self
+
+
+class Role(Record):
+    """A part that runs as a process of its own. Without argv the variant has no such role."""
+
+    argv: list[str] = []
+    files: dict[str, str] = {}
+    """File to render in the role's folder → template, sought in the variant, then the experiment."""
+    env: dict[str, str] = {}
+    cpus: Literal["server", "client", "support"] = "server"
+    ready: Ready | None = None
+    stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
+    stop_timeout_s: float = Field(default=5.0, gt=0)
+    root: bool = False
+
+
+class Instrument(Record):
+    """The program that measures: `argv --spec FILE`, speaking the instrument protocol."""
+
+    argv: list[str] = Field(min_length=1)
+    spec: dict[str, Any]
+
+
+class Variant(Record):
+    """One way of doing the job: variant.toml over the experiment's `[variants]`."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    title: str
+    summary: str = ""
+    requires: list[Requirement] = []
+    components: list[Name] = []
+    build: Build | None = None
+    version: Version
+    ports: list[Key] = []
+    roles: dict[Key, Role]
+    instrument: Instrument
+    supports: dict[Key, list[str]] = {}
+    """Factor → the levels this variant can take; a factor not named: all of them."""
+    properties: dict[Key, Scalar] = {}
+    """What templates and hooks of the experiment want to know about the variant."""
+    try_lines: list[str] = []
+    """Lines (templates) that `tare up` prints, to try the running variant by hand."""
+
+
+class Factor(Record):
+    """A dimension and its levels; a level sets parameters. The first level is the default."""
+
+    about: str = ""
+    levels: dict[Name, dict[Key, Any]] = Field(min_length=1)
+
+
+class Outcome(Record):
+    """A measured quantity with a direction.
+
+    `value` (and `per`, to divide by) is a path: instrument.NAME, role.ROLE.PROBE, or counter.NAME.
+    """
+
+    title: str
+    unit: str
+    better: Literal["lower", "higher"]
+    value: str
+    per: str | None = None
+    judged: bool = False
+    only: dict[Key, list[str]] = {}
+    """Factor → levels in which this outcome is compared; it is reported in all of them."""
+
+
+class Gates(Record):
+    """The conditions that make a trial count. Shares are of 1."""
+
+    achieved_min: float = 0.99
+    errors_max: float = 0.0
+    little_max: float = 0.05
+    foreign_cpu_max: float = 0.05
+    steal_max: float = 0.02
+    generator_cpu_max: float = 0.95
+    send_lag_max: float = 1.0
+    """Largest send-lag p99 as a share of the median latency, in an open loop."""
+    retries: int = 2
+
+
+class Blocks(Record):
+    """How many blocks: from `min` until every judged interval is narrow enough, at most `max`."""
+
+    min: int = Field(default=8, ge=1)
+    max: int = Field(default=40, ge=1)
+    target_half_width_pct: float = Field(default=1.0, gt=0)
+
+
+class Quick(Record):
+    """What `--quick` changes."""
+
+    parameters: dict[Key, Any] = {}
+    scenarios: list[Selection] = []
+    variants: list[Name] = []
+    blocks: int = 8
+
+
+class Experiment(Record):
+    """A question with a baseline, variants, factors, workload, outcomes and an oracle."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    title: str
+    question: str
+    baseline: Name
+    parameters: dict[Key, Any]
+    variants: dict[str, Any] = {}
+    """What all variants have in common; each variant.toml is merged over it."""
+    factors: dict[Key, Factor] = {}
+    scenarios: list[Selection] = [{}]
+    outcomes: dict[Key, Outcome]
+    sesoi_pct: float = Field(default=2.0, gt=0)
+    gates: Gates = Gates()
+    blocks: Blocks = Blocks()
+    quick: Quick = Quick()
+
+
+class Component(Record):
+    """What variants of several experiments are built from."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    title: str
+    requires: list[Requirement] = []
+    components: list[Name] = []
+    build: Build
+    version: Version

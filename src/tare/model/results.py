@@ -1,0 +1,77 @@
+"""results.json: what a run has to say, as docs/FORMAT.md defines it."""
+
+from typing import Any, Literal
+
+from tare.model.base import Record
+
+Verdict = Literal["costs", "saves", "equivalent", "unresolved"]
+
+
+class Floor(Record):
+    """The noise floor of one outcome: what baseline-again against baseline shows."""
+
+    effect_pct: float | None
+    ci_pct: tuple[float, float] | None
+    reach_pct: float | None
+    """The farthest that the interval reaches from zero."""
+    verdict: Verdict | None = None
+    """The verdict that baseline-again itself would get; anything but equivalent or unresolved
+    is a defect of the run."""
+
+
+class OutcomeResult(Record):
+    """One outcome of one variant in one scenario, and how it compares with the baseline's."""
+
+    title: str
+    unit: str
+    better: Literal["lower", "higher"]
+    median: float | None
+    median_ci: tuple[float, float] | None
+    effect_pct: float | None
+    ci_pct: tuple[float, float] | None
+    p_adjusted: float | None
+    judged: bool
+    verdict: Verdict | None
+    why: str | None
+    blocks: int
+
+
+class VariantResult(Record):
+    """One variant in one scenario."""
+
+    status: Literal["measured", "unavailable", "failed", "invalid"]
+    reason: str | None
+    version: str | None
+    trials_valid: int
+    trials_invalid: int
+    trials_failed: int
+    outcomes: dict[str, OutcomeResult]
+    latency: dict[str, float | None] = {}
+    """Quantiles in µs of all its trials' histograms merged."""
+
+
+class ScenarioResult(Record):
+    """One scenario: the noise floor, and every variant."""
+
+    name: str
+    levels: dict[str, str]
+    noise_floor: dict[str, Floor]
+    variants: dict[str, VariantResult]
+
+
+class Results(Record):
+    """The whole of results.json."""
+
+    schema_version: Literal[1] = 1
+    experiment: str
+    title: str
+    question: str
+    run: str
+    seed: int
+    baseline: str
+    complete: bool
+    sesoi_pct: float
+    measured_share: float
+    """Share of the trials' wall time that was measuring."""
+    environment: dict[str, Any]
+    scenarios: list[ScenarioResult]

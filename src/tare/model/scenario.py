@@ -1,0 +1,83 @@
+"""Scenarios: one level of every factor, and the parameters that follow from them."""
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+from pydantic import Field
+
+from tare.model.base import Record
+from tare.model.manifest import Factor, Selection
+
+
+class Scenario(Record):
+    """One combination of levels. `name` is stable: it keys results and compares runs."""
+
+    name: str
+    levels: dict[str, str] = Field(default_factory=dict)
+
+
+def expand(factors: Mapping[str, Factor], selections: Iterable[Selection]) -> list[Scenario]:
+    """Every scenario that the selections name, once, in their order.
+
+    A factor that a selection leaves out takes its first level. Raises ValueError for a factor or
+    level that does not exist.
+    """
+    found: dict[str, Scenario] = {}
+    for selection in selections:
+        _known(factors, selection)
+        choices = [_choices(name, factor, selection) for name, factor in factors.items()]
+        for combination in product(*choices):
+            levels = dict(zip(factors, combination, strict=True))
+            name = ",".join(f"{key}={level}" for key, level in levels.items()) or "default"
+            found.setdefault(name, Scenario(name=name, levels=levels))
+    return list(found.values())
+
+
+def every(factors: Mapping[str, Factor]) -> list[Scenario]:
+    """The whole matrix."""
+    return expand(factors, [{name: list(factor.levels) for name, factor in factors.items()}])
+
+
+def parse_selection(text: str) -> Selection:
+    """`loop=steady,size=1k|4k` → {loop: steady, size: [1k, 4k]}; raises ValueError."""
+    selection: Selection = {}
+    for part in text.split(","):
+        name, equals, levels = part.partition("=")
+        if not (name and equals and levels):
+            raise ValueError(f"scenario {text!r}: expected FACTOR=LEVEL[,FACTOR=LEVEL…]")
+        selection[name.strip()] = levels.strip().split("|")
+    return selection
+
+
+def level_parameters(factors: Mapping[str, Factor], scenario: Scenario) -> dict[str, Any]:
+    """What the scenario's levels set, later factors over earlier ones."""
+    merged: dict[str, Any] = {}
+    for name, level in scenario.levels.items():
+        merged |= factors[name].levels[level]
+    return merged
+
+
+def supported(supports: Mapping[str, list[str]], scenario: Scenario) -> str | None:
+    """Why a variant cannot take the scenario, or None when it can."""
+    for name, level in scenario.levels.items():
+        if name in supports and level not in supports[name]:
+            return f"{name}={level} is not one of its levels ({', '.join(supports[name])})"
+    return None
+
+
+def _known(factors: Mapping[str, Factor], selection: Selection) -> None:
+    for name, wanted in selection.items():
+        if name not in factors:
+            raise ValueError(f"no factor {name!r}; there are: {', '.join(factors) or 'none'}")
+        for level in [wanted] if isinstance(wanted, str) else wanted:
+            if level not in factors[name].levels:
+                known = ", ".join(factors[name].levels)
+                raise ValueError(f"factor {name!r} has no level {level!r}; it has: {known}")
+
+
+def _choices(name: str, factor: Factor, selection: Selection) -> list[str]:
+    wanted = selection.get(name)
+    if wanted is None:
+        return [next(iter(factor.levels))]
+    return [wanted] if isinstance(wanted, str) else list(wanted)

@@ -1,0 +1,83 @@
+"""Plans and trials: what is to be measured, and what was."""
+
+from typing import Any, Literal
+
+from tare.model.base import Record
+from tare.model.manifest import Blocks, Outcome
+from tare.model.scenario import Scenario
+
+AGAIN = "again"
+"""Suffix of the label under which the baseline runs a second time in a block."""
+
+
+class Plan(Record):
+    """All that decides a run, so that `resume` goes on with the same."""
+
+    schema_version: Literal[1] = 1
+    run: str
+    experiment: str
+    tare: str
+    created: str
+    seed: int
+    baseline: str
+    variants: list[str]
+    """The baseline first."""
+    scenarios: list[Scenario]
+    parameters: dict[str, Any]
+    """The experiment's parameters, `--quick` applied, before a scenario's levels."""
+    overrides: dict[str, Any]
+    """Parameters set on the command line; they win over levels."""
+    outcomes: dict[str, Outcome]
+    sesoi_pct: float
+    blocks: Blocks
+    quick: bool
+
+
+class Slot(Record):
+    """One place in the plan: which variant runs, in which scenario, in which block."""
+
+    block: int
+    scenario: str
+    label: str
+    """The variant's name, or `BASELINE-again`."""
+    variant: str
+    id: str
+
+
+class Gate(Record):
+    """What one gate found."""
+
+    name: str
+    ok: bool
+    found: str
+    wanted: str
+
+
+class Trial(Record):
+    """One measurement of one variant in one scenario with fresh processes: a line of trials.jsonl.
+
+    `status`: `valid`; `invalid` (measured, but a gate says it does not count); `failed` (the
+    variant did not do its job: it did not start, crashed, or its oracle refused it);
+    `unavailable` (a requirement is not met).
+    """
+
+    id: str
+    block: int
+    scenario: str
+    label: str
+    variant: str
+    attempt: int
+    status: Literal["valid", "invalid", "failed", "unavailable"]
+    reason: str | None = None
+    started: str
+    wall_s: float
+    measured_s: float = 0.0
+    version: str | None = None
+    gates: list[Gate] = []
+    outcomes: dict[str, float | None] = {}
+    roles: dict[str, dict[str, float]] = {}
+    """Role → probe → value over the measured window."""
+    machine: dict[str, float] = {}
+    counters: dict[str, int] = {}
+    instrument: dict[str, Any] = {}
+    """The instrument's result, without its histograms."""
