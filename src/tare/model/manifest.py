@@ -71,7 +71,7 @@ class Role(Record):
 
     argv: list[str] = []
     files: dict[str, str] = {}
-    """File to render in the role's folder → template, sought in the variant, then the experiment."""
+    """File in the role's folder → template, sought in the variant, then the experiment."""
     env: dict[str, str] = {}
     cpus: Literal["server", "client", "support"] = "server"
     ready: Ready | None = None
