@@ -30,6 +30,7 @@ def p_value(differences: Floats) -> float:
     return min(1.0, 2 * tail)
 
 
+@lru_cache(maxsize=256)
 def interval_rank(n: int, level: float) -> tuple[int, float] | None:
     """Which order statistics of the n(n+1)/2 Walsh averages bound the interval.
 
