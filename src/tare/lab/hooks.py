@@ -19,13 +19,33 @@ class OracleError(Exception):
 class SiteView(Protocol):
     """What a hook may know of a started variant."""
 
-    variant: str
-    host: str
-    port: Mapping[str, int]
-    tag: str
-    folder: Path
-    properties: Mapping[str, Any]
-    parameters: Mapping[str, Any]
+    @property
+    def variant(self) -> str:
+        """Its name."""
+
+    @property
+    def host(self) -> str:
+        """The address its ports are on."""
+
+    @property
+    def port(self) -> Mapping[str, int]:
+        """Name → number."""
+
+    @property
+    def tag(self) -> str:
+        """A name that no other trial has."""
+
+    @property
+    def folder(self) -> Path:
+        """The trial's folder, one folder a role in it."""
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """The variant's `[properties]`."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The trial's parameters."""
 
 
 class Hooks:

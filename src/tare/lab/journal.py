@@ -5,17 +5,25 @@ from pathlib import Path
 
 
 class Journal:
-    """Appends to events.log; follows the logs of running roles."""
+    """Appends to events.log; follows the logs of running roles. A full disk costs lines, no run."""
 
     def __init__(self, file: Path) -> None:
-        self._stream = file.open("a", encoding="utf-8", errors="replace")
+        self._stream = file.open("ab", buffering=0)
         self._followed: dict[Path, tuple[str, int]] = {}
+        self._lost = 0
 
     def say(self, source: str, text: str) -> None:
         """One timestamped line for each line of `text`."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        self._stream.write("".join(f"{now} {source}: {line}\n" for line in text.splitlines()))
-        self._stream.flush()
+        lines = text.splitlines()
+        if self._lost:
+            lines = [f"({self._lost} lines before this could not be stored)", *lines]
+        content = "".join(f"{now} {source}: {line}\n" for line in lines)
+        try:
+            self._stream.write(content.encode(errors="replace"))
+            self._lost = 0
+        except OSError:
+            self._lost += len(lines)
 
     def follow(self, source: str, log: Path) -> None:
         """From now on `poll` copies what is appended to `log`."""
