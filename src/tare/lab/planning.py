@@ -45,6 +45,8 @@ def make(
     return Plan(
         run=_free_name(runs, f"{now:%Y%m%dT%H%M%SZ}-{loaded.name}"),
         experiment=loaded.name,
+        title=experiment.title,
+        question=experiment.question,
         tare=version("tare"),
         created=now.isoformat(timespec="seconds"),
         seed=random.getrandbits(_SEED_BITS) if seed is None else seed,

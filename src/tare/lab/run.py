@@ -183,7 +183,7 @@ class Run:
             },
             "remarks": [text for text in (bench.hierarchy.remark, bench.cpus.remark) if text],
             "versions": self._prepared.versions,
-            "files": {},
+            "files": self._store.environment().get("files", {}),
         }
         write_json(self._store.folder / "environment.json", self._environment)
 

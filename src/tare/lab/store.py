@@ -56,6 +56,11 @@ class Store:
         except (OSError, ValueError) as error:
             raise TareError(f"{file}: not the plan of a run: {error}") from error
 
+    def environment(self) -> dict[str, Any]:
+        """What environment.json holds so far."""
+        file = self.folder / "environment.json"
+        return dict(json.loads(file.read_text())) if file.exists() else {}
+
     def trials(self) -> list[Trial]:
         """All stored trials, in the order they were made. Raises TareError for a damaged line."""
         file = self.folder / "trials.jsonl"

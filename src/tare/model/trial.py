@@ -13,6 +13,8 @@ class Plan(Record):
     schema_version: Literal[1] = 1
     run: str
     experiment: str
+    title: str
+    question: str
     tare: str
     created: str
     seed: int
