@@ -1,0 +1,85 @@
+//! Makes the shared memory of an nginx filter, sets its prefix and prints its counters.
+
+mod layout;
+mod memory;
+mod run;
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use crate::memory::Memory;
+
+/// Runs the controller: makes the memory before nginx starts, prints accepted and rejected each
+/// second, takes lines "prefix /bbbb" on its input, and removes the memory when it is stopped.
+#[derive(Parser)]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Option<Filter>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Gives the filter of a running controller another prefix.
+    Set(Filter),
+    /// Prints the counters of a running controller as JSON.
+    Get(Shm),
+}
+
+#[derive(Args)]
+struct Filter {
+    #[command(flatten)]
+    shm: Shm,
+    /// Paths that begin so are accepted; "" accepts all.
+    #[arg(long)]
+    prefix: OsString,
+}
+
+#[derive(Args)]
+struct Shm {
+    /// Name of the shared memory.
+    #[arg(
+        long = "shm",
+        value_name = "NAME",
+        default_value = "/baseline_nginx_filter_shm"
+    )]
+    name: String,
+}
+
+fn main() -> ExitCode {
+    match act(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("filter-controller: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn act(cli: Cli) -> Result<()> {
+    match (cli.command, cli.run) {
+        (Some(Command::Set(filter)), _) => {
+            Memory::open(&filter.shm.name)?.publish(filter.prefix.as_bytes())
+        }
+        (Some(Command::Get(shm)), _) => {
+            let counts = Memory::open(&shm.name)?.counts();
+            println!(
+                "{{\"accepted\":{},\"rejected\":{}}}",
+                counts.accepted, counts.rejected
+            );
+            Ok(())
+        }
+        (None, Some(filter)) => run::run(&filter.shm.name, filter.prefix.as_bytes()),
+        (None, None) => anyhow::bail!("--prefix is missing; run: filter-controller --prefix /aaaa"),
+    }
+}

@@ -1,0 +1,103 @@
+//! The controller at work: prints the counters each second and takes new prefixes from its input.
+
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::layout::Counts;
+use crate::memory::{Memory, Origin};
+
+/// What wakes the controller between two seconds.
+enum Event {
+    Line(Vec<u8>),
+    Stop,
+}
+
+/// Runs until SIGTERM or SIGINT, then removes the memory.
+pub fn run(name: &str, prefix: &[u8]) -> Result<()> {
+    // Signals are caught before there is anything to clean up.
+    let signals = Signals::new([SIGINT, SIGTERM])?;
+    let (memory, origin) = Memory::own(name, prefix)?;
+    let (sender, events) = mpsc::channel();
+    stop_on(signals, sender.clone());
+    read_lines(sender);
+
+    let mut last = memory.counts();
+    if let Origin::Recovered(owner) = origin {
+        say(&format!(
+            "recovered {name} from process {owner}, which is gone: {}",
+            describe(last, last, 1.0)
+        ));
+    }
+    say(&format!(
+        "controller ready: {name}, prefix \"{}\"",
+        prefix.escape_ascii()
+    ));
+
+    let second = Duration::from_secs(1);
+    let mut printed = Instant::now();
+    loop {
+        match events.recv_timeout(second.saturating_sub(printed.elapsed())) {
+            Ok(Event::Stop) => break,
+            Ok(Event::Line(line)) => obey(&memory, &line),
+            Err(RecvTimeoutError::Timeout) => {
+                let now = memory.counts();
+                say(&describe(now, last, printed.elapsed().as_secs_f64()));
+                (last, printed) = (now, Instant::now());
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    memory.remove()
+}
+
+/// One command from the input: `prefix /bbbb`.
+fn obey(memory: &Memory, line: &[u8]) {
+    let Some(prefix) = line.strip_prefix(b"prefix ") else {
+        eprintln!("found \"{}\", expected: prefix /bbbb", line.escape_ascii());
+        return;
+    };
+    match memory.publish(prefix) {
+        Ok(()) => say(&format!("prefix is now \"{}\"", prefix.escape_ascii())),
+        Err(error) => eprintln!("{error:#}"),
+    }
+}
+
+fn describe(now: Counts, last: Counts, seconds: f64) -> String {
+    let rate = |now: u64, last: u64| (now.wrapping_sub(last)) as f64 / seconds;
+    format!(
+        "accepted {} ({:.0}/s) rejected {} ({:.0}/s)",
+        now.accepted,
+        rate(now.accepted, last.accepted),
+        now.rejected,
+        rate(now.rejected, last.rejected)
+    )
+}
+
+/// A line of output; a reader that went away does not stop the controller.
+fn say(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+fn stop_on(mut signals: Signals, events: Sender<Event>) {
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let _ = events.send(Event::Stop);
+        }
+    });
+}
+
+fn read_lines(events: Sender<Event>) {
+    thread::spawn(move || {
+        for line in io::stdin().lock().split(b'\n').map_while(Result::ok) {
+            if events.send(Event::Line(line)).is_err() {
+                break;
+            }
+        }
+    });
+}
