@@ -75,9 +75,8 @@ class Follower:
         if trial.status != "valid":
             self.remark(f"{trial.id} {trial.status}{because}")
         elif not self._live:
-            say(
-                f"{self._ended}/{self._blocks * self._per_block} {self._where} ({trial.wall_s:.1f} s)"
-            )
+            planned = self._blocks * self._per_block
+            say(f"{self._ended}/{planned} {self._where} ({trial.wall_s:.1f} s)")
 
     def block(self, done: int, decision: Stop) -> None:
         """A block is whole."""

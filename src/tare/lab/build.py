@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tare.lab import catalog, paths
+from tare.lab import catalog, paths, versions
 from tare.lab.errors import BuildError
-from tare.model.manifest import Build
+from tare.model.manifest import Build, Version
 
 Say = Callable[[str], None]
+_RECEIPT = "built.json"
 _SKIPPED = {"README.md", "__pycache__", "target", "component.toml", "variant.toml", "hooks.py"}
 
 
@@ -34,7 +35,7 @@ def component(name: str, say: Say) -> Path:
     manifest = catalog.component(name)
     below = components(manifest.components, say)
     folder = paths.ROOT / "components" / name
-    return _ensure(name, folder, manifest.build, below, say)
+    return _ensure(name, folder, manifest.build, below, say, manifest.version)
 
 
 def components(names: Iterable[str], say: Say) -> dict[str, Path]:
@@ -52,19 +53,37 @@ def variant(loaded: catalog.Loaded, name: str, say: Say) -> Built:
     return Built(below, _ensure(f"{loaded.name}-{name}", folder, manifest.build, below, say))
 
 
-def _ensure(name: str, folder: Path, build: Build, below: dict[str, Path], say: Say) -> Path:
+def version_of(out: Path) -> str:
+    """The version that a component answered when it was built."""
+    return str(json.loads((out / _RECEIPT).read_text())["version"])
+
+
+def _ensure(
+    name: str,
+    folder: Path,
+    build: Build,
+    below: dict[str, Path],
+    say: Say,
+    version: Version | None = None,
+) -> Path:
     digest = _digest(folder, build, below)
     out = paths.cache() / "built" / f"{name}-{digest[:16]}"
     if _complete(out, build):
         return out
     with _lock(out.parent / "lock", lambda: say(f"{name}: waiting for another build to end")):
         if not _complete(out, build):
-            _make(name, folder, build, below, out, say)
+            _make(name, folder, build, below, out, say, version)
     return out
 
 
 def _make(
-    name: str, folder: Path, build: Build, below: dict[str, Path], out: Path, say: Say
+    name: str,
+    folder: Path,
+    build: Build,
+    below: dict[str, Path],
+    out: Path,
+    say: Say,
+    version: Version | None,
 ) -> None:
     say(f"building {name} …")
     if out.exists():
@@ -96,13 +115,17 @@ def _make(
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
             what = f"exit code {code}" if code else f"no {', '.join(missing)} was made"
             raise BuildError(f"building {name} failed ({what}); the whole log: {log}\n{tail}")
-        (target / "built.json").write_text(json.dumps({"name": name, "from": str(folder)}))
+        receipt = {"name": name}
+        if version is not None:
+            where = f"{folder / 'component.toml'}: version"
+            receipt["version"] = versions.read(version, {"build": str(target)}, where)
+        (target / _RECEIPT).write_text(json.dumps(receipt))
         target.rename(out)
     say(f"built {name}")
 
 
 def _complete(out: Path, build: Build) -> bool:
-    return (out / "built.json").exists() and all((out / item).exists() for item in build.outputs)
+    return (out / _RECEIPT).exists() and all((out / item).exists() for item in build.outputs)
 
 
 def _digest(folder: Path, build: Build, below: dict[str, Path]) -> str:
