@@ -2,22 +2,28 @@
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import BaseModel
-from rich.console import Console
+
+if TYPE_CHECKING:  # importing rich would cost quick commands a third of their time
+    from rich.console import Console
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, nothing else.")
 
 
-def console() -> Console:
+def console() -> "Console":
     """Standard output; without a terminal, as wide as the tables need."""
+    from rich.console import Console
+
     return Console(width=None if sys.stdout.isatty() else 120)
 
 
-def errors() -> Console:
+def errors() -> "Console":
     """Standard error: progress and remarks, so that output stays clean."""
+    from rich.console import Console
+
     return Console(stderr=True, width=None if sys.stderr.isatty() else 160)
 
 

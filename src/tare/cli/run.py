@@ -61,7 +61,7 @@ def command(
         "rate": rate,
     }
     overrides: dict[str, Any] = {key: item for key, item in named.items() if item is not None}
-    overrides |= dict(_pair(text) for text in param)
+    overrides |= dict(pair(text) for text in param)
     failed = False
     for name in [experiment] if experiment else catalog.experiment_names():
         failed |= not begin(
@@ -77,7 +77,7 @@ def command(
     sys.exit(1 if failed else 0)
 
 
-def _pair(text: str) -> tuple[str, str]:
+def pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise click.BadParameter(f"{text!r}: expected NAME=VALUE", param_hint="--param")

@@ -64,8 +64,18 @@ def make(
 
 def parameters_of(plan: Plan, loaded: Loaded, scenario: Scenario) -> dict[str, Any]:
     """A scenario's parameters: the plan's, then its levels', then the command line's."""
+    return scenario_parameters(loaded, plan.parameters, scenario, plan.overrides)
+
+
+def scenario_parameters(
+    loaded: Loaded,
+    parameters: Mapping[str, Any],
+    scenario: Scenario,
+    overrides: Mapping[str, Any],
+) -> dict[str, Any]:
+    """`parameters`, what the scenario's levels set over them, and `overrides` over both."""
     levels = level_parameters(loaded.experiment.factors, scenario)
-    return plan.parameters | levels | plan.overrides
+    return {**parameters, **levels, **overrides}
 
 
 def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -115,7 +115,8 @@ class Study:
     def watched(self) -> list[Effect]:
         """The effects whose intervals decide when there are enough blocks."""
         labels = [*self.plan.variants[1:], BASELINE_AGAIN]
-        pairs = ((label, outcome) for label in labels for outcome in self.judged())
+        outcomes = [name for name in self.judged() if self.plan.outcomes[name].stops]
+        pairs = ((label, outcome) for label in labels for outcome in outcomes)
         return [effect for pair in pairs if (effect := self.effect(*pair)) is not None]
 
 
