@@ -78,6 +78,7 @@ def command(
 
 
 def pair(text: str) -> tuple[str, str]:
+    """`NAME=VALUE` in two. Raises click.BadParameter."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise click.BadParameter(f"{text!r}: expected NAME=VALUE", param_hint="--param")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from tare.lab import cgroup, host, paths, planning
+from tare.lab.build import Say
 from tare.lab.catalog import Loaded
 from tare.lab.errors import TareError
 from tare.lab.hooks import OracleError
@@ -13,7 +14,6 @@ from tare.lab.interrupt import raising
 from tare.lab.journal import Journal
 from tare.lab.ledger import Ledger
 from tare.lab.preparation import prepare
-from tare.lab.requirements import Say
 from tare.lab.site import Bench, Site
 from tare.model.base import Record
 from tare.model.scenario import expand

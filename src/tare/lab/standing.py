@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.lab import cgroup, host, paths, planning, render
+from tare.lab.build import Say
 from tare.lab.catalog import Loaded, load
 from tare.lab.cgroup import Group
 from tare.lab.errors import TareError
@@ -17,7 +18,6 @@ from tare.lab.hooks import Hooks
 from tare.lab.journal import Journal
 from tare.lab.ledger import Ledger, session_pids, start_time, sweep
 from tare.lab.preparation import prepare
-from tare.lab.requirements import Say
 from tare.lab.site import HOST, Bench, Site
 from tare.model.base import Record
 from tare.model.scenario import expand
