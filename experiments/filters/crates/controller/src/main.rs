@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
 
 use crate::memory::Memory;
@@ -16,33 +16,29 @@ use crate::memory::Memory;
 /// Runs the controller: makes the memory before nginx starts, prints accepted and rejected each
 /// second, takes lines "prefix /bbbb" on its input, and removes the memory when it is stopped.
 #[derive(Parser)]
-#[command(
-    version,
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true
-)]
+#[command(version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    run: Option<Filter>,
+    shm: Shm,
+    /// Paths that begin so are accepted; "" accepts all.
+    #[arg(long)]
+    prefix: Option<OsString>,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Gives the filter of a running controller another prefix.
-    Set(Filter),
+    Set {
+        #[command(flatten)]
+        shm: Shm,
+        /// Paths that begin so are accepted from now on; "" accepts all.
+        #[arg(long)]
+        prefix: OsString,
+    },
     /// Prints the counters of a running controller as JSON.
     Get(Shm),
-}
-
-#[derive(Args)]
-struct Filter {
-    #[command(flatten)]
-    shm: Shm,
-    /// Paths that begin so are accepted; "" accepts all.
-    #[arg(long)]
-    prefix: OsString,
 }
 
 #[derive(Args)]
@@ -67,9 +63,9 @@ fn main() -> ExitCode {
 }
 
 fn act(cli: Cli) -> Result<()> {
-    match (cli.command, cli.run) {
-        (Some(Command::Set(filter)), _) => {
-            Memory::open(&filter.shm.name)?.publish(filter.prefix.as_bytes())
+    match (cli.command, cli.prefix) {
+        (Some(Command::Set { shm, prefix }), _) => {
+            Memory::open(&shm.name)?.publish(prefix.as_bytes())
         }
         (Some(Command::Get(shm)), _) => {
             let counts = Memory::open(&shm.name)?.counts();
@@ -79,7 +75,7 @@ fn act(cli: Cli) -> Result<()> {
             );
             Ok(())
         }
-        (None, Some(filter)) => run::run(&filter.shm.name, filter.prefix.as_bytes()),
-        (None, None) => anyhow::bail!("--prefix is missing; run: filter-controller --prefix /aaaa"),
+        (None, Some(prefix)) => run::run(&cli.shm.name, prefix.as_bytes()),
+        (None, None) => bail!("--prefix is missing; run: filter-controller --prefix /aaaa"),
     }
 }

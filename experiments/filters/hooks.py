@@ -1,0 +1,183 @@
+"""What every filter must decide, and count, exactly; and how its counters are read."""
+
+import json
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from tare.lab.hooks import OracleError
+
+TARGETS: list[tuple[bytes, bytes | int]] = [
+    # Method and target as sent; the path that nginx makes of it and shows the filter (decoded,
+    # dot segments and double slashes resolved, without query and fragment), or the status with
+    # which nginx refuses it before any filter sees it.
+    (b"GET /aaaa", b"/aaaa"),
+    (b"GET /aaaab", b"/aaaab"),
+    (b"GET /aaaa/x?y", b"/aaaa/x"),
+    (b"GET /aaaa?%00", b"/aaaa"),
+    (b"GET /aaaa#/../b", b"/aaaa"),
+    (b"GET /aaa", b"/aaa"),
+    (b"GET /aaa?aaaa", b"/aaa"),
+    (b"GET /aaa#a", b"/aaa"),
+    (b"GET /AAAA", b"/AAAA"),
+    (b"GET /", b"/"),
+    (b"GET /forbidden", b"/forbidden"),
+    # Slashes and dot segments, plain and encoded.
+    (b"GET //aaaa", b"/aaaa"),
+    (b"GET ///aaaa//b", b"/aaaa/b"),
+    (b"GET /%2faaaa", b"/aaaa"),
+    (b"GET /%2Faaaa%2f", b"/aaaa/"),
+    (b"GET /x/../aaaa", b"/aaaa"),
+    (b"GET /./aaaa", b"/aaaa"),
+    (b"GET /.aaaa", b"/.aaaa"),
+    (b"GET /aaaa/..", b"/"),
+    (b"GET /aaaa/../b", b"/b"),
+    (b"GET /aaaa/%2e%2e/b", b"/b"),
+    (b"GET /aaaa%2e%2e", b"/aaaa.."),
+    (b"GET /aaaa%2f%2E%2e%2fb", b"/b"),
+    (b"GET /../aaaa", 400),
+    (b"GET /aaaa/../../aaaa", 400),
+    # Escapes are decoded once, and must be whole.
+    (b"GET /%61aaa", b"/aaaa"),
+    (b"GET /aaa%61%62", b"/aaaab"),
+    (b"GET /%2561aaa", b"/%61aaa"),
+    (b"GET /%3faaaa", b"/?aaaa"),
+    (b"GET /aaaa%0d%0a%7f", b"/aaaa\r\n\x7f"),
+    (b"GET /aaaa%", 400),
+    (b"GET /aaaa%2", 400),
+    (b"GET /aaaa%zz", 400),
+    (b"GET /%00aaaa", 400),
+    (b"GET /aaaa%00", 400),
+    (b"GET /aaaa%00/b", 400),
+    (b"GET /aaaa\x00", 400),
+    # Bytes that are no text.
+    (b"GET /aaaa\xff\xfe", b"/aaaa\xff\xfe"),
+    (b"GET /\xffaaaa", b"/\xffaaaa"),
+    (b"GET /aaaa%ff", b"/aaaa\xff"),
+    (b"GET /%ffaaaa", b"/\xffaaaa"),
+    ("GET /aaaa/ü".encode(), "/aaaa/ü".encode()),
+    (b"GET /aaa\xe1", b"/aaa\xe1"),
+    (b"GET /aaaa\t", 400),
+    (b"GET /aaaa\x7f", 400),
+    (b"GET /aa aa", 400),
+    # 8 KB.
+    (b"GET /aaaa" + b"x" * 8187, b"/aaaa" + b"x" * 8187),
+    (b"GET /aaab" + b"x" * 8187, b"/aaab" + b"x" * 8187),
+    (b"GET /" + b"%61" * 2730, b"/" + b"a" * 2730),
+    # Other forms of a target.
+    (b"GET http://example/aaaa", b"/aaaa"),
+    (b"GET HTTP://example:1/b/../aaaa?x", b"/aaaa"),
+    (b"GET http://example/b", b"/b"),
+    (b"GET http://example", b"/"),
+    (b"GET http://example?/aaaa", b"/"),
+    (b"GET aaaa", 400),
+    (b"GET *", 400),
+    (b"OPTIONS *", 400),
+    (b"CONNECT example:443", 400),
+    (b"CONNECT 127.0.0.1:443", 400),
+    (b"CONNECT /aaaa", 405),
+    (b"get /aaaa", 400),
+]
+
+
+class Wire:
+    """A connection that sends what it is told, byte for byte, and is made again when closed."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = (host, port)
+        self._socket: socket.socket | None = None
+        self._buffer = b""
+
+    def ask(self, line: bytes) -> tuple[int, bytes]:
+        """Send `METHOD TARGET`; the status and body of the answer."""
+        request = line + b" HTTP/1.1\r\nHost: example\r\n\r\n"
+        while True:
+            reused = self._socket is not None
+            if self._socket is None:
+                self._socket = socket.create_connection(self._address, timeout=5)
+            try:
+                self._socket.sendall(request)
+                return self._answer()
+            except ConnectionError:
+                # nginx closes idle connections when it reloads; the request was not looked at.
+                self.close()
+                if not reused:
+                    raise
+
+    def close(self) -> None:
+        """Close the connection; the next request makes a new one."""
+        if self._socket is not None:
+            self._socket.close()
+        self._socket, self._buffer = None, b""
+
+    def _answer(self) -> tuple[int, bytes]:
+        while (end := self._buffer.find(b"\r\n\r\n")) < 0:
+            self._receive()
+        head, self._buffer = self._buffer[:end].lower(), self._buffer[end + 4 :]
+        status, *lines = head.split(b"\r\n")
+        fields = dict(field.split(b": ", 1) for field in lines)
+        length = int(fields.get(b"content-length", b"0"))
+        while len(self._buffer) < length:
+            self._receive()
+        body, self._buffer = self._buffer[:length], self._buffer[length:]
+        if fields.get(b"connection") == b"close":
+            self.close()
+        return int(status.split()[1]), body
+
+    def _receive(self) -> None:
+        assert self._socket is not None
+        received = self._socket.recv(65536)
+        if not received:
+            raise ConnectionError("closed without an answer")
+        self._buffer += received
+
+
+def oracle(site: Any) -> None:
+    """Every target gets the answer it should, and the counters move by just what was sent."""
+    prefix = site.parameters["prefix"].encode()
+    sent = {"accepted": 0, "rejected": 0}
+    before = counters(site)
+    wire = Wire(site.host, site.port["http"])
+    for line, outcome in TARGETS:
+        expected = outcome
+        if isinstance(outcome, bytes):
+            accepted = outcome.startswith(prefix)
+            sent["accepted" if accepted else "rejected"] += 1
+            expected = 200 if accepted or not site.properties["filters"] else 403
+        status, _ = wire.ask(line)
+        if status != expected:
+            raise OracleError(
+                f"{line[:60]!r}: found status {status}, expected {expected}"
+                + (f" (path {outcome[:60]!r}, prefix {prefix!r})" if expected != outcome else "")
+            )
+    wire.close()
+    _compare(before, counters(site), sent)
+
+
+def counters(site: Any) -> dict[str, int]:
+    """What the filter accepted and rejected so far; empty for a variant without one."""
+    if not site.properties["filters"]:
+        return {}
+    wire = Wire(site.host, site.port["status"])
+    status, body = wire.ask(b"GET /")
+    wire.close()
+    if status != 200:
+        raise OracleError(f"the counters' port answers {status}, expected 200")
+    return {name: int(value) for name, value in json.loads(body).items()}
+
+
+def audit(
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+) -> None:
+    """The counters moved by just what the instrument was answered, warm-up included."""
+    statuses = result["total"]["statuses"]
+    answered = {"accepted": statuses.get("200", 0), "rejected": statuses.get("403", 0)}
+    _compare(before, after, answered)
+
+
+def _compare(before: Mapping[str, int], after: Mapping[str, int], sent: Mapping[str, int]) -> None:
+    for name, value in after.items():
+        if value - before[name] != sent[name]:
+            raise OracleError(
+                f"the filter counted {value - before[name]} {name}, expected {sent[name]}"
+            )

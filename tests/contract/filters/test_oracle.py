@@ -1,0 +1,53 @@
+"""Every variant answers every target of the oracle, and counts it."""
+
+import time
+
+import pytest
+import reference
+from harness import variants
+
+pytestmark = pytest.mark.contract
+LONG = "/" + "p" * 4091
+
+
+@pytest.mark.parametrize("variant", variants)
+@pytest.mark.parametrize("prefix", ["/aaaa", "", LONG, "/", '/a"b\\c'])
+def test_oracle(site, hooks, variant, prefix):
+    hooks.oracle(site(variant, prefix=prefix).start())
+
+
+@pytest.mark.parametrize("variant", variants)
+def test_oracle_is_quick(site, hooks, variant):
+    started = site(variant).start()
+    took = []
+    for _ in range(5):
+        begin = time.monotonic()
+        hooks.oracle(started)
+        took.append(time.monotonic() - begin)
+    assert min(took) < 0.15
+
+
+def test_targets_agree_with_the_reference(hooks):
+    for line, outcome in hooks.TARGETS:
+        method, _, target = line.partition(b" ")
+        if method == b"GET" and target.startswith(b"/"):
+            assert (reference.path(target) or reference.REFUSED) == outcome, line
+
+
+def test_oracle_refuses_a_wrong_answer(site, hooks):
+    started = site("c-module", prefix="/aaaa").start()
+    started.parameters["prefix"] = "/aaaab"
+    with pytest.raises(hooks.OracleError, match=r"'GET /aaaa': found status 200, expected 403"):
+        hooks.oracle(started)
+
+
+def test_audit_holds_counters_against_answers(site, hooks):
+    started = site("dynamic-c").start()
+    before = hooks.counters(started)
+    wire = hooks.Wire(started.host, started.port["http"])
+    answers = [wire.ask(line)[0] for line in (b"GET /aaaa", b"GET /b", b"GET /aaaa", b"GET /%00")]
+    after = hooks.counters(started)
+    statuses = {str(status): answers.count(status) for status in set(answers)}
+    hooks.audit(started, before, after, {"total": {"statuses": statuses}})
+    with pytest.raises(hooks.OracleError, match="counted 2 accepted, expected 3"):
+        hooks.audit(started, before, after, {"total": {"statuses": statuses | {"200": 3}}})
