@@ -53,6 +53,12 @@ def variant(loaded: catalog.Loaded, name: str, say: Say) -> Built:
     return Built(below, _ensure(f"{loaded.name}-{name}", folder, manifest.build, below, say))
 
 
+def names(components: dict[str, Path], own: Path | None) -> dict[str, object]:
+    """The names under which templates know build outputs."""
+    known = {key.replace("-", "_"): str(path) for key, path in components.items()}
+    return {"component": known, "build": str(own)}
+
+
 def version_of(out: Path) -> str:
     """The version that a component answered when it was built."""
     return str(json.loads((out / _RECEIPT).read_text())["version"])
@@ -118,7 +124,7 @@ def _make(
         receipt = {"name": name}
         if version is not None:
             where = f"{folder / 'component.toml'}: version"
-            receipt["version"] = versions.read(version, {"build": str(target)}, where)
+            receipt["version"] = versions.read(version, names(below, target), where)
         (target / _RECEIPT).write_text(json.dumps(receipt))
         target.rename(out)
     say(f"built {name}")

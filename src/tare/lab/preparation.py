@@ -40,9 +40,5 @@ def prepare(loaded: Loaded, variants: Iterable[str], say: Say) -> Prepared:
 
 
 def _version(loaded: Loaded, name: str, built: Built) -> str:
-    names = {
-        "component": {key.replace("-", "_"): str(path) for key, path in built.components.items()},
-        "build": str(built.own),
-    }
     where = f"{loaded.variant_folder(name) / 'variant.toml'}: version"
-    return versions.read(loaded.variants[name].version, names, where)
+    return versions.read(loaded.variants[name].version, build.names(built.components, built.own), where)

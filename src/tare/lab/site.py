@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.lab import render
-from tare.lab.build import Built
+from tare.lab.build import Built, names
 from tare.lab.catalog import Loaded
 from tare.lab.cgroup import Hierarchy
 from tare.lab.errors import RoleError
@@ -79,8 +79,7 @@ class Site:
         cpus = self.bench.cpus
         return {
             **self.parameters,
-            "component": {key.replace("-", "_"): str(at) for key, at in built.components.items()},
-            "build": str(built.own),
+            **names(built.components, built.own),
             "port": self.port,
             "host": self.host,
             "folder": str(self.folder / role),
