@@ -62,15 +62,16 @@ def study(values: dict[str, Floats], rule: StoppingRule, effect: float = 0.0) ->
     """The whole procedure over `values`, with variant "one" changed by the log ratio `effect`."""
     values = {**values, "one": values["one"] * np.exp(effect)}
     compared = [(variant, i) for variant in VARIANTS[1:] for i in range(len(OUTCOMES))]
+
+    def effect_after(n: int, variant: str, outcome: int) -> Effect:
+        pairs = values[variant][:n, outcome], values["baseline"][:n, outcome]
+        return paired_effect(pairs[0].tolist(), pairs[1].tolist())
+
     n = rule.min_blocks
-    while True:
-        effects = [
-            paired_effect(values[variant][:n, i].tolist(), values["baseline"][:n, i].tolist())
-            for variant, i in compared
-        ]
-        if rule.decide(effects, n) is not Stop.GO_ON:
-            break
+    # One comparison that is not narrow decides, so the others need not be computed.
+    while any(rule.decide([effect_after(n, *pair)], n) is Stop.GO_ON for pair in compared):
         n += 1
+    effects = [effect_after(n, *pair) for pair in compared]
     floors = [
         noise_floor(values[BASELINE_AGAIN][:n, i].tolist(), values["baseline"][:n, i].tolist())
         for i in range(len(OUTCOMES))
