@@ -111,8 +111,9 @@ def test_too_few_blocks_for_so_many_comparisons_says_how_many() -> None:
 def test_too_few_blocks_for_an_interval_says_how_many() -> None:
     judgement = alone(comparison(9, n=4))
     assert judgement.verdict is Verdict.UNRESOLVED
-    assert judgement.why == "4 blocks give no 95% interval: 6 are the fewest"
+    assert judgement.why == "4 blocks give no 95 % interval: 6 are the fewest"
     assert judgement.more_blocks == 2
+    assert judge_family([comparison(9, n=4)] * 6)[0].more_blocks == 4
 
 
 def test_noise_leaves_it_unresolved_and_says_what_it_takes() -> None:
