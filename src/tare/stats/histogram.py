@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from hdrh.histogram import HdrHistogram
 
 from tare.stats.interval import Interval
 from tare.stats.quantile import interval_ranks, quantile_rank, smallest_sample
@@ -54,7 +55,7 @@ class Histogram:
         half = 1 << self.half_magnitude
         # The first bucket has both its halves, every other only its upper one.
         bucket = max(0, (index >> self.half_magnitude) - 1)
-        class_in_bucket = index if index < 2 * half else (index & (half - 1)) + half
+        class_in_bucket = index if index < half else (index & (half - 1)) + half
         return ((class_in_bucket + 1) << (bucket + self.unit_magnitude)) - 1
 
 
@@ -77,8 +78,6 @@ def merge(encoded: Sequence[str]) -> Histogram:
 
 
 def _decode(text: str, index: int) -> Histogram:
-    from hdrh.histogram import HdrHistogram
-
     try:
         decoded = HdrHistogram.decode(text)
     except Exception as error:  # the decoder has seven kinds, some of them plain Exceptions

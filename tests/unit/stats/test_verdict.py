@@ -126,6 +126,22 @@ def test_noise_leaves_it_unresolved_and_says_what_it_takes() -> None:
     assert 20 < few.more_blocks < many.more_blocks / 3
 
 
+def test_a_larger_family_needs_more_blocks() -> None:
+    noisy = comparison(0.5, spread=8)
+    one, many = alone(noisy).more_blocks, judge_family([noisy] * 20)[0].more_blocks
+    assert one is not None
+    assert many is not None
+    assert many > 1.5 * one
+
+
+def test_where_zeros_part_the_test_from_the_interval_both_must_agree() -> None:
+    effect = effect_of(np.array([0.0] * 4 + [0.05] * 6))
+    assert effect.p == 2 / 64
+    judgement = alone(replace(comparison(0), effect=effect))
+    assert judgement.verdict is Verdict.UNRESOLVED
+    assert judgement.why == "the interval holds 0 and reaches beyond ±2 %"
+
+
 def test_the_margin_is_a_matter_of_choice() -> None:
     noisy = comparison(0, spread=5)
     assert alone(noisy).verdict is Verdict.UNRESOLVED
