@@ -8,7 +8,7 @@ from studies import Floats
 
 from tare.stats.effect import paired_effect
 
-STUDIES = 3000
+STUDIES = 2000
 TRUTH = np.log(1.03)
 
 

@@ -35,7 +35,7 @@ def share(flags: list[bool]) -> float:
     ids=["noise 1.2 %", "noise 0.8 % and drift"],
 )
 def test_false_positives(machine: Machine) -> None:
-    found = simulate(machine, 1200)
+    found = simulate(machine, 800)
     whole = share([one.any_difference for one in found])
     holm = share([any(j.p_adjusted <= 0.05 for j in one.judgements) for one in found])
     bare = share(
