@@ -69,7 +69,7 @@ def effect_of(differences: Floats, level: float = 0.95) -> Effect:
     interval, missing = None, ""
     if bounds is None:
         fewest = fewest_for(1 - level)
-        missing = f"{n} blocks give no {level:.0%} interval: {fewest} are the fewest"
+        missing = f"{n} blocks give no {100 * level:g} % interval: {fewest} are the fewest"
     else:
         k, achieved = bounds
         interval = Interval(float(walsh[k - 1]), float(walsh[-k]), achieved)

@@ -13,7 +13,6 @@ from tare.stats.effect import Effect, from_percent, to_percent
 from tare.stats.floor import NoiseFloor
 from tare.stats.holm import holm
 from tare.stats.power import blocks_needed, blocks_to_detect
-from tare.stats.signed_rank import fewest_for
 
 
 class Direction(StrEnum):
@@ -99,7 +98,7 @@ def judge(
     effect, floor = comparison.effect, comparison.floor
     interval = effect.interval
     if interval is None:
-        more = fewest_for(criteria.alpha) - effect.n
+        more = blocks_needed(family, criteria.alpha) - effect.n
         return Judgement(Verdict.UNRESOLVED, p_adjusted, effect.missing, more if more > 0 else None)
     margin = from_percent(criteria.sesoi_percent)
     within = f"within ±{criteria.sesoi_percent:g} %"

@@ -8,8 +8,9 @@ from tare.stats.floor import NoiseFloor, noise_floor
 from tare.stats.power import blocks_needed, blocks_to_detect, minimum_detectable
 
 
-def test_the_floor_is_the_farthest_reach_of_the_interval() -> None:
-    floor = NoiseFloor(effect_of(np.array([-0.05, -0.03, -0.02, 0.0, 0.01, 0.02])))
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_floor_is_the_farthest_reach_of_the_interval(side: int) -> None:
+    floor = NoiseFloor(effect_of(side * np.array([-0.05, -0.03, -0.02, 0.0, 0.01, 0.02])))
     assert floor.reach == pytest.approx(0.05)
     assert floor.percent == pytest.approx(100 * math.expm1(0.05))
 

@@ -1,4 +1,7 @@
+import base64
+import zlib
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +40,7 @@ trials = st.lists(st.lists(st.integers(0, HOUR_NS), max_size=40), min_size=1, ma
 @given(trials)
 def test_merging_trials_is_recording_all_their_values_in_one(values: list[list[int]]) -> None:
     merged = merge([encode(trial) for trial in values])
-    assert same(merged, merge([encode(sum(values, []))]))
+    assert same(merged, merge([encode(chain(*values))]))
     assert merged.total == sum(map(len, values))
 
 
@@ -100,6 +103,16 @@ def test_the_interval_of_a_quantile_lies_around_it() -> None:
 def test_what_is_no_histogram_is_named_by_its_place(text: str) -> None:
     with pytest.raises(ValueError, match="histogram 1 is no HdrHistogram V2"):
         merge([encode([1]), text])
+
+
+def test_counts_beyond_the_header_are_an_error_and_not_a_crash() -> None:
+    raw = base64.b64decode(RUST[0][-1])
+    payload = bytearray(zlib.decompress(raw[8:]))
+    payload[24:32] = (2).to_bytes(8, "big")  # the highest trackable value
+    packed = zlib.compress(bytes(payload))
+    text = base64.b64encode(raw[:4] + len(packed).to_bytes(4, "big") + packed).decode()
+    with pytest.raises(ValueError, match="histogram 0 is no HdrHistogram V2"):
+        merge([text])
 
 
 def test_nothing_to_merge() -> None:

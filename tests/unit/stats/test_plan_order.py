@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from tare.stats.plan_order import BASELINE_AGAIN, block_order
 
-
 names = st.text("abc-", min_size=1, max_size=4)
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
+from tare.stats.effect import effect_of
 from tare.stats.signed_rank import fewest_for, interval_rank, p_value
 
 
@@ -69,8 +70,6 @@ def test_a_lower_level_needs_fewer() -> None:
 
 def test_the_interval_and_the_test_agree() -> None:
     rng = np.random.default_rng(5)
-    from tare.stats.effect import effect_of
-
     for n in (6, 8, 11, 24):
         for d in rng.standard_normal((60, n)) + 0.6:
             effect = effect_of(d)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tare.stats.effect import Effect, effect_of
+from tare.stats.effect import Effect, effect_of, to_percent
 from tare.stats.stopping import Stop, StoppingRule
 
 
@@ -15,6 +15,15 @@ RULE = StoppingRule()
 def test_narrow_enough_stops_but_not_before_the_fewest_blocks() -> None:
     assert RULE.decide([effect(7, 0.001)], 7) is Stop.GO_ON
     assert RULE.decide([effect(8, 0.001)], 8) is Stop.NARROW
+
+
+def test_the_half_width_is_that_of_the_interval_in_percent() -> None:
+    interval = effect(10, 0.05).interval
+    assert interval is not None
+    percent = to_percent((interval.high - interval.low) / 2)
+    for factor, expected in ((1.001, Stop.NARROW), (0.999, Stop.GO_ON)):
+        rule = StoppingRule(half_width=factor * percent / 100)
+        assert rule.decide([effect(10, 0.05)], 10) is expected
 
 
 def test_one_wide_comparison_keeps_a_run_going() -> None:
