@@ -41,4 +41,6 @@ def prepare(loaded: Loaded, variants: Iterable[str], say: Say) -> Prepared:
 
 def _version(loaded: Loaded, name: str, built: Built) -> str:
     where = f"{loaded.variant_folder(name) / 'variant.toml'}: version"
-    return versions.read(loaded.variants[name].version, build.names(built.components, built.own), where)
+    return versions.read(
+        loaded.variants[name].version, build.names(built.components, built.own), where
+    )

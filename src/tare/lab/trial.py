@@ -117,12 +117,12 @@ def _roles(found: Measurement) -> dict[str, dict[str, float]]:
 def _machine(site: Site, found: Measurement) -> dict[str, float]:
     """Shares of the test CPUs' time that went to others."""
     capacity = found.probed_s * len(site.bench.cpus.tested)
-    idle = found.closed.machine.idle_s - found.opened.machine.idle_s
+    used = found.closed.machine.used_s - found.opened.machine.used_s
     steal = found.closed.machine.steal_s - found.opened.machine.steal_s
     ours = sum(
         found.closed.cpu[role].since(found.opened.cpu[role]).total_s for role in found.opened.cpu
     )
-    foreign = max(0.0, capacity - idle - steal - ours)
+    foreign = max(0.0, used - ours)
     return {"foreign_share": foreign / capacity, "steal_share": steal / capacity}
 
 

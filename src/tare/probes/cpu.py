@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_ROOT_ACCOUNT = Path("/sys/fs/cgroup/cpuacct/cpuacct.usage_percpu")
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,40 @@ def of_processes(pids: Iterable[int]) -> CpuTime:
 
 @dataclass(frozen=True)
 class MachineTime:
-    """Idle (I/O wait included) and stolen time of some CPUs so far, in seconds."""
+    """What tasks used of some CPUs, and what the hypervisor took from them, so far, in seconds."""
 
-    idle_s: float
+    used_s: float
     steal_s: float
 
 
 def of_cpus(cpus: Sequence[int]) -> MachineTime:
-    """/proc/stat (proc(5)) summed over `cpus`."""
+    """All tasks' time on `cpus`, and stolen time.
+
+    The kernel samples the times of /proc/stat (proc(5)) at its ticks, and load by the clock keeps
+    step with the ticks. So the time used comes
+    from the scheduler's exact accounts: the root of a v1 cpuacct hierarchy, else every task's
+    schedstat, filed under the CPU it last ran on.
+    """
     wanted = {f"cpu{number}" for number in cpus}
-    idle = steal = 0.0
+    steal = 0.0
     for line in Path("/proc/stat").read_text().splitlines():
         name, *fields = line.split()
         if name in wanted:
-            idle += (int(fields[3]) + int(fields[4])) * _TICK_S
             steal += int(fields[7]) * _TICK_S
-    return MachineTime(idle, steal)
+    if _ROOT_ACCOUNT.exists():
+        by_cpu = [int(used) for used in _ROOT_ACCOUNT.read_text().split()]
+        return MachineTime(sum(by_cpu[number] for number in cpus) / 1e9, steal)
+    return MachineTime(_of_tasks(set(cpus)), steal)
+
+
+def _of_tasks(cpus: set[int]) -> float:
+    total = 0
+    for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+        try:
+            last_cpu = int((task / "stat").read_text().rpartition(")")[2].split()[36])
+            used = int((task / "schedstat").read_text().split()[0])
+        except (OSError, IndexError):
+            continue
+        if last_cpu in cpus:
+            total += used
+    return total / 1e9
