@@ -1,8 +1,8 @@
 """What a run has on the machine, so that it can be taken away also when the run was killed.
 
 A ledger is a JSON-lines file that exists exactly as long as there may be something to take away.
-Its owner holds a lock on it; a ledger without an owner belongs to a dead run. A guardian, a process
-forked at the start, waits for its owner's end and sweeps at once.
+Its owner holds a lock on it; a ledger without an owner belongs to a dead run. The guardian, a
+process of its own (tare.lab.guardian), waits for its owner's end and sweeps at once.
 """
 
 import contextlib
@@ -10,6 +10,8 @@ import fcntl
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
@@ -29,38 +31,28 @@ class Ledger:
         self._write({"tag": tag, "boot": _boot_id()})
         if group is not None:
             self._write({"kind": group.kind, "folders": list(map(str, group.folders.values()))})
-        self._end: int | None = None
+        self._guardian: subprocess.Popen[bytes] | None = None
 
     def add_session(self, leader: int) -> None:
         """A role's session, by the process that leads it."""
         self._write({"session": leader, "start": start_time(leader)})
 
     def guard(self) -> None:
-        """Fork the guardian. Call it before any thread exists."""
-        ours, self._end = os.pipe()
-        if os.fork():
-            os.close(ours)
-            return
-        os.close(self._end)
-        self._stream.close()
-        os.setsid()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(nothing, descriptor)
-        os.read(ours, 1)
-        with contextlib.suppress(Exception):
-            sweep(self.file)
-        os._exit(0)
+        """Start the guardian: it sweeps as soon as this process has ended, however it ends."""
+        self._guardian = subprocess.Popen(
+            [sys.executable, "-m", "tare.lab.guardian", str(self.file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def close(self) -> None:
         """Sweep what is left and remove the ledger; the guardian then finds nothing to do."""
         _sweep(self.file)
         self._stream.close()
-        if self._end is not None:
-            os.close(self._end)
-            self._end = None
+        if self._guardian is not None:
+            self._guardian.communicate()
 
     def _write(self, entry: dict[str, object]) -> None:
         self._stream.write(json.dumps(entry) + "\n")

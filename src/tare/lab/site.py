@@ -1,6 +1,8 @@
 """A site: one variant, allocated, rendered, started, and taken away again."""
 
+import grp
 import os
+import pwd
 import random
 import re
 import signal
@@ -91,6 +93,8 @@ class Site:
             "variant": self.variant,
             "experiment": self.bench.loaded.name,
             "root": str(ROOT),
+            "user": pwd.getpwuid(os.geteuid()).pw_name,
+            "group": grp.getgrgid(os.getegid()).gr_name,
         }
 
     def start(self) -> None:
