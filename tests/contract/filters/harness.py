@@ -36,9 +36,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-experiment = Experiment.model_validate(
-    tomllib.loads((EXPERIMENT / "experiment.toml").read_text())
-)
+experiment = Experiment.model_validate(tomllib.loads((EXPERIMENT / "experiment.toml").read_text()))
 variants = {
     path.parent.name: Variant.model_validate(
         merge(experiment.variants, tomllib.loads(path.read_text()))
@@ -67,14 +65,20 @@ def build(folder: Path, manifest: Component | Variant) -> Path:
     if all((out / name).exists() for name in manifest.build.outputs):
         return out
     out.mkdir(parents=True, exist_ok=True)
-    places = {f"TARE_COMPONENT_{key.replace('-', '_').upper()}": value
-              for key, value in components.items()}
-    environment = os.environ | {name: str(path) for name, path in places.items()} | {
-        "TARE_OUT": str(out),
-        "TARE_JOBS": "2",
-        "TARE_ROOT": str(ROOT),
-        "TARE_TARGET": str(CACHE / "target"),
+    places = {
+        f"TARE_COMPONENT_{key.replace('-', '_').upper()}": value
+        for key, value in components.items()
     }
+    environment = (
+        os.environ
+        | {name: str(path) for name, path in places.items()}
+        | {
+            "TARE_OUT": str(out),
+            "TARE_JOBS": "2",
+            "TARE_ROOT": str(ROOT),
+            "TARE_TARGET": str(CACHE / "target"),
+        }
+    )
     done = subprocess.run(
         manifest.build.argv, cwd=folder, env=environment, capture_output=True, text=True
     )
