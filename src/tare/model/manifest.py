@@ -71,7 +71,7 @@ class Role(Record):
 
     argv: list[str] = []
     files: dict[str, str] = {}
-    """File to render in the role's folder → template, sought in the variant, then the experiment."""
+    """File in the role's folder → template, sought in the variant, then the experiment."""
     env: dict[str, str] = {}
     cpus: Literal["server", "client", "support"] = "server"
     ready: Ready | None = None
@@ -127,6 +127,8 @@ class Outcome(Record):
     value: str
     per: str | None = None
     judged: bool = False
+    stops: bool = True
+    """Whether a run goes on until this outcome's intervals are narrow, if it is judged."""
     only: dict[Key, list[str]] = {}
     """Factor → levels in which this outcome is compared; it is reported in all of them."""
 

@@ -14,9 +14,12 @@ class Floor(Record):
     ci_pct: tuple[float, float] | None
     reach_pct: float | None
     """The farthest that the interval reaches from zero."""
-    verdict: Verdict | None = None
-    """The verdict that baseline-again itself would get; anything but equivalent or unresolved
-    is a defect of the run."""
+    detectable_pct: float | None
+    """The smallest effect that so many blocks would find 4 times in 5."""
+    verdict: Verdict | None
+    """The verdict that baseline-again itself would get, where the outcome is judged; anything
+    but equivalent or unresolved speaks against the run."""
+    blocks: int
 
 
 class OutcomeResult(Record):
@@ -33,7 +36,16 @@ class OutcomeResult(Record):
     judged: bool
     verdict: Verdict | None
     why: str | None
+    more_blocks: int | None
+    """Roughly how many more blocks would resolve it."""
     blocks: int
+
+
+class Quantile(Record):
+    """A quantile in µs with its order-statistic interval; null where too few requests name it."""
+
+    value_us: float | None
+    ci_us: tuple[float, float] | None
 
 
 class VariantResult(Record):
@@ -46,8 +58,8 @@ class VariantResult(Record):
     trials_invalid: int
     trials_failed: int
     outcomes: dict[str, OutcomeResult]
-    latency: dict[str, float | None] = {}
-    """Quantiles in µs of all its trials' histograms merged."""
+    latency: dict[str, Quantile] = {}
+    """Quantiles of all its trials' latency histograms merged, by name: p50 … p9999."""
 
 
 class ScenarioResult(Record):

@@ -6,9 +6,6 @@ from tare.model.base import Record
 from tare.model.manifest import Blocks, Outcome
 from tare.model.scenario import Scenario
 
-AGAIN = "again"
-"""Suffix of the label under which the baseline runs a second time in a block."""
-
 
 class Plan(Record):
     """All that decides a run, so that `resume` goes on with the same."""
@@ -16,6 +13,8 @@ class Plan(Record):
     schema_version: Literal[1] = 1
     run: str
     experiment: str
+    title: str
+    question: str
     tare: str
     created: str
     seed: int
@@ -39,7 +38,7 @@ class Slot(Record):
     block: int
     scenario: str
     label: str
-    """The variant's name, or `BASELINE-again`."""
+    """The variant's name, or `baseline-again`."""
     variant: str
     id: str
 
@@ -81,3 +80,12 @@ class Trial(Record):
     counters: dict[str, int] = {}
     instrument: dict[str, Any] = {}
     """The instrument's result, without its histograms."""
+
+
+def parse_trials(content: bytes) -> list[Trial]:
+    """The trials of a trials.jsonl. Raises ValueError for a damaged line.
+
+    A last line without its end is a trial that a kill cut off while it was stored: dropped.
+    """
+    whole = content[: content.rfind(b"\n") + 1]
+    return [Trial.model_validate_json(line) for line in whole.splitlines()]

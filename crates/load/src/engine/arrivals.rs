@@ -1,0 +1,148 @@
+//! The intended sends of an open loop.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use crate::spec::Spread;
+
+const SECOND: f64 = 1e9;
+
+/// A thread's share of the intended sends: an endless, reproducible series of times.
+///
+/// It is the queue, too: what has not been sent yet has not been taken from it, so that a server
+/// which falls behind costs no memory.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    next: u64,
+    process: Process,
+}
+
+#[derive(Clone, Debug)]
+enum Process {
+    Even {
+        index: u64,
+        threads: u64,
+        rate: f64,
+    },
+    Poisson {
+        at: f64,
+        mean_gap: f64,
+        random: Box<Xoshiro256PlusPlus>,
+    },
+}
+
+impl Arrivals {
+    /// The share of thread `thread` of `threads` in `rate` sends per second over all.
+    pub fn new(spread: Spread, rate: f64, seed: u64, thread: usize, threads: usize) -> Self {
+        let process = match spread {
+            Spread::Even => Process::Even {
+                index: thread as u64,
+                threads: threads as u64,
+                rate,
+            },
+            // Poisson processes add up to one, so that each thread can have its own.
+            Spread::Poisson => Process::Poisson {
+                at: 0.0,
+                mean_gap: SECOND * threads as f64 / rate,
+                random: Box::new(stream(seed, thread)),
+            },
+        };
+        let mut arrivals = Arrivals { next: 0, process };
+        arrivals.take();
+        arrivals
+    }
+
+    /// The next intended send, in nanoseconds since the start.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Takes the next intended send.
+    pub fn take(&mut self) -> u64 {
+        let taken = self.next;
+        self.next = match &mut self.process {
+            Process::Even {
+                index,
+                threads,
+                rate,
+            } => {
+                // From the index and not from the last send, so that rounding does not add up.
+                let at = *index as f64 * SECOND / *rate;
+                *index += *threads;
+                at as u64
+            }
+            Process::Poisson {
+                at,
+                mean_gap,
+                random,
+            } => {
+                // 53 random bits make a number in (0, 1], whose logarithm is finite.
+                let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+                *at -= uniform.ln() * *mean_gap;
+                *at as u64
+            }
+        };
+        taken
+    }
+}
+
+/// The random numbers of one thread, which do not overlap with another's.
+fn stream(seed: u64, thread: usize) -> Xoshiro256PlusPlus {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    for _ in 0..thread {
+        random.jump();
+    }
+    random
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn times(spread: Spread, rate: f64, seed: u64, thread: usize, threads: usize) -> Vec<u64> {
+        let mut arrivals = Arrivals::new(spread, rate, seed, thread, threads);
+        (0..20_000).map(|_| arrivals.take()).collect()
+    }
+
+    #[test]
+    fn even_sends_interleave_over_the_threads() {
+        let mut all: Vec<u64> = (0..3)
+            .flat_map(|i| times(Spread::Even, 1000.0, 1, i, 3))
+            .collect();
+        all.sort_unstable();
+        let expected: Vec<u64> = (0..60_000).map(|k| k * 1_000_000).collect();
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn even_sends_do_not_drift() {
+        let last = times(Spread::Even, 3000.0, 1, 0, 1)[18_000];
+        assert_eq!(last, 6_000_000_000);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(3), ..ProptestConfig::with_cases(32) })]
+
+        #[test]
+        fn poisson_has_its_rate_and_its_spread(seed: u64, rate in 1.0..1e5f64, threads in 1usize..4) {
+            let times = times(Spread::Poisson, rate, seed, threads - 1, threads);
+            prop_assert!(times.is_sorted());
+            let expected = SECOND * threads as f64 / rate;
+            let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+            // Five standard errors of 20,000 exponential gaps, and twice that for their spread.
+            prop_assert!((mean / expected - 1.0).abs() < 0.036, "mean {mean}, not {expected}");
+            prop_assert!((variance.sqrt() / mean - 1.0).abs() < 0.072);
+        }
+
+        #[test]
+        fn a_seed_and_a_thread_make_the_series(seed: u64) {
+            let series = |seed, thread| times(Spread::Poisson, 1000.0, seed, thread, 2);
+            prop_assert_eq!(series(seed, 0), series(seed, 0));
+            prop_assert_ne!(series(seed, 0), series(seed, 1));
+            prop_assert_ne!(series(seed, 0), series(seed.wrapping_add(1), 0));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What a thread counts and measures.
+
+use hdrhistogram::Histogram;
+
+use crate::protocol::{Answer, Failure};
+
+/// Longest time that a histogram tells apart, in nanoseconds: an hour.
+const LONGEST: u64 = 3_600_000_000_000;
+
+/// An empty histogram of nanoseconds with 3 significant digits, of constant size.
+pub fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST, 3).expect("constant bounds are valid")
+}
+
+/// Failures by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failures([u64; 6]);
+
+impl Failures {
+    /// Counts one.
+    pub fn add(&mut self, failure: Failure) {
+        self.0[failure as usize] += 1;
+    }
+
+    /// How many of a kind.
+    pub fn of(&self, failure: Failure) -> u64 {
+        self.0[failure as usize]
+    }
+
+    /// How many of all kinds.
+    pub fn sum(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Failures) {
+        self.0
+            .iter_mut()
+            .zip(other.0)
+            .for_each(|(sum, more)| *sum += more);
+    }
+}
+
+/// Answers by status, and failures by kind.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    statuses: Box<[u64; 1000]>,
+    /// What failed.
+    pub failures: Failures,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts {
+            statuses: Box::new([0; 1000]),
+            failures: Failures::default(),
+        }
+    }
+}
+
+impl Counts {
+    fn answer(&mut self, answer: &Answer) {
+        self.statuses[usize::from(answer.status)] += 1;
+        if let Some(failure) = answer.failure {
+            self.failures.add(failure);
+        }
+    }
+
+    /// The statuses that were seen, and how often.
+    pub fn statuses(&self) -> impl Iterator<Item = (usize, u64)> {
+        let all = self.statuses.iter().copied().enumerate();
+        all.filter(|(_, count)| *count > 0)
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        let pairs = self.statuses.iter_mut().zip(other.statuses.iter());
+        pairs.for_each(|(sum, more)| *sum += more);
+        self.failures.merge(&other.failures);
+    }
+}
+
+/// The requests of the window, and the counts of the whole run.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// From the intended send to the answer, in nanoseconds; correct answers only.
+    pub latency: Histogram<u64>,
+    /// From the actual send to the answer, in nanoseconds; correct answers only.
+    pub service: Histogram<u64>,
+    /// From the intended to the actual send, in nanoseconds.
+    pub send_lag: Histogram<u64>,
+    /// Requests of the window, whatever became of them.
+    pub offered: u64,
+    /// Requests of the window without an answer when the drain ended.
+    pub unfinished: u64,
+    /// Bytes of the window's correct answers.
+    pub bytes: u64,
+    /// Answers and failures of the window.
+    pub window: Counts,
+    /// Answers and failures from the first to the last.
+    pub total: Counts,
+    /// Requests in flight, integrated over the window, in nanoseconds.
+    pub in_flight_area: i128,
+    /// Share of one CPU used in the window by the thread that used most.
+    pub busiest: f64,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally {
+            latency: histogram(),
+            service: histogram(),
+            send_lag: histogram(),
+            offered: 0,
+            unfinished: 0,
+            bytes: 0,
+            window: Counts::default(),
+            total: Counts::default(),
+            in_flight_area: 0,
+            busiest: 0.0,
+        }
+    }
+}
+
+impl Tally {
+    /// Counts an answer, and in its window measures it when it is correct.
+    pub fn answer(&mut self, answer: &Answer, latency: u64, service: u64, in_window: bool) {
+        self.total.answer(answer);
+        if !in_window {
+            return;
+        }
+        self.offered += 1;
+        self.window.answer(answer);
+        if answer.failure.is_none() {
+            self.bytes += answer.bytes;
+            self.latency.saturating_record(latency);
+            self.service.saturating_record(service);
+        }
+    }
+
+    /// Counts a failure without an answer.
+    pub fn failure(&mut self, failure: Failure, in_window: bool) {
+        self.total.failures.add(failure);
+        if in_window {
+            self.window.failures.add(failure);
+        }
+    }
+
+    /// Adds what another thread counted.
+    pub fn merge(&mut self, other: &Tally) {
+        let pairs = [
+            (&mut self.latency, &other.latency),
+            (&mut self.service, &other.service),
+            (&mut self.send_lag, &other.send_lag),
+        ];
+        for (sum, more) in pairs {
+            sum.add(more).expect("all histograms have the same bounds");
+        }
+        self.offered += other.offered;
+        self.unfinished += other.unfinished;
+        self.bytes += other.bytes;
+        self.window.merge(&other.window);
+        self.total.merge(&other.total);
+        self.in_flight_area += other.in_flight_area;
+        self.busiest = self.busiest.max(other.busiest);
+    }
+}

@@ -1,0 +1,81 @@
+//! When the phases of a run begin and end, in nanoseconds since its start.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use super::Load;
+
+/// How far ahead an early end is set, so that every thread sees it before it comes.
+const NOTICE: u64 = 5_000_000;
+
+/// The run's clock and its phases: warm-up, window, cool-down, drain.
+#[derive(Debug)]
+pub struct Timeline {
+    origin: Instant,
+    start: u64,
+    end: AtomicU64,
+    stop: AtomicU64,
+    drain: u64,
+}
+
+impl Timeline {
+    /// The phases of `load`, from now.
+    pub fn new(load: &Load) -> Self {
+        let end = load.warmup + load.duration;
+        Timeline {
+            origin: Instant::now(),
+            start: load.warmup,
+            end: AtomicU64::new(end),
+            stop: AtomicU64::new(end + load.cooldown),
+            drain: load.timeout,
+        }
+    }
+
+    /// The time since the start.
+    pub fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// When the window opens.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// When the window closes; not after `start` when the run was ended before.
+    pub fn end(&self) -> u64 {
+        self.end.load(Relaxed)
+    }
+
+    /// When the last request is intended.
+    pub fn stop(&self) -> u64 {
+        self.stop.load(Relaxed)
+    }
+
+    /// When answers are waited for no more.
+    pub fn deadline(&self) -> u64 {
+        self.stop() + self.drain
+    }
+
+    /// Whether `time` lies in the window.
+    pub fn in_window(&self, time: u64) -> bool {
+        time >= self.start && time < self.end()
+    }
+
+    /// The part of the window before `time`, in nanoseconds.
+    pub fn window_before(&self, time: u64) -> u64 {
+        time.min(self.end()).saturating_sub(self.start)
+    }
+
+    /// The first boundary after `time`.
+    pub fn boundary_after(&self, time: u64) -> Option<u64> {
+        let boundaries = [self.start, self.end(), self.stop(), self.deadline()];
+        boundaries.into_iter().find(|boundary| *boundary > time)
+    }
+
+    /// Ends the window and the load now.
+    pub fn cut(&self) {
+        let end = self.now() + NOTICE;
+        self.end.fetch_min(end, Relaxed);
+        self.stop.fetch_min(end, Relaxed);
+    }
+}

@@ -1,0 +1,192 @@
+//! The head of a response: its status, and how long its body is.
+
+use super::Malformed;
+
+/// Most headers that a head may have.
+const MAX_HEADERS: usize = 128;
+
+/// What a head says that matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The status code.
+    pub status: u16,
+    /// How the body's end is found.
+    pub framing: Framing,
+    /// Whether another request may follow on the connection.
+    pub keep_alive: bool,
+}
+
+/// How the end of a body is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// After so many bytes.
+    Length(u64),
+    /// By the chunked coding.
+    Chunked,
+    /// Where the server closes.
+    Close,
+}
+
+/// Reads heads, and remembers the last one: most answers of a run have the very same head.
+#[derive(Debug)]
+pub struct HeadReader {
+    /// Whether the requests are HEAD requests, whose answers have no body.
+    bodiless: bool,
+    last: Vec<u8>,
+    meaning: Option<Head>,
+}
+
+impl HeadReader {
+    /// A reader of the answers to requests with `method`.
+    pub fn new(method: &http::Method) -> Self {
+        HeadReader {
+            bodiless: method == http::Method::HEAD,
+            last: Vec::new(),
+            meaning: None,
+        }
+    }
+
+    /// The head that `bytes` begin with and its length in bytes; `None` while it is not whole.
+    ///
+    /// # Errors
+    /// [`Malformed`] for what is no head, or an ambiguous one.
+    pub fn read(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, Malformed> {
+        match self.meaning {
+            Some(head) if bytes.starts_with(&self.last) => Ok(Some((head, self.last.len()))),
+            _ => self.parse(bytes),
+        }
+    }
+
+    fn parse(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, Malformed> {
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        let length = match response.parse(bytes) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(_) => return Err(Malformed),
+        };
+        let head = self.interpret(&response)?;
+        self.last.clear();
+        self.last.extend_from_slice(&bytes[..length]);
+        self.meaning = Some(head);
+        Ok(Some((head, length)))
+    }
+
+    fn interpret(&self, response: &httparse::Response) -> Result<Head, Malformed> {
+        let status = response.code.filter(|code| *code >= 100).ok_or(Malformed)?;
+        let mut length = None;
+        let mut coding = None;
+        let mut keep_alive = response.version == Some(1);
+        for header in response.headers.iter() {
+            if header.name.eq_ignore_ascii_case("content-length") {
+                let value = decimal(header.value).ok_or(Malformed)?;
+                if length.is_some_and(|length| length != value) {
+                    return Err(Malformed);
+                }
+                length = Some(value);
+            } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+                coding = tokens(header.value).last().or(coding);
+            } else if header.name.eq_ignore_ascii_case("connection") {
+                for token in tokens(header.value) {
+                    if token.eq_ignore_ascii_case(b"close") {
+                        keep_alive = false;
+                    } else if token.eq_ignore_ascii_case(b"keep-alive") {
+                        keep_alive = true;
+                    }
+                }
+            }
+        }
+        let framing = match (coding, length) {
+            _ if self.bodiless || matches!(status, 100..200 | 204 | 304) => Framing::Length(0),
+            // Both at once is how responses are smuggled (RFC 9112, section 6.3).
+            (Some(_), Some(_)) => return Err(Malformed),
+            (Some(coding), None) if coding.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
+            (None, Some(length)) => Framing::Length(length),
+            (_, None) => Framing::Close,
+        };
+        Ok(Head {
+            status,
+            framing,
+            keep_alive: keep_alive && framing != Framing::Close,
+        })
+    }
+}
+
+/// The elements of a comma-separated header value.
+fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
+fn decimal(value: &[u8]) -> Option<u64> {
+    // `parse` alone would take a sign.
+    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    digits.then(|| std::str::from_utf8(value).ok()?.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Option<Head>, Malformed> {
+        let found = HeadReader::new(&http::Method::GET).read(text.as_bytes());
+        found.map(|found| found.map(|(head, _)| head))
+    }
+
+    fn framing(headers: &str) -> Result<Framing, Malformed> {
+        let head = read(&format!("HTTP/1.1 200 OK\r\n{headers}\r\n"))?;
+        Ok(head.expect("a whole head").framing)
+    }
+
+    #[test]
+    fn finds_the_framing() {
+        assert_eq!(framing("Content-Length: 12\r\n"), Ok(Framing::Length(12)));
+        assert_eq!(
+            framing("content-length: 1\r\nContent-Length: 1\r\n"),
+            Ok(Framing::Length(1))
+        );
+        assert_eq!(
+            framing("Transfer-Encoding: gzip, Chunked\r\n"),
+            Ok(Framing::Chunked)
+        );
+        assert_eq!(framing("Transfer-Encoding: gzip\r\n"), Ok(Framing::Close));
+        assert_eq!(framing(""), Ok(Framing::Close));
+    }
+
+    #[test]
+    fn refuses_ambiguous_lengths() {
+        for bad in [
+            "Content-Length: +1\r\n",
+            "Content-Length: \r\n",
+            "Content-Length: 1, 1\r\n",
+            "Content-Length: 99999999999999999999\r\n",
+            "Content-Length: 1\r\nContent-Length: 2\r\n",
+            "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
+        ] {
+            assert_eq!(framing(bad), Err(Malformed), "{bad}");
+        }
+    }
+
+    #[test]
+    fn knows_whether_the_connection_stays() {
+        let keep_alive = |text: &str| read(text).unwrap().unwrap().keep_alive;
+        assert!(keep_alive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+        assert!(!keep_alive(
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: x, Close\r\n\r\n"
+        ));
+        assert!(!keep_alive("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"));
+        assert!(keep_alive(
+            "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n"
+        ));
+        assert!(!keep_alive("HTTP/1.1 200 OK\r\n\r\n"));
+    }
+
+    #[test]
+    fn a_remembered_head_is_only_for_the_same_bytes() {
+        let mut reader = HeadReader::new(&http::Method::GET);
+        let mut length = |text: &str| reader.read(text.as_bytes()).unwrap().unwrap().0.framing;
+        for size in [5, 5, 6, 5] {
+            let text = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\nabcde");
+            assert_eq!(length(&text), Framing::Length(size));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The oracle: whether an answer is the right one.
+
+use sha2::{Digest, Sha256};
+
+use crate::protocol::Failure;
+
+/// What a correct answer looks like.
+#[derive(Clone, Debug, Default)]
+pub struct Expectation {
+    /// The statuses that are correct.
+    pub statuses: Vec<u16>,
+    /// The body's length in bytes, if it matters.
+    pub body_length: Option<u64>,
+    /// The body's SHA-256, if it matters.
+    pub body_sha256: Option<[u8; 32]>,
+}
+
+impl Expectation {
+    /// A fresh witness of one body.
+    pub fn witness(&self) -> Witness {
+        Witness {
+            length: 0,
+            hash: self.body_sha256.map(|_| Sha256::new()),
+        }
+    }
+
+    /// What is wrong with an answer of `status` whose body `witness` saw.
+    pub fn judge(&self, status: u16, witness: &mut Witness) -> Option<Failure> {
+        if !self.statuses.contains(&status) {
+            return Some(Failure::Status);
+        }
+        if self.body_length.is_some_and(|want| want != witness.length) {
+            return Some(Failure::Body);
+        }
+        let hash = witness.hash.as_mut().map(Sha256::finalize_reset);
+        let same = hash.map(|hash| hash[..] == self.body_sha256.unwrap_or_default());
+        (same == Some(false)).then_some(Failure::Body)
+    }
+}
+
+/// What is remembered of one body: its length, and its hash when that is asked for.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    length: u64,
+    hash: Option<Sha256>,
+}
+
+impl Witness {
+    /// Sees the next bytes of the body.
+    pub fn see(&mut self, bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        if let Some(hash) = &mut self.hash {
+            hash.update(bytes);
+        }
+    }
+
+    /// Forgets the body, for the next one.
+    pub fn reset(&mut self) {
+        self.length = 0;
+        if let Some(hash) = &mut self.hash {
+            hash.reset();
+        }
+    }
+
+    /// The body's length so far, in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(expect: &Expectation, status: u16, body: &[u8]) -> Option<Failure> {
+        let mut witness = expect.witness();
+        witness.see(body);
+        expect.judge(status, &mut witness)
+    }
+
+    #[test]
+    fn status_goes_before_body() {
+        let expect = Expectation {
+            statuses: vec![200, 204],
+            body_length: Some(2),
+            body_sha256: None,
+        };
+        assert_eq!(judge(&expect, 200, b"ok"), None);
+        assert_eq!(judge(&expect, 204, b"ok"), None);
+        assert_eq!(judge(&expect, 500, b"no!"), Some(Failure::Status));
+        assert_eq!(judge(&expect, 200, b"no!"), Some(Failure::Body));
+    }
+
+    #[test]
+    fn hash_is_of_the_whole_body_and_starts_anew() {
+        let expect = Expectation {
+            statuses: vec![200],
+            body_length: None,
+            body_sha256: Some(Sha256::digest(b"hello").into()),
+        };
+        let mut witness = expect.witness();
+        for _ in 0..2 {
+            witness.reset();
+            witness.see(b"he");
+            witness.see(b"llo");
+            assert_eq!(expect.judge(200, &mut witness), None);
+        }
+        assert_eq!(judge(&expect, 200, b"hallo"), Some(Failure::Body));
+    }
+}

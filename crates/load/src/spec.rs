@@ -1,0 +1,239 @@
+//! The load generator's spec, as docs/FORMAT.md describes it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+/// The version of the spec and of the result.
+pub const SCHEMA: u32 = 1;
+
+/// A spec that cannot be used: which field, what was found, and the remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError(String);
+
+impl SpecError {
+    /// An error in `field`: what was `found`, and what to do about it.
+    pub fn new(field: &str, found: impl fmt::Display, remedy: impl fmt::Display) -> Self {
+        SpecError(format!("{field}: {found}; {remedy}"))
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// What to send, how often, for how long, and what must come back.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Version of this format: [`SCHEMA`].
+    #[serde(default = "default::schema")]
+    pub schema: u32,
+    /// The protocol's name.
+    #[serde(default = "default::protocol")]
+    pub protocol: String,
+    /// The target.
+    pub url: String,
+    /// The request's method.
+    #[serde(default = "default::method")]
+    pub method: String,
+    /// The request's own headers.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The request's body.
+    #[serde(default)]
+    pub body: Option<String>,
+    /// Connections over all threads.
+    #[serde(default = "default::connections")]
+    pub connections: usize,
+    /// Worker threads.
+    #[serde(default = "default::threads")]
+    pub threads: usize,
+    /// Thread *i* runs on CPU `cpus[i % len]`.
+    #[serde(default)]
+    pub cpus: Option<Vec<usize>>,
+    /// When requests are sent.
+    #[serde(default, rename = "loop")]
+    pub pace: Pace,
+    /// Seconds of load before the window.
+    #[serde(default = "default::warmup_s")]
+    pub warmup_s: f64,
+    /// Seconds of the window.
+    #[serde(default = "default::duration_s")]
+    pub duration_s: f64,
+    /// Seconds of load after the window.
+    #[serde(default)]
+    pub cooldown_s: f64,
+    /// Connections opened per second; all at once if absent.
+    #[serde(default)]
+    pub ramp_per_s: Option<f64>,
+    /// Seconds that a connection or an answer may take.
+    #[serde(default = "default::timeout_s")]
+    pub timeout_s: f64,
+    /// Seed of the arrivals.
+    #[serde(default = "default::seed")]
+    pub seed: u64,
+    /// What a correct answer is.
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Pace {
+    /// As soon as a connection is free.
+    #[default]
+    Closed,
+    /// By the clock.
+    Open {
+        /// Requests per second over all threads.
+        rate: f64,
+        /// How they are spread over time.
+        #[serde(default)]
+        arrivals: Spread,
+    },
+}
+
+/// How the sends of an open loop are spread over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Spread {
+    /// Independent of each other, with exponential gaps.
+    #[default]
+    Poisson,
+    /// At fixed gaps.
+    Even,
+}
+
+impl Spread {
+    /// Its name in the formats.
+    pub fn name(self) -> &'static str {
+        match self {
+            Spread::Poisson => "poisson",
+            Spread::Even => "even",
+        }
+    }
+}
+
+/// What a correct answer is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Expect {
+    /// The correct statuses.
+    pub status: Vec<u16>,
+    /// The body's length in bytes.
+    pub body_length: Option<u64>,
+    /// The body's SHA-256 in hexadecimal digits.
+    pub body_sha256: Option<String>,
+}
+
+impl Default for Expect {
+    fn default() -> Self {
+        Expect {
+            status: vec![200],
+            body_length: None,
+            body_sha256: None,
+        }
+    }
+}
+
+/// The defaults, common to the spec and the command line.
+pub mod default {
+    #![allow(missing_docs)]
+
+    pub fn schema() -> u32 {
+        super::SCHEMA
+    }
+    pub fn protocol() -> String {
+        "h1".into()
+    }
+    pub fn method() -> String {
+        "GET".into()
+    }
+    pub fn connections() -> usize {
+        64
+    }
+    pub fn threads() -> usize {
+        1
+    }
+    pub fn warmup_s() -> f64 {
+        1.0
+    }
+    pub fn duration_s() -> f64 {
+        10.0
+    }
+    pub fn timeout_s() -> f64 {
+        5.0
+    }
+    pub fn seed() -> u64 {
+        42
+    }
+}
+
+impl Spec {
+    /// Reads a spec from JSON.
+    ///
+    /// # Errors
+    /// A [`SpecError`] that names the field.
+    pub fn from_json(text: &str) -> Result<Self, SpecError> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let spec: Spec = serde_path_to_error::deserialize(&mut json).map_err(|why| {
+            SpecError::new(&why.path().to_string(), why.inner(), "see docs/FORMAT.md")
+        })?;
+        json.end()
+            .map_err(|why| SpecError::new("spec", why, "write one JSON object"))?;
+        if spec.schema != SCHEMA {
+            let found = format!("this generator does not know version {}", spec.schema);
+            return Err(SpecError::new("schema", found, format!("write {SCHEMA}")));
+        }
+        Ok(spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_but_url_has_a_default() {
+        let spec = Spec::from_json(r#"{"url": "http://127.0.0.1/"}"#).unwrap();
+        assert_eq!((spec.connections, spec.threads), (64, 1));
+        assert_eq!(spec.pace, Pace::Closed);
+        assert_eq!(spec.expect.status, [200]);
+        let error = Spec::from_json("{}").unwrap_err().to_string();
+        assert!(error.contains("`url`"), "{error}");
+    }
+
+    #[test]
+    fn reads_the_open_loop() {
+        let json = r#"{"url": "u", "loop": {"kind": "open", "rate": 10, "arrivals": "even"}}"#;
+        let open = Pace::Open {
+            rate: 10.0,
+            arrivals: Spread::Even,
+        };
+        assert_eq!(Spec::from_json(json).unwrap().pace, open);
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        for (json, name) in [
+            (r#"{"url": "u", "conections": 1}"#, "conections"),
+            (r#"{"url": "u", "connections": "1"}"#, "connections"),
+            (
+                r#"{"url": "u", "loop": {"kind": "open", "rate": 1, "rat": 2}}"#,
+                "rat",
+            ),
+            (r#"{"url": "u", "expect": {"statuses": [200]}}"#, "expect"),
+            (r#"{"url": "u", "schema": 2}"#, "schema"),
+        ] {
+            let error = Spec::from_json(json).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+}

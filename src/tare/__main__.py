@@ -1,0 +1,5 @@
+"""`python -m tare`."""
+
+from tare.cli.main import main
+
+main()

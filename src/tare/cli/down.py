@@ -1,0 +1,17 @@
+"""`tare down`: take variants down."""
+
+import click
+
+from tare.cli.targets import chosen
+
+
+@click.command()
+@click.argument("target", metavar="[EXPERIMENT[/VARIANT]]", required=False)
+def command(target: str | None) -> None:
+    """Stop TARGET, or everything that `tare up` left running."""
+    from tare.lab import standing
+
+    for each in chosen(target):
+        killed = standing.down(each)
+        note = f" (had to kill: {', '.join(killed)})" if killed else ""
+        click.echo(f"{each.name} is down{note}")

@@ -1,0 +1,40 @@
+"""Consoles and the `--json` switch, the same in every command."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+from pydantic import BaseModel
+
+if TYPE_CHECKING:  # importing rich would cost quick commands a third of their time
+    from rich.console import Console
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, nothing else.")
+
+
+def console() -> "Console":
+    """Standard output; without a terminal, as wide as the tables need."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def errors() -> "Console":
+    """Standard error: progress and remarks, so that output stays clean."""
+    from rich.console import Console
+
+    return Console(stderr=True, width=None if sys.stderr.isatty() else 160)
+
+
+def say(text: str) -> None:
+    """One line of progress on standard error."""
+    click.echo(f"tare: {text}", err=True)
+
+
+def print_json(content: BaseModel | Any) -> None:
+    """Print one JSON document on standard output."""
+    if isinstance(content, BaseModel):
+        click.echo(content.model_dump_json(indent=1))
+    else:
+        click.echo(json.dumps(content, indent=1, ensure_ascii=False))

@@ -1,0 +1,91 @@
+"""Follows a run on standard error: bars in a terminal, plain lines without one."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from tare.cli.output import errors, say
+from tare.model.trial import Plan, Slot, Trial
+from tare.stats.stopping import Stop
+from tare.stats.study import fewest_blocks
+
+
+class Follower:
+    """A `tare.lab.run.Watcher`."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._per_block = len(plan.scenarios) * (len(plan.variants) + 1)
+        self._blocks = min(fewest_blocks(plan), plan.blocks.max)
+        self._live = sys.stderr.isatty()
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[now]}"),
+            console=errors(),
+            disable=not self._live,
+        )
+        total = self._blocks * self._per_block
+        self._task = self._bars.add_task("measuring", total=total, now="")
+        self._where = ""
+        self._ended = 0
+
+    def __enter__(self) -> "Follower":
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def remark(self, text: str) -> None:
+        """Something a user should know."""
+        self._bars.console.print(f"tare: {text}", markup=False, highlight=False)
+
+    def begins(self, slot: Slot, attempt: int) -> None:
+        """A trial begins."""
+        again = f", attempt {attempt}" if attempt > 1 else ""
+        self._where = f"block {slot.block + 1}, {slot.scenario}, {slot.label}{again}"
+        self._bars.update(self._task, now=self._where)
+
+    def progress(self, event: Mapping[str, Any]) -> None:
+        """The instrument reports."""
+        if self._live:
+            now = f"{self._where}: {event.get('rate', 0):,.0f}/s"
+            self._bars.update(self._task, now=now)
+
+    def ends(self, trial: Trial) -> None:
+        """A trial is stored."""
+        because = f": {trial.reason}" if trial.reason else ""
+        if trial.status == "invalid":
+            self.remark(f"{trial.id} does not count{because}")
+            return
+        self._ended += 1
+        self._bars.update(self._task, completed=self._ended)
+        if trial.status != "valid":
+            self.remark(f"{trial.id} {trial.status}{because}")
+        elif not self._live:
+            planned = self._blocks * self._per_block
+            say(f"{self._ended}/{planned} {self._where} ({trial.wall_s:.1f} s)")
+
+    def block(self, done: int, decision: Stop) -> None:
+        """A block is whole."""
+        self._ended = done * self._per_block
+        if decision is Stop.GO_ON and done >= self._blocks:
+            self._blocks = done + 1
+            self._bars.update(
+                self._task,
+                description="narrowing",
+                completed=self._ended,
+                total=self._blocks * self._per_block,
+            )

@@ -1,0 +1,72 @@
+"""What `stats` and `watch` show of a running variant."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tare.lab.standing import Standing
+from tare.probes.cpu import CpuTime
+from tare.probes.process import Usage, usage
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All probes of a standing variant at one moment."""
+
+    at: float
+    cpu: dict[str, CpuTime]
+    usage: dict[str, Usage]
+    counters: dict[str, int]
+
+
+def reading(standing: Standing) -> Reading:
+    """Read everything once."""
+    return Reading(
+        at=time.monotonic(),
+        cpu={name: role.cpu_time() for name, role in standing.roles.items()},
+        usage={name: usage(role.pids()) for name, role in standing.roles.items()},
+        counters=standing.counters(),
+    )
+
+
+def rates(name: str, first: Reading, last: Reading) -> dict[str, Any]:
+    """What happened between two readings, per second, and what is held now."""
+    seconds = last.at - first.at
+    counted = {key: (last.counters[key] - first.counters[key]) / seconds for key in last.counters}
+    return {
+        "name": name,
+        "seconds": seconds,
+        "requests_per_second": counted.get("requests", sum(counted.values())),
+        "counters": last.counters,
+        "counters_per_second": counted,
+        "roles": {
+            role: {
+                "cpu_percent": last.cpu[role].since(first.cpu[role]).total_s / seconds * 100,
+                "memory_bytes": last.usage[role].memory_bytes,
+                "switches_voluntary_per_second": (
+                    last.usage[role].switches_voluntary - first.usage[role].switches_voluntary
+                )
+                / seconds,
+                "switches_involuntary_per_second": (
+                    last.usage[role].switches_involuntary - first.usage[role].switches_involuntary
+                )
+                / seconds,
+            }
+            for role in last.cpu
+        },
+    }
+
+
+def lines(now: dict[str, Any]) -> Iterator[str]:
+    """The same for reading."""
+    yield f"{now['name']}: {now['requests_per_second']:,.0f} requests/s"
+    yield f"  {'role':12} {'CPU %':>7} {'memory':>10} {'switches/s':>11} {'forced/s':>9}"
+    for role, item in now["roles"].items():
+        yield (
+            f"  {role:12} {item['cpu_percent']:7.1f} {item['memory_bytes'] / 1e6:7.1f} MB "
+            f"{item['switches_voluntary_per_second']:11,.0f} "
+            f"{item['switches_involuntary_per_second']:9,.0f}"
+        )
+    for key, value in now["counters"].items():
+        yield f"  {key:12} {value:,} ({now['counters_per_second'][key]:,.0f}/s)"

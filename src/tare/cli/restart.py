@@ -1,0 +1,21 @@
+"""`tare restart`: down and up again with the same parameters."""
+
+import click
+
+from tare.cli.output import json_option, say
+from tare.cli.targets import the_one
+from tare.cli.up import announce
+
+
+@click.command()
+@click.argument("target", metavar="[EXPERIMENT/VARIANT]", required=False)
+@json_option
+def command(target: str | None, as_json: bool) -> None:
+    """Stop TARGET (the only one that is up, if not named) and start it again."""
+    from tare.lab import standing
+    from tare.lab.catalog import load
+
+    found = the_one(target)
+    standing.down(found)
+    again = standing.up(load(found.experiment), found.variant, found.overrides, say)
+    announce(again, as_json=as_json)

@@ -1,0 +1,23 @@
+"""`tare resume`: go on with a run that was stopped."""
+
+import sys
+
+import click
+
+from tare.cli.output import json_option
+from tare.cli.run import folder_of
+
+
+@click.command()
+@click.argument("run")
+@json_option
+def command(run: str, as_json: bool) -> None:
+    """Finish RUN, a run's name or folder, with the same plan and seed; `last` is the newest.
+
+    \b
+    tare resume last
+    """
+    from tare.cli.running import go_on
+    from tare.lab.store import Store
+
+    sys.exit(0 if go_on(Store(folder_of(run)), as_json=as_json) else 1)

@@ -1,0 +1,99 @@
+"""`tare run`: measure an experiment's variants and say what differs."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tare.cli.output import json_option, say
+from tare.lab import catalog, paths
+
+
+@click.command()
+@click.argument("experiment", required=False)
+@click.option("--quick", is_flag=True, help="A short, honest look: fewer and shorter trials.")
+@click.option("--variants", metavar="A,B", help="Only these (the baseline always).")
+@click.option(
+    "--scenarios",
+    multiple=True,
+    metavar="F=L[|L][,…]",
+    help="Only these levels; repeatable; `all` for the whole matrix.",
+)
+@click.option("--blocks", type=click.IntRange(1), help="Exactly so many blocks.")
+@click.option("--duration", type=float, metavar="S", help="Seconds measured in a trial.")
+@click.option("--connections", type=int, help="Connections of the load.")
+@click.option("--threads", type=int, help="Threads of the load generator, each on a CPU.")
+@click.option("--rate", type=float, help="Requests per second of the open loop.")
+@click.option("-p", "--param", multiple=True, metavar="NAME=VALUE", help="Any other parameter.")
+@click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
+@json_option
+def command(
+    experiment: str | None,
+    quick: bool,
+    variants: str | None,
+    scenarios: tuple[str, ...],
+    blocks: int | None,
+    duration: float | None,
+    connections: int | None,
+    threads: int | None,
+    rate: float | None,
+    param: tuple[str, ...],
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Measure EXPERIMENT's variants against its baseline.
+
+    Without EXPERIMENT: the tour, a quick look at every experiment.
+
+    \b
+    tare run filters --quick
+    tare run filters --blocks 20 --seed 7
+    tare run filters --variants c-module --scenarios loop=steady --rate 10000
+    tare run filters --duration 10 --connections 100 -p url_path=/aaaa
+    """
+    from tare.cli.running import begin
+
+    named = {
+        "duration_s": duration,
+        "connections": connections,
+        "threads": threads,
+        "rate": rate,
+    }
+    overrides: dict[str, Any] = {key: item for key, item in named.items() if item is not None}
+    overrides |= dict(pair(text) for text in param)
+    failed = False
+    for name in [experiment] if experiment else catalog.experiment_names():
+        failed |= not begin(
+            name,
+            quick=quick or experiment is None,
+            variants=variants.split(",") if variants else None,
+            scenarios=list(scenarios),
+            blocks=blocks,
+            seed=seed,
+            overrides=overrides,
+            as_json=as_json,
+        )
+    sys.exit(1 if failed else 0)
+
+
+def pair(text: str) -> tuple[str, str]:
+    """`NAME=VALUE` in two. Raises click.BadParameter."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.BadParameter(f"{text!r}: expected NAME=VALUE", param_hint="--param")
+    return name, value
+
+
+def folder_of(run: str) -> Path:
+    """A run's folder, by its path or by its name; `last` is the newest."""
+    if Path(run).is_dir():
+        return Path(run)
+    if run == "last":
+        known = sorted(path.parent for path in paths.runs().glob("*/plan.json"))
+        if known:
+            return known[-1]
+    elif (paths.runs() / run).is_dir():
+        return paths.runs() / run
+    say(f"there is no run {run!r} in {paths.runs()}")
+    sys.exit(1)

@@ -1,0 +1,25 @@
+"""`tare setup`: install and build what experiments need, ahead of time."""
+
+import sys
+
+import click
+
+from tare.cli.output import say
+from tare.lab import catalog
+
+
+@click.command()
+@click.argument("experiment", required=False)
+def command(experiment: str | None) -> None:
+    """Install and build everything EXPERIMENT (or every experiment) needs; `run` does so too."""
+    from tare.lab.preparation import prepare
+
+    failed = False
+    for name in [experiment] if experiment else catalog.experiment_names():
+        loaded = catalog.load(name)
+        prepared = prepare(loaded, loaded.variants, say)
+        for variant in loaded.variants:
+            why = prepared.why_not(variant)
+            click.echo(f"{name}/{variant}: {why or prepared.versions[variant]}")
+        failed |= bool(prepared.failed)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,27 @@
+"""`tare stats`: one reading of a running variant."""
+
+import time
+
+import click
+
+from tare.cli.output import json_option, print_json
+from tare.cli.targets import the_one
+
+
+@click.command()
+@click.argument("target", metavar="[EXPERIMENT/VARIANT]", required=False)
+@click.option("--interval", type=float, default=1.0, show_default=True, help="Seconds to watch.")
+@json_option
+def command(target: str | None, interval: float, as_json: bool) -> None:
+    """Read CPU, memory, context switches and the variant's own counters over one interval."""
+    from tare.cli.readings import lines, rates, reading
+
+    found = the_one(target)
+    first = reading(found)
+    time.sleep(interval)
+    now = rates(found.name, first, reading(found))
+    if as_json:
+        print_json(now)
+    else:
+        for line in lines(now):
+            click.echo(line)

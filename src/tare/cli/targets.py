@@ -1,0 +1,30 @@
+"""Finds the standing variants that a command speaks of."""
+
+from tare.lab import standing
+from tare.lab.catalog import split_target
+from tare.lab.errors import TareError
+from tare.lab.standing import Standing
+
+
+def chosen(target: str | None) -> list[Standing]:
+    """The variant named, or everything that is up. Raises TareError when it is not up."""
+    known = standing.all_standing()
+    if target is None:
+        return known
+    name, variant = split_target(target)
+    found = [each for each in known if each.experiment == name and variant in (None, each.variant)]
+    if not found:
+        up = ", ".join(each.name for each in known) or "nothing"
+        raise TareError(f"{target} is not up; up is: {up}. Start it with: tare up {target}")
+    return found
+
+
+def the_one(target: str | None) -> Standing:
+    """The variant named, or the only one that is up. Raises TareError."""
+    found = chosen(target)
+    if not found:
+        raise TareError("nothing is up; start a variant with: tare up EXPERIMENT/VARIANT")
+    if len(found) > 1:
+        names = ", ".join(each.name for each in found)
+        raise TareError(f"several variants are up, name one of: {names}")
+    return found[0]

@@ -1,0 +1,51 @@
+"""`tare test`: everything that must hold, in the order in which it fails fastest."""
+
+import subprocess
+import sys
+import time
+
+import click
+
+from tare.cli.output import say
+from tare.lab.paths import ROOT
+
+_STEPS = {
+    "lint": (
+        [sys.executable, "-m", "ruff", "check", "."],
+        [sys.executable, "-m", "ruff", "format", "--check", "."],
+        [sys.executable, "-m", "mypy"],
+        ["lint-imports"],
+        ["cargo", "fmt", "--check"],
+        ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+    ),
+    "rust": (["cargo", "test", "--workspace", "--locked"],),
+    "python": ([sys.executable, "-m", "pytest"],),
+}
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--only", type=click.Choice(list(_STEPS)), help="One step of them.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(only: str | None, arguments: tuple[str, ...]) -> None:
+    """Lint, then the tests of the Rust programs, then the laboratory's and every variant's.
+
+    ARGUMENTS go to pytest.
+
+    \b
+    tare test
+    tare test --only python -- -k gates
+    """
+    failed = []
+    for step, commands in _STEPS.items():
+        if only not in (None, step):
+            continue
+        for argv in commands:
+            begun = time.monotonic()
+            say(f"{step}: {' '.join(argv[-3:] if argv[0] == sys.executable else argv)}")
+            extra = list(arguments) if step == "python" else []
+            if subprocess.run([*argv, *extra], cwd=ROOT, check=False).returncode != 0:
+                failed.append(" ".join(argv))
+            say(f"{step}: {time.monotonic() - begun:.0f} s")
+    for line in failed:
+        say(f"FAILED: {line}")
+    sys.exit(1 if failed else 0)

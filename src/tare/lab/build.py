@@ -1,0 +1,177 @@
+"""Builds, cached by content hash: components, and variants' own."""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from tare.lab import catalog, paths, versions
+from tare.lab.errors import BuildError
+from tare.model.manifest import Build, Version
+
+Say = Callable[[str], None]
+_RECEIPT = "built.json"
+_SKIPPED = {"README.md", "__pycache__", "target", "component.toml", "variant.toml", "hooks.py"}
+
+
+@dataclass(frozen=True)
+class Built:
+    """Where a variant's components and its own build lie."""
+
+    components: dict[str, Path] = field(default_factory=dict)
+    own: Path | None = None
+
+
+def component(name: str, say: Say) -> Path:
+    """The output folder of a component, built if it is not there. Raises BuildError."""
+    manifest = catalog.component(name)
+    below = components(manifest.components, say)
+    folder = paths.ROOT / "components" / name
+    return _ensure(name, folder, manifest.build, below, say, manifest.version)
+
+
+def components(names: Iterable[str], say: Say) -> dict[str, Path]:
+    """The output folders of several components."""
+    return {name: component(name, say) for name in names}
+
+
+def variant(loaded: catalog.Loaded, name: str, say: Say) -> Built:
+    """Everything that a variant is built from. Raises BuildError."""
+    manifest = loaded.variants[name]
+    below = components(manifest.components, say)
+    if manifest.build is None:
+        return Built(below)
+    folder = loaded.variant_folder(name)
+    return Built(below, _ensure(f"{loaded.name}-{name}", folder, manifest.build, below, say))
+
+
+def names(components: dict[str, Path], own: Path | None) -> dict[str, object]:
+    """The names under which templates know build outputs."""
+    known = {key.replace("-", "_"): str(path) for key, path in components.items()}
+    return {"component": known, "build": str(own)}
+
+
+def version_of(out: Path) -> str:
+    """The version that a component answered when it was built."""
+    return str(json.loads((out / _RECEIPT).read_text())["version"])
+
+
+def _ensure(
+    name: str,
+    folder: Path,
+    build: Build,
+    below: dict[str, Path],
+    say: Say,
+    version: Version | None = None,
+) -> Path:
+    digest = _digest(folder, build, below)
+    out = paths.cache() / "built" / f"{name}-{digest[:16]}"
+    if _complete(out, build):
+        return out
+    with _lock(out.parent / "lock", lambda: say(f"{name}: waiting for another build to end")):
+        if not _complete(out, build):
+            _make(name, folder, build, below, out, say, version)
+    return out
+
+
+def _make(
+    name: str,
+    folder: Path,
+    build: Build,
+    below: dict[str, Path],
+    out: Path,
+    say: Say,
+    version: Version | None,
+) -> None:
+    say(f"building {name} …")
+    if out.exists():
+        shutil.rmtree(out)
+    log = out.with_suffix(".log")
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=out.parent) as staging:
+        target = Path(staging) / "out"
+        target.mkdir()
+        environment = os.environ | {
+            "TARE_OUT": str(target),
+            "TARE_ROOT": str(paths.ROOT),
+            "TARE_JOBS": str(len(os.sched_getaffinity(0))),
+            "TARE_TARGET": str(paths.cache() / "cargo-target"),
+        }
+        for key, path in below.items():
+            environment[f"TARE_COMPONENT_{key.replace('-', '_').upper()}"] = str(path)
+        with log.open("w") as stream:
+            code = subprocess.run(
+                build.argv,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                check=False,
+            ).returncode
+        missing = [output for output in build.outputs if not (target / output).exists()]
+        if code != 0 or missing:
+            tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+            what = f"exit code {code}" if code else f"no {', '.join(missing)} was made"
+            raise BuildError(f"building {name} failed ({what}); the whole log: {log}\n{tail}")
+        receipt = {"name": name}
+        if version is not None:
+            where = f"{folder / 'component.toml'}: version"
+            receipt["version"] = versions.read(version, names(below, target), where)
+        (target / _RECEIPT).write_text(json.dumps(receipt))
+        target.rename(out)
+    say(f"built {name}")
+
+
+def _complete(out: Path, build: Build) -> bool:
+    return (out / _RECEIPT).exists() and all((out / item).exists() for item in build.outputs)
+
+
+def _digest(folder: Path, build: Build, below: dict[str, Path]) -> str:
+    parts = [build.model_dump_json(), *(f"{key}={path.name}" for key, path in below.items())]
+    roots = [folder, *(paths.ROOT / item for item in build.inputs)]
+    parts += [_content(root) for root in roots]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@cache
+def _content(root: Path) -> str:
+    total = hashlib.sha256()
+    for file in sorted(_files(root)):
+        total.update(f"{file.relative_to(root.parent)}\0".encode())
+        total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _files(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
+        return
+    if not root.is_dir():
+        raise BuildError(f"build input {root} does not exist")
+    for path in root.iterdir():
+        if path.name in _SKIPPED or path.name.startswith("."):
+            continue
+        if path.is_dir():
+            yield from _files(path)
+        else:
+            yield path
+
+
+@contextmanager
+def _lock(file: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

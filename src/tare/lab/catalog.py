@@ -1,0 +1,146 @@
+"""Reads the manifests: which experiments, variants and components there are."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from tare.lab.errors import ManifestError
+from tare.lab.paths import ROOT
+from tare.model.base import Record
+from tare.model.manifest import Component, Experiment, Variant
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An experiment with all its variants, the baseline first."""
+
+    name: str
+    folder: Path
+    experiment: Experiment
+    variants: dict[str, Variant]
+
+    def variant_folder(self, variant: str) -> Path:
+        """Where the variant's manifest lies."""
+        return self.folder / "variants" / variant
+
+    def choose(self, names: list[str] | None) -> list[str]:
+        """The named variants, or all; the baseline always, and first. Raises ManifestError."""
+        wanted = names or list(self.variants)
+        for name in wanted:
+            if name not in self.variants:
+                raise ManifestError(_unknown(f"variant of {self.name}", name, self.variants))
+        baseline = self.experiment.baseline
+        return [baseline, *(name for name in dict.fromkeys(wanted) if name != baseline)]
+
+
+def experiment_names(root: Path = ROOT) -> list[str]:
+    """Every experiment's name, sorted."""
+    return sorted(path.parent.name for path in root.glob("experiments/*/experiment.toml"))
+
+
+@cache
+def load(name: str, root: Path = ROOT) -> Loaded:
+    """One experiment and its variants. Raises ManifestError."""
+    folder = root / "experiments" / name
+    file = folder / "experiment.toml"
+    if not file.is_file():
+        raise ManifestError(_unknown("experiment", name, experiment_names(root)))
+    experiment = _validate(Experiment, _read(file), [file])
+    variants: dict[str, Variant] = {}
+    for path in sorted(folder.glob("variants/*/variant.toml")):
+        own = _read(path)
+        merged = _merge(experiment.variants, own)
+        variants[path.parent.name] = _validate(Variant, merged, [path, file], own)
+    if experiment.baseline not in variants:
+        raise ManifestError(
+            f"{file}: baseline: found {experiment.baseline!r}, expected one of its variants "
+            f"({', '.join(variants) or 'there is none'})"
+        )
+    first = experiment.baseline
+    ordered = {first: variants[first]} | variants
+    return Loaded(name, folder, experiment, ordered)
+
+
+@cache
+def component(name: str, root: Path = ROOT) -> Component:
+    """One component's manifest. Raises ManifestError."""
+    file = root / "components" / name / "component.toml"
+    if not file.is_file():
+        known = sorted(path.parent.name for path in root.glob("components/*/component.toml"))
+        raise ManifestError(_unknown("component", name, known))
+    return _validate(Component, _read(file), [file])
+
+
+def split_target(target: str) -> tuple[str, str | None]:
+    """`filters/c-module` → (filters, c-module); `filters` → (filters, None)."""
+    name, _, variant = target.partition("/")
+    return name, variant or None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{file}: not valid TOML: {error}") from error
+
+
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Table by table; the order of `base` first, so that roles keep the experiment's order."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        both_tables = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[key] = _merge(below, value) if both_tables else value  # type: ignore[arg-type]
+    return merged
+
+
+def _validate(
+    kind: type[R], data: Mapping[str, Any], files: list[Path], own: Mapping[str, Any] | None = None
+) -> R:
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise ManifestError("\n".join(_explain(error, files, own))) from error
+
+
+def _explain(
+    error: ValidationError, files: list[Path], own: Mapping[str, Any] | None
+) -> Iterator[str]:
+    for problem in error.errors():
+        where = ".".join(str(part) for part in problem["loc"])
+        file = files[0]
+        if own is not None and not _has(own, problem["loc"]) and problem["type"] != "missing":
+            file = files[-1]
+        match problem["type"]:
+            case "extra_forbidden":
+                yield f"{file}: {where}: unknown field; remove it or correct its name"
+            case "missing":
+                yield f"{file}: {where}: missing; expected a value"
+            case _:
+                expected = (
+                    problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+                )
+                yield f"{file}: {where}: found {problem['input']!r}, expected {expected}"
+
+
+def _has(data: Any, path: tuple[int | str, ...]) -> bool:
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
+
+
+def _unknown(kind: str, name: str, known: Mapping[str, Any] | list[str]) -> str:
+    close = get_close_matches(name, list(known), n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"there is no {kind} {name!r}{hint} there are: {', '.join(known) or 'none'}"

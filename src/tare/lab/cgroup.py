@@ -1,0 +1,174 @@
+"""Control groups for roles: v2 if it has `cpu`, else v1, else none (affinity and nice only).
+
+Weight, not real-time scheduling, keeps other processes from starving a trial: a group may not hold
+real-time tasks without a share of the kernel's real-time budget, and that budget stops a busy
+server for about 50 ms of each second (docs/METHODOLOGY.md, "Priority").
+"""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tare.lab.errors import TareError
+from tare.probes.cpu import CpuTime, of_cgroup_v1, of_cgroup_v2
+
+MOUNT = Path("/sys/fs/cgroup")
+_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids")
+_WEIGHT = {"cpu.shares": "262144", "cpu.weight": "10000"}
+_INHERITED = ("cpuset.cpus", "cpuset.mems")
+
+
+@dataclass(frozen=True)
+class Group:
+    """The group of one role, or of a whole run, as its folder in each hierarchy."""
+
+    kind: str
+    folders: dict[str, Path]
+
+    def create(self, cpus: Sequence[int]) -> None:
+        """Make a role's group within its run's, pinned to `cpus`, with the highest CPU weight.
+
+        Raises TareError.
+        """
+        try:
+            for folder in self.folders.values():
+                _make(folder.parent)
+                if self.kind == "v2":
+                    _enable(folder.parent)
+                _make(folder)
+                if (folder / "cpuset.cpus").exists():
+                    (folder / "cpuset.cpus").write_text(",".join(map(str, cpus)))
+        except OSError as error:
+            raise TareError(f"cannot set up control group {error.filename}: {error}") from error
+
+    def entrances(self) -> list[str]:
+        """Files to which a process writes 0 to move itself in."""
+        return [str(folder / "cgroup.procs") for folder in self.folders.values()]
+
+    def pids(self) -> list[int]:
+        """Processes in the group itself."""
+        return [int(pid) for pid in _words(next(iter(self.folders.values())) / "cgroup.procs")]
+
+    def cpu_time(self) -> CpuTime:
+        """CPU time of everything that ever ran in it."""
+        if self.kind == "v2":
+            return of_cgroup_v2(self.folders["v2"])
+        return of_cgroup_v1(self.folders["cpuacct"])
+
+    def remove(self, patience_s: float = 5.0) -> None:
+        """Kill what is in it and below it, and remove it; an absent group is no error.
+
+        Raises TareError when something outlives SIGKILL for `patience_s`.
+        """
+        give_up = time.monotonic() + patience_s
+        for folder in self.folders.values():
+            while folder.is_dir() and not _cleared(folder):
+                if time.monotonic() > give_up:
+                    raise TareError(f"processes in {folder} outlive SIGKILL; see its cgroup.procs")
+                time.sleep(0.002)
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Where groups are made: one folder for v2, one a controller for v1, none without cgroups."""
+
+    kind: str
+    bases: dict[str, Path] = field(default_factory=dict)
+    remark: str | None = None
+
+    def run(self, tag: str) -> Group | None:
+        """The group of a whole run; None without cgroups."""
+        return self._group(Path(tag))
+
+    def role(self, tag: str, role: str) -> Group | None:
+        """The group of a role within its run's; None without cgroups."""
+        return self._group(Path(tag, role))
+
+    def _group(self, name: Path) -> Group | None:
+        if not self.bases:
+            return None
+        return Group(self.kind, {key: base / name for key, base in self.bases.items()})
+
+
+def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierarchy:
+    """The hierarchy in which this process may make groups."""
+    if "cpu" in _words(mount / "cgroup.controllers"):
+        bases = {"v2": mount}
+    else:
+        paths = _own_paths(own)
+        bases = {
+            name: mount / name / paths[name].lstrip("/")
+            for name in _CONTROLLERS
+            if name in paths and (mount / name).is_dir()
+        }
+    if "v2" not in bases and not {"cpu", "cpuacct"} <= bases.keys():
+        bases = {}
+    if not bases:
+        return Hierarchy(
+            "none", {}, "no control groups with a cpu controller: affinity and nice only"
+        )
+    for base in bases.values():
+        if not os.access(base, os.W_OK):
+            remark = (
+                f"no right to make control groups in {base}: affinity and nice only; "
+                "root keeps trials apart better"
+            )
+            return Hierarchy("none", {}, remark)
+    return Hierarchy("v2" if "v2" in bases else "v1", bases)
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name in _INHERITED:
+        if (folder / name).exists() and not _words(folder / name):
+            with contextlib.suppress(OSError):  # v2 inherits by itself and may refuse
+                (folder / name).write_text((folder.parent / name).read_text())
+    for name, weight in _WEIGHT.items():
+        if (folder / name).exists():
+            (folder / name).write_text(weight)
+
+
+def _enable(folder: Path) -> None:
+    for name in _CONTROLLERS:
+        if name in _words(folder / "cgroup.controllers"):
+            (folder / "cgroup.subtree_control").write_text(f"+{name}")
+
+
+def _own_paths(file: Path) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in file.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            paths.update(dict.fromkeys(controllers.split(","), path))
+    return paths
+
+
+def _words(file: Path) -> list[str]:
+    try:
+        return file.read_text().split()
+    except OSError:
+        return []
+
+
+def _cleared(folder: Path) -> bool:
+    """One attempt to empty and remove `folder`; True when it is gone."""
+    try:
+        below = [path for path in folder.iterdir() if path.is_dir()]
+    except FileNotFoundError:
+        return True
+    if not all(_cleared(path) for path in below):
+        return False
+    for pid in _words(folder / "cgroup.procs"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""Starts variants once each and lets their oracles see them."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from tare.lab import cgroup, host, paths, planning
+from tare.lab.build import Say
+from tare.lab.catalog import Loaded
+from tare.lab.errors import TareError
+from tare.lab.hooks import OracleError
+from tare.lab.interrupt import raising
+from tare.lab.journal import Journal
+from tare.lab.ledger import Ledger
+from tare.lab.preparation import prepare
+from tare.lab.site import Bench, Site
+from tare.model.base import Record
+from tare.model.scenario import expand
+
+
+class Checked(Record):
+    """What became of one variant."""
+
+    name: str
+    status: Literal["ok", "failed", "unavailable"]
+    detail: str
+
+
+def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
+    """Each variant's fate, as it is known."""
+    prepared = prepare(loaded, variants, say)
+    paths.cache().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="check-", dir=paths.cache()) as place, raising():
+        home = Path(place)
+        hierarchy, tag = cgroup.detect(), f"tare-{home.name}"
+        ledger = Ledger(home / "ledger.jsonl", tag, hierarchy.run(tag))
+        ledger.guard()
+        bench = Bench(
+            loaded=loaded,
+            built=prepared.built,
+            hierarchy=hierarchy,
+            cpus=host.assign(host.by_core(), server=1, client=1),
+            tag=tag,
+            ledger=ledger,
+            journal=Journal(home / "events.log"),
+        )
+        try:
+            for variant in variants:
+                name = f"{loaded.name}/{variant}"
+                if reason := prepared.unavailable.get(variant):
+                    yield Checked(name=name, status="unavailable", detail=reason)
+                elif reason := prepared.failed.get(variant) or _trouble(bench, variant, home):
+                    yield Checked(name=name, status="failed", detail=reason)
+                else:
+                    yield Checked(name=name, status="ok", detail=prepared.versions[variant])
+        finally:
+            ledger.close()
+
+
+def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
+    loaded = bench.loaded
+    scenario = expand(loaded.experiment.factors, [{}])[0]
+    parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, {})
+    site = Site(bench, variant, parameters, seed=0, name=variant, folder=home / variant)
+    try:
+        site.start()
+        site.hooks.oracle(site)
+    except (TareError, OracleError, OSError) as error:
+        return str(error)
+    finally:
+        stubborn = site.stop()
+    return "; ".join(stubborn) or None

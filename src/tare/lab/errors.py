@@ -1,0 +1,25 @@
+"""What can go wrong, in sentences a user can act on."""
+
+
+class TareError(Exception):
+    """A failure with a message for the user: what, where, expected, remedy."""
+
+
+class ManifestError(TareError):
+    """A manifest that does not say what it should."""
+
+
+class BuildError(TareError):
+    """A build or an installation that failed."""
+
+
+class RoleError(TareError):
+    """A role that did not start, crashed, or did not stop."""
+
+
+class Unavailable(TareError):
+    """A requirement of a variant that this machine does not meet."""
+
+
+class Interrupted(TareError):
+    """The user asked to stop."""

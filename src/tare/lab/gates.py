@@ -1,0 +1,80 @@
+"""The gates: conditions under which a trial counts. Pure functions of what was measured."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tare.model.manifest import Gates
+from tare.model.trial import Gate
+from tare.stats.little import little_residual
+
+
+def judge(
+    limits: Gates,
+    result: Mapping[str, Any],
+    machine: Mapping[str, float],
+) -> list[Gate]:
+    """All gates that apply to an instrument's `result` and the machine's shares.
+
+    An instrument that offers no load of its own (no `load` in its result) is judged by its errors
+    and the machine alone.
+    """
+    return [*_load(limits, result), *_machine(limits, machine)]
+
+
+def _load(limits: Gates, result: Mapping[str, Any]) -> Iterator[Gate]:
+    outcomes, load = result["outcomes"], result.get("load")
+    errors = result.get("errors", {})
+    failed = sum(errors.values())
+    seen = failed + float(outcomes.get("requests") or 0)
+    share = failed / seen if seen else 1.0
+    kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items() if count) or "none"
+    yield _gate("errors", share <= limits.errors_max and seen > 0, kinds, limits.errors_max)
+    if load is None:
+        return
+    if load["loop"] == "open":
+        achieved = load["completed"] / load["offered"] if load["offered"] else 0.0
+        least = limits.achieved_min
+        yield Gate(
+            name="achieved",
+            ok=achieved >= least,
+            found=f"{achieved:.2%} of the offered load",
+            wanted=f"at least {least:.2%}",
+        )
+        yield from _schedule(limits, outcomes, load)
+        yield _most("generator", load["cpu_busiest_thread"], limits.generator_cpu_max, "of a CPU")
+    if outcomes.get("latency_mean_us") is not None:
+        gap = little_residual(
+            outcomes["requests_per_second"],
+            outcomes["latency_mean_us"] / 1e6,
+            load["in_flight_mean"],
+        )
+        yield _most("little", gap, limits.little_max, "off Little's law")
+
+
+def _schedule(
+    limits: Gates, outcomes: Mapping[str, Any], load: Mapping[str, Any]
+) -> Iterator[Gate]:
+    lag, typical = load["send_lag_p99_us"], outcomes["latency_p50_us"]
+    if lag is None or not typical:
+        return
+    yield Gate(
+        name="send-lag",
+        ok=lag <= limits.send_lag_max * typical,
+        found=f"p99 {lag:.0f} µs",
+        wanted=f"at most {limits.send_lag_max:g} × the median latency, {typical:.0f} µs",
+    )
+
+
+def _machine(limits: Gates, machine: Mapping[str, float]) -> Iterator[Gate]:
+    yield _most("foreign-cpu", machine["foreign_share"], limits.foreign_cpu_max, "of test CPUs")
+    yield _most("steal", machine["steal_share"], limits.steal_max, "of test CPUs")
+
+
+def _most(name: str, found: float, most: float, what: str) -> Gate:
+    return Gate(
+        name=name, ok=found <= most, found=f"{found:.2%} {what}", wanted=f"at most {most:.2%}"
+    )
+
+
+def _gate(name: str, ok: bool, found: str, most: float) -> Gate:
+    return Gate(name=name, ok=ok, found=found, wanted=f"at most {most:.2%} of requests")

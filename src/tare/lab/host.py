@@ -1,0 +1,73 @@
+"""The machine a run is on: which CPUs serve which roles, and how trials get their priority."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Cpus:
+    """CPU numbers for the parts of a trial; `remark` says what a reader must know of them."""
+
+    server: list[int]
+    client: list[int]
+    support: list[int]
+    remark: str | None = None
+
+    @property
+    def tested(self) -> list[int]:
+        """The CPUs on which foreign work spoils a trial."""
+        return sorted({*self.server, *self.client})
+
+
+def assign(ordered: Sequence[int], server: int, client: int) -> Cpus:
+    """Server CPUs first, then the client's; what is left supports (controllers, the laboratory).
+
+    `ordered` as from `by_core`. With too few CPUs for all, roles share, and the remark says so.
+    """
+    wanted = server + client
+    if len(ordered) <= 1:
+        only = list(ordered)
+        return Cpus(only, only, only, "one CPU: server, client and laboratory share it")
+    if len(ordered) < wanted:
+        server = max(1, len(ordered) * server // wanted)
+        client = len(ordered) - server
+    servers, clients = list(ordered[:server]), list(ordered[server : server + client])
+    rest = list(ordered[server + client :])
+    remarks = []
+    if len(ordered) < wanted:
+        remarks.append(
+            f"{wanted} CPUs wanted, {len(ordered)} there: {server} to the server, "
+            f"{client} to the client"
+        )
+    if not rest:
+        remarks.append("controllers and the laboratory share the client's CPUs")
+    return Cpus(servers, clients, rest or clients, "; ".join(remarks) or None)
+
+
+def by_core(available: Sequence[int] | None = None) -> list[int]:
+    """The CPUs this process may use, one of each core before any core's second thread."""
+    numbers = sorted(os.sched_getaffinity(0)) if available is None else sorted(available)
+    first_of_core: dict[str, int] = {}
+    later: list[int] = []
+    for number in numbers:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
+        core = siblings.read_text().strip() if siblings.exists() else str(number)
+        if core in first_of_core:
+            later.append(number)
+        else:
+            first_of_core[core] = number
+    return [*first_of_core.values(), *later]
+
+
+def raise_own_priority() -> str | None:
+    """Give this process (not its children) the lowest real-time priority, so that probes are read
+    when they are due. Returns a remark when it may not.
+    """
+    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+    try:
+        os.sched_setscheduler(0, policy, os.sched_param(1))
+    except OSError as error:
+        return f"probes may be read late: no real-time priority for the laboratory ({error})"
+    return None

@@ -1,0 +1,49 @@
+"""events.log: every process's output and every step of the laboratory, timestamped, in order."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+class Journal:
+    """Appends to events.log; follows the logs of running roles. A full disk costs lines, no run."""
+
+    def __init__(self, file: Path) -> None:
+        self._stream = file.open("ab", buffering=0)
+        self._followed: dict[Path, tuple[str, int]] = {}
+        self._lost = 0
+
+    def say(self, source: str, text: str) -> None:
+        """One timestamped line for each line of `text`."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        lines = text.splitlines()
+        if self._lost:
+            lines = [f"({self._lost} lines before this could not be stored)", *lines]
+        content = "".join(f"{now} {source}: {line}\n" for line in lines)
+        try:
+            self._stream.write(content.encode(errors="replace"))
+            self._lost = 0
+        except OSError:
+            self._lost += len(lines)
+
+    def follow(self, source: str, log: Path) -> None:
+        """From now on `poll` copies what is appended to `log`."""
+        self._followed[log] = (source, 0)
+
+    def poll(self) -> None:
+        """Copy what the followed logs have gained."""
+        for log, (source, position) in self._followed.items():
+            with log.open("rb") as stream:
+                stream.seek(position)
+                fresh = stream.read()
+            if fresh:
+                self._followed[log] = (source, position + len(fresh))
+                self.say(source, fresh.decode(errors="replace"))
+
+    def unfollow(self) -> None:
+        """Copy the last of the followed logs and forget them."""
+        self.poll()
+        self._followed.clear()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()

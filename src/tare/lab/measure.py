@@ -1,0 +1,141 @@
+"""Runs an instrument against a started site, with probes read at both ends of its window."""
+
+import json
+import selectors
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tare.lab import render
+from tare.lab.errors import RoleError
+from tare.lab.process import Process
+from tare.lab.site import Site
+from tare.probes.cpu import CpuTime, MachineTime, of_cpus
+from tare.probes.process import Switches, Usage, switches, usage
+
+ROLE = "load"
+"""The name under which the instrument runs as a role."""
+_TICK_S = 0.2
+_SLACK_S = 15.0
+Progress = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All probes at one moment."""
+
+    at: float
+    cpu: dict[str, CpuTime]
+    switches: dict[str, Switches]
+    machine: MachineTime
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What an instrument answered, and what the probes saw over its window."""
+
+    result: dict[str, Any]
+    opened: Snapshot
+    closed: Snapshot
+    memory: dict[str, Usage]
+    spec: dict[str, Any]
+
+    @property
+    def window_s(self) -> float:
+        """The instrument's own window."""
+        return float(self.result["window_s"])
+
+    @property
+    def probed_s(self) -> float:
+        """The window the probes saw, longer or shorter by the delay of two readings."""
+        return self.closed.at - self.opened.at
+
+
+def measure(site: Site, progress: Progress) -> Measurement:
+    """One run of the variant's instrument. Raises RoleError when it or a role fails."""
+    manifest = site.manifest.instrument
+    names = site.names(ROLE)
+    where = f"{site.bench.loaded.name}/{site.variant}: instrument"
+    spec = render.value(manifest.spec, names, where)
+    file = site.folder / "spec.json"
+    file.write_text(json.dumps(spec, indent=1))
+    argv = [render.text(part, names, where) for part in manifest.argv] + ["--spec", str(file)]
+    process = site.launch(ROLE, argv, "client", {}, stdout=subprocess.PIPE)
+    planned = float(spec.get("warmup_s", 0)) + float(spec.get("duration_s", 0))
+    reader = _Reader(site, process, planned + _SLACK_S)
+    opened = closed = result = None
+    memory: dict[str, Usage] = {}
+    for event in reader.events():
+        match event.get("event"):
+            case "progress":
+                progress(event)
+            case "measure":
+                opened = _snapshot(site)
+            case "measured":
+                closed = _snapshot(site)
+                memory = {role: usage(each.pids()) for role, each in site.processes.items()}
+            case "result":
+                result = event
+    site.processes.pop(ROLE)
+    code = process.child.wait()
+    process.kill()
+    if code != 0 or result is None or opened is None or closed is None:
+        raise RoleError(f"{where} ended with exit code {code}{process.last_words()}")
+    return Measurement(result, opened, closed, memory, spec)
+
+
+def _snapshot(site: Site) -> Snapshot:
+    processes = site.processes
+    return Snapshot(
+        at=time.monotonic(),
+        cpu={role: process.cpu_time() for role, process in processes.items()},
+        machine=of_cpus(site.bench.cpus.tested),
+        switches={role: switches(process.pids()) for role, process in processes.items()},
+    )
+
+
+class _Reader:
+    """The instrument's lines as they come, with a watch on the roles and on the time."""
+
+    def __init__(self, site: Site, process: Process, patience_s: float) -> None:
+        self._site, self._process = site, process
+        self._give_up = time.monotonic() + patience_s
+        self._patience_s = patience_s
+
+    def events(self) -> Any:
+        stream = self._process.child.stdout
+        assert stream is not None
+        pending = b""
+        with selectors.DefaultSelector() as selector, stream:
+            selector.register(stream, selectors.EVENT_READ)
+            while True:
+                if selector.select(_TICK_S):
+                    chunk = stream.read1()  # type: ignore[attr-defined]
+                    if not chunk:
+                        return
+                    *lines, pending = (pending + chunk).split(b"\n")
+                    for line in lines:
+                        yield self._parse(line)
+                else:
+                    self._watch()
+
+    def _watch(self) -> None:
+        self._site.bench.journal.poll()
+        for role, process in self._site.processes.items():
+            if role != ROLE:
+                process.ensure_alive()
+        if time.monotonic() > self._give_up:
+            raise RoleError(f"the instrument did not end within {self._patience_s:g} s")
+
+    def _parse(self, line: bytes) -> dict[str, Any]:
+        if not line.startswith(b'{"event":"result"') and not line.startswith(b'{"event": "result"'):
+            self._site.bench.journal.say(ROLE, line.decode(errors="replace"))
+        try:
+            event = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise RoleError(f"the instrument printed {line[:80]!r}, expected JSON") from error
+        if not isinstance(event, dict):
+            raise RoleError(f"the instrument printed {line[:80]!r}, expected a JSON object")
+        return event

@@ -1,0 +1,25 @@
+"""Where things lie: the project, the cache, the runs, and what `tare up` left running."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(os.environ.get("TARE_ROOT") or Path(__file__).resolve().parents[3])
+"""The project's folder."""
+
+
+def cache() -> Path:
+    """Builds, kept across runs and clones: TARE_CACHE, else the user's cache folder."""
+    if own := os.environ.get("TARE_CACHE"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "tare"
+
+
+def runs() -> Path:
+    """Run folders: TARE_RUNS, else runs/ of the project."""
+    return Path(os.environ.get("TARE_RUNS") or ROOT / "runs")
+
+
+def standing() -> Path:
+    """One folder for each variant that `tare up` left running."""
+    return cache() / "up"

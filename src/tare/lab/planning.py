@@ -1,0 +1,135 @@
+"""Makes plans, and says how long one takes."""
+
+import random
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tare.lab.catalog import Loaded
+from tare.lab.errors import ManifestError
+from tare.model.manifest import Blocks
+from tare.model.scenario import Scenario, every, expand, level_parameters, parse_selection
+from tare.model.trial import Plan
+from tare.stats.study import fewest_blocks
+
+_OVERHEAD_S = 0.7
+"""Seconds of a trial beside warm-up and measuring, as seen on a 2-core machine."""
+_SEED_BITS = 32
+
+
+def make(
+    loaded: Loaded,
+    runs: Path,
+    *,
+    quick: bool,
+    variants: list[str] | None,
+    scenarios: list[str],
+    blocks: int | None,
+    seed: int | None,
+    overrides: Mapping[str, Any],
+) -> Plan:
+    """The plan of a new run. Raises ManifestError for names that do not exist."""
+    experiment = loaded.experiment
+    now = datetime.now(UTC)
+    parameters = experiment.parameters | (experiment.quick.parameters if quick else {})
+    if quick and not variants:
+        variants = list(experiment.quick.variants) or None
+    if blocks is not None:
+        counts = Blocks(min=blocks, max=blocks)
+    elif quick:
+        counts = Blocks(min=experiment.quick.blocks, max=experiment.quick.blocks)
+    else:
+        counts = experiment.blocks
+    return Plan(
+        run=_free_name(runs, f"{now:%Y%m%dT%H%M%SZ}-{loaded.name}"),
+        experiment=loaded.name,
+        title=experiment.title,
+        question=experiment.question,
+        tare=version("tare"),
+        created=now.isoformat(timespec="seconds"),
+        seed=random.getrandbits(_SEED_BITS) if seed is None else seed,
+        baseline=experiment.baseline,
+        variants=loaded.choose(variants),
+        scenarios=_scenarios(loaded, scenarios, quick),
+        parameters=parameters,
+        overrides=checked(loaded, overrides),
+        outcomes=experiment.outcomes,
+        sesoi_pct=experiment.sesoi_pct,
+        blocks=counts,
+        quick=quick,
+    )
+
+
+def parameters_of(plan: Plan, loaded: Loaded, scenario: Scenario) -> dict[str, Any]:
+    """A scenario's parameters: the plan's, then its levels', then the command line's."""
+    return scenario_parameters(loaded, plan.parameters, scenario, plan.overrides)
+
+
+def scenario_parameters(
+    loaded: Loaded,
+    parameters: Mapping[str, Any],
+    scenario: Scenario,
+    overrides: Mapping[str, Any],
+) -> dict[str, Any]:
+    """`parameters`, what the scenario's levels set over them, and `overrides` over both."""
+    levels = level_parameters(loaded.experiment.factors, scenario)
+    return {**parameters, **levels, **overrides}
+
+
+def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """`overrides` with values of the types the experiment declares. Raises ManifestError."""
+    known = loaded.experiment.parameters
+    found = {}
+    for name, value in overrides.items():
+        if name not in known:
+            raise ManifestError(
+                f"{loaded.name} has no parameter {name!r}; it has: {', '.join(known)}"
+            )
+        found[name] = _as(type(known[name]), name, value)
+    return found
+
+
+def estimate_s(plan: Plan, loaded: Loaded) -> tuple[float, float]:
+    """Seconds that the plan takes with its fewest and its most blocks."""
+    per_block = 0.0
+    for scenario in plan.scenarios:
+        values = parameters_of(plan, loaded, scenario)
+        trial_s = float(values.get("duration_s", 0)) + float(values.get("warmup_s", 0))
+        per_block += (len(plan.variants) + 1) * (trial_s + _OVERHEAD_S)
+    return per_block * min(fewest_blocks(plan), plan.blocks.max), per_block * plan.blocks.max
+
+
+def _scenarios(loaded: Loaded, wanted: list[str], quick: bool) -> list[Scenario]:
+    factors = loaded.experiment.factors
+    try:
+        if wanted == ["all"]:
+            return every(factors)
+        if wanted:
+            return expand(factors, [parse_selection(text) for text in wanted])
+        chosen = loaded.experiment.quick.scenarios if quick else []
+        return expand(factors, chosen or loaded.experiment.scenarios)
+    except ValueError as error:
+        raise ManifestError(f"{loaded.name}: {error}") from error
+
+
+def _as(kind: type, name: str, value: Any) -> Any:
+    if not isinstance(value, str) or kind is str:
+        return kind(value) if kind in (int, float, str) else value
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}[value.lower()]
+        return kind(value)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ManifestError(
+            f"parameter {name}: found {value!r}, expected {kind.__name__}"
+        ) from error
+
+
+def _free_name(runs: Path, name: str) -> str:
+    candidate, count = name, 1
+    while (runs / candidate).exists():
+        count += 1
+        candidate = f"{name}-{count}"
+    return candidate

@@ -1,0 +1,44 @@
+"""Everything that must be there before the first trial: packages, builds, versions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tare.lab import build, requirements, versions
+from tare.lab.build import Built, Say
+from tare.lab.catalog import Loaded
+from tare.lab.errors import BuildError, ManifestError, Unavailable
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Which variants are ready, and why the others are not."""
+
+    built: dict[str, Built] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def why_not(self, variant: str) -> str | None:
+        """Why the variant cannot be started, or None."""
+        return self.unavailable.get(variant) or self.failed.get(variant)
+
+
+def prepare(loaded: Loaded, variants: Iterable[str], say: Say) -> Prepared:
+    """Install, build and ask for versions; one variant's failure is no other's."""
+    prepared = Prepared()
+    for name in variants:
+        try:
+            requirements.meet(requirements.of(loaded, name), say)
+            built = build.variant(loaded, name, say)
+            prepared.versions[name] = _version(loaded, name, built)
+            prepared.built[name] = built
+        except Unavailable as reason:
+            prepared.unavailable[name] = str(reason)
+        except (BuildError, ManifestError) as error:
+            prepared.failed[name] = str(error)
+    return prepared
+
+
+def _version(loaded: Loaded, name: str, built: Built) -> str:
+    where = f"{loaded.variant_folder(name) / 'variant.toml'}: version"
+    return versions.read(loaded.variants[name].version, build.names(built.components, built.own), where)

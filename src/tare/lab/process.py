@@ -1,0 +1,142 @@
+"""A role's process: started in its own session and group, pinned; watched; stopped."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tare.lab.cgroup import Group
+from tare.lab.errors import RoleError
+from tare.lab.ledger import session_pids, start_time
+from tare.probes.cpu import CpuTime, of_processes
+
+_TAIL_LINES = 6
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a process runs: its group (None without cgroups) and its CPUs."""
+
+    group: Group | None
+    cpus: Sequence[int]
+
+
+class Process:
+    """One running role. Its standard output and error go to `log`."""
+
+    def __init__(
+        self,
+        role: str,
+        argv: Sequence[str],
+        *,
+        folder: Path,
+        env: Mapping[str, str],
+        log: Path,
+        place: Place,
+        stdout: int | IO[bytes] | None = None,
+    ) -> None:
+        """Start it. `stdout`, if given, takes its output instead of the log. Raises RoleError."""
+        self.role, self.argv, self.log, self.place = role, list(argv), log, place
+        if place.group is not None:
+            place.group.create(place.cpus)
+        entrances = place.group.entrances() if place.group is not None else []
+        try:
+            with log.open("ab") as output:
+                self._child = subprocess.Popen(
+                    self.argv,
+                    cwd=folder,
+                    env=dict(env),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output if stdout is None else stdout,
+                    stderr=output,
+                    start_new_session=True,
+                    preexec_fn=lambda: _enter(entrances, place.cpus),
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise RoleError(f"role {role}: cannot start {self.argv[0]}: {error}") from error
+        self.pid = self._child.pid
+        self._started = start_time(self.pid)
+
+    @property
+    def child(self) -> "subprocess.Popen[bytes]":
+        """The process itself."""
+        return self._child
+
+    def pids(self) -> list[int]:
+        """All its living processes."""
+        if self.place.group is not None:
+            return self.place.group.pids()
+        return session_pids(self.pid, self._started) if self._started is not None else []
+
+    def cpu_time(self) -> CpuTime:
+        """CPU time of all its processes, those that ended included where there are cgroups."""
+        if self.place.group is not None:
+            return self.place.group.cpu_time()
+        return of_processes(self.pids())
+
+    def ensure_alive(self) -> None:
+        """Raise RoleError, with the last lines of its log, when it has ended."""
+        if (code := self._child.poll()) is not None:
+            raise RoleError(f"role {self.role} ended with {_ending(code)}{self.last_words()}")
+
+    def last_words(self) -> str:
+        """The end of its log, to be appended to a message."""
+        with contextlib.suppress(OSError):
+            lines = self.log.read_text(errors="replace").strip().splitlines()[-_TAIL_LINES:]
+            if lines:
+                return ": " + " | ".join(lines)
+        return ", having printed nothing"
+
+    def stop(self, number: signal.Signals, patience_s: float) -> bool:
+        """Ask it to end, kill what has not within `patience_s`. True when it ended by itself."""
+        ended = True
+        if self._child.poll() is None:
+            self._child.send_signal(number)
+            try:
+                self._child.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                ended = False
+        self.kill()
+        return ended
+
+    def kill(self) -> None:
+        """SIGKILL all its processes and remove its group."""
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._child.wait()
+        if self.place.group is not None:
+            self.place.group.remove()
+
+
+def wait_until(ready: Callable[[], bool], processes: Sequence[Process], timeout_s: float) -> bool:
+    """Poll `ready` until it holds (True) or time is up (False); RoleError if a process ends."""
+    give_up = time.monotonic() + timeout_s
+    while True:
+        if ready():
+            return True
+        for process in processes:
+            process.ensure_alive()
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(0.002)
+
+
+def _enter(entrances: Sequence[str], cpus: Sequence[int]) -> None:
+    for entrance in entrances:
+        Path(entrance).write_text("0")
+    os.sched_setaffinity(0, cpus)
+    if not entrances:
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, -20)
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text("-20")
+
+
+def _ending(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -1,0 +1,84 @@
+"""What a variant requires: checked, and installed where a package manager can."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from tare.lab import catalog
+from tare.lab.build import Say
+from tare.lab.errors import BuildError, Unavailable
+from tare.model.manifest import Requirement
+
+
+def of(loaded: catalog.Loaded, variant: str) -> list[Requirement]:
+    """A variant's requirements, its components' included, each once."""
+    manifest = loaded.variants[variant]
+    found = [*manifest.requires, *_of_components(manifest.components)]
+    return list(dict.fromkeys(found))
+
+
+def meet(requirements: Iterable[Requirement], say: Say) -> None:
+    """Install what is missing. Raises Unavailable with the remedy where it cannot."""
+    missing = [item for item in requirements if not _met(item)]
+    packages = sorted({item.debian for item in missing if item.debian})
+    if packages:
+        _install(packages, say)
+    for item in missing:
+        if not item.debian:
+            raise Unavailable(f"{item.command or item.path} is not there: {item.remedy}")
+
+
+def is_debian() -> bool:
+    """Whether packages can be installed by apt."""
+    return shutil.which("apt-get") is not None and shutil.which("dpkg-query") is not None
+
+
+def _of_components(names: Iterable[str]) -> list[Requirement]:
+    found = []
+    for name in names:
+        manifest = catalog.component(name)
+        found += [*manifest.requires, *_of_components(manifest.components)]
+    return found
+
+
+def _met(item: Requirement) -> bool:
+    if item.command:
+        return shutil.which(item.command) is not None
+    if item.path:
+        return Path(item.path).exists()
+    assert item.debian is not None
+    return not is_debian() or item.debian in _installed()
+
+
+@cache
+def _installed() -> frozenset[str]:
+    form = "${Package} ${db:Status-Status}\n"
+    listed = subprocess.run(
+        ["dpkg-query", "-W", f"-f={form}"], capture_output=True, text=True, check=True
+    ).stdout
+    pairs = (line.split() for line in listed.splitlines())
+    return frozenset(pair[0] for pair in pairs if pair[1:] == ["installed"])
+
+
+def _install(packages: list[str], say: Say) -> None:
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    prefix = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    by_hand = f"sudo apt-get update && sudo {' '.join(install)}"
+    if prefix and shutil.which("sudo") is None:
+        raise Unavailable(f"packages are missing and there is no sudo; as root: {by_hand}")
+    say(f"installing {' '.join(packages)} …")
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for argv in (["apt-get", "update", "-q"], install):
+        done = subprocess.run(
+            prefix + argv, capture_output=True, text=True, env=environment, check=False
+        )
+        if done.returncode == 0:
+            continue
+        if prefix and "password" in done.stderr:
+            raise Unavailable(f"installing packages needs a password; run: {by_hand}")
+        tail = "\n".join((done.stdout + done.stderr).splitlines()[-8:])
+        raise BuildError(f"{' '.join(prefix + argv)} failed; by hand: {by_hand}\n{tail}")
+    _installed.cache_clear()

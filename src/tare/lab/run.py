@@ -1,0 +1,199 @@
+"""The run: blocks of trials until the intervals are narrow, resumable at every trial."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from tare.lab import cgroup, host, planning
+from tare.lab.catalog import Loaded
+from tare.lab.errors import TareError
+from tare.lab.interrupt import raising
+from tare.lab.journal import Journal
+from tare.lab.ledger import Ledger, sweep, sweep_all
+from tare.lab.preparation import Prepared
+from tare.lab.site import Bench
+from tare.lab.store import Store, write_json
+from tare.lab.trial import Done, run_trial
+from tare.model.scenario import Scenario, supported
+from tare.model.trial import Plan, Slot, Trial
+from tare.probes.audit import audit
+from tare.stats import study
+from tare.stats.stopping import Stop
+
+_FAILURES_MAX = 2
+"""A variant that failed so often in a scenario is not tried there again."""
+
+
+class Watcher(Protocol):
+    """Who follows a run: the command line."""
+
+    def remark(self, text: str) -> None:
+        """Something a user should know."""
+
+    def begins(self, slot: Slot, attempt: int) -> None:
+        """A trial begins."""
+
+    def progress(self, event: Mapping[str, Any]) -> None:
+        """The instrument reports."""
+
+    def ends(self, trial: Trial) -> None:
+        """A trial is stored."""
+
+    def block(self, done: int, decision: Stop) -> None:
+        """A block is whole."""
+
+
+class Run:
+    """A plan being carried out in its folder."""
+
+    def __init__(
+        self, loaded: Loaded, plan: Plan, store: Store, prepared: Prepared, watcher: Watcher
+    ) -> None:
+        self._loaded, self._plan, self._store = loaded, plan, store
+        self._prepared, self._watcher = prepared, watcher
+        self._scenarios = {scenario.name: scenario for scenario in plan.scenarios}
+        self._trials: list[Trial] = []
+        self._environment: dict[str, Any] = {}
+        if why := prepared.why_not(plan.baseline):
+            raise TareError(f"the baseline {plan.baseline} cannot be measured: {why}")
+
+    def execute(self) -> None:
+        """Carry the plan out, from where it stands. Raises Interrupted when asked to stop."""
+        if not sweep(self._store.ledger):
+            raise TareError(f"{self._store.folder} is being run by another process")
+        sweep_all(self._store.folder.parent.glob("*/ledger.jsonl"))
+        self._trials = self._store.trials()
+        self._store.prepare()
+        with self._bench() as bench, raising():
+            self._describe(bench)
+            block, decision = 0, Stop.GO_ON
+            while decision is Stop.GO_ON:
+                for slot in study.slots(self._plan, block):
+                    self._fill(bench, slot)
+                block += 1
+                so_far = [trial for trial in self._trials if trial.block < block]
+                decision = study.stop(self._plan, so_far, block)
+                self._watcher.block(block, decision)
+        self._store.finish()
+
+    @contextmanager
+    def _bench(self) -> Iterator[Bench]:
+        plan, hierarchy = self._plan, cgroup.detect()
+        tag = f"tare-{plan.run}"
+        ledger = Ledger(self._store.ledger, tag, hierarchy.run(tag))
+        ledger.guard()
+        journal = Journal(self._store.events)
+        parameters = plan.parameters | plan.overrides
+        cpus = host.assign(
+            host.by_core(),
+            server=int(parameters.get("server_cpus", 1)),
+            client=int(parameters.get("threads", 1)),
+        )
+        allowed = os.sched_getaffinity(0)
+        remarks = [hierarchy.remark, cpus.remark, host.raise_own_priority()]
+        os.sched_setaffinity(0, cpus.support)
+        for remark in filter(None, remarks):
+            self._watcher.remark(remark)
+            journal.say("tare", remark)
+        try:
+            yield Bench(self._loaded, self._prepared.built, hierarchy, cpus, tag, ledger, journal)
+        finally:
+            os.sched_setaffinity(0, allowed)
+            ledger.close()
+            journal.close()
+
+    def _fill(self, bench: Bench, slot: Slot) -> None:
+        """Make the trials that the slot still lacks."""
+        scenario = self._scenarios[slot.scenario]
+        made = [trial for trial in self._trials if _same(trial, slot)]
+        if any(trial.status != "invalid" for trial in made):
+            return
+        if (reason := self._not_now(slot, scenario)) is not None:
+            if reason:
+                self._note(slot, *reason)
+            return
+        retries = self._loaded.experiment.gates.retries
+        for attempt in range(len(made) + 1, retries + 2):
+            self._watcher.begins(slot, attempt)
+            done = run_trial(
+                bench,
+                slot,
+                attempt,
+                planning.parameters_of(self._plan, self._loaded, scenario),
+                seed=self._plan.seed,
+                version=self._prepared.versions[slot.variant],
+                work=self._store.work,
+                progress=self._watcher.progress,
+            )
+            self._keep(done)
+            if done.trial.status != "invalid":
+                return
+
+    def _not_now(self, slot: Slot, scenario: Scenario) -> tuple[str, str] | tuple[()] | None:
+        """None to measure; else what to note, once for a variant and scenario, or nothing."""
+        known = [
+            trial
+            for trial in self._trials
+            if trial.scenario == slot.scenario and trial.variant == slot.variant
+        ]
+        if any(trial.status == "unavailable" for trial in known):
+            return ()
+        if reason := supported(self._loaded.variants[slot.variant].supports, scenario):
+            return "unavailable", reason
+        if reason := self._prepared.unavailable.get(slot.variant):
+            return "unavailable", reason
+        failures = Counter(
+            t.variant for t in self._trials if t.status == "failed" and t.scenario == slot.scenario
+        )
+        hopeless = {name for name, count in failures.items() if count >= _FAILURES_MAX}
+        if slot.variant in hopeless or self._plan.baseline in hopeless:
+            return ()
+        if reason := self._prepared.failed.get(slot.variant):
+            return "failed", reason
+        return None
+
+    def _note(self, slot: Slot, status: str, reason: str) -> None:
+        head = slot.model_dump() | {"attempt": 1, "status": status, "reason": reason}
+        trial = Trial.model_validate(head | {"started": self._plan.created, "wall_s": 0.0})
+        self._keep(Done(trial, {}, {}))
+
+    def _keep(self, done: Done) -> None:
+        trial = done.trial
+        self._trials.append(trial)
+        if not self._store.append(trial):
+            self._watcher.remark(f"{trial.id} could not be stored yet: is the disk full?")
+        try:
+            self._store.keep_histograms(trial, done.histograms)
+            self._store.clear_work(trial)
+            self._remember_files(trial, done.rendered)
+        except OSError as error:
+            self._watcher.remark(f"{trial.id}: files could not be kept: {error}")
+        self._watcher.ends(trial)
+
+    def _describe(self, bench: Bench) -> None:
+        self._environment = {
+            **audit(),
+            "control_groups": bench.hierarchy.kind,
+            "cpus": {
+                "server": bench.cpus.server,
+                "client": bench.cpus.client,
+                "support": bench.cpus.support,
+            },
+            "remarks": [text for text in (bench.hierarchy.remark, bench.cpus.remark) if text],
+            "versions": self._prepared.versions,
+            "files": self._store.environment().get("files", {}),
+        }
+        write_json(self._store.folder / "environment.json", self._environment)
+
+    def _remember_files(self, trial: Trial, rendered: Mapping[str, str]) -> None:
+        """Keep the configuration of the first trial of each variant and scenario."""
+        key = f"{trial.variant} {trial.scenario}"
+        if rendered and key not in self._environment["files"]:
+            self._environment["files"][key] = dict(rendered)
+            write_json(self._store.folder / "environment.json", self._environment)
+
+
+def _same(trial: Trial, slot: Slot) -> bool:
+    return (trial.block, trial.scenario, trial.label) == (slot.block, slot.scenario, slot.label)

@@ -1,0 +1,218 @@
+"""A site: one variant, allocated, rendered, started, and taken away again."""
+
+import os
+import random
+import re
+import signal
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tare.lab import render
+from tare.lab.build import Built, names
+from tare.lab.catalog import Loaded
+from tare.lab.cgroup import Hierarchy
+from tare.lab.errors import RoleError
+from tare.lab.hooks import Hooks
+from tare.lab.host import Cpus
+from tare.lab.journal import Journal
+from tare.lab.ledger import Ledger, remove_shared_memory
+from tare.lab.paths import ROOT
+from tare.lab.process import Place, Process, wait_until
+from tare.model.manifest import Ready, Role
+
+HOST = "127.0.0.1"
+_PORTS = range(10_000, 32_000)
+"""Below the range from which the kernel takes the ports of outgoing connections."""
+_PAD_MAX = 4095
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all sites of a run have in common."""
+
+    loaded: Loaded
+    built: Mapping[str, Built]
+    hierarchy: Hierarchy
+    cpus: Cpus
+    tag: str
+    """Names the run's group, and begins the names of its shared memory."""
+    ledger: Ledger
+    journal: Journal
+
+
+class Site:
+    """A started variant. Also what hooks see (`tare.lab.hooks.SiteView`)."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        variant: str,
+        parameters: Mapping[str, Any],
+        *,
+        seed: int,
+        name: str,
+        folder: Path,
+    ) -> None:
+        """Allocate; nothing runs yet. `name` is unique in the run; `folder` is made."""
+        self.bench, self.variant, self.seed = bench, variant, seed
+        self.manifest = bench.loaded.variants[variant]
+        self.properties = self.manifest.properties
+        self.host = HOST
+        self.tag = f"{bench.tag}-{name}"
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self._random = random.Random(seed)
+        self.port = _free_ports(self.manifest.ports, self._random)
+        self.parameters = {
+            key: render.value(item, parameters, key) for key, item in parameters.items()
+        }
+        self.processes: dict[str, Process] = {}
+        self.rendered: dict[str, str] = {}
+        self.hooks = Hooks([bench.loaded.variant_folder(variant), bench.loaded.folder])
+
+    def names(self, role: str) -> dict[str, Any]:
+        """What a template of `role` may use (docs/FORMAT.md)."""
+        built = self.bench.built[self.variant]
+        cpus = self.bench.cpus
+        return {
+            **self.parameters,
+            **names(built.components, built.own),
+            "port": self.port,
+            "host": self.host,
+            "folder": str(self.folder / role),
+            "site": str(self.folder),
+            "tag": self.tag,
+            "properties": self.properties,
+            "cpus": {"server": cpus.server, "client": cpus.client, "support": cpus.support},
+            "seed": self.seed,
+            "variant": self.variant,
+            "experiment": self.bench.loaded.name,
+            "root": str(ROOT),
+        }
+
+    def start(self) -> None:
+        """Render and start every role in order, each ready before the next. Raises TareError."""
+        for name, role in self.manifest.roles.items():
+            if role.argv:
+                self._start_role(name, role)
+
+    def place(self, role: str, kind: str) -> Place:
+        """Group and CPUs of a role whose `cpus` is `kind`."""
+        cpus = self.names(role)["cpus"][kind]
+        return Place(self.bench.hierarchy.role(self.bench.tag, role), cpus)
+
+    def ensure_alive(self) -> None:
+        """Raise RoleError when a role has ended."""
+        for process in self.processes.values():
+            process.ensure_alive()
+
+    def launch(
+        self, name: str, argv: list[str], cpus: str, env: Mapping[str, str], **streams: Any
+    ) -> Process:
+        """Start one process of the site, note it in the ledger, follow its log."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        log = folder / f"{name}.log"
+        process = Process(
+            name,
+            argv,
+            folder=folder,
+            env=self._environment(env),
+            log=log,
+            place=self.place(name, cpus),
+            **streams,
+        )
+        self.processes[name] = process
+        self.bench.ledger.add_session(process.pid)
+        self.bench.journal.say(name, f"started pid {process.pid}: {' '.join(argv)}")
+        self.bench.journal.follow(name, log)
+        return process
+
+    def stop(self) -> list[str]:
+        """Stop all roles, last first, and remove what they left; what would not end is named."""
+        stubborn = []
+        for name, process in reversed(self.processes.items()):
+            role = self.manifest.roles.get(name, Role())
+            number = signal.Signals[f"SIG{role.stop_signal}"]
+            if not process.stop(number, role.stop_timeout_s):
+                stubborn.append(
+                    f"role {name} did not end on SIG{role.stop_signal} within "
+                    f"{role.stop_timeout_s:g} s and was killed"
+                )
+        self.bench.journal.unfollow()
+        remove_shared_memory(self.tag)
+        return stubborn
+
+    def _start_role(self, name: str, role: Role) -> None:
+        names = self.names(name)
+        where = f"{self.bench.loaded.name}/{self.variant}: role {name}"
+        folder = self.folder / name
+        folder.mkdir()
+        manifest_folders = [
+            self.bench.loaded.variant_folder(self.variant),
+            self.bench.loaded.folder,
+        ]
+        for target, template in role.files.items():
+            content = render.file(template, manifest_folders, names)
+            (folder / target).write_text(content)
+            self.rendered[f"{name}/{target}"] = content
+        argv = [render.text(part, names, where) for part in role.argv]
+        env = {key: render.text(item, names, where) for key, item in role.env.items()}
+        if role.root and os.geteuid() != 0:
+            raise RoleError(f"{where} needs root: run the same command with sudo")
+        process = self.launch(name, argv, role.cpus, env)
+        if role.ready is not None:
+            self._await(where, process, role.ready, names)
+
+    def _await(self, where: str, process: Process, ready: Ready, names: dict[str, Any]) -> None:
+        def accepts() -> bool:
+            port = int(render.text(ready.tcp or "", names, where))
+            with socket.socket() as probe:
+                probe.settimeout(1)
+                return probe.connect_ex((self.host, port)) == 0
+
+        def exists() -> bool:
+            return Path(render.text(ready.path or "", names, where)).exists()
+
+        def logged() -> bool:
+            return re.search(ready.log or "", process.log.read_text(errors="replace")) is not None
+
+        holds = accepts if ready.tcp else exists if ready.path else logged
+        files = ", ".join(str(self.folder / key) for key in self.rendered)
+        try:
+            if wait_until(holds, list(self.processes.values()), ready.timeout_s):
+                return
+        except RoleError as error:
+            raise RoleError(f"{where}: {error}; its files: {files}") from error
+        raise RoleError(
+            f"{where} was not ready within {ready.timeout_s:g} s "
+            f"({ready.tcp or ready.path or ready.log}){process.last_words()}; its files: {files}"
+        )
+
+    def _environment(self, own: Mapping[str, str]) -> dict[str, str]:
+        """A small fixed environment whose size varies by trial: stack layout moves with it."""
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+            "TARE_PAD": "x" * self._random.randint(0, _PAD_MAX),
+            **own,
+        }
+
+
+def _free_ports(names: list[str], rng: random.Random) -> dict[str, int]:
+    found: dict[str, int] = {}
+    while len(found) < len(names):
+        port = rng.choice(_PORTS)
+        if port in found.values():
+            continue
+        with socket.socket() as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+        found[names[len(found)]] = port
+    return found

@@ -1,0 +1,190 @@
+"""Variants that `tare up` started and left running: begun, found again, read, taken down."""
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tare.lab import cgroup, host, paths, planning, render
+from tare.lab.build import Say
+from tare.lab.catalog import Loaded, load
+from tare.lab.cgroup import Group
+from tare.lab.errors import TareError
+from tare.lab.hooks import Hooks
+from tare.lab.journal import Journal
+from tare.lab.ledger import Ledger, session_pids, start_time, sweep
+from tare.lab.preparation import prepare
+from tare.lab.site import HOST, Bench, Site
+from tare.model.base import Record
+from tare.model.scenario import expand
+from tare.probes.cpu import CpuTime, of_processes
+
+_POLL_S = 0.02
+
+
+class StandingRole(Record):
+    """One process left running."""
+
+    pid: int
+    start: int
+    stop_signal: str
+    stop_timeout_s: float
+    kind: str
+    groups: dict[str, str]
+    log: Path
+
+    def alive(self) -> bool:
+        """Whether the process that leads the role still runs."""
+        return start_time(self.pid) == self.start
+
+    def pids(self) -> list[int]:
+        """All its living processes."""
+        if self.groups:
+            return self._group().pids()
+        return session_pids(self.pid, self.start)
+
+    def cpu_time(self) -> CpuTime:
+        """CPU time of all its processes so far."""
+        return self._group().cpu_time() if self.groups else of_processes(self.pids())
+
+    def _group(self) -> Group:
+        return Group(self.kind, {key: Path(folder) for key, folder in self.groups.items()})
+
+
+class Standing(Record):
+    """A variant that is up; also what its hooks see (`tare.lab.hooks.SiteView`)."""
+
+    experiment: str
+    variant: str
+    started: str
+    overrides: dict[str, Any]
+    parameters: dict[str, Any]
+    properties: dict[str, Any]
+    host: str
+    port: dict[str, int]
+    tag: str
+    folder: Path
+    roles: dict[str, StandingRole]
+    try_lines: list[str]
+
+    @property
+    def name(self) -> str:
+        """EXPERIMENT/VARIANT."""
+        return f"{self.experiment}/{self.variant}"
+
+    def counters(self) -> dict[str, int]:
+        """The variant's own counters."""
+        loaded = load(self.experiment)
+        return Hooks([loaded.variant_folder(self.variant), loaded.folder]).counters(self)
+
+
+def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> Standing:
+    """Start a variant, let its oracle see it, and leave it running. Raises TareError."""
+    loaded.choose([variant])
+    home = _home(loaded.name, variant)
+    if (known := find(loaded.name, variant)) is not None:
+        if any(role.alive() for role in known.roles.values()):
+            raise TareError(f"{known.name} is up already; tare down {known.name} takes it down")
+        down(known)
+    prepared = prepare(loaded, [variant], say)
+    if why := prepared.why_not(variant):
+        raise TareError(f"{loaded.name}/{variant} cannot be started: {why}")
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    hierarchy, tag = cgroup.detect(), f"tare-up-{loaded.name}-{variant}"
+    ledger = Ledger(home / "ledger.jsonl", tag, hierarchy.run(tag))
+    bench = Bench(
+        loaded=loaded,
+        built=prepared.built,
+        hierarchy=hierarchy,
+        cpus=host.assign(host.by_core(), server=1, client=1),
+        tag=tag,
+        ledger=ledger,
+        journal=Journal(home / "events.log"),
+    )
+    own = planning.checked(loaded, overrides)
+    scenario = expand(loaded.experiment.factors, [{}])[0]
+    parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, own)
+    try:
+        site = Site(bench, variant, parameters, seed=0, name="site", folder=home / "site")
+        site.start()
+        site.hooks.oracle(site)
+        standing = _standing(loaded, site, own)
+        (home / "state.json").write_text(standing.model_dump_json(indent=1))
+    except BaseException:
+        ledger.close()
+        raise
+    return standing
+
+
+def down(standing: Standing) -> list[str]:
+    """Stop every role, last first, and remove what they left; what had to be killed is named."""
+    killed = []
+    for name, role in reversed(standing.roles.items()):
+        if role.alive() and not _ended(role):
+            killed.append(name)
+    home = _home(standing.experiment, standing.variant)
+    sweep(home / "ledger.jsonl")
+    shutil.rmtree(home, ignore_errors=True)
+    return killed
+
+
+def find(experiment: str, variant: str) -> Standing | None:
+    """The variant, if it was left running."""
+    state = _home(experiment, variant) / "state.json"
+    return Standing.model_validate_json(state.read_text()) if state.is_file() else None
+
+
+def all_standing() -> list[Standing]:
+    """Everything that `up` left running, by name."""
+    states = sorted(paths.standing().glob("*/state.json"))
+    return [Standing.model_validate_json(state.read_text()) for state in states]
+
+
+def _standing(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Standing:
+    where = f"{loaded.name}/{site.variant}: try_lines"
+    roles = {}
+    for name, process in site.processes.items():
+        group = process.place.group
+        manifest = site.manifest.roles[name]
+        roles[name] = StandingRole(
+            pid=process.pid,
+            start=start_time(process.pid) or 0,
+            stop_signal=manifest.stop_signal,
+            stop_timeout_s=manifest.stop_timeout_s,
+            kind=group.kind if group else "none",
+            groups={key: str(path) for key, path in group.folders.items()} if group else {},
+            log=process.log,
+        )
+    return Standing(
+        experiment=loaded.name,
+        variant=site.variant,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        overrides=overrides,
+        parameters=site.parameters,
+        properties=dict(site.properties),
+        host=HOST,
+        port=site.port,
+        tag=site.tag,
+        folder=site.folder,
+        roles=roles,
+        try_lines=[render.text(line, site.names("sut"), where) for line in site.manifest.try_lines],
+    )
+
+
+def _ended(role: StandingRole) -> bool:
+    os.kill(role.pid, signal.Signals[f"SIG{role.stop_signal}"])
+    give_up = time.monotonic() + role.stop_timeout_s
+    while role.alive():
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def _home(experiment: str, variant: str) -> Path:
+    return paths.standing() / f"{experiment}-{variant}"

@@ -1,0 +1,135 @@
+"""A run's folder: plan, trials, histograms, environment. Every trial is on disk before the next."""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from tare.lab.errors import TareError
+from tare.model.trial import Plan, Trial, parse_trials
+
+_BALLAST_BYTES = 1 << 20
+
+
+class Store:
+    """The folder of one run (docs/FORMAT.md, "A run's folder")."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.work = folder / "work"
+        self._ballast = folder / "ballast"
+        self._unwritten: list[Trial] = []
+
+    @classmethod
+    def create(cls, runs: Path, plan: Plan) -> "Store":
+        """Make the folder of a new run and write its plan."""
+        store = cls(runs / plan.run)
+        store.folder.mkdir(parents=True)
+        write_json(store.folder / "plan.json", plan)
+        return store
+
+    def prepare(self) -> None:
+        """Make room for records, so that a disk that fills up can still be told of."""
+        for name in ("histograms", "logs", "work"):
+            (self.folder / name).mkdir(exist_ok=True)
+        self._ballast.write_bytes(b"\0" * _BALLAST_BYTES)
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger's file."""
+        return self.folder / "ledger.jsonl"
+
+    @property
+    def events(self) -> Path:
+        """The journal's file."""
+        return self.folder / "events.log"
+
+    def plan(self) -> Plan:
+        """The stored plan. Raises TareError."""
+        file = self.folder / "plan.json"
+        try:
+            return Plan.model_validate_json(file.read_text())
+        except (OSError, ValueError) as error:
+            raise TareError(f"{file}: not the plan of a run: {error}") from error
+
+    def environment(self) -> dict[str, Any]:
+        """What environment.json holds so far."""
+        file = self.folder / "environment.json"
+        return dict(json.loads(file.read_text())) if file.exists() else {}
+
+    def trials(self) -> list[Trial]:
+        """All stored trials, in the order they were made. Raises TareError for a damaged line."""
+        file = self.folder / "trials.jsonl"
+        try:
+            return parse_trials(file.read_bytes()) if file.exists() else []
+        except ValueError as error:
+            raise TareError(f"{file}: a damaged line: {error}") from error
+
+    def append(self, trial: Trial) -> bool:
+        """Add one line and sync it. False when the disk takes it not; it is kept for later."""
+        self._unwritten.append(trial)
+        for attempt in range(2):
+            try:
+                self._flush()
+            except OSError:
+                if attempt == 0:
+                    self._ballast.unlink(missing_ok=True)
+        return not self._unwritten
+
+    def keep_histograms(self, trial: Trial, histograms: Mapping[str, str]) -> None:
+        """Store a trial's histograms beside the trials."""
+        if histograms:
+            (self.folder / "histograms" / f"{trial.id}.json").write_text(json.dumps(histograms))
+
+    def clear_work(self, trial: Trial) -> None:
+        """Keep a trial's logs; keep what else it was made of only when it failed."""
+        source = self.work / trial.id
+        if not source.is_dir():
+            return
+        target = self.folder / "logs" / trial.id
+        target.mkdir(exist_ok=True)
+        for log in source.glob("*/*.log"):
+            shutil.copyfile(log, target / log.name)
+        if trial.status != "failed":
+            shutil.rmtree(source, ignore_errors=True)
+
+    def finish(self) -> None:
+        """Remove what only a run in progress needs."""
+        self._ballast.unlink(missing_ok=True)
+        if self.work.is_dir() and not any(self.work.iterdir()):
+            self.work.rmdir()
+
+    def _flush(self) -> None:
+        file = self.folder / "trials.jsonl"
+        whole = _whole_bytes(file)
+        with file.open("ab") as stream:
+            stream.truncate(whole)
+            try:
+                for trial in self._unwritten:
+                    stream.write(trial.model_dump_json().encode() + b"\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+            except OSError:
+                os.ftruncate(stream.fileno(), whole)
+                raise
+        self._unwritten.clear()
+
+
+def write_json(file: Path, content: BaseModel | Mapping[str, Any]) -> None:
+    """Replace `file` by `content`, whole or not at all."""
+    if isinstance(content, BaseModel):
+        text = content.model_dump_json(indent=1)
+    else:
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+    temporary = file.with_suffix(".tmp")
+    temporary.write_text(text + "\n")
+    temporary.replace(file)
+
+
+def _whole_bytes(file: Path) -> int:
+    """Length of the file up to its last line end."""
+    return file.read_bytes().rfind(b"\n") + 1 if file.exists() else 0

@@ -1,0 +1,154 @@
+"""One trial: allocate, start, oracle, warm up, measure, stop, gates."""
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tare.lab.errors import Interrupted, TareError
+from tare.lab.gates import judge
+from tare.lab.hooks import OracleError
+from tare.lab.measure import Measurement, Progress, measure
+from tare.lab.site import Bench, Site
+from tare.model.manifest import Outcome
+from tare.model.trial import Slot, Trial
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished trial, its histograms, and the files it was run with."""
+
+    trial: Trial
+    histograms: dict[str, str]
+    rendered: dict[str, str]
+
+
+def run_trial(
+    bench: Bench,
+    slot: Slot,
+    attempt: int,
+    parameters: Mapping[str, Any],
+    *,
+    seed: int,
+    version: str,
+    work: Path,
+    progress: Progress,
+) -> Done:
+    """One attempt at `slot`. A failure of the variant is a `failed` trial, not an error."""
+    started, begun = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
+    name = slot.id if attempt == 1 else f"{slot.id}-a{attempt}"
+    head = slot.model_dump() | {"id": name, "attempt": attempt, "started": started}
+    own_seed = random.Random(f"{seed}/{slot.id}/{attempt}").getrandbits(31)
+    bench.journal.say("trial", f"{name}: begins, seed {own_seed}")
+    site: Site | None = None
+    try:
+        site = Site(bench, slot.variant, parameters, seed=own_seed, name=name, folder=work / name)
+        body, histograms = _measured(site, progress)
+    except Interrupted:
+        raise
+    except (TareError, OracleError, OSError, ArithmeticError, LookupError) as error:
+        kind = "oracle" if isinstance(error, OracleError) else type(error).__name__
+        body, histograms = {"status": "failed", "reason": f"{kind}: {error}"}, {}
+    finally:
+        stubborn = site.stop() if site is not None else []
+    if stubborn and body["status"] == "valid":
+        body |= {"status": "failed", "reason": "; ".join(stubborn)}
+    wall_s = time.monotonic() - begun
+    trial = Trial.model_validate(head | {"wall_s": wall_s, "version": version} | body)
+    bench.journal.say("trial", f"{name}: {trial.status}{_because(trial.reason)}")
+    return Done(trial, histograms, site.rendered if site is not None else {})
+
+
+def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
+    site.start()
+    site.hooks.oracle(site)
+    before = site.hooks.counters(site)
+    found = measure(site, progress)
+    site.ensure_alive()
+    after = site.hooks.counters(site)
+    site.hooks.audit(site, before, after, found.result)
+    histograms = found.result.pop("histograms", {})
+    roles = _roles(found)
+    machine = _machine(site, found)
+    counters = {key: after[key] - before.get(key, 0) for key in after}
+    gates = judge(site.bench.loaded.experiment.gates, found.result, machine)
+    closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in gates if not gate.ok]
+    outcomes = {
+        name: _outcome(outcome, found.result["outcomes"], roles, counters)
+        for name, outcome in site.bench.loaded.experiment.outcomes.items()
+    }
+    body = {
+        "status": "invalid" if closed else "valid",
+        "reason": "; ".join(closed) or None,
+        "measured_s": found.window_s,
+        "gates": gates,
+        "outcomes": outcomes,
+        "roles": roles,
+        "machine": machine,
+        "counters": counters,
+        "instrument": found.result,
+    }
+    return body, histograms
+
+
+def _roles(found: Measurement) -> dict[str, dict[str, float]]:
+    """Probes of each role, scaled from the probes' window to the instrument's."""
+    scale = found.window_s / found.probed_s
+    values: dict[str, dict[str, float]] = {}
+    for role in found.opened.cpu:
+        used = found.closed.cpu[role].since(found.opened.cpu[role])
+        first, last = found.opened.switches[role], found.closed.switches[role]
+        values[role] = {
+            "cpu_us": used.total_s * scale * 1e6,
+            "cpu_user_us": used.user_s * scale * 1e6,
+            "cpu_system_us": used.system_s * scale * 1e6,
+            "cpu_share": used.total_s / found.probed_s,
+            "switches_voluntary": (last.voluntary - first.voluntary) * scale,
+            "switches_involuntary": (last.involuntary - first.involuntary) * scale,
+            "memory_bytes": found.memory[role].memory_bytes,
+            "peak_bytes": found.memory[role].peak_bytes,
+        }
+    return values
+
+
+def _machine(site: Site, found: Measurement) -> dict[str, float]:
+    """Shares of the test CPUs' time that went to others."""
+    capacity = found.probed_s * len(site.bench.cpus.tested)
+    idle = found.closed.machine.idle_s - found.opened.machine.idle_s
+    steal = found.closed.machine.steal_s - found.opened.machine.steal_s
+    ours = sum(
+        found.closed.cpu[role].since(found.opened.cpu[role]).total_s for role in found.opened.cpu
+    )
+    foreign = max(0.0, capacity - idle - steal - ours)
+    return {"foreign_share": foreign / capacity, "steal_share": steal / capacity}
+
+
+def _outcome(
+    outcome: Outcome,
+    instrument: Mapping[str, Any],
+    roles: Mapping[str, Mapping[str, float]],
+    counters: Mapping[str, int],
+) -> float | None:
+    def lookup(path: str) -> float | None:
+        match path.split("."):
+            case ["instrument", name] if name in instrument:
+                value = instrument[name]
+                return None if value is None else float(value)
+            case ["role", role, probe] if probe in roles.get(role, {}):
+                return roles[role][probe]
+            case ["counter", name] if name in counters:
+                return float(counters[name])
+        raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {path!r}")
+
+    value = lookup(outcome.value)
+    if outcome.per is None or value is None:
+        return value
+    divisor = lookup(outcome.per)
+    return value / divisor if divisor else None
+
+
+def _because(reason: str | None) -> str:
+    return f": {reason}" if reason else ""

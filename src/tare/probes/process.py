@@ -1,0 +1,59 @@
+"""What processes hold and do: memory, context switches, threads."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Sums over living processes. Memory in bytes, shared pages divided among their users."""
+
+    memory_bytes: int
+    peak_bytes: int
+    """Sum of each process's own peak of resident memory (VmHWM); shared pages count in each."""
+    switches_voluntary: int
+    switches_involuntary: int
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Context switches so far, all threads."""
+
+    voluntary: int
+    involuntary: int
+
+
+def switches(pids: Iterable[int]) -> Switches:
+    """Sum over the living threads of `pids` (proc(5), /proc/PID/task/TID/status)."""
+    voluntary = involuntary = 0
+    for pid in pids:
+        for status in Path(f"/proc/{pid}/task").glob("*/status"):
+            fields = _fields(status)
+            voluntary += int(fields.get("voluntary_ctxt_switches", "0"))
+            involuntary += int(fields.get("nonvoluntary_ctxt_switches", "0"))
+    return Switches(voluntary, involuntary)
+
+
+def usage(pids: Iterable[int]) -> Usage:
+    """Memory and switches of `pids`; a process that ended meanwhile counts nothing."""
+    known = list(pids)
+    memory = peak = 0
+    for pid in known:
+        memory += _kib(_fields(Path(f"/proc/{pid}/smaps_rollup")), "Pss")
+        peak += _kib(_fields(Path(f"/proc/{pid}/status")), "VmHWM")
+    done = switches(known)
+    return Usage(memory * 1024, peak * 1024, done.voluntary, done.involuntary)
+
+
+def _fields(file: Path) -> dict[str, str]:
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.partition(":") for line in lines if ":" in line)
+    return {key.strip(): rest.strip() for key, _, rest in pairs}
+
+
+def _kib(fields: dict[str, str], key: str) -> int:
+    return int(fields[key].split()[0]) if key in fields else 0

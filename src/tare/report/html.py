@@ -1,0 +1,47 @@
+"""report.html: one file, no script, nothing fetched."""
+
+from functools import partial
+from importlib.resources import files
+
+from jinja2 import Environment
+
+from tare.model.results import Results
+from tare.report.folder import RunFolder
+from tare.report.numbers import figure, percent
+from tare.report.table import notes
+from tare.stats.plan_order import BASELINE_AGAIN
+
+
+def render(folder: RunFolder, results: Results) -> str:
+    """The whole page."""
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"bar": partial(_bar, _reach(results))}
+    template = environment.from_string(files("tare.report").joinpath("report.html.j2").read_text())
+    return template.render(
+        results=results,
+        plan=folder.plan,
+        files=folder.environment.get("files", {}),
+        trials=folder.trials,
+        figure=figure,
+        percent=percent,
+        notes=notes(results),
+        again=BASELINE_AGAIN,
+    )
+
+
+def _reach(results: Results) -> float:
+    """The percentage at the ends of the interval plots: all judged intervals fit."""
+    bounds = [
+        abs(bound)
+        for scenario in results.scenarios
+        for variant in scenario.variants.values()
+        for outcome in variant.outcomes.values()
+        if outcome.judged
+        for bound in outcome.ci_pct or ()
+    ]
+    return max([results.sesoi_pct * 1.5, *bounds])
+
+
+def _bar(reach: float, percentage: float) -> float:
+    """Where a percentage lies on a plot from 0 to 100."""
+    return 50 + 50 * max(-1.0, min(1.0, percentage / reach))

@@ -1,0 +1,168 @@
+"""results.json: what a run has to say, from its folder alone."""
+
+from collections.abc import Mapping, Sequence
+
+from tare.model.results import (
+    Floor,
+    OutcomeResult,
+    Quantile,
+    Results,
+    ScenarioResult,
+    VariantResult,
+)
+from tare.model.scenario import Scenario
+from tare.model.trial import Trial
+from tare.report.folder import RunFolder
+from tare.stats.histogram import merge
+from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.quantile import median
+from tare.stats.stopping import Stop
+from tare.stats.study import Key, Study, slots, stop
+from tare.stats.verdict import Judgement
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+
+
+def make(folder: RunFolder) -> Results:
+    """All scenarios of a run, finished or not."""
+    plan, trials = folder.plan, folder.trials
+    wall_s = sum(trial.wall_s for trial in trials)
+    return Results(
+        experiment=plan.experiment,
+        title=plan.title,
+        question=plan.question,
+        run=plan.run,
+        seed=plan.seed,
+        baseline=plan.baseline,
+        complete=complete(folder),
+        sesoi_pct=plan.sesoi_pct,
+        measured_share=sum(trial.measured_s for trial in trials) / wall_s if wall_s else 0.0,
+        environment={key: item for key, item in folder.environment.items() if key != "files"},
+        scenarios=[_scenario(folder, scenario) for scenario in plan.scenarios],
+    )
+
+
+def complete(folder: RunFolder) -> bool:
+    """Whether the run ended by its own rule."""
+    plan = folder.plan
+    blocks = 1 + max((trial.block for trial in folder.trials), default=-1)
+    if not blocks or stop(plan, folder.trials, blocks) is Stop.GO_ON:
+        return False
+    made = {(trial.scenario, trial.label) for trial in folder.trials if trial.block == blocks - 1}
+    lost = {
+        (trial.scenario, trial.variant)
+        for trial in folder.trials
+        if trial.status in ("failed", "unavailable")
+    }
+    return all(
+        (slot.scenario, slot.label) in made or (slot.scenario, slot.variant) in lost
+        for slot in slots(plan, blocks - 1)
+    )
+
+
+def _scenario(folder: RunFolder, scenario: Scenario) -> ScenarioResult:
+    plan = folder.plan
+    trials = [trial for trial in folder.trials if trial.scenario == scenario.name]
+    study = Study(plan, scenario, trials)
+    verdicts = study.judge()
+    return ScenarioResult(
+        name=scenario.name,
+        levels=scenario.levels,
+        noise_floor={name: _floor(study, name, verdicts) for name in plan.outcomes},
+        variants={
+            label: _variant(folder, study, label, verdicts)
+            for label in [*plan.variants, BASELINE_AGAIN]
+        },
+    )
+
+
+def _floor(study: Study, outcome: str, verdicts: Mapping[Key, Judgement]) -> Floor:
+    floor = study.floor(outcome)
+    verdict = verdicts.get((BASELINE_AGAIN, outcome))
+    return Floor(
+        effect_pct=floor and floor.effect.percent,
+        ci_pct=floor and floor.effect.percent_interval,
+        reach_pct=floor and floor.percent,
+        detectable_pct=floor and floor.detectable_percent,
+        verdict=verdict and verdict.verdict.value,
+        blocks=floor.effect.n if floor else 0,
+    )
+
+
+def _variant(
+    folder: RunFolder, study: Study, label: str, verdicts: Mapping[Key, Judgement]
+) -> VariantResult:
+    own = [trial for trial in study.trials if trial.label == label]
+    by_status = {
+        status: [trial for trial in own if trial.status == status]
+        for status in ("valid", "invalid", "failed", "unavailable")
+    }
+    valid = by_status["valid"]
+    status, reason = _status(by_status)
+    return VariantResult(
+        status=status,
+        reason=reason,
+        version=next((trial.version for trial in own if trial.version), None),
+        trials_valid=len(valid),
+        trials_invalid=len(by_status["invalid"]),
+        trials_failed=len(by_status["failed"]),
+        outcomes={
+            name: _outcome(study, label, name, verdicts.get((label, name)))
+            for name in folder.plan.outcomes
+        }
+        if valid
+        else {},
+        latency=_latency(folder, valid),
+    )
+
+
+def _status(
+    by_status: Mapping[str, Sequence[Trial]],
+) -> tuple[str, str | None]:
+    """A variant that ever failed has failed; one that never counted is invalid."""
+    for status in ("unavailable", "failed"):
+        if trials := by_status[status]:
+            return status, trials[0].reason
+    if not by_status["valid"]:
+        reasons = [trial.reason for trial in by_status["invalid"]]
+        return "invalid", reasons[-1] if reasons else "not measured yet"
+    return "measured", None
+
+
+def _outcome(study: Study, label: str, name: str, found: Judgement | None) -> OutcomeResult:
+    outcome = study.plan.outcomes[name]
+    values = study.values(label, name)
+    middle = median(values) if values else None
+    effect = None if label == study.plan.baseline else study.effect(label, name)
+    interval = middle.interval if middle else None
+    return OutcomeResult(
+        title=outcome.title,
+        unit=outcome.unit,
+        better=outcome.better,
+        median=middle and middle.value,
+        median_ci=(interval.low, interval.high) if interval else None,
+        effect_pct=effect and effect.percent,
+        ci_pct=effect and effect.percent_interval,
+        p_adjusted=found and found.p_adjusted,
+        judged=found is not None,
+        verdict=found and found.verdict.value,
+        why=found and found.why,
+        more_blocks=found and found.more_blocks,
+        blocks=effect.n if effect else len(values),
+    )
+
+
+def _latency(folder: RunFolder, trials: Sequence[Trial]) -> dict[str, Quantile]:
+    encoded = [folder.histogram(trial, "latency") for trial in trials]
+    known = [text for text in encoded if text is not None]
+    if not known:
+        return {}
+    whole = merge(known)
+    found = {}
+    for name, q in QUANTILES.items():
+        value, interval = whole.quantile(q), whole.quantile_interval(q)
+        found[name] = Quantile(
+            value_us=None if value is None else value / 1e3,
+            ci_us=(interval.low / 1e3, interval.high / 1e3) if interval else None,
+        )
+    return found

@@ -1,0 +1,88 @@
+"""Results in the terminal: a section a scenario, a table an outcome, a row a variant."""
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tare.model.results import OutcomeResult, Results, ScenarioResult
+from tare.report.numbers import figure, percent
+from tare.stats.plan_order import BASELINE_AGAIN
+
+_STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved": "yellow"}
+
+
+def show(results: Results, console: Console) -> None:
+    """Print all of `results`."""
+    console.print(Text(f"{results.title}: {results.question}", style="bold"))
+    state = "" if results.complete else "  (not finished: tare resume)"
+    console.print(f"run {results.run}, seed {results.seed}{state}", highlight=False)
+    for scenario in results.scenarios:
+        console.print()
+        console.print(_scenario(results, scenario), highlight=False)
+    console.print()
+    for line in notes(results):
+        console.print(line, highlight=False, markup=False)
+
+
+def notes(results: Results) -> list[str]:
+    """What a reader must know to read the tables."""
+    lines = [
+        f"Effects are against {results.baseline}, paired within blocks, with 95 % intervals. "
+        f"equivalent: surely within ±{results.sesoi_pct:g} %.",
+        f"{results.measured_share:.0%} of the trials' wall time was measuring.",
+    ]
+    for remark in results.environment.get("remarks", []):
+        lines.append(f"Remark: {remark}.")
+    for scenario in results.scenarios:
+        for name, floor in scenario.noise_floor.items():
+            if floor.verdict in ("costs", "saves"):
+                lines.append(
+                    f"WARNING: in {scenario.name} the baseline differs from itself in {name}: "
+                    "this machine was not quiet enough, or something is wrong; do not believe "
+                    "this scenario's verdicts."
+                )
+    return lines
+
+
+def _scenario(results: Results, scenario: ScenarioResult) -> Group:
+    parts: list[object] = [Text(scenario.name, style="bold underline")]
+    troubles = [
+        f"{name}: {variant.status}: {variant.reason}"
+        for name, variant in scenario.variants.items()
+        if variant.status != "measured"
+    ]
+    outcomes = next((item.outcomes for item in scenario.variants.values() if item.outcomes), {})
+    for name, outcome in outcomes.items():
+        parts.append(Padding(_outcome(results, scenario, name, outcome), (0, 0, 0, 2)))
+    parts += [Text(f"  {trouble}", style="red") for trouble in troubles]
+    return Group(*parts)  # type: ignore[arg-type]
+
+
+def _outcome(
+    results: Results, scenario: ScenarioResult, name: str, outcome: OutcomeResult
+) -> Table:
+    floor = scenario.noise_floor[name]
+    reach = "" if floor.reach_pct is None else f", noise floor {floor.reach_pct:.2g} %"
+    table = Table(
+        title=f"{outcome.title}, {outcome.unit} ({outcome.better} is better{reach})",
+        title_justify="left",
+        title_style="",
+        box=None,
+        padding=(0, 3, 0, 2),
+        show_header=False,
+    )
+    for label, variant in scenario.variants.items():
+        found = variant.outcomes.get(name)
+        if found is None:
+            continue
+        title = f"{results.baseline}, again" if label == BASELINE_AGAIN else label
+        dim = "dim" if label == BASELINE_AGAIN else ""
+        verdict = found.verdict or ""
+        table.add_row(
+            Text(title, style=dim),
+            Text(figure(found.median, found.median_ci), style=dim),
+            Text(percent(found.effect_pct, found.ci_pct), style=dim),
+            Text(verdict, style=_STYLES.get(verdict, "") or dim),
+        )
+    return table

@@ -1,0 +1,152 @@
+"""A run as statistics: trials paired within blocks, effects, floors, verdicts, and when to stop."""
+
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tare.model.manifest import Outcome
+from tare.model.scenario import Scenario
+from tare.model.trial import Plan, Slot, Trial
+from tare.stats.effect import Effect, paired_effect
+from tare.stats.floor import NoiseFloor
+from tare.stats.plan_order import BASELINE_AGAIN, block_order
+from tare.stats.power import blocks_needed
+from tare.stats.stopping import Stop, StoppingRule
+from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdict, judge_family
+
+Key = tuple[str, str]
+"""Label and outcome."""
+
+
+def slots(plan: Plan, block: int) -> list[Slot]:
+    """What block `block` (from 0) measures, in order: scenario after scenario, each shuffled.
+
+    A variant and its baseline stay close in time, since each scenario's trials stand together.
+    """
+    found = []
+    for index, scenario in enumerate(plan.scenarios):
+        seed = plan.seed ^ zlib.crc32(scenario.name.encode())
+        for label in block_order(plan.variants, seed, block):
+            variant = plan.baseline if label == BASELINE_AGAIN else label
+            name = f"b{block:02d}-s{index}-{label}"
+            found.append(
+                Slot(block=block, scenario=scenario.name, label=label, variant=variant, id=name)
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the valid trials of one scenario say."""
+
+    plan: Plan
+    scenario: Scenario
+    trials: Sequence[Trial]
+
+    @cached_property
+    def _values(self) -> Mapping[Key, Mapping[int, float]]:
+        """Label and outcome → block → value, of the valid trials."""
+        found: dict[Key, dict[int, float]] = defaultdict(dict)
+        for trial in self.trials:
+            if trial.scenario != self.scenario.name or trial.status != "valid":
+                continue
+            for outcome, value in trial.outcomes.items():
+                if value is not None:
+                    found[trial.label, outcome][trial.block] = value
+        return found
+
+    def values(self, label: str, outcome: str) -> list[float]:
+        """One value per valid trial, in block order."""
+        by_block = self._values.get((label, outcome), {})
+        return [by_block[block] for block in sorted(by_block)]
+
+    def effect(self, label: str, outcome: str) -> Effect | None:
+        """Against the baseline, over the blocks in which both were valid; None without any.
+
+        A zero on either side has no ratio, and leaves its block out.
+        """
+        own = self._values.get((label, outcome), {})
+        base = self._values.get((self.plan.baseline, outcome), {})
+        blocks = [block for block in sorted(own) if own[block] > 0 and base.get(block, 0) > 0]
+        if not blocks:
+            return None
+        return paired_effect([own[block] for block in blocks], [base[block] for block in blocks])
+
+    def floor(self, outcome: str) -> NoiseFloor | None:
+        """What baseline-again against baseline shows; None where they never both counted."""
+        effect = self.effect(BASELINE_AGAIN, outcome)
+        return None if effect is None else NoiseFloor(effect)
+
+    def judged(self) -> list[str]:
+        """Names of the outcomes that get a verdict in this scenario."""
+        return [name for name, item in self.plan.outcomes.items() if judged(item, self.scenario)]
+
+    def judge(self) -> dict[Key, Judgement]:
+        """Verdicts of all variants in all judged outcomes, as one family.
+
+        Baseline-again is judged as if it were a variant, but outside the family: its verdict is
+        the check on the run, not a finding.
+        """
+        comparisons: list[Comparison] = []
+        verdicts: dict[Key, Judgement] = {}
+        criteria = Criteria(sesoi_percent=self.plan.sesoi_pct)
+        for outcome in self.judged():
+            floor = self.floor(outcome)
+            better = Direction(self.plan.outcomes[outcome].better)
+            for variant in self.plan.variants[1:]:
+                effect = self.effect(variant, outcome)
+                if effect is not None and floor is not None:
+                    comparisons.append(Comparison(variant, outcome, better, effect, floor))
+                elif effect is not None:
+                    why = "there is no noise floor: baseline-again never counted"
+                    verdicts[variant, outcome] = Judgement(Verdict.UNRESOLVED, 1.0, why)
+        again = [
+            Comparison(BASELINE_AGAIN, outcome, Direction.LOWER, floor.effect, None)
+            for outcome in self.judged()
+            if (floor := self.floor(outcome)) is not None
+        ]
+        for family in (comparisons, again):
+            for comparison, found in zip(family, judge_family(family, criteria), strict=True):
+                verdicts[comparison.variant, comparison.outcome] = found
+        return verdicts
+
+    def watched(self) -> list[Effect]:
+        """The effects whose intervals decide when there are enough blocks."""
+        labels = [*self.plan.variants[1:], BASELINE_AGAIN]
+        outcomes = [name for name in self.judged() if self.plan.outcomes[name].stops]
+        pairs = ((label, outcome) for label in labels for outcome in outcomes)
+        return [effect for pair in pairs if (effect := self.effect(*pair)) is not None]
+
+
+def judged(outcome: Outcome, scenario: Scenario) -> bool:
+    """Whether the outcome gets a verdict in the scenario."""
+    fits = all(scenario.levels.get(name) in levels for name, levels in outcome.only.items())
+    return outcome.judged and fits
+
+
+def comparisons(plan: Plan) -> int:
+    """The size of the largest family that any scenario judges."""
+    each = (
+        sum(judged(item, scenario) for item in plan.outcomes.values())
+        for scenario in plan.scenarios
+    )
+    return max(each, default=0) * (len(plan.variants) - 1)
+
+
+def fewest_blocks(plan: Plan) -> int:
+    """The plan's smallest number of blocks, or more where so many could show nothing."""
+    family = comparisons(plan)
+    return max(plan.blocks.min, blocks_needed(family) if family else 1)
+
+
+def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
+    """What to do after `blocks` whole blocks."""
+    fewest = min(fewest_blocks(plan), plan.blocks.max)
+    rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
+    known = list(trials)
+    watched = [
+        effect for scenario in plan.scenarios for effect in Study(plan, scenario, known).watched()
+    ]
+    return rule.decide(watched, blocks)

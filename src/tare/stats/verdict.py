@@ -1,0 +1,146 @@
+"""From effects to verdicts: costs, saves, equivalent or unresolved.
+
+Sources: Holm (1979) for the family of comparisons; Schuirmann (1987), J. Pharmacokinet. Biopharm.
+15(6):657-680, for equivalence by two one-sided tests.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tare.stats.effect import Effect, from_percent, to_percent
+from tare.stats.floor import NoiseFloor
+from tare.stats.holm import holm
+from tare.stats.power import blocks_needed, blocks_to_detect
+from tare.stats.signed_rank import fewest_for
+
+
+class Direction(StrEnum):
+    """Which way an outcome is better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+
+
+class Verdict(StrEnum):
+    """What a comparison shows."""
+
+    COSTS = "costs"
+    SAVES = "saves"
+    EQUIVALENT = "equivalent"
+    UNRESOLVED = "unresolved"
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What a verdict asks for.
+
+    `alpha` bounds the chance of any false costs or saves in a family, `sesoi_percent` is the
+    smallest effect of interest: an effect surely within it is equivalent.
+    """
+
+    alpha: float = 0.05
+    sesoi_percent: float = 2.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One variant in one outcome of a scenario, against the baseline.
+
+    `floor` is the outcome's noise floor; `None` only for baseline-again itself, which would
+    never exceed its own.
+    """
+
+    variant: str
+    outcome: str
+    better: Direction
+    effect: Effect
+    floor: NoiseFloor | None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, the Holm-adjusted p, the reason in words, and roughly what would resolve it.
+
+    `more_blocks` is `None` where the verdict is clear or where more blocks would not help.
+    """
+
+    verdict: Verdict
+    p_adjusted: float
+    why: str
+    more_blocks: int | None = None
+
+
+def judge_family(
+    comparisons: Sequence[Comparison], criteria: Criteria = Criteria()
+) -> list[Judgement]:
+    """Judge all comparisons of one scenario together, in the order given.
+
+    Holm's correction runs over all of them, so leave out what nobody will read.
+    """
+    adjusted = holm([comparison.effect.p for comparison in comparisons])
+    return [
+        judge(comparison, p, len(comparisons), criteria)
+        for comparison, p in zip(comparisons, adjusted, strict=True)
+    ]
+
+
+def judge(
+    comparison: Comparison, p_adjusted: float, family: int, criteria: Criteria = Criteria()
+) -> Judgement:
+    """Judge one comparison of a family of so many, given its Holm-adjusted p.
+
+    *costs* or *saves*: `p_adjusted` ≤ alpha, the interval excludes 0 and the estimate exceeds the
+    noise floor. Else *equivalent*: the interval lies within the margin, ±ln(1 + SESOI) on the log
+    scale so that swapping variant and baseline changes nothing (2 % is -1.96 % to +2 %). With a
+    95 % interval this is two one-sided tests at 2.5 % each. Else *unresolved*.
+    """
+    effect, floor = comparison.effect, comparison.floor
+    interval = effect.interval
+    if interval is None:
+        more = fewest_for(criteria.alpha) - effect.n
+        return Judgement(Verdict.UNRESOLVED, p_adjusted, effect.missing, more if more > 0 else None)
+    margin = from_percent(criteria.sesoi_percent)
+    within = f"within ±{criteria.sesoi_percent:g} %"
+    cleared = floor is None or (floor.reach is not None and abs(effect.log_ratio) > floor.reach)
+    if p_adjusted <= criteria.alpha and interval.excludes(0) and cleared:
+        worse = (effect.log_ratio > 0) == (comparison.better is Direction.LOWER)
+        why = f"p {p_adjusted:.2g} after Holm"
+        if floor is not None:
+            why += f", above the noise floor of {floor.percent:.2g} %"
+        if interval.inside(margin):
+            why += f", though {within}"
+        return Judgement(Verdict.COSTS if worse else Verdict.SAVES, p_adjusted, why)
+    if interval.inside(margin):
+        return Judgement(Verdict.EQUIVALENT, p_adjusted, f"the interval lies {within}")
+    why, more_blocks = _doubt(comparison, p_adjusted, family, criteria)
+    return Judgement(Verdict.UNRESOLVED, p_adjusted, why, more_blocks)
+
+
+def _doubt(
+    comparison: Comparison, p_adjusted: float, family: int, criteria: Criteria
+) -> tuple[str, int | None]:
+    """Why an effect with an interval is unresolved, and roughly how many more blocks would help."""
+    effect, floor = comparison.effect, comparison.floor
+    assert effect.interval is not None
+    fewest = blocks_needed(family, criteria.alpha)
+    if effect.interval.excludes(0) and effect.n < fewest:
+        why = f"{effect.n} blocks cannot show a difference among {family} comparisons"
+        return f"{why}: {fewest} are the fewest", fewest - effect.n
+    if not effect.interval.excludes(0) or p_adjusted > criteria.alpha:
+        target = max(abs(effect.log_ratio), from_percent(criteria.sesoi_percent))
+        more = blocks_to_detect(effect.spread, target, criteria.alpha / family) - effect.n
+        why = f"p {p_adjusted:.2g} after Holm over {family} comparisons"
+        if not effect.interval.excludes(0):
+            why = f"the interval holds 0 and reaches beyond ±{criteria.sesoi_percent:g} %"
+        return why, more if more > 0 else None
+    assert floor is not None
+    if floor.effect.interval is None or floor.reach is None:
+        return f"there is no noise floor: {floor.effect.missing}", None
+    why = f"not above the noise floor of {to_percent(floor.reach):.2g} %"
+    if floor.effect.interval.excludes(0):
+        return f"{why}, where baseline-again itself differs from the baseline", None
+    # The floor falls with √n.
+    needed = math.ceil(floor.effect.n * (floor.reach / effect.log_ratio) ** 2)
+    return why, max(1, needed - effect.n)

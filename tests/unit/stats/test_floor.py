@@ -1,0 +1,62 @@
+import math
+
+import numpy as np
+import pytest
+
+from tare.stats.effect import effect_of, from_percent
+from tare.stats.floor import NoiseFloor, noise_floor
+from tare.stats.power import blocks_needed, blocks_to_detect, minimum_detectable
+
+
+def test_the_floor_is_the_farthest_reach_of_the_interval() -> None:
+    floor = NoiseFloor(effect_of(np.array([-0.05, -0.03, -0.02, 0.0, 0.01, 0.02])))
+    assert floor.reach == pytest.approx(0.05)
+    assert floor.percent == pytest.approx(100 * math.expm1(0.05))
+
+
+def test_a_floor_without_interval_is_none_and_not_zero() -> None:
+    floor = noise_floor([1.0] * 5, [1.0] * 5)
+    assert floor.reach is None
+    assert floor.percent is None
+    assert noise_floor([1.0], [1.0]).detectable_percent is None
+
+
+def test_the_floor_falls_with_the_blocks() -> None:
+    rng = np.random.default_rng(3)
+    reaches = [NoiseFloor(effect_of(0.02 * rng.standard_normal(n))).reach for n in (8, 40, 200)]
+    assert reaches == sorted(reaches, key=lambda reach: -(reach or 0))
+
+
+def test_minimum_detectable_is_the_formula() -> None:
+    # t quantiles of 9 degrees of freedom from a printed table: 2.262 and 0.883.
+    assert minimum_detectable(0.02, 10) == pytest.approx((2.262 + 0.883) * 0.02 / 10**0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [10, 20])
+def test_a_minimum_detectable_effect_is_found_four_times_in_five(n: int) -> None:
+    rng = np.random.default_rng(n)
+    effect = minimum_detectable(1.0, n)
+    found = np.mean([effect_of(rng.standard_normal(n) + effect).p <= 0.05 for _ in range(2000)])
+    assert 0.72 < found < 0.84
+
+
+def test_blocks_to_detect_is_enough_and_not_far_too_many() -> None:
+    for target in (0.005, 0.01, 0.02, 0.1):
+        n = blocks_to_detect(0.02, target)
+        assert minimum_detectable(0.02, n) <= target
+        assert n == 6 or minimum_detectable(0.02, math.floor(n / 1.1) - 1) > target
+
+
+@pytest.mark.parametrize(("comparisons", "blocks"), [(1, 6), (2, 7), (6, 8), (12, 9), (40, 11)])
+def test_blocks_needed(comparisons: int, blocks: int) -> None:
+    assert blocks_needed(comparisons) == blocks
+    assert 2.0 ** (1 - blocks) <= 0.05 / comparisons < 2.0 ** (2 - blocks)
+
+
+def test_no_comparison_needs_no_answer() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        blocks_needed(0)
+
+
+def test_percent_is_of_the_ratio() -> None:
+    assert from_percent(2) == pytest.approx(math.log(1.02))
