@@ -14,7 +14,7 @@ SHM = Path("/dev/shm")
 
 
 def controller(site, *arguments: str) -> subprocess.CompletedProcess[str]:
-    program = site.names["build"] / "bin" / "filter-controller"
+    program = Path(site.names["build"]) / "bin" / "filter-controller"
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=10)
 
 
