@@ -139,16 +139,17 @@ def oracle(site: Any) -> None:
     before = counters(site)
     wire = Wire(site.host, site.port["http"])
     for line, outcome in TARGETS:
-        expected = outcome
         if isinstance(outcome, bytes):
             accepted = outcome.startswith(prefix)
             sent["accepted" if accepted else "rejected"] += 1
             expected = 200 if accepted or not site.properties["filters"] else 403
+        else:
+            expected = outcome
         status, _ = wire.ask(line)
         if status != expected:
             raise OracleError(
-                f"{line[:60]!r}: found status {status}, expected {expected}"
-                + (f" (path {outcome[:60]!r}, prefix {prefix!r})" if expected != outcome else "")
+                f"{line[:60]!r} with prefix {prefix[:60]!r}: "
+                f"found status {status}, expected {expected}"
             )
     wire.close()
     _compare(before, counters(site), sent)

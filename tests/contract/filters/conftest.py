@@ -7,12 +7,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from harness import EXPERIMENT, Site
+from harness import Site, loaded
 
 
 @pytest.fixture(scope="session")
 def hooks() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("filters_hooks", EXPERIMENT / "hooks.py")
+    spec = importlib.util.spec_from_file_location("filters_hooks", loaded.folder / "hooks.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

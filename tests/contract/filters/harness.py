@@ -1,85 +1,24 @@
-"""Starts a variant by hand from its manifests: what the laboratory does, without measuring."""
+"""Starts a variant role by role, as a test wants it: without cgroups, pinning or measuring."""
 
-import hashlib
 import os
 import re
 import signal
 import socket
 import subprocess
 import time
-import tomllib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jinja2
+from tare.lab import build, catalog, render
 
-from tare.model.manifest import Component, Experiment, Variant
-
-ROOT = Path(__file__).resolve().parents[3]
-EXPERIMENT = ROOT / "experiments" / "filters"
-CACHE = Path(os.environ.get("TARE_CACHE", "/tmp/tare-contract"))
-INSTRUMENT = "load"  # built elsewhere, and not needed to check what a variant decides
+loaded = catalog.load("filters")
+variants = loaded.variants
 
 
 class Failed(Exception):
     """A role ended before it was ready; the text is its log."""
-
-
-def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in over.items():
-        below = merged.get(key)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(below, value) if both else value
-    return merged
-
-
-experiment = Experiment.model_validate(
-    tomllib.loads((EXPERIMENT / "experiment.toml").read_text())
-)
-variants = {
-    path.parent.name: Variant.model_validate(
-        merge(experiment.variants, tomllib.loads(path.read_text()))
-    )
-    for path in sorted(EXPERIMENT.glob("variants/*/variant.toml"))
-}
-
-
-def component(name: str) -> Path:
-    folder = ROOT / "components" / name
-    manifest = Component.model_validate(tomllib.loads((folder / "component.toml").read_text()))
-    return build(folder, manifest)
-
-
-def build(folder: Path, manifest: Component | Variant) -> Path:
-    """The output folder, cached by the content of all that goes into it."""
-    if manifest.build is None:
-        return CACHE
-    components = {name: component(name) for name in manifest.components if name != INSTRUMENT}
-    inputs = [folder, *(ROOT / name for name in manifest.build.inputs)]
-    digest = hashlib.sha256(repr(sorted(components.values())).encode())
-    for file in sorted(file for path in inputs for file in [path, *path.rglob("*")]):
-        if file.is_file() and file.name != "README.md":
-            digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
-    out = CACHE / f"{folder.name}-{digest.hexdigest()[:16]}"
-    if all((out / name).exists() for name in manifest.build.outputs):
-        return out
-    out.mkdir(parents=True, exist_ok=True)
-    places = {f"TARE_COMPONENT_{key.replace('-', '_').upper()}": value
-              for key, value in components.items()}
-    environment = os.environ | {name: str(path) for name, path in places.items()} | {
-        "TARE_OUT": str(out),
-        "TARE_JOBS": "2",
-        "TARE_ROOT": str(ROOT),
-        "TARE_TARGET": str(CACHE / "target"),
-    }
-    done = subprocess.run(
-        manifest.build.argv, cwd=folder, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return out
 
 
 class Site:
@@ -88,19 +27,16 @@ class Site:
     def __init__(self, variant: str, folder: Path, **parameters: Any) -> None:
         self.variant, self.folder, self.host = variant, folder, "127.0.0.1"
         self.manifest = variants[variant]
+        built = build.variant(loaded, variant, print)
         self.properties = self.manifest.properties
-        self.parameters = experiment.parameters | parameters
+        self.parameters = loaded.experiment.parameters | parameters
         self.tag = f"tare-test-{uuid.uuid4().hex[:12]}"
         self.port = {name: _free_port() for name in self.manifest.ports}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.env: dict[str, str] = {}
-        self.names = self.parameters | {
-            "component": {
-                name.replace("-", "_"): component(name)
-                for name in self.manifest.components
-                if name != INSTRUMENT
-            },
-            "build": build(EXPERIMENT / "variants" / variant, self.manifest),
+        self.names = {
+            **self.parameters,
+            **build.names(built.components, built.own),
             "port": self.port,
             "host": self.host,
             "tag": self.tag,
@@ -108,11 +44,10 @@ class Site:
         }
 
     def render(self, role: str) -> None:
-        loader = jinja2.FileSystemLoader([EXPERIMENT / "variants" / self.variant, EXPERIMENT])
-        environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined)
+        folders = [loaded.variant_folder(self.variant), loaded.folder]
         (self.folder / role).mkdir(exist_ok=True)
         for file, template in self.manifest.roles[role].files.items():
-            text = environment.get_template(template).render(self._names(role))
+            text = render.file(template, folders, self._names(role))
             (self.folder / role / file).write_text(text)
 
     def start(self, *roles: str) -> "Site":
@@ -143,7 +78,7 @@ class Site:
     def _start(self, name: str) -> None:
         role = self.manifest.roles[name]
         self.render(name)
-        argv = [jinja2.Template(item).render(self._names(name)) for item in role.argv]
+        argv = [render.text(item, self._names(name), name) for item in role.argv]
         with (self.folder / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(
                 argv, env=os.environ | self.env, stdin=subprocess.PIPE, stdout=log, stderr=log
@@ -162,7 +97,7 @@ class Site:
             return probe.connect_ex((self.host, self.port["http"])) == 0
 
 
-def wait_until(condition: Any, otherwise: str, timeout_s: float = 10.0) -> None:
+def wait_until(condition: Callable[[], bool], otherwise: str, timeout_s: float = 10.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, otherwise

@@ -1,4 +1,4 @@
-"""The decision every filter must take, written once more: nginx's path of a target, and the rule."""
+"""The decision that every filter must take: nginx's path of a target, and the rule."""
 
 import re
 

@@ -40,15 +40,7 @@ impl Memory {
         let file = lock(name)?;
         let size = fstat(&file)?.st_size;
         if size == 0 {
-            fallocate(
-                &file,
-                FallocateFlags::empty(),
-                0,
-                size_of::<Layout>() as u64,
-            )
-            .with_context(|| {
-                format!("there is no room for the shared memory {name}; free some of /dev/shm")
-            })?;
+            reserve(&file, name)?;
         } else if size != size_of::<Layout>() as i64 {
             bail!(foreign(name));
         }
@@ -172,6 +164,17 @@ fn lock(name: &str) -> Result<OwnedFd> {
             return Ok(file);
         }
     }
+}
+
+/// Gives the empty file its size, with room for it: a hole would fail when a worker counts in it.
+fn reserve(file: &OwnedFd, name: &str) -> Result<()> {
+    let size = size_of::<Layout>() as u64;
+    fallocate(file, FallocateFlags::empty(), 0, size).or_else(|error| {
+        shm::unlink(name)?;
+        Err(error).with_context(|| {
+            format!("there is no room for the shared memory {name}; free some of /dev/shm")
+        })
+    })
 }
 
 fn is_named(file: &OwnedFd, name: &str) -> Result<bool> {
