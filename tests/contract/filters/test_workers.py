@@ -9,7 +9,7 @@ import pytest
 from harness import variants, wait_until
 
 pytestmark = pytest.mark.contract
-FILTERING = [name for name, variant in variants.items() if variant.properties["filters"]]
+FILTERING = [name for name, variant in variants.items() if variant.properties["counters"]]
 
 
 def workers(site) -> set[int]:
