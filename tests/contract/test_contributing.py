@@ -1,4 +1,4 @@
-"""CONTRIBUTING's "a new variant in ten minutes", followed to the letter in a copy of the project."""
+"""CONTRIBUTING's "a new variant in ten minutes", followed to the letter in a copy."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_following_it_gives_a_variant_that_is_measured(tmp_path):
         )
         assert done.returncode == 0, f"{step}\n{done.stdout}\n{done.stderr}"
     assert "filters/example-location" in done.stdout and " ok " in done.stdout
-    # On a busy machine no trial may count; then the exit code is 1, and the variant's status says so.
+    # On a busy machine perhaps no trial counts; then the exit code is 1, and the status says so.
     done = subprocess.run(
         ["sh", "-e", "-c", run],
         cwd=project,
