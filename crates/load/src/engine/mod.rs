@@ -200,14 +200,15 @@ fn watch(
     loop {
         let now = timeline.now();
         let boundary = timeline.boundary_after(now).unwrap_or(u64::MAX);
-        match seconds.recv_timeout(LOOK.min(Duration::from_nanos(boundary - now))) {
+        let wait = LOOK.min(Duration::from_nanos(boundary - now));
+        let mut ended = false;
+        match seconds.recv_timeout(wait) {
             Ok(second) => {
                 if let Some(second) = sum.add(second) {
                     observer.second(&second, phase(&second, timeline))?;
                 }
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(cpu.unwrap_or_default()),
+            Err(error) => ended = error == RecvTimeoutError::Disconnected,
         }
         if interrupt.swap(false, Relaxed) {
             timeline.cut();
@@ -221,6 +222,9 @@ fn watch(
         if let (Some(start), None, true) = (cpu_at_start, cpu, now >= timeline.end()) {
             cpu = Some(CpuTime::of_process().since(start));
             observer.measured(t_s)?;
+        }
+        if ended {
+            return Ok(cpu.unwrap_or_default());
         }
     }
 }
