@@ -4,6 +4,7 @@
 
 pub mod arrivals;
 pub mod cpu;
+mod limits;
 mod poller;
 pub mod progress;
 pub mod tally;
@@ -111,13 +112,14 @@ pub struct Outcome {
 /// early.
 ///
 /// # Errors
-/// When the kernel refuses a thread, its CPU or a poller, or when the observer fails.
+/// When the kernel refuses a thread, its CPU, its descriptors or a poller, or the observer fails.
 pub fn run<P: Protocol>(
     load: &Load,
     protocol: impl Fn() -> P + Sync,
     observer: &mut impl Observer,
     interrupt: &AtomicBool,
 ) -> io::Result<Outcome> {
+    limits::allow(load.connections)?;
     if !load.cpus.is_empty() {
         cpu::pin(&load.cpus)?;
     }
