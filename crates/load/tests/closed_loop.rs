@@ -98,6 +98,31 @@ fn a_wrong_body_is_an_error() {
 }
 
 #[test]
+fn large_bodies_are_counted_and_hashed_whole() {
+    let body = "0123456789".repeat(100_000);
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let server = Server::always(answer, || Then::Keep);
+    let digest = "ec21d64624228af3ecd4bdaa8239e32ed943b01e26934cd5610fddb361426dc6";
+    for expect in [
+        json!({"body_length": 1_000_000}),
+        json!({"body_sha256": digest}),
+    ] {
+        let before = server.answered();
+        let result = run(server.address, &json!({"expect": expect}));
+        assert_eq!(errors(&result), 0, "{result}");
+        assert_eq!(count(&result, "total.requests"), server.answered() - before);
+    }
+    let result = run(server.address, &json!({"expect": {"body_length": 999_999}}));
+    assert_eq!(
+        count(&result, "total.errors.body"),
+        count(&result, "total.requests")
+    );
+}
+
+#[test]
 fn answers_without_a_body_are_answers() {
     let no_content = b"HTTP/1.1 204 No Content\r\n\r\n";
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n";

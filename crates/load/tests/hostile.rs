@@ -29,7 +29,10 @@ fn assert_fails(address: SocketAddr, kind: &str, changes: &Value) {
 #[test]
 fn malformed_answers_are_read_errors() {
     let endless = "HTTP/1.1 200 OK\r\n".to_string() + &"A: b\r\n".repeat(20_000);
+    let body = "x".repeat(30_000);
+    let too_short = format!("HTTP/1.1 200 OK\r\nContent-Length: 30001\r\n\r\n{body}");
     for answer in [
+        &too_short,
         "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\ntoo short",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\ntoo long",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",

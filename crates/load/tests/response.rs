@@ -144,6 +144,31 @@ fn an_answer_to_head_has_no_body() {
 }
 
 #[test]
+fn unseen_bytes_count_as_seen_ones() {
+    let mut response = Response::new(&Expectation::default());
+    let mut heads = HeadReader::new(&http::Method::GET);
+    assert_eq!(
+        response.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nh", &mut heads),
+        Ok(None)
+    );
+    assert_eq!(response.unseen(), Some(4));
+    assert_eq!(response.skip(3), Ok(None));
+    assert_eq!(response.skip(2), Ok(Some(1)));
+    assert_eq!((response.witness().length(), response.bytes()), (5, 43));
+    let hashed = Expectation {
+        body_sha256: Some([0; 32]),
+        ..Expectation::default()
+    };
+    let mut response = Response::new(&hashed);
+    assert_eq!(
+        response.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nh", &mut heads),
+        Ok(None)
+    );
+    assert_eq!(response.unseen(), None);
+    assert_eq!(response.skip(4), Err(Malformed));
+}
+
+#[test]
 fn endless_heads_end() {
     let endless = [&b"HTTP/1.1 200 OK\r\nA: "[..], &[b'x'; 70_000]].concat();
     assert_eq!(get(&endless), Read::Malformed);
