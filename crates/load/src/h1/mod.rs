@@ -9,12 +9,13 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{RecvFlags, SendFlags, sockopt};
 
 use self::head::HeadReader;
 use self::response::Response;
 use crate::oracle::Expectation;
 use crate::protocol::{Answer, End, Failure, Protocol, Reading, RequestId};
+use crate::tcp;
 
 /// What is no HTTP/1.1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +183,8 @@ impl Protocol for H1<'_> {
     type Connection = Connection;
 
     fn open(&mut self) -> Result<Connection, End> {
-        let socket = connect(&self.exchange.address).map_err(|_| End::Broken(Failure::Connect))?;
+        let socket =
+            tcp::connect(&self.exchange.address).map_err(|_| End::Broken(Failure::Connect))?;
         Ok(Connection {
             socket,
             connected: false,
@@ -227,20 +229,5 @@ impl Protocol for H1<'_> {
             }
         }
         Ok(Reading::More)
-    }
-}
-
-fn connect(address: &SocketAddr) -> rustix::io::Result<OwnedFd> {
-    let family = match address {
-        SocketAddr::V4(_) => rustix::net::AddressFamily::INET,
-        SocketAddr::V6(_) => rustix::net::AddressFamily::INET6,
-    };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let tcp = Some(ipproto::TCP);
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, tcp)?;
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    match rustix::net::connect(&socket, address) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(error) => Err(error),
     }
 }
