@@ -25,7 +25,9 @@ fn read(pieces: &[&[u8]]) -> Read {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let Some((cut, bytes)) = input.split_first() else { return };
+    let Some((cut, bytes)) = input.split_first() else {
+        return;
+    };
     let (one, two) = bytes.split_at(usize::from(*cut).min(bytes.len()));
     assert_eq!(read(&[one, two]), read(&[bytes]));
 });
