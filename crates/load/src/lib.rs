@@ -13,3 +13,4 @@ pub mod protocol;
 pub mod report;
 pub mod spec;
 pub mod target;
+pub mod tcp;

@@ -54,6 +54,16 @@ impl Witness {
         }
     }
 
+    /// Whether it must see the bytes, and not only their number.
+    pub fn looks(&self) -> bool {
+        self.hash.is_some()
+    }
+
+    /// Counts bytes that need not be seen.
+    pub fn count(&mut self, bytes: u64) {
+        self.length += bytes;
+    }
+
     /// Forgets the body, for the next one.
     pub fn reset(&mut self) {
         self.length = 0;

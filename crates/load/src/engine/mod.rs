@@ -4,97 +4,30 @@
 
 pub mod arrivals;
 pub mod cpu;
+mod limits;
+mod load;
 mod poller;
 pub mod progress;
 pub mod tally;
 mod timeline;
+mod watch;
 mod worker;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Sender};
 use std::thread;
-use std::time::Duration;
 
 use self::arrivals::Arrivals;
 use self::cpu::CpuTime;
-use self::progress::{Second, Seconds};
+pub use self::load::Load;
+use self::progress::Second;
 use self::tally::Tally;
 use self::timeline::Timeline;
+pub use self::watch::{Observer, Phase};
 use self::worker::Worker;
 use crate::protocol::Protocol;
 use crate::spec::Pace;
-
-/// How often the main thread looks for an interrupt.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// How much load, when, and from where. Times are in nanoseconds.
-#[derive(Clone, Debug)]
-pub struct Load {
-    /// Connections over all threads; at least one for each.
-    pub connections: usize,
-    /// Worker threads.
-    pub threads: usize,
-    /// Thread *i* runs on `cpus[i % len]`; anywhere if empty.
-    pub cpus: Vec<usize>,
-    /// When requests are sent.
-    pub pace: Pace,
-    /// Load before the window.
-    pub warmup: u64,
-    /// The window.
-    pub duration: u64,
-    /// Load after the window.
-    pub cooldown: u64,
-    /// How long a connection or an answer may take, and the drain.
-    pub timeout: u64,
-    /// Connections opened per second; all at once if absent.
-    pub ramp_per_s: Option<f64>,
-    /// Seed of the arrivals.
-    pub seed: u64,
-}
-
-/// Which part of a run a second began in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Before the window.
-    Warmup,
-    /// In the window.
-    Measure,
-    /// After it.
-    Drain,
-}
-
-impl Phase {
-    /// Its name in the formats.
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::Warmup => "warmup",
-            Phase::Measure => "measure",
-            Phase::Drain => "drain",
-        }
-    }
-}
-
-/// Who is told how a run goes on. Times are in seconds since the start.
-pub trait Observer {
-    /// A second has passed.
-    ///
-    /// # Errors
-    /// Ends the run.
-    fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()>;
-
-    /// The window has opened.
-    ///
-    /// # Errors
-    /// Ends the run.
-    fn measure(&mut self, t_s: f64) -> io::Result<()>;
-
-    /// The window has closed.
-    ///
-    /// # Errors
-    /// Ends the run.
-    fn measured(&mut self, t_s: f64) -> io::Result<()>;
-}
 
 /// What a run came to.
 #[derive(Clone, Debug)]
@@ -111,13 +44,14 @@ pub struct Outcome {
 /// early.
 ///
 /// # Errors
-/// When the kernel refuses a thread, its CPU or a poller, or when the observer fails.
+/// When the kernel refuses a thread, its CPU, its descriptors or a poller, or the observer fails.
 pub fn run<P: Protocol>(
     load: &Load,
     protocol: impl Fn() -> P + Sync,
     observer: &mut impl Observer,
     interrupt: &AtomicBool,
 ) -> io::Result<Outcome> {
+    limits::allow(load.connections)?;
     if !load.cpus.is_empty() {
         cpu::pin(&load.cpus)?;
     }
@@ -132,7 +66,7 @@ pub fn run<P: Protocol>(
         };
         let workers: Vec<_> = (0..load.threads).map(start).collect::<io::Result<_>>()?;
         drop(sender);
-        let watched = watch(load, &timeline, &seconds, observer, interrupt);
+        let watched = watch::watch(load.threads, &timeline, &seconds, observer, interrupt);
         if watched.is_err() {
             timeline.cut();
         }
@@ -184,54 +118,4 @@ fn work<P: Protocol>(
         seconds,
     )?
     .run()
-}
-
-/// Tells the observer how the run goes on until it ends; returns the CPU time of the window.
-fn watch(
-    load: &Load,
-    timeline: &Timeline,
-    seconds: &mpsc::Receiver<Second>,
-    observer: &mut impl Observer,
-    interrupt: &AtomicBool,
-) -> io::Result<CpuTime> {
-    let mut sum = Seconds::new(load.threads);
-    let mut cpu_at_start = None;
-    let mut cpu = None;
-    loop {
-        let now = timeline.now();
-        let boundary = timeline.boundary_after(now).unwrap_or(u64::MAX);
-        match seconds.recv_timeout(LOOK.min(Duration::from_nanos(boundary - now))) {
-            Ok(second) => {
-                if let Some(second) = sum.add(second) {
-                    observer.second(&second, phase(&second, timeline))?;
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(cpu.unwrap_or_default()),
-        }
-        if interrupt.swap(false, Relaxed) {
-            timeline.cut();
-        }
-        let now = timeline.now();
-        let t_s = now as f64 / 1e9;
-        if cpu_at_start.is_none() && now >= timeline.start() && timeline.start() < timeline.end() {
-            cpu_at_start = Some(CpuTime::of_process());
-            observer.measure(t_s)?;
-        }
-        if let (Some(start), None, true) = (cpu_at_start, cpu, now >= timeline.end()) {
-            cpu = Some(CpuTime::of_process().since(start));
-            observer.measured(t_s)?;
-        }
-    }
-}
-
-fn phase(second: &Second, timeline: &Timeline) -> Phase {
-    let begin = second.index * 1_000_000_000;
-    if begin < timeline.start() {
-        Phase::Warmup
-    } else if begin < timeline.end() {
-        Phase::Measure
-    } else {
-        Phase::Drain
-    }
 }

@@ -9,19 +9,24 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{RecvFlags, SendFlags, sockopt};
 
 use self::head::HeadReader;
 use self::response::Response;
 use crate::oracle::Expectation;
 use crate::protocol::{Answer, End, Failure, Protocol, Reading, RequestId};
+use crate::tcp;
 
 /// What is no HTTP/1.1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Bytes that one call may receive: several of the common bodies whole.
+/// Most bytes that one call receives.
 const BUFFER: usize = 256 * 1024;
+
+/// Bytes that a response's first call receives: a head and a small body. The rest of a larger one
+/// is discarded in the kernel, which spares a tenth of the CPU time at 20 KB.
+const FIRST: usize = 4 * 1024;
 
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
@@ -87,18 +92,56 @@ impl<'a> H1<'a> {
         Ok(())
     }
 
-    /// Takes the first `length` bytes of the buffer; true when they end the response.
+    /// Receives once. After a hang-up only the end of the stream, or an error, leaves nothing to read.
+    fn receive(
+        &mut self,
+        connection: &mut Connection,
+        hangup: bool,
+        answers: &mut Vec<Answer>,
+    ) -> Result<Reading, End> {
+        let unseen = connection.response.unseen();
+        let (room, flags) = match unseen {
+            // The byte more than the rest shows a body that is too long.
+            Some(rest) => (BUFFER.min(rest.saturating_add(1)), RecvFlags::TRUNC),
+            None if connection.response.bytes() == 0 => (FIRST, RecvFlags::empty()),
+            None => (BUFFER, RecvFlags::empty()),
+        };
+        match rustix::net::recv(&connection.socket, &mut self.buffer[..room], flags) {
+            Ok((_, 0)) => Err(self.closed(connection, answers)),
+            Ok((_, length)) => {
+                let whole = self.take(connection, length, unseen.is_some(), answers)?;
+                // A short read empties the socket, so that asking again would be in vain.
+                let drained = !hangup && (whole || length < room);
+                Ok(if drained {
+                    Reading::Drained
+                } else {
+                    Reading::More
+                })
+            }
+            Err(Errno::AGAIN) => Ok(Reading::Drained),
+            Err(Errno::INTR) => Ok(Reading::More),
+            Err(_) => Err(End::Broken(Failure::Read)),
+        }
+    }
+
+    /// Takes `length` bytes, of the buffer or discarded ones; true when they end the response.
     fn take(
         &mut self,
         connection: &mut Connection,
         length: usize,
+        discarded: bool,
         answers: &mut Vec<Answer>,
     ) -> Result<bool, End> {
         const BROKEN: End = End::Broken(Failure::Read);
         // Bytes that no request asked for, also those after the response's end, make it untrue.
         let request = connection.request.ok_or(BROKEN)?;
-        let bytes = &self.buffer[..length];
-        match connection.response.feed(bytes, &mut self.heads) {
+        let response = &mut connection.response;
+        let end = if discarded {
+            response.skip(length)
+        } else {
+            response.feed(&self.buffer[..length], &mut self.heads)
+        };
+        match end {
             Ok(None) => return Ok(false),
             Ok(Some(end)) if end == length => {}
             Ok(Some(_)) | Err(Malformed) => return Err(BROKEN),
@@ -140,7 +183,8 @@ impl Protocol for H1<'_> {
     type Connection = Connection;
 
     fn open(&mut self) -> Result<Connection, End> {
-        let socket = connect(&self.exchange.address).map_err(|_| End::Broken(Failure::Connect))?;
+        let socket =
+            tcp::connect(&self.exchange.address).map_err(|_| End::Broken(Failure::Connect))?;
         Ok(Connection {
             socket,
             connected: false,
@@ -180,35 +224,10 @@ impl Protocol for H1<'_> {
             self.send_rest(connection)?;
         }
         for _ in 0..READS {
-            match rustix::net::recv(&connection.socket, &mut self.buffer[..], RecvFlags::empty()) {
-                Ok((0, _)) => return Err(self.closed(connection, answers)),
-                Ok((length, _)) => {
-                    let whole = self.take(connection, length, answers)?;
-                    // A short read empties the socket, so that asking again would be in vain.
-                    if !hangup && (whole || length < self.buffer.len()) {
-                        return Ok(Reading::Drained);
-                    }
-                }
-                Err(Errno::AGAIN) => return Ok(Reading::Drained),
-                Err(Errno::INTR) => {}
-                Err(_) => return Err(End::Broken(Failure::Read)),
+            if self.receive(connection, hangup, answers)? == Reading::Drained {
+                return Ok(Reading::Drained);
             }
         }
         Ok(Reading::More)
-    }
-}
-
-fn connect(address: &SocketAddr) -> rustix::io::Result<OwnedFd> {
-    let family = match address {
-        SocketAddr::V4(_) => rustix::net::AddressFamily::INET,
-        SocketAddr::V6(_) => rustix::net::AddressFamily::INET6,
-    };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let tcp = Some(ipproto::TCP);
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, tcp)?;
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    match rustix::net::connect(&socket, address) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(error) => Err(error),
     }
 }

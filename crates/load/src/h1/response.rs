@@ -84,6 +84,27 @@ impl Response {
         Ok(end.map(|end| used + end))
     }
 
+    /// Bytes of the body that are still to come, if nobody looks at them.
+    pub fn unseen(&self) -> Option<usize> {
+        match self.at {
+            At::Length(left) if !self.witness.looks() => usize::try_from(left).ok(),
+            _ => None,
+        }
+    }
+
+    /// Goes on as if `length` unseen bytes had been fed.
+    ///
+    /// # Errors
+    /// [`Malformed`] when bytes of the body can not go unseen.
+    pub fn skip(&mut self, length: usize) -> Result<Option<usize>, Malformed> {
+        let left = self.unseen().ok_or(Malformed)?;
+        let here = left.min(length);
+        self.at = At::Length((left - here) as u64);
+        self.witness.count(here as u64);
+        self.bytes += here as u64;
+        Ok((here == left).then_some(here))
+    }
+
     /// Whether the response is whole when the server closes now.
     pub fn ends_by_close(&self) -> bool {
         matches!(self.at, At::Close)

@@ -118,10 +118,12 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         .map(|(status, count)| format!("{status}: {count}"))
         .collect();
     writeln!(text, "statuses      {}", statuses.join(", "))?;
-    let cpu_us = (load.cpu_user_s + load.cpu_system_s) * 1e6 / figure("requests").max(1.0);
+    let cpu_s = load.cpu_user_s + load.cpu_system_s;
+    let per_request = outcome("requests").filter(|requests| *requests > 0.0);
+    let cpu = Time(per_request.map(|requests| cpu_s * 1e6 / requests));
     writeln!(
         text,
-        "client CPU    {cpu_us:.2} µs a request, {:.0} % of its busiest thread; {:.1} in flight on average",
+        "client CPU    {cpu} a request, {:.0} % of its busiest thread; {:.1} in flight on average",
         load.cpu_busiest_thread * 100.0,
         load.in_flight_mean,
     )
@@ -134,7 +136,7 @@ impl Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.0 {
             None => "-".into(),
-            Some(us) if us < 1e3 => format!("{us:.1} µs"),
+            Some(us) if us < 1e3 => format!("{us:.2} µs"),
             Some(us) if us < 1e6 => format!("{:.2} ms", us / 1e3),
             Some(us) => format!("{:.3} s", us / 1e6),
         };

@@ -1,5 +1,8 @@
 //! The event loop of one thread: its share of the connections and of the rate.
 
+mod chores;
+mod sending;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
@@ -15,11 +18,12 @@ use super::tally::Tally;
 use super::timeline::Timeline;
 use crate::protocol::{Answer, End, Failure, Protocol, Reading};
 
-/// How often time-outs are looked for, in nanoseconds.
-const TICK: u64 = 50_000_000;
-
 /// How long a connection that never carried an answer waits before it is opened again.
 const RETRY: u64 = 100_000_000;
+
+/// How long before an intended send the thread polls instead of sleeping, in nanoseconds: waking up
+/// takes a virtual CPU about 50 µs. Only an open loop spins; a closed one has nothing due.
+const SPIN: u64 = 100_000;
 
 /// One connection, its place kept while it is closed.
 struct Slot<C> {
@@ -27,8 +31,8 @@ struct Slot<C> {
     opened: u64,
     /// Whether it has carried an answer since it was opened.
     proved: bool,
-    /// Whether it stands in the line for requests of the open loop.
-    in_line: bool,
+    /// Since when it stands in the line for requests of the open loop.
+    in_line_since: Option<u64>,
     requests: Slab<InFlight>,
 }
 
@@ -78,7 +82,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             connection: None,
             opened: 0,
             proved: false,
-            in_line: false,
+            in_line_since: None,
             requests: Slab::new(),
         };
         Ok(Worker {
@@ -146,66 +150,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn next_wake(&self) -> u64 {
         let opening = self.openings.peek().map(|Reverse((at, _))| *at);
         let sendable = self.arrivals.as_ref().filter(|_| !self.line.is_empty());
-        let send = sendable
+        let intended = sendable
             .map(Arrivals::next)
             .filter(|at| *at < self.timeline.stop());
+        let send = intended.map(|at| at.saturating_sub(SPIN));
         let others = opening.into_iter().chain(send);
         others.fold(self.next_chore, u64::min)
-    }
-
-    /// What is done by the clock and not by edges, rarely.
-    fn chores(&mut self, now: u64) {
-        if now >= self.timeline.start() && self.cpu_at_start.is_none() {
-            self.cpu_at_start = Some(CpuTime::of_thread());
-        }
-        if now >= self.timeline.end() && self.cpu_at_end.is_none() {
-            self.cpu_at_end = Some(CpuTime::of_thread());
-        }
-        if now >= self.second.end() {
-            let queued = self.queued(now);
-            let second = self
-                .second
-                .turn(self.in_flight + queued, self.tally.total.failures);
-            // Nobody listens any more when the run was given up.
-            let _ = self.seconds.send(second);
-        }
-        self.find_timeouts(now);
-        let boundary = self.timeline.boundary_after(now).unwrap_or(u64::MAX);
-        self.next_chore = boundary.min(self.second.end()).min(now + TICK);
-    }
-
-    /// Intended sends of the past that no connection had room for.
-    fn queued(&self, now: u64) -> u64 {
-        let Some(mut arrivals) = self.arrivals.clone() else {
-            return 0;
-        };
-        let end = now.min(self.timeline.stop());
-        let mut queued = 0;
-        while arrivals.next() < end {
-            arrivals.take();
-            queued += 1;
-        }
-        queued
-    }
-
-    fn find_timeouts(&mut self, now: u64) {
-        for slot in 0..self.slots.len() {
-            let Slot {
-                connection: Some(connection),
-                requests,
-                opened,
-                ..
-            } = &self.slots[slot]
-            else {
-                continue;
-            };
-            let late = |since: u64| since + self.timeout <= now;
-            if requests.iter().any(|(_, request)| late(request.sent)) {
-                self.close(slot, End::Broken(Failure::Timeout), now);
-            } else if requests.is_empty() && self.protocol.room(connection) == 0 && late(*opened) {
-                self.close(slot, End::Broken(Failure::Connect), now);
-            }
-        }
     }
 
     fn open_due(&mut self, now: u64) -> io::Result<()> {
@@ -277,65 +227,6 @@ impl<'a, P: Protocol> Worker<'a, P> {
         self.timeline.in_window(decisive)
     }
 
-    /// Gives a connection that has room its next requests.
-    fn offer(&mut self, slot: usize, now: u64) {
-        if self.arrivals.is_none() {
-            // The one reading of the clock serves as intended and as actual send.
-            while now < self.timeline.stop() && self.has_room(slot) {
-                self.send(slot, now, now);
-            }
-        } else if !self.slots[slot].in_line && self.has_room(slot) {
-            self.slots[slot].in_line = true;
-            self.line.push_back(slot);
-        }
-    }
-
-    fn has_room(&self, slot: usize) -> bool {
-        let connection = self.slots[slot].connection.as_ref();
-        connection.is_some_and(|connection| self.protocol.room(connection) > 0)
-    }
-
-    /// Sends what the clock demands, on the connections that have waited longest.
-    fn send_due(&mut self, now: u64) {
-        let stop = self.timeline.stop();
-        while let Some(arrivals) = &mut self.arrivals {
-            if arrivals.next() > now || arrivals.next() >= stop {
-                break;
-            }
-            let Some(slot) = self.line.pop_front() else {
-                break;
-            };
-            self.slots[slot].in_line = false;
-            if !self.has_room(slot) {
-                continue;
-            }
-            let intended = self.arrivals.as_mut().map_or(now, Arrivals::take);
-            self.send(slot, intended, self.timeline.now());
-            self.offer(slot, now);
-        }
-    }
-
-    fn send(&mut self, slot: usize, intended: u64, sent: u64) {
-        let Slot {
-            connection: Some(connection),
-            requests,
-            ..
-        } = &mut self.slots[slot]
-        else {
-            return;
-        };
-        let request = requests.insert(InFlight { intended, sent });
-        let outcome = self.protocol.send(connection, request);
-        self.in_flight += 1;
-        self.tally.in_flight_area -= i128::from(self.timeline.window_before(intended));
-        if self.timeline.in_window(intended) {
-            self.tally.send_lag.saturating_record(sent - intended);
-        }
-        if let Err(end) = outcome {
-            self.close(slot, end, sent);
-        }
-    }
-
     /// Closes a connection, fails what was in flight on it, and plans to open it again.
     fn close(&mut self, slot: usize, end: End, now: u64) {
         let place = &mut self.slots[slot];
@@ -355,33 +246,5 @@ impl<'a, P: Protocol> Worker<'a, P> {
             self.tally.offered += u64::from(in_window);
             self.tally.failure(failure, in_window);
         }
-    }
-
-    /// Counts what has no answer, and closes the books.
-    fn finish(mut self) -> Tally {
-        let window = self.timeline.window_before(self.timeline.end());
-        let mut left: Vec<u64> = Vec::new();
-        for slot in &self.slots {
-            left.extend(slot.requests.iter().map(|(_, request)| request.intended));
-        }
-        self.tally.in_flight_area += i128::from(window) * left.len() as i128;
-        if let Some(arrivals) = &mut self.arrivals {
-            while arrivals.next() < self.timeline.stop() {
-                let intended = arrivals.take();
-                self.tally.in_flight_area +=
-                    i128::from(window - self.timeline.window_before(intended));
-                left.push(intended);
-            }
-        }
-        let lost = left
-            .iter()
-            .filter(|intended| self.timeline.in_window(**intended))
-            .count() as u64;
-        self.tally.offered += lost;
-        self.tally.unfinished += lost;
-        if let (Some(start), Some(end)) = (self.cpu_at_start, self.cpu_at_end) {
-            self.tally.busiest = end.since(start).sum_s() / (window.max(1) as f64 / 1e9);
-        }
-        self.tally
     }
 }

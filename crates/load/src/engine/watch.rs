@@ -1,0 +1,110 @@
+//! How a run goes on, told while it does.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use super::cpu::CpuTime;
+use super::progress::{Second, Seconds};
+use super::timeline::Timeline;
+
+/// How often the main thread looks for an interrupt.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Which part of a run a second began in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Before the window.
+    Warmup,
+    /// In the window.
+    Measure,
+    /// After it.
+    Drain,
+}
+
+impl Phase {
+    /// Its name in the formats.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Warmup => "warmup",
+            Phase::Measure => "measure",
+            Phase::Drain => "drain",
+        }
+    }
+}
+
+/// Who is told how a run goes on. Times are in seconds since the start.
+pub trait Observer {
+    /// A second has passed.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()>;
+
+    /// The window has opened.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn measure(&mut self, t_s: f64) -> io::Result<()>;
+
+    /// The window has closed.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn measured(&mut self, t_s: f64) -> io::Result<()>;
+}
+
+/// Tells the observer how the run goes on until it ends; returns the CPU time of the window.
+pub fn watch(
+    threads: usize,
+    timeline: &Timeline,
+    seconds: &Receiver<Second>,
+    observer: &mut impl Observer,
+    interrupt: &AtomicBool,
+) -> io::Result<CpuTime> {
+    let mut sum = Seconds::new(threads);
+    let mut cpu_at_start = None;
+    let mut cpu = None;
+    loop {
+        let now = timeline.now();
+        let boundary = timeline.boundary_after(now).unwrap_or(u64::MAX);
+        let wait = LOOK.min(Duration::from_nanos(boundary - now));
+        let mut ended = false;
+        match seconds.recv_timeout(wait) {
+            Ok(second) => {
+                if let Some(second) = sum.add(second) {
+                    observer.second(&second, phase(&second, timeline))?;
+                }
+            }
+            Err(error) => ended = error == RecvTimeoutError::Disconnected,
+        }
+        if interrupt.swap(false, Relaxed) {
+            timeline.cut();
+        }
+        let now = timeline.now();
+        let t_s = now as f64 / 1e9;
+        if cpu_at_start.is_none() && now >= timeline.start() && timeline.start() < timeline.end() {
+            cpu_at_start = Some(CpuTime::of_process());
+            observer.measure(t_s)?;
+        }
+        if let (Some(start), None, true) = (cpu_at_start, cpu, now >= timeline.end()) {
+            cpu = Some(CpuTime::of_process().since(start));
+            observer.measured(t_s)?;
+        }
+        if ended {
+            return Ok(cpu.unwrap_or_default());
+        }
+    }
+}
+
+fn phase(second: &Second, timeline: &Timeline) -> Phase {
+    let begin = second.index * 1_000_000_000;
+    if begin < timeline.start() {
+        Phase::Warmup
+    } else if begin < timeline.end() {
+        Phase::Measure
+    } else {
+        Phase::Drain
+    }
+}

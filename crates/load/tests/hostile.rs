@@ -1,0 +1,117 @@
+//! Servers that answer wrongly or not at all: each a counted error.
+
+mod common;
+
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+use std::time::Duration;
+
+use common::{Server, Then, assert_adds_up, count, errors, run};
+use serde_json::{Value, json};
+
+/// Asserts that a run has no success and only failures of `kind`.
+fn assert_fails(address: SocketAddr, kind: &str, changes: &Value) {
+    let result = run(address, changes);
+    assert_eq!(count(&result, "load.completed"), 0, "{result}");
+    assert!(
+        count(&result, &format!("total.errors.{kind}")) > 0,
+        "{result}"
+    );
+    assert_eq!(
+        count(&result, &format!("total.errors.{kind}")),
+        errors(&result),
+        "{result}"
+    );
+    assert_adds_up(&result);
+}
+
+#[test]
+fn malformed_answers_are_read_errors() {
+    let endless = "HTTP/1.1 200 OK\r\n".to_string() + &"A: b\r\n".repeat(20_000);
+    let body = "x".repeat(30_000);
+    let too_short = format!("HTTP/1.1 200 OK\r\nContent-Length: 30001\r\n\r\n{body}");
+    for answer in [
+        &too_short,
+        "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\ntoo short",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\ntoo long",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Le",
+        "\0\u{1}garbage\r\n\r\n",
+        "",
+        &endless,
+    ] {
+        let server = Server::always(answer, || Then::Close);
+        assert_fails(server.address, "read", &json!({}));
+    }
+}
+
+#[test]
+fn heads_without_an_end_are_read_errors() {
+    let server = Server::start(|stream, _| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\n")?;
+        loop {
+            stream.write_all(b"A: b\r\n")?;
+        }
+    });
+    assert_fails(server.address, "read", &json!({}));
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_are_no_answer() {
+    // The second answer comes while the connection is idle, or belongs to no request.
+    let twice = [common::OK, common::OK].concat();
+    let server = Server::always(twice, || Then::Keep);
+    assert_fails(server.address, "read", &json!({}));
+}
+
+#[test]
+fn resets_are_errors() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    // Closing while the request lies unread resets the connection.
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::sleep(Duration::from_millis(5));
+            drop(stream);
+        }
+    });
+    let result = run(address, &json!({}));
+    assert_eq!(count(&result, "total.requests"), 0);
+    assert!(count(&result, "total.errors.read") + count(&result, "total.errors.write") > 0);
+}
+
+#[test]
+fn refused_connections_are_connect_errors() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let result = run(address, &json!({}));
+    assert!(count(&result, "total.errors.connect") >= 4);
+    assert_eq!(count(&result, "total.errors.connect"), errors(&result));
+    assert_eq!(count(&result, "load.offered"), 0);
+}
+
+#[test]
+fn slow_and_silent_servers_are_timeouts() {
+    let silent = Server::start(|_, _| Ok(Then::Keep));
+    let dripping = Server::start(|stream, _| -> io::Result<Then> {
+        loop {
+            stream.write_all(b"H")?;
+            thread::sleep(Duration::from_secs(3600));
+        }
+    });
+    let endless_body = Server::start(|stream, _| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+        loop {
+            stream.write_all(&[b'x'; 65536])?;
+        }
+    });
+    for server in [silent, dripping, endless_body] {
+        assert_fails(server.address, "timeout", &json!({"timeout_s": 0.15}));
+    }
+}

@@ -1,0 +1,167 @@
+//! The binary: the instrument protocol, its exit codes, and the mode for people.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
+
+use common::{OK, Server, Then, count, spec};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+fn tare_load() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tare-load"))
+}
+
+/// A file with `text` in it, for as long as it is held.
+struct File(std::path::PathBuf);
+
+impl File {
+    fn with(name: &str, text: &str) -> Self {
+        let name = format!("tare-load-{}-{name}.json", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, text).expect("a writable directory");
+        File(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn lines(output: &[u8]) -> Vec<Value> {
+    let lines = output
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    lines
+        .map(|line| serde_json::from_slice(line).expect("JSON"))
+        .collect()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn tells_its_events_in_order() {
+    let server = Server::always(OK, || Then::Keep);
+    let spec = spec(server.address, &json!({"warmup_s": 0.5, "duration_s": 1.7}));
+    let file = File::with("events", &spec.to_string());
+    let output = tare_load()
+        .arg("--spec")
+        .arg(&file.0)
+        .output()
+        .expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines = lines(&output.stdout);
+    let (progress, others): (Vec<&Value>, Vec<&Value>) =
+        lines.iter().partition(|line| line["event"] == "progress");
+    let names: Vec<&Value> = others.iter().map(|line| &line["event"]).collect();
+    assert_eq!(names, ["measure", "measured", "result"]);
+    let phases: Vec<&Value> = progress.iter().map(|line| &line["phase"]).collect();
+    assert_eq!(phases, ["warmup", "measure"]);
+    assert!(progress[1]["p50_us"].as_f64().is_some());
+    let result = others[2];
+    assert_eq!(count(result, "total.requests"), server.answered());
+    assert_eq!(result["schema"], 1);
+    assert_eq!(result["window_s"], 1.7);
+}
+
+#[test]
+fn a_signal_still_brings_the_result() {
+    let server = Server::always(OK, || Then::Keep);
+    let file = File::with(
+        "signal",
+        &spec(server.address, &json!({"duration_s": 600})).to_string(),
+    );
+    let mut command = tare_load();
+    let mut child = command
+        .arg("--spec")
+        .arg(&file.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    assert!(first.contains("\"measure\""), "{first}");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
+    let last = lines.last().expect("a line").expect("text");
+    let result: Value = serde_json::from_str(&last).expect("JSON");
+    assert_eq!(result["event"], "result");
+    assert!(result["window_s"].as_f64().expect("a number") < 600.0);
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_spec_that_cannot_be_used_exits_with_2() {
+    let url = "http://127.0.0.1:9/";
+    for (spec, name) in [
+        (json!({"url": url, "conections": 1}), "conections"),
+        (json!({"url": "ftp://127.0.0.1/"}), "url"),
+        (json!({"url": url, "protocol": "h9"}), "protocol"),
+        (json!({"url": url, "threads": 65}), "threads"),
+        (json!({"url": url, "cpus": [4000]}), "cpus"),
+        (json!({"url": url, "duration_s": 0}), "duration_s"),
+        (
+            json!({"url": url, "expect": {"body_sha256": "abc"}}),
+            "expect.body_sha256",
+        ),
+        (
+            json!({"url": url, "loop": {"kind": "open", "rate": -1}}),
+            "loop.rate",
+        ),
+    ] {
+        let file = File::with(name, &spec.to_string());
+        let output = tare_load()
+            .arg("--spec")
+            .arg(&file.0)
+            .output()
+            .expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{spec}");
+        assert!(stderr(&output).contains(name), "{}", stderr(&output));
+        assert!(output.stdout.is_empty());
+    }
+    let output = tare_load()
+        .args(["--spec", "/nonexistent"])
+        .output()
+        .expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn people_get_a_summary_and_an_exit_code() {
+    let server = Server::always(OK, || Then::Keep);
+    let url = format!("http://{}/", server.address);
+    let common = ["-c", "2", "-d", "200ms", "--warmup", "0"];
+    let output = tare_load()
+        .arg(&url)
+        .args(common)
+        .output()
+        .expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("req/s") && text.contains("errors        0"),
+        "{text}"
+    );
+
+    let wrong = tare_load()
+        .arg(&url)
+        .args(common)
+        .args(["--expect-status", "204"])
+        .output();
+    assert_eq!(wrong.expect("it starts").status.code(), Some(1));
+
+    let json = tare_load()
+        .arg(&url)
+        .args(common)
+        .arg("--json")
+        .output()
+        .expect("it starts");
+    assert_eq!(lines(&json.stdout)[0]["event"], "result");
+
+    let usage = tare_load().arg("--rate").output().expect("it starts");
+    assert_eq!(usage.status.code(), Some(2));
+}

@@ -1,0 +1,90 @@
+//! The open loop: intended sends, and latencies from them.
+
+mod common;
+
+use std::io::Write;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{OK, Server, Then, assert_adds_up, count, errors, run};
+use serde_json::json;
+
+#[test]
+fn every_intended_send_is_accounted_for() {
+    let server = Server::always(OK, || Then::Keep);
+    for threads in [1, 3] {
+        let before = server.answered();
+        let pace = json!({"kind": "open", "rate": 1000, "arrivals": "even"});
+        let result = run(server.address, &json!({"loop": pace, "threads": threads}));
+        assert_eq!(count(&result, "load.offered"), 400);
+        assert_eq!(count(&result, "load.completed"), 400);
+        assert_eq!(count(&result, "total.requests"), 500);
+        assert_eq!(server.answered() - before, 500);
+        assert_eq!(errors(&result), 0);
+    }
+}
+
+#[test]
+fn a_seed_makes_the_arrivals() {
+    let server = Server::always(OK, || Then::Keep);
+    let offered = |seed: u64| {
+        let pace = json!({"kind": "open", "rate": 1000, "arrivals": "poisson"});
+        let result = run(server.address, &json!({"loop": pace, "seed": seed}));
+        assert_adds_up(&result);
+        count(&result, "total.requests")
+    };
+    assert_eq!(offered(1), offered(1));
+    assert_ne!(offered(1), offered(2));
+}
+
+#[test]
+fn a_stall_is_seen_by_all_who_waited() {
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    let server = Server::start(|stream, _| {
+        let age = BEGAN.get_or_init(Instant::now).elapsed();
+        // Whoever comes within the second after the first half waits for its end.
+        if let Some(within) = age.checked_sub(Duration::from_millis(500)) {
+            thread::sleep(Duration::from_secs(1).saturating_sub(within));
+        }
+        stream.write_all(OK)?;
+        Ok(Then::Keep)
+    });
+    let pace = json!({"kind": "open", "rate": 500, "arrivals": "even"});
+    let result = run(
+        server.address,
+        &json!({"loop": pace, "duration_s": 2.0, "timeout_s": 60.0}),
+    );
+    assert_eq!(count(&result, "load.offered"), 1000);
+    assert_eq!(count(&result, "load.completed"), 1000);
+    assert!(
+        count(&result, "outcomes.latency_p99_us") >= 850_000,
+        "{result}"
+    );
+}
+
+#[test]
+fn what_is_never_answered_is_never_forgotten() {
+    let server = Server::start(|stream, number| {
+        if number == 0 {
+            stream.write_all(OK)?;
+            return Ok(Then::Keep);
+        }
+        thread::sleep(Duration::from_secs(3600));
+        Ok(Then::Close)
+    });
+    let pace = json!({"kind": "open", "rate": 1000, "arrivals": "even"});
+    let result = run(
+        server.address,
+        &json!({"loop": pace, "warmup_s": 0.0, "timeout_s": 0.5}),
+    );
+    assert_eq!(count(&result, "load.offered"), 400);
+    assert!(count(&result, "load.unfinished") > 0);
+    assert!(count(&result, "errors.timeout") > 0);
+    assert_adds_up(&result);
+    // Those who queue are in flight, too: up to 400 of them within the window.
+    assert!(
+        result["load"]["in_flight_mean"].as_f64().expect("a number") > 100.0,
+        "{result}"
+    );
+}
