@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
 
 CRASH_AFTER = 100
 
@@ -46,7 +47,10 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--spin", type=int, default=0)
     parser.add_argument("--mode", default="")
+    parser.add_argument("--memory", type=Path, help="A file that nobody removes.")
     options = parser.parse_args()
+    if options.memory:
+        options.memory.touch()
     if options.mode == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if options.mode == "refuses":
