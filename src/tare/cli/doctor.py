@@ -10,6 +10,7 @@ from tare.cli.output import console, json_option, print_json
 def command(as_json: bool) -> None:
     """Say what this machine is, how it keeps trials apart, and what would disturb them."""
     from rich.table import Table
+    from rich.text import Text
 
     from tare.lab import cgroup, host
     from tare.probes.audit import audit, findings
@@ -29,6 +30,7 @@ def command(as_json: bool) -> None:
         click.echo(f"{'remark':16} {remark}")
     table = Table("setting", "value", "wanted", "status", "why", box=None, padding=(0, 2, 0, 0))
     for found in findings():
-        table.add_row(found.name, found.value, found.wanted, found.status, found.why)
+        # As text: square brackets in a value are no markup.
+        table.add_row(found.name, Text(found.value), found.wanted, found.status, found.why)
     click.echo()
     console().print(table, highlight=False)

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from tare.lab.errors import Interrupted, TareError
+from tare.lab.errors import Interrupted, TareError, UnknownName
+from tare.lab.interrupt import raising
 
 _COMMANDS = (
     "run", "resume", "list", "show", "doctor", "setup", "check",
@@ -46,7 +47,8 @@ def tare() -> None:
 def main() -> None:
     """Entry point. Exit codes: 0 done, 1 something failed, 2 usage, 130 stopped by the user."""
     try:
-        tare(standalone_mode=False)
+        with raising():
+            tare(standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
@@ -55,6 +57,9 @@ def main() -> None:
     except Interrupted as stopped:
         click.echo(f"tare: {stopped}", err=True)
         sys.exit(130)
-    except TareError as error:
+    except UnknownName as error:
+        click.echo(f"tare: {error}", err=True)
+        sys.exit(2)
+    except (TareError, OSError) as error:
         click.echo(f"tare: {error}", err=True)
         sys.exit(1)

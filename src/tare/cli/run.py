@@ -6,8 +6,11 @@ from typing import Any
 
 import click
 
-from tare.cli.output import json_option, say
+from tare.cli.output import json_option
 from tare.lab import catalog, paths
+from tare.lab.errors import UnknownName
+
+_POSITIVE = click.FloatRange(0, min_open=True)
 
 
 @click.command()
@@ -21,10 +24,12 @@ from tare.lab import catalog, paths
     help="Only these levels; repeatable; `all` for the whole matrix.",
 )
 @click.option("--blocks", type=click.IntRange(1), help="Exactly so many blocks.")
-@click.option("--duration", type=float, metavar="S", help="Seconds measured in a trial.")
-@click.option("--connections", type=int, help="Connections of the load.")
-@click.option("--threads", type=int, help="Threads of the load generator, each on a CPU.")
-@click.option("--rate", type=float, help="Requests per second of the open loop.")
+@click.option("--duration", type=_POSITIVE, metavar="S", help="Seconds measured in a trial.")
+@click.option("--connections", type=click.IntRange(1), help="Connections of the load.")
+@click.option(
+    "--threads", type=click.IntRange(1), help="Threads of the load generator, each on a CPU."
+)
+@click.option("--rate", type=_POSITIVE, help="Requests per second of the open loop.")
 @click.option("-p", "--param", multiple=True, metavar="NAME=VALUE", help="Any other parameter.")
 @click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
 @json_option
@@ -86,7 +91,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def folder_of(run: str) -> Path:
-    """A run's folder, by its path or by its name; `last` is the newest."""
+    """A run's folder, by its path or by its name; `last` is the newest. Raises UnknownName."""
     if Path(run).is_dir():
         return Path(run)
     if run == "last":
@@ -95,5 +100,4 @@ def folder_of(run: str) -> Path:
             return known[-1]
     elif (paths.runs() / run).is_dir():
         return paths.runs() / run
-    say(f"there is no run {run!r} in {paths.runs()}")
-    sys.exit(1)
+    raise UnknownName(f"there is no run {run!r} in {paths.runs()}")

@@ -10,7 +10,13 @@ from tare.cli.targets import the_one
 
 @click.command()
 @click.argument("target", metavar="[EXPERIMENT/VARIANT]", required=False)
-@click.option("--interval", type=float, default=1.0, show_default=True, help="Seconds to watch.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Seconds to watch.",
+)
 @json_option
 def command(target: str | None, interval: float, as_json: bool) -> None:
     """Read CPU, memory, context switches and the variant's own counters over one interval."""

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from tare.lab import catalog, paths, versions
 from tare.lab.errors import BuildError
@@ -94,8 +96,10 @@ def _make(
     say(f"building {name} …")
     if out.exists():
         shutil.rmtree(out)
+    for left in out.parent.glob("staging-*"):  # of a build that was killed: the lock is ours
+        shutil.rmtree(left, ignore_errors=True)
     log = out.with_suffix(".log")
-    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=out.parent) as staging:
+    with tempfile.TemporaryDirectory(prefix="staging-", dir=out.parent) as staging:
         target = Path(staging) / "out"
         target.mkdir()
         environment = os.environ | {
@@ -107,15 +111,10 @@ def _make(
         for key, path in below.items():
             environment[f"TARE_COMPONENT_{key.replace('-', '_').upper()}"] = str(path)
         with log.open("w") as stream:
-            code = subprocess.run(
-                build.argv,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                check=False,
-            ).returncode
+            try:
+                code = _run(build.argv, folder, environment, stream)
+            except OSError as error:
+                raise BuildError(f"building {name}: cannot run {build.argv[0]}: {error}") from error
         missing = [output for output in build.outputs if not (target / output).exists()]
         if code != 0 or missing:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
@@ -128,6 +127,25 @@ def _make(
         (target / _RECEIPT).write_text(json.dumps(receipt))
         target.rename(out)
     say(f"built {name}")
+
+
+def _run(argv: list[str], folder: Path, environment: dict[str, str], log: IO[str]) -> int:
+    """The exit code. Whatever ends the wait early ends the build with all its processes."""
+    child = subprocess.Popen(
+        argv,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        return child.wait()
+    except BaseException:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        raise
 
 
 def _complete(out: Path, build: Build) -> bool:

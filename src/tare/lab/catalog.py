@@ -1,5 +1,6 @@
 """Reads the manifests: which experiments, variants and components there are."""
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,12 +11,14 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from tare.lab.errors import ManifestError
+from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.paths import ROOT
 from tare.model.base import Record
-from tare.model.manifest import Component, Experiment, Variant
+from tare.model.manifest import NAME, Component, Experiment, Variant
+from tare.stats.plan_order import BASELINE_AGAIN
 
 R = TypeVar("R", bound=Record)
+_NAME = f"lower-case letters, digits and -, and not {BASELINE_AGAIN}"
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Loaded:
         wanted = names or list(self.variants)
         for name in wanted:
             if name not in self.variants:
-                raise ManifestError(_unknown(f"variant of {self.name}", name, self.variants))
+                raise UnknownName(_unknown(f"variant of {self.name}", name, self.variants))
         baseline = self.experiment.baseline
         return [baseline, *(name for name in dict.fromkeys(wanted) if name != baseline)]
 
@@ -52,13 +55,16 @@ def load(name: str, root: Path = ROOT) -> Loaded:
     folder = root / "experiments" / name
     file = folder / "experiment.toml"
     if not file.is_file():
-        raise ManifestError(_unknown("experiment", name, experiment_names(root)))
+        raise UnknownName(_unknown("experiment", name, experiment_names(root)))
     experiment = _validate(Experiment, _read(file), [file])
     variants: dict[str, Variant] = {}
     for path in sorted(folder.glob("variants/*/variant.toml")):
         own = _read(path)
         merged = _merge(experiment.variants, own)
-        variants[path.parent.name] = _validate(Variant, merged, [path, file], own)
+        variant = path.parent.name
+        if re.fullmatch(NAME, variant) is None or variant == BASELINE_AGAIN:
+            raise ManifestError(f"{path}: the folder's name is found {variant!r}, expected {_NAME}")
+        variants[variant] = _validate(Variant, merged, [path, file], own)
     if experiment.baseline not in variants:
         raise ManifestError(
             f"{file}: baseline: found {experiment.baseline!r}, expected one of its variants "
@@ -116,9 +122,9 @@ def _explain(
 ) -> Iterator[str]:
     for problem in error.errors():
         where = ".".join(str(part) for part in problem["loc"])
-        file = files[0]
-        if own is not None and not _has(own, problem["loc"]) and problem["type"] != "missing":
-            file = files[-1]
+        # A field that is missing is the fault of the file that has the table around it.
+        path = problem["loc"][:-1] if problem["type"] == "missing" else problem["loc"]
+        file = files[0] if own is None or _has(own, path) else files[-1]
         match problem["type"]:
             case "extra_forbidden":
                 yield f"{file}: {where}: unknown field; remove it or correct its name"
@@ -132,11 +138,15 @@ def _explain(
 
 
 def _has(data: Any, path: tuple[int | str, ...]) -> bool:
+    """Whether `data` holds what `path` leads to, as far as tables go: behind a value the path
+    only says what was expected of it.
+    """
     for part in path:
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
+        if not isinstance(data, Mapping):
+            return True
+        if part not in data:
             return False
+        data = data[part]
     return True
 
 

@@ -8,15 +8,13 @@ from typing import Literal
 from tare.lab import cgroup, host, paths, planning
 from tare.lab.build import Say
 from tare.lab.catalog import Loaded
-from tare.lab.errors import TareError
-from tare.lab.hooks import OracleError
-from tare.lab.interrupt import raising
+from tare.lab.errors import Interrupted, TareError
 from tare.lab.journal import Journal
 from tare.lab.ledger import Ledger
 from tare.lab.preparation import prepare
 from tare.lab.site import Bench, Site
 from tare.model.base import Record
-from tare.model.scenario import expand
+from tare.model.scenario import first
 
 
 class Checked(Record):
@@ -31,7 +29,7 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
     """Each variant's fate, as it is known."""
     prepared = prepare(loaded, variants, say)
     paths.cache().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="check-", dir=paths.cache()) as place, raising():
+    with tempfile.TemporaryDirectory(prefix="check-", dir=paths.cache()) as place:
         home = Path(place)
         hierarchy, tag = cgroup.detect(), f"tare-{home.name}"
         ledger = Ledger(home / "ledger.jsonl", tag, hierarchy.run(tag))
@@ -60,14 +58,17 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
 
 def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
     loaded = bench.loaded
-    scenario = expand(loaded.experiment.factors, [{}])[0]
+    scenario = first(loaded.experiment.factors, loaded.variants[variant].supports)
     parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, {})
-    site = Site(bench, variant, parameters, seed=0, name=variant, folder=home / variant)
     try:
-        site.start()
-        site.hooks.oracle(site)
-    except (TareError, OracleError, OSError) as error:
+        site = Site(bench, variant, parameters, seed=0, name=variant, folder=home / variant)
+        try:
+            site.start()
+            site.hooks.oracle(site)
+        finally:
+            stubborn = site.stop()
+    except Interrupted:
+        raise
+    except (TareError, OSError) as error:
         return str(error)
-    finally:
-        stubborn = site.stop()
     return "; ".join(stubborn) or None

@@ -9,6 +9,10 @@ class ManifestError(TareError):
     """A manifest that does not say what it should."""
 
 
+class UnknownName(ManifestError):
+    """A name on the command line that no manifest has, or a value it does not allow."""
+
+
 class BuildError(TareError):
     """A build or an installation that failed."""
 

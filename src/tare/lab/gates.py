@@ -26,11 +26,15 @@ def _load(limits: Gates, result: Mapping[str, Any]) -> Iterator[Gate]:
     errors = result.get("errors", {})
     failed = sum(errors.values())
     seen = failed + float(outcomes.get("requests") or 0)
-    share = failed / seen if seen else 1.0
+    share = failed / seen if seen else 0.0
     kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items() if count) or "none"
-    yield _gate("errors", share <= limits.errors_max and seen > 0, kinds, limits.errors_max)
+    yield _gate("errors", share <= limits.errors_max, kinds, limits.errors_max)
     if load is None:
         return
+    answered = float(outcomes.get("requests") or 0)
+    yield Gate(
+        name="requests", ok=answered > 0, found=f"{answered:.0f} answered", wanted="more than 0"
+    )
     if load["loop"] == "open":
         achieved = load["completed"] / load["offered"] if load["offered"] else 0.0
         least = limits.achieved_min

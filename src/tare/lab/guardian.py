@@ -1,7 +1,7 @@
 """Waits until the laboratory that started it has ended, then takes away what a run left.
 
-`python -m tare.lab.guardian LEDGER`, with a pipe from the laboratory as standard input: it closes
-when the laboratory ends, also by SIGKILL.
+`python -m tare.lab.guardian LEDGER`, with a pipe from the laboratory as standard input. A farewell
+in it says that there is nothing to do; without one the laboratory was killed.
 """
 
 import sys
@@ -11,9 +11,10 @@ from tare.lab.ledger import sweep
 
 
 def main() -> None:
-    """Wait, then sweep."""
-    sys.stdin.buffer.read()
-    sweep(Path(sys.argv[1]))
+    """Wait, then sweep what was not given up in order."""
+    if not sys.stdin.buffer.read():
+        # The kernel may close the pipe before it releases the lock, so the owner is known dead.
+        sweep(Path(sys.argv[1]), dead=True)
 
 
 if __name__ == "__main__":

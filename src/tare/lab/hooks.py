@@ -1,19 +1,23 @@
 """The closed set of overrides that an experiment or a variant may bring in its hooks.py."""
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
-from tare.lab.errors import ManifestError
+from tare.lab.errors import ManifestError, TareError
 
 NAMES = ("oracle", "counters", "audit")
 
 
-class OracleError(Exception):
+class OracleError(TareError):
     """A started variant does not do its job right."""
+
+
+class HookError(TareError):
+    """A hook that could not do its own job."""
 
 
 class SiteView(Protocol):
@@ -57,13 +61,11 @@ class Hooks:
 
     def oracle(self, site: SiteView) -> None:
         """Raise OracleError when the variant does not do its job."""
-        if hook := self._find("oracle"):
-            hook(site)
+        self._call("oracle", site)
 
     def counters(self, site: SiteView) -> dict[str, int]:
         """The variant's own counters, empty when it has none."""
-        hook = self._find("counters")
-        return dict(hook(site)) if hook else {}
+        return dict(self._call("counters", site) or {})
 
     def audit(
         self,
@@ -73,13 +75,18 @@ class Hooks:
         result: Mapping[str, Any],
     ) -> None:
         """Raise OracleError when the counters disagree with what the instrument counted."""
-        if hook := self._find("audit"):
-            hook(site, before, after, result)
+        self._call("audit", site, before, after, result)
 
-    def _find(self, name: str) -> Callable[..., Any] | None:
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """What the first module that has the hook returns. Raises TareError, whatever it raises."""
         for module in self._modules:
             if module is not None and (hook := getattr(module, name, None)) is not None:
-                return hook  # type: ignore[no-any-return]
+                try:
+                    return hook(*arguments)
+                except TareError:
+                    raise
+                except Exception as error:
+                    raise HookError(f"{module.__file__}: {name}: {_named(error)}") from error
         return None
 
 
@@ -91,7 +98,10 @@ def _module(file: Path) -> ModuleType | None:
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ManifestError(f"{file}: {_named(error)}") from error
     public = {
         key
         for key, value in vars(module).items()
@@ -103,3 +113,7 @@ def _module(file: Path) -> ModuleType | None:
             f"expected only {', '.join(NAMES)} (a helper's name begins with _)"
         )
     return module
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_TOPOLOGY = Path("/sys/devices/system/cpu")
+
 
 @dataclass(frozen=True)
 class Cpus:
@@ -46,13 +48,13 @@ def assign(ordered: Sequence[int], server: int, client: int) -> Cpus:
     return Cpus(servers, clients, rest or clients, "; ".join(remarks) or None)
 
 
-def by_core(available: Sequence[int] | None = None) -> list[int]:
+def by_core(available: Sequence[int] | None = None, topology: Path = _TOPOLOGY) -> list[int]:
     """The CPUs this process may use, one of each core before any core's second thread."""
     numbers = sorted(os.sched_getaffinity(0)) if available is None else sorted(available)
     first_of_core: dict[str, int] = {}
     later: list[int] = []
     for number in numbers:
-        siblings = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
+        siblings = topology / f"cpu{number}/topology/thread_siblings_list"
         core = siblings.read_text().strip() if siblings.exists() else str(number)
         if core in first_of_core:
             later.append(number)

@@ -30,20 +30,31 @@ class Journal:
         self._followed[log] = (source, 0)
 
     def poll(self) -> None:
-        """Copy what the followed logs have gained."""
+        """Copy the whole lines that the followed logs have gained."""
         for log, (source, position) in self._followed.items():
-            with log.open("rb") as stream:
-                stream.seek(position)
-                fresh = stream.read()
-            if fresh:
-                self._followed[log] = (source, position + len(fresh))
-                self.say(source, fresh.decode(errors="replace"))
+            fresh = _after(log, position)
+            whole = fresh[: fresh.rfind(b"\n") + 1]
+            if whole:
+                self._followed[log] = (source, position + len(whole))
+                self.say(source, whole.decode(errors="replace"))
 
     def unfollow(self) -> None:
         """Copy the last of the followed logs and forget them."""
         self.poll()
+        for log, (source, position) in self._followed.items():
+            self.say(source, _after(log, position).decode(errors="replace"))
         self._followed.clear()
 
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+
+
+def _after(log: Path, position: int) -> bytes:
+    """What a log holds after `position`; a role may have removed it."""
+    try:
+        with log.open("rb") as stream:
+            stream.seek(position)
+            return stream.read()
+    except OSError:
+        return b""

@@ -12,23 +12,32 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from tare.lab.cgroup import Group
+from tare.lab.errors import TareError
+from tare.lab.proc import ended, session_pids, start_time
 
 SHARED_MEMORY = Path("/dev/shm")
+_PATIENCE_S = 30.0
+_POLL_S = 0.01
 
 
 class Ledger:
     """The list of one run's groups, sessions and shared memory."""
 
     def __init__(self, file: Path, tag: str, group: Group | None) -> None:
-        """Begin (or, after `sweep`, begin again) the ledger in `file`, and lock it."""
+        """Begin (or, after `sweep`, begin again) the ledger in `file`, and lock it.
+
+        Raises TareError when another process has it.
+        """
         self.file = file
-        self._stream = _locked(file)
-        self._write({"tag": tag, "boot": _boot_id()})
+        own = os.getpid()
+        self._descriptor = _taken(file)
+        self._write({"tag": tag, "boot": _boot_id(), "owner": own, "start": start_time(own)})
         if group is not None:
             self._write({"kind": group.kind, "folders": list(map(str, group.folders.values()))})
         self._guardian: subprocess.Popen[bytes] | None = None
@@ -47,29 +56,46 @@ class Ledger:
             start_new_session=True,
         )
 
+    def leave(self) -> None:
+        """Let all that is noted outlive this process: the guardian goes without sweeping."""
+        self._let_go(b"leave")
+
     def close(self) -> None:
         """Sweep what is left and remove the ledger; the guardian then finds nothing to do."""
         _sweep(self.file)
-        self._stream.close()
+        self._let_go(b"swept")
+
+    def _let_go(self, farewell: bytes) -> None:
+        os.close(self._descriptor)
         if self._guardian is not None:
-            self._guardian.communicate()
+            self._guardian.communicate(farewell)
 
     def _write(self, entry: dict[str, object]) -> None:
-        self._stream.write(json.dumps(entry) + "\n")
-        self._stream.flush()
+        # The line end before it keeps an entry apart from one that a full disk has torn.
+        os.write(self._descriptor, f"\n{json.dumps(entry)}\n".encode())
 
 
-def sweep(file: Path) -> bool:
-    """Take away what a dead run left; waits for a guardian at work. False if its owner lives."""
-    try:
-        stream = _locked(file, create=False)
-    except FileNotFoundError:
+def sweep(file: Path, *, dead: bool = False) -> bool:
+    """Take away what a dead run left; waits for a guardian at work. False if its owner lives.
+
+    `dead` says that the owner is known not to.
+    """
+    give_up = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            descriptor = _locked(file, os.O_RDWR)
+        except FileNotFoundError:
+            return True
+        except BlockingIOError:
+            if (not dead and _owned(file)) or time.monotonic() > give_up:
+                return False
+            time.sleep(_POLL_S)
+            continue
+        try:
+            _sweep(file)
+        finally:
+            os.close(descriptor)
         return True
-    except BlockingIOError:
-        return False
-    with stream:
-        _sweep(file)
-    return True
 
 
 def sweep_all(files: Iterable[Path]) -> None:
@@ -78,15 +104,8 @@ def sweep_all(files: Iterable[Path]) -> None:
         sweep(file)
 
 
-def session_pids(leader: int, start: int) -> list[int]:
-    """Living processes of the session that `leader`, started at `start`, leads or led."""
-    if start_time(leader) not in (None, start):
-        return []  # the number is somebody else's by now
-    return [pid for pid in _all_pids() if _session(pid) == leader]
-
-
 def _sweep(file: Path) -> None:
-    entries = [json.loads(line) for line in file.read_text().splitlines() if line.endswith("}")]
+    entries = _entries(file)
     same_boot = bool(entries) and entries[0].get("boot") == _boot_id()
     for entry in entries:
         if "folders" in entry:
@@ -97,7 +116,7 @@ def _sweep(file: Path) -> None:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         if tag := entry.get("tag"):
-            remove_shared_memory(tag)
+            remove_shared_memory(f"{tag}.")
     file.unlink(missing_ok=True)
 
 
@@ -107,37 +126,53 @@ def remove_shared_memory(tag: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def _locked(file: Path, *, create: bool = True) -> IO[str]:
-    stream = file.open("a" if create else "r+")
+def _entries(file: Path) -> list[dict[str, Any]]:
+    found = []
+    for line in file.read_text().splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            found.append(json.loads(line))
+    return found
+
+
+def _owned(file: Path) -> bool:
+    """Whether the process that began the ledger lives, or is only about to begin it."""
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        stream.close()
-        raise
-    return stream
+        entries = _entries(file)
+    except FileNotFoundError:
+        return False
+    if not entries:
+        return True
+    owner, start = entries[0]["owner"], entries[0]["start"]
+    return start_time(owner) == start and not ended(owner)
+
+
+def _taken(file: Path) -> int:
+    """A lock on a ledger of one's own; another run that looks for dead ones may have it for long
+    enough to see that it is empty.
+    """
+    for _ in range(100):
+        try:
+            return _locked(file, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        except BlockingIOError:
+            time.sleep(_POLL_S)
+    raise TareError(f"{file.parent} is in use by another process")
+
+
+def _locked(file: Path, flags: int) -> int:
+    """A locked descriptor of the file that has this name now. Raises OSError."""
+    while True:
+        descriptor = os.open(file, flags | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), file.stat()):
+                return descriptor
+        except FileNotFoundError:
+            pass  # swept between opening and locking
+        except BlockingIOError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
 
 
 def _boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def _stat(pid: int) -> list[str] | None:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-
-
-def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; with its number it names a process."""
-    fields = _stat(pid)
-    return int(fields[19]) if fields else None
-
-
-def _session(pid: int) -> int | None:
-    fields = _stat(pid)
-    return int(fields[3]) if fields else None
-
-
-def _all_pids() -> list[int]:
-    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]

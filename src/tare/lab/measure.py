@@ -10,13 +10,12 @@ from typing import Any
 
 from tare.lab import render
 from tare.lab.errors import RoleError
-from tare.lab.process import Process
+from tare.lab.process import Process, ending
 from tare.lab.site import Site
+from tare.model.manifest import INSTRUMENT_ROLE as ROLE
 from tare.probes.cpu import CpuTime, MachineTime, of_cpus
 from tare.probes.process import Switches, Usage, switches, usage
 
-ROLE = "load"
-"""The name under which the instrument runs as a role."""
 _TICK_S = 0.2
 _SLACK_S = 15.0
 Progress = Callable[[Mapping[str, Any]], None]
@@ -78,12 +77,21 @@ def measure(site: Site, progress: Progress) -> Measurement:
                 memory = {role: usage(each.pids()) for role, each in site.processes.items()}
             case "result":
                 result = event
-    site.processes.pop(ROLE)
-    code = process.child.wait()
+    code = _exit_code(process)
     process.kill()
+    site.processes.pop(ROLE)
     if code != 0 or result is None or opened is None or closed is None:
-        raise RoleError(f"{where} ended with exit code {code}{process.last_words()}")
+        site.ensure_alive()
+        lacks = "" if code else ", but without measure, measured and result"
+        raise RoleError(f"{where} ended with {ending(code)}{lacks}{process.last_words()}")
     return Measurement(result, opened, closed, memory, spec)
+
+
+def _exit_code(process: Process) -> int:
+    try:
+        return process.child.wait(_SLACK_S)
+    except subprocess.TimeoutExpired as error:
+        raise RoleError("the instrument closed its output and did not end") from error
 
 
 def _snapshot(site: Site) -> Snapshot:
@@ -103,6 +111,7 @@ class _Reader:
         self._site, self._process = site, process
         self._give_up = time.monotonic() + patience_s
         self._patience_s = patience_s
+        self._next_look = 0.0
 
     def events(self) -> Any:
         stream = self._process.child.stdout
@@ -118,10 +127,11 @@ class _Reader:
                     *lines, pending = (pending + chunk).split(b"\n")
                     for line in lines:
                         yield self._parse(line)
-                else:
+                if time.monotonic() >= self._next_look:
                     self._watch()
 
     def _watch(self) -> None:
+        self._next_look = time.monotonic() + _TICK_S
         self._site.bench.journal.poll()
         for role, process in self._site.processes.items():
             if role != ROLE:

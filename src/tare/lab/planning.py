@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.lab.catalog import Loaded
-from tare.lab.errors import ManifestError
+from tare.lab.errors import UnknownName
 from tare.model.manifest import Blocks
 from tare.model.scenario import Scenario, every, expand, level_parameters, parse_selection
 from tare.model.trial import Plan
@@ -30,7 +30,7 @@ def make(
     seed: int | None,
     overrides: Mapping[str, Any],
 ) -> Plan:
-    """The plan of a new run. Raises ManifestError for names that do not exist."""
+    """The plan of a new run. Raises UnknownName for names that do not exist."""
     experiment = loaded.experiment
     now = datetime.now(UTC)
     parameters = experiment.parameters | (experiment.quick.parameters if quick else {})
@@ -79,12 +79,12 @@ def scenario_parameters(
 
 
 def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """`overrides` with values of the types the experiment declares. Raises ManifestError."""
+    """`overrides` with values of the types the experiment declares. Raises UnknownName."""
     known = loaded.experiment.parameters
     found = {}
     for name, value in overrides.items():
         if name not in known:
-            raise ManifestError(
+            raise UnknownName(
                 f"{loaded.name} has no parameter {name!r}; it has: {', '.join(known)}"
             )
         found[name] = _as(type(known[name]), name, value)
@@ -111,20 +111,28 @@ def _scenarios(loaded: Loaded, wanted: list[str], quick: bool) -> list[Scenario]
         chosen = loaded.experiment.quick.scenarios if quick else []
         return expand(factors, chosen or loaded.experiment.scenarios)
     except ValueError as error:
-        raise ManifestError(f"{loaded.name}: {error}") from error
+        raise UnknownName(f"{loaded.name}: {error}") from error
 
 
 def _as(kind: type, name: str, value: Any) -> Any:
-    if not isinstance(value, str) or kind is str:
-        return kind(value) if kind in (int, float, str) else value
     try:
         if kind is bool:
-            return {"true": True, "false": False}[value.lower()]
-        return kind(value)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ManifestError(
-            f"parameter {name}: found {value!r}, expected {kind.__name__}"
-        ) from error
+            return {"true": True, "false": False}[str(value).lower()]
+        if kind is int:
+            return _whole(value)
+        if kind in (float, str):
+            return kind(value)
+    except (ValueError, KeyError) as error:
+        raise UnknownName(f"parameter {name}: found {value!r}, expected {kind.__name__}") from error
+    raise UnknownName(f"parameter {name}: a {kind.__name__} cannot be set on the command line")
+
+
+def _whole(value: Any) -> int:
+    """An integer. Raises ValueError for a number with a fraction, which int() would cut off."""
+    number = int(value)
+    if number != (float(value) if isinstance(value, float) else number):
+        raise ValueError
+    return number
 
 
 def _free_name(runs: Path, name: str) -> str:

@@ -12,7 +12,7 @@ from typing import IO
 
 from tare.lab.cgroup import Group
 from tare.lab.errors import RoleError
-from tare.lab.ledger import session_pids, start_time
+from tare.lab.proc import session_pids, start_time
 from tare.probes.cpu import CpuTime, of_processes
 
 _TAIL_LINES = 6
@@ -82,7 +82,7 @@ class Process:
     def ensure_alive(self) -> None:
         """Raise RoleError, with the last lines of its log, when it has ended."""
         if (code := self._child.poll()) is not None:
-            raise RoleError(f"role {self.role} ended with {_ending(code)}{self.last_words()}")
+            raise RoleError(f"role {self.role} ended with {ending(code)}{self.last_words()}")
 
     def last_words(self) -> str:
         """The end of its log, to be appended to a message."""
@@ -118,10 +118,10 @@ def wait_until(ready: Callable[[], bool], processes: Sequence[Process], timeout_
     """Poll `ready` until it holds (True) or time is up (False); RoleError if a process ends."""
     give_up = time.monotonic() + timeout_s
     while True:
-        if ready():
-            return True
         for process in processes:
             process.ensure_alive()
+        if ready():
+            return True
         if time.monotonic() > give_up:
             return False
         time.sleep(0.002)
@@ -138,5 +138,6 @@ def _enter(entrances: Sequence[str], cpus: Sequence[int]) -> None:
             Path("/proc/self/autogroup").write_text("-20")
 
 
-def _ending(code: int) -> str:
+def ending(code: int) -> str:
+    """How a process ended, in words."""
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -1,11 +1,12 @@
 """Templates: strict Jinja2 over the names of docs/FORMAT.md."""
 
+import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError
 
 from tare.lab.errors import ManifestError
 
@@ -16,7 +17,7 @@ def text(template: str, names: Mapping[str, Any], where: str) -> str:
         return template
     try:
         return str(_strings().from_string(template).render(names))
-    except TemplateError as error:
+    except Exception as error:  # a template may divide by zero, too
         raise ManifestError(f"{where}: template {template!r}: {error}") from error
 
 
@@ -30,7 +31,7 @@ def value(template: Any, names: Mapping[str, Any], where: str) -> Any:
         case Mapping():
             return {key: value(item, names, f"{where}.{key}") for key, item in template.items()}
         case list():
-            return [value(item, names, where) for item in template]
+            return [value(item, names, f"{where}.{index}") for index, item in enumerate(template)]
         case _:
             return template
 
@@ -40,12 +41,18 @@ def file(name: str, folders: list[Path], names: Mapping[str, Any]) -> str:
     environment = Environment(
         loader=FileSystemLoader(folders), undefined=StrictUndefined, keep_trailing_newline=True
     )
+    where = str(folders[0] / name)
     try:
-        return environment.get_template(name).render(names)
-    except TemplateError as error:
-        line = getattr(error, "lineno", None)
-        where = f"{folders[0] / name}" + (f" line {line}" if line else "")
-        raise ManifestError(f"{where}: {error}") from error
+        template = environment.get_template(name)
+        where = str(template.filename)
+        return template.render(names)
+    except TemplateSyntaxError as error:
+        raise ManifestError(f"{error.filename} line {error.lineno}: {error.message}") from error
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == where]
+        place = f"{where} line {lines[-1]}" if lines else where
+        raise ManifestError(f"{place}: {error}") from error
 
 
 @cache
@@ -69,7 +76,7 @@ def _sole_expression(template: str) -> str | None:
 def _expression(expression: str, names: Mapping[str, Any], where: str) -> Any:
     try:
         found = _compiled(expression)(**names)
-    except TemplateError as error:
+    except Exception as error:
         raise ManifestError(f"{where}: expression {expression!r}: {error}") from error
     if isinstance(found, StrictUndefined):
         raise ManifestError(f"{where}: there is no name {expression.strip()!r} to render")

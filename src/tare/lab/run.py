@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from tare.lab import cgroup, host, planning
 from tare.lab.catalog import Loaded
 from tare.lab.errors import TareError
-from tare.lab.interrupt import raising
 from tare.lab.journal import Journal
 from tare.lab.ledger import Ledger, sweep, sweep_all
 from tare.lab.preparation import Prepared
@@ -66,7 +65,7 @@ class Run:
         sweep_all(self._store.folder.parent.glob("*/ledger.jsonl"))
         self._trials = self._store.trials()
         self._store.prepare()
-        with self._bench() as bench, raising():
+        with self._bench() as bench:
             self._describe(bench)
             block, decision = 0, Stop.GO_ON
             while decision is Stop.GO_ON:

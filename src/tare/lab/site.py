@@ -40,7 +40,7 @@ class Bench:
     hierarchy: Hierarchy
     cpus: Cpus
     tag: str
-    """Names the run's group, and begins the names of its shared memory."""
+    """Names the run's group; it and a dot begin the names of its shared memory."""
     ledger: Ledger
     journal: Journal
 
@@ -63,7 +63,7 @@ class Site:
         self.manifest = bench.loaded.variants[variant]
         self.properties = self.manifest.properties
         self.host = HOST
-        self.tag = f"{bench.tag}-{name}"
+        self.tag = f"{bench.tag}.{name}"
         self.folder = folder
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
@@ -152,7 +152,8 @@ class Site:
 
     def _start_role(self, name: str, role: Role) -> None:
         names = self.names(name)
-        where = f"{self.bench.loaded.name}/{self.variant}: role {name}"
+        variant = f"{self.bench.loaded.name}/{self.variant}"
+        where = f"{variant}: role {name}"
         folder = self.folder / name
         folder.mkdir()
         manifest_folders = [
@@ -168,33 +169,36 @@ class Site:
         if role.root and os.geteuid() != 0:
             raise RoleError(f"{where} needs root: run the same command with sudo")
         process = self.launch(name, argv, role.cpus, env)
-        if role.ready is not None:
-            self._await(where, process, role.ready, names)
+        if role.ready is None:
+            return
+        try:
+            self._await(process, role.ready, names, where)
+        except RoleError as error:
+            files = ", ".join(str(self.folder / key) for key in self.rendered)
+            hint = f"; its files: {files}" if files else ""
+            raise RoleError(f"{variant}: {error}{hint}") from error
 
-    def _await(self, where: str, process: Process, ready: Ready, names: dict[str, Any]) -> None:
+    def _await(self, process: Process, ready: Ready, names: dict[str, Any], where: str) -> None:
+        wanted = render.text(ready.tcp or ready.path or "", names, where)
+
         def accepts() -> bool:
-            port = int(render.text(ready.tcp or "", names, where))
             with socket.socket() as probe:
                 probe.settimeout(1)
-                return probe.connect_ex((self.host, port)) == 0
+                return probe.connect_ex((self.host, int(wanted))) == 0
 
         def exists() -> bool:
-            return Path(render.text(ready.path or "", names, where)).exists()
+            return Path(wanted).exists()
 
         def logged() -> bool:
             return re.search(ready.log or "", process.log.read_text(errors="replace")) is not None
 
         holds = accepts if ready.tcp else exists if ready.path else logged
-        files = ", ".join(str(self.folder / key) for key in self.rendered)
-        try:
-            if wait_until(holds, list(self.processes.values()), ready.timeout_s):
-                return
-        except RoleError as error:
-            raise RoleError(f"{where}: {error}; its files: {files}") from error
-        raise RoleError(
-            f"{where} was not ready within {ready.timeout_s:g} s "
-            f"({ready.tcp or ready.path or ready.log}){process.last_words()}; its files: {files}"
-        )
+        if not wait_until(holds, list(self.processes.values()), ready.timeout_s):
+            what = f"port {wanted}" if ready.tcp else wanted or f"{ready.log!r} in its log"
+            raise RoleError(
+                f"role {process.role} was not ready within {ready.timeout_s:g} s "
+                f"({what}){process.last_words()}"
+            )
 
     def _environment(self, own: Mapping[str, str]) -> dict[str, str]:
         """A small fixed environment whose size varies by trial: stack layout moves with it."""

@@ -1,5 +1,6 @@
 """Variants that `tare up` started and left running: begun, found again, read, taken down."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -16,11 +17,13 @@ from tare.lab.cgroup import Group
 from tare.lab.errors import TareError
 from tare.lab.hooks import Hooks
 from tare.lab.journal import Journal
-from tare.lab.ledger import Ledger, session_pids, start_time, sweep
+from tare.lab.ledger import Ledger, sweep
 from tare.lab.preparation import prepare
+from tare.lab.proc import ended, session_pids, start_time
 from tare.lab.site import HOST, Bench, Site
+from tare.lab.store import write_json
 from tare.model.base import Record
-from tare.model.scenario import expand
+from tare.model.scenario import first
 from tare.probes.cpu import CpuTime, of_processes
 
 _POLL_S = 0.02
@@ -39,7 +42,7 @@ class StandingRole(Record):
 
     def alive(self) -> bool:
         """Whether the process that leads the role still runs."""
-        return start_time(self.pid) == self.start
+        return start_time(self.pid) == self.start and not ended(self.pid)
 
     def pids(self) -> list[int]:
         """All its living processes."""
@@ -90,13 +93,17 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
         if any(role.alive() for role in known.roles.values()):
             raise TareError(f"{known.name} is up already; tare down {known.name} takes it down")
         down(known)
+    own = planning.checked(loaded, overrides)
     prepared = prepare(loaded, [variant], say)
     if why := prepared.why_not(variant):
         raise TareError(f"{loaded.name}/{variant} cannot be started: {why}")
+    if not sweep(home / "ledger.jsonl"):
+        raise TareError(f"{loaded.name}/{variant} is being started by another process")
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     hierarchy, tag = cgroup.detect(), f"tare-up-{loaded.name}-{variant}"
     ledger = Ledger(home / "ledger.jsonl", tag, hierarchy.run(tag))
+    ledger.guard()
     bench = Bench(
         loaded=loaded,
         built=prepared.built,
@@ -106,18 +113,18 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
         ledger=ledger,
         journal=Journal(home / "events.log"),
     )
-    own = planning.checked(loaded, overrides)
-    scenario = expand(loaded.experiment.factors, [{}])[0]
+    scenario = first(loaded.experiment.factors, loaded.variants[variant].supports)
     parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, own)
     try:
         site = Site(bench, variant, parameters, seed=0, name="site", folder=home / "site")
         site.start()
-        site.hooks.oracle(site)
+        _ask_oracle(site)
         standing = _standing(loaded, site, own)
-        (home / "state.json").write_text(standing.model_dump_json(indent=1))
+        write_json(home / "state.json", standing)
     except BaseException:
         ledger.close()
         raise
+    ledger.leave()
     return standing
 
 
@@ -143,6 +150,15 @@ def all_standing() -> list[Standing]:
     """Everything that `up` left running, by name."""
     states = sorted(paths.standing().glob("*/state.json"))
     return [Standing.model_validate_json(state.read_text()) for state in states]
+
+
+def _ask_oracle(site: Site) -> None:
+    try:
+        site.hooks.oracle(site)
+    except TareError as error:
+        site.ensure_alive()
+        name = f"{site.bench.loaded.name}/{site.variant}"
+        raise TareError(f"{name} starts, but its oracle refuses it: {error}") from error
 
 
 def _standing(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Standing:
@@ -177,7 +193,8 @@ def _standing(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Standing
 
 
 def _ended(role: StandingRole) -> bool:
-    os.kill(role.pid, signal.Signals[f"SIG{role.stop_signal}"])
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(role.pid, signal.Signals[f"SIG{role.stop_signal}"])
     give_up = time.monotonic() + role.stop_timeout_s
     while role.alive():
         if time.monotonic() > give_up:

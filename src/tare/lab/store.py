@@ -1,5 +1,6 @@
 """A run's folder: plan, trials, histograms, environment. Every trial is on disk before the next."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -36,6 +37,10 @@ class Store:
         """Make room for records, so that a disk that fills up can still be told of."""
         for name in ("histograms", "logs", "work"):
             (self.folder / name).mkdir(exist_ok=True)
+        stored = {trial.id for trial in self.trials()}
+        for left in self.work.iterdir():
+            if left.name not in stored:  # of a trial that was cut off, and is made again
+                shutil.rmtree(left)
         self._ballast.write_bytes(b"\0" * _BALLAST_BYTES)
 
     @property
@@ -98,8 +103,14 @@ class Store:
             shutil.rmtree(source, ignore_errors=True)
 
     def finish(self) -> None:
-        """Remove what only a run in progress needs."""
+        """Remove what only a run in progress needs. Raises TareError if trials are not stored."""
         self._ballast.unlink(missing_ok=True)
+        if self._unwritten:
+            with contextlib.suppress(OSError):
+                self._flush()
+        if self._unwritten:
+            names = ", ".join(trial.id for trial in self._unwritten)
+            raise TareError(f"{self.folder}: no room to store {names}; make room and resume")
         if self.work.is_dir() and not any(self.work.iterdir()):
             self.work.rmdir()
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tare.lab.errors import Interrupted, TareError
+from tare.lab.errors import Interrupted, RoleError
 from tare.lab.gates import judge
 from tare.lab.hooks import OracleError
 from tare.lab.measure import Measurement, Progress, measure
@@ -49,9 +49,8 @@ def run_trial(
         body, histograms = _measured(site, progress)
     except Interrupted:
         raise
-    except (TareError, OracleError, OSError, ArithmeticError, LookupError) as error:
-        kind = "oracle" if isinstance(error, OracleError) else type(error).__name__
-        body, histograms = {"status": "failed", "reason": f"{kind}: {error}"}, {}
+    except Exception as error:
+        body, histograms = {"status": "failed", "reason": _cause(site, error)}, {}
     finally:
         stubborn = site.stop() if site is not None else []
     if stubborn and body["status"] == "valid":
@@ -148,6 +147,17 @@ def _outcome(
         return value
     divisor = lookup(outcome.per)
     return value / divisor if divisor else None
+
+
+def _cause(site: Site | None, error: Exception) -> str:
+    """The error, or the end of a role that had ended by then: who talks to it only notices."""
+    if site is not None and not isinstance(error, RoleError):
+        try:
+            site.ensure_alive()
+        except RoleError as earlier:
+            error = earlier
+    kind = "oracle" if isinstance(error, OracleError) else type(error).__name__
+    return f"{kind}: {error}"
 
 
 def _because(reason: str | None) -> str:

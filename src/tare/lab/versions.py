@@ -17,7 +17,12 @@ def read(version: Version, names: Mapping[str, Any], where: str) -> str:
     argv = [render.text(part, names, where) for part in version.argv]
     try:
         done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=_PATIENCE_S, check=False
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BuildError(f"{where}: cannot ask {argv[0]} for its version: {error}") from error

@@ -4,17 +4,29 @@ Every manifest is read by `tare.lab.catalog`; this file only says what is allowe
 Strings marked *template* are Jinja2 and may use the names of docs/FORMAT.md, "Manifests".
 """
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from tare.model.base import Record
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+NAME = r"^[a-z0-9][a-z0-9-]*$"
+Name = Annotated[str, StringConstraints(pattern=NAME)]
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+INSTRUMENT_ROLE = "load"
+"""The name under which the instrument runs as a role."""
 Scalar = bool | int | float | str
 Selection = dict[Key, str | list[str]]
 """Factor → one level, or several of them."""
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"a regular expression ({error})") from error
+    return text
 
 
 class Requirement(Record):
@@ -47,8 +59,14 @@ class Version(Record):
     """How the version is read: a program to ask (templates), and a pattern with one group."""
 
     argv: list[str] = Field(min_length=1)
-    pattern: str
+    pattern: Annotated[str, AfterValidator(_pattern)]
     expect: str | None = None
+
+    @model_validator(mode="after")
+    def _one_group(self) -> "Version":
+        if re.compile(self.pattern).groups != 1:
+            raise ValueError("a pattern with one group, the version")
+        return self
 
 
 class Ready(Record):
@@ -56,7 +74,7 @@ class Ready(Record):
 
     tcp: str | None = None
     path: str | None = None
-    log: str | None = None
+    log: Annotated[str, AfterValidator(_pattern)] | None = None
     timeout_s: float = Field(default=10.0, gt=0)
 
     @model_validator(mode="after")
@@ -106,6 +124,13 @@ class Variant(Record):
     """What templates and hooks of the experiment want to know about the variant."""
     try_lines: list[str] = []
     """Lines (templates) that `tare up` prints, to try the running variant by hand."""
+
+    @field_validator("roles")
+    @classmethod
+    def _roles(cls, roles: dict[str, Role]) -> dict[str, Role]:
+        if INSTRUMENT_ROLE in roles:
+            raise ValueError(f"roles other than {INSTRUMENT_ROLE!r}, which is the instrument's")
+        return roles
 
 
 class Factor(Record):
@@ -161,7 +186,7 @@ class Quick(Record):
     parameters: dict[Key, Any] = {}
     scenarios: list[Selection] = []
     variants: list[Name] = []
-    blocks: int = 8
+    blocks: int = Field(default=8, ge=1)
 
 
 class Experiment(Record):

@@ -39,6 +39,12 @@ def every(factors: Mapping[str, Factor]) -> list[Scenario]:
     return expand(factors, [{name: list(factor.levels) for name, factor in factors.items()}])
 
 
+def first(factors: Mapping[str, Factor], supports: Mapping[str, list[str]]) -> Scenario:
+    """The default scenario, or the first of the matrix that a variant of such `supports` takes."""
+    whole = every(factors)
+    return next((each for each in whole if supported(supports, each) is None), whole[0])
+
+
 def parse_selection(text: str) -> Selection:
     """`loop=steady,size=1k|4k` → {loop: steady, size: [1k, 4k]}; raises ValueError."""
     selection: Selection = {}
@@ -46,7 +52,9 @@ def parse_selection(text: str) -> Selection:
         name, equals, levels = part.partition("=")
         if not (name and equals and levels):
             raise ValueError(f"scenario {text!r}: expected FACTOR=LEVEL[,FACTOR=LEVEL…]")
-        selection[name.strip()] = levels.strip().split("|")
+        if name.strip() in selection:
+            raise ValueError(f"scenario {text!r}: {name.strip()} twice; join levels by |")
+        selection[name.strip()] = [level.strip() for level in levels.split("|")]
     return selection
 
 

@@ -55,7 +55,9 @@ def complete(folder: RunFolder) -> bool:
         if trial.status in ("failed", "unavailable")
     }
     return all(
-        (slot.scenario, slot.label) in made or (slot.scenario, slot.variant) in lost
+        (slot.scenario, slot.label) in made
+        # Without its baseline a scenario is given up.
+        or {(slot.scenario, slot.variant), (slot.scenario, plan.baseline)} & lost
         for slot in slots(plan, blocks - 1)
     )
 

@@ -16,7 +16,7 @@ def show(results: Results, console: Console) -> None:
     """Print all of `results`."""
     console.print(Text(f"{results.title}: {results.question}", style="bold"))
     state = "" if results.complete else "  (not finished: tare resume)"
-    console.print(f"run {results.run}, seed {results.seed}{state}", highlight=False)
+    console.print(f"run {results.run}, seed {results.seed}{state}", highlight=False, markup=False)
     for scenario in results.scenarios:
         console.print()
         console.print(_scenario(results, scenario), highlight=False)
@@ -65,7 +65,7 @@ def _outcome(
     floor = scenario.noise_floor[name]
     reach = "" if floor.reach_pct is None else f", noise floor {floor.reach_pct:.2g} %"
     table = Table(
-        title=f"{outcome.title}, {outcome.unit} ({outcome.better} is better{reach})",
+        title=Text(f"{outcome.title}, {outcome.unit} ({outcome.better} is better{reach})"),
         title_justify="left",
         title_style="",
         box=None,

@@ -46,11 +46,15 @@ class Study:
     trials: Sequence[Trial]
 
     @cached_property
+    def _own(self) -> Sequence[Trial]:
+        return [trial for trial in self.trials if trial.scenario == self.scenario.name]
+
+    @cached_property
     def _values(self) -> Mapping[Key, Mapping[int, float]]:
         """Label and outcome → block → value, of the valid trials."""
         found: dict[Key, dict[int, float]] = defaultdict(dict)
-        for trial in self.trials:
-            if trial.scenario != self.scenario.name or trial.status != "valid":
+        for trial in self._own:
+            if trial.status != "valid":
                 continue
             for outcome, value in trial.outcomes.items():
                 if value is not None:
@@ -113,8 +117,12 @@ class Study:
         return verdicts
 
     def watched(self) -> list[Effect]:
-        """The effects whose intervals decide when there are enough blocks."""
-        labels = [*self.plan.variants[1:], BASELINE_AGAIN]
+        """The effects whose intervals decide when there are enough blocks.
+
+        A variant that failed is out: no number of blocks narrows what is not measured.
+        """
+        failed = {t.variant for t in self._own if t.status == "failed"}
+        labels = [name for name in self.plan.variants[1:] if name not in failed] + [BASELINE_AGAIN]
         outcomes = [name for name in self.judged() if self.plan.outcomes[name].stops]
         pairs = ((label, outcome) for label in labels for outcome in outcomes)
         return [effect for pair in pairs if (effect := self.effect(*pair)) is not None]

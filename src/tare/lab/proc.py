@@ -1,0 +1,38 @@
+"""What /proc says of processes: when one started, whether it ended, what a session holds."""
+
+from pathlib import Path
+
+
+def session_pids(leader: int, start: int) -> list[int]:
+    """Living processes of the session that `leader`, started at `start`, leads or led."""
+    if start_time(leader) not in (None, start):
+        return []  # the number is somebody else's by now
+    return [pid for pid in _all_pids() if _session(pid) == leader]
+
+
+def start_time(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; with its number it names a process."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else None
+
+
+def ended(pid: int) -> bool:
+    """Whether a process is gone, or only waits for its parent to notice."""
+    fields = _stat(pid)
+    return fields is None or fields[0] in "ZX"
+
+
+def _session(pid: int) -> int | None:
+    fields = _stat(pid)
+    return int(fields[3]) if fields else None
+
+
+def _all_pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _stat(pid: int) -> list[str] | None:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None

@@ -1,0 +1,117 @@
+"""The laboratory as its users run it, on the toy project, with its runs and builds in a folder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tare.lab import cgroup
+from tare.lab.proc import ended
+from tare.model.trial import Plan, Trial, parse_trials
+
+PROJECT = Path(__file__).with_name("project")
+PATIENCE_S = 30
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Commands, and what they leave in `home`."""
+
+    home: Path
+
+    @property
+    def runs(self) -> Path:
+        return self.home / "runs"
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "tare", *arguments],
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def tare(self, *arguments: str, code: int = 0) -> str:
+        """Standard output of a command that ends with `code`; errors are told in sentences."""
+        with self.start(*arguments) as command:
+            out, err = command.communicate(timeout=4 * PATIENCE_S)
+        assert "Traceback" not in err + out, err
+        assert command.returncode == code, f"exit code {command.returncode}: {out}{err}"
+        return out if code == 0 else out + err
+
+    def run_folder(self) -> Path:
+        """The folder of the only run."""
+        (plan,) = self.runs.glob("*/plan.json")
+        return plan.parent
+
+    def plan(self) -> Plan:
+        return Plan.model_validate_json((self.run_folder() / "plan.json").read_text())
+
+    def trials(self) -> list[Trial]:
+        file = self.run_folder() / "trials.jsonl"
+        return parse_trials(file.read_bytes()) if file.exists() else []
+
+    def results(self) -> dict[str, Any]:
+        return dict(json.loads((self.run_folder() / "results.json").read_text()))
+
+    def has_trials(self, count: int = 1) -> Callable[[], bool]:
+        """Whether the only run has stored so many trials."""
+        return lambda: bool(list(self.runs.glob("*/plan.json"))) and len(self.trials()) >= count
+
+    def assert_nothing_left(self) -> None:
+        """No process, group, shared memory or ledger of any run, soon after its end."""
+        wait_for(lambda: not self._left(), self._left)
+
+    def _left(self) -> list[str]:
+        bases = cgroup.detect().bases.values()
+        groups = [path for base in bases for path in base.glob("tare-*")]
+        memory = list(Path("/dev/shm").glob("tare-*"))
+        names = [path.parent.name for path in self.runs.glob("*/plan.json")]
+        left = [path for path in [*groups, *memory] if any(name in path.name for name in names)]
+        return [str(path) for path in [*left, *self.runs.glob("*/ledger.jsonl")]] + self.processes()
+
+    def processes(self) -> list[str]:
+        """Living processes that were started with this laboratory's folder."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (process / "environ").read_bytes()
+                command = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(self.home).encode() in environment and not ended(int(process.name)):
+                found.append(f"{process.name} {command.decode(errors='replace')}")
+        return found
+
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "TARE_ROOT": str(PROJECT),
+            "TARE_RUNS": str(self.runs),
+            "TARE_CACHE": str(self.home / "cache"),
+        }
+
+
+def wait_for(holds: Callable[[], bool], what: Callable[[], object] = lambda: "") -> None:
+    """Fails when `holds` does not come true."""
+    give_up = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < give_up, f"waited in vain; there is: {what()}"
+        time.sleep(0.02)
+
+
+def end(command: "subprocess.Popen[str]", number: signal.Signals) -> tuple[int, str]:
+    """Exit code and output of a command after a signal."""
+    command.send_signal(number)
+    with command:
+        out, err = command.communicate(timeout=PATIENCE_S)
+    assert "Traceback" not in err, err
+    return command.returncode, out + err

@@ -1,0 +1,33 @@
+"""What the toy must answer, and how its counter is read."""
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from tare.lab.hooks import OracleError
+
+
+def oracle(site: Any) -> None:
+    """It answers `ok`."""
+    if (found := _ask(site, b"/")) != b"ok\n":
+        raise OracleError(f"found {found!r}, expected b'ok\\n'")
+
+
+def counters(site: Any) -> dict[str, int]:
+    """What it has answered."""
+    return {"requests": int(_ask(site, b"/count"))}
+
+
+def audit(
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+) -> None:
+    """It counted what the instrument was answered."""
+    counted, answered = after["requests"] - before["requests"], result["total"]["requests"]
+    if counted != answered:
+        raise OracleError(f"the server counted {counted}, the instrument {answered}")
+
+
+def _ask(site: Any, path: bytes) -> bytes:
+    with socket.create_connection((site.host, site.port["http"]), timeout=2) as connection:
+        connection.sendall(b"GET %s HTTP/1.1\r\n\r\n" % path)
+        return connection.recv(4096).partition(b"\r\n\r\n")[2]

@@ -1,0 +1,80 @@
+"""One variant by hand: check, up, status, stats, watch, logs, restart, down."""
+
+import json
+import os
+import signal
+import urllib.request
+
+import pytest
+from laboratory import Laboratory, end, wait_for
+
+pytestmark = pytest.mark.system
+
+
+def get(port: int) -> bytes:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+        return bytes(answer.read())
+
+
+def test_a_variant_by_hand(lab: Laboratory) -> None:
+    try:
+        up = json.loads(lab.tare("up", "toy/slow", "-p", "spin=1", "--json"))
+        port = up["port"]["http"]
+        assert get(port) == b"ok\n"
+        assert up["try_lines"] == [f"curl -i http://127.0.0.1:{port}/"]
+        assert "is up already" in lab.tare("up", "toy/slow", code=1)
+
+        (status,) = json.loads(lab.tare("status", "--json"))
+        assert status["name"] == "toy/slow" and status["roles"]["sut"]["running"]
+
+        stats = json.loads(lab.tare("stats", "--json", "--interval", "0.2"))
+        assert stats["counters"]["requests"] >= 2
+        assert set(stats["roles"]) == {"sut"} and stats["roles"]["sut"]["memory_bytes"] > 0
+        assert lab.tare("watch", "--count", "2").count("toy/slow: ") == 2
+
+        again = json.loads(lab.tare("restart", "--json"))
+        assert again["overrides"] == {"spin": 1}
+        assert again["roles"]["sut"]["pid"] != up["roles"]["sut"]["pid"]
+        assert lab.tare("logs") == ""
+    finally:
+        assert lab.tare("down") == "toy/slow is down\n"
+    assert lab.tare("status") == "nothing is up\n"
+    assert not lab.processes()
+
+
+def test_a_role_that_ended_is_told_of_and_taken_down(lab: Laboratory) -> None:
+    up = json.loads(lab.tare("up", "toy/plain", "--json"))
+    os.kill(up["roles"]["sut"]["pid"], signal.SIGKILL)
+    assert "ENDED, see: tare logs toy/plain" in lab.tare("status", code=1)
+    assert "toy/hooks.py: counters: ConnectionRefusedError" in lab.tare("stats", code=1)
+    assert lab.tare("down") == "toy/plain is down\n"
+
+
+@pytest.mark.parametrize("variant", ["wrong-answers", "does-not-start", "unavailable"])
+def test_what_cannot_come_up_says_why_and_leaves_nothing(lab: Laboratory, variant: str) -> None:
+    assert f"toy/{variant}" in lab.tare("up", f"toy/{variant}", code=1)
+    wait_for(lambda: not lab.processes(), lab.processes)
+    assert lab.tare("status") == "nothing is up\n"
+
+
+def test_an_up_that_is_killed_leaves_nothing(lab: Laboratory) -> None:
+    command = lab.start("up", "toy/never-ready")
+    wait_for(lambda: any("server.py" in line for line in lab.processes()))
+    command.kill()
+    command.communicate()
+    wait_for(lambda: not lab.processes(), lab.processes)
+
+
+def test_check_names_what_is_wrong_with_each_variant(lab: Laboratory) -> None:
+    assert lab.tare("check", "toy/plain").split()[:2] == ["toy/plain", "ok"]
+    assert "not ready" in lab.tare("check", "toy/never-ready", code=1)
+    assert "expected b'ok\\n'" in lab.tare("check", "toy/wrong-answers", code=1)
+    assert lab.tare("check", "toy/unavailable").split()[1] == "unavailable"
+
+
+def test_a_check_that_is_stopped_stops(lab: Laboratory) -> None:
+    command = lab.start("check", "toy/slow-build")
+    wait_for(lambda: any("sleep" in line for line in lab.processes()))
+    code, text = end(command, signal.SIGTERM)
+    assert (code, text) == (130, "tare: building toy-slow-build …\ntare: stopped by SIGTERM\n")
+    wait_for(lambda: not lab.processes(), lab.processes)

@@ -1,0 +1,102 @@
+"""Runs that are stopped, politely or not: nothing measured is lost, nothing is left behind."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+from laboratory import Laboratory, end, wait_for
+
+from tare.stats.study import slots
+
+pytestmark = pytest.mark.system
+RUN = ("run", "toy", "--quick", "--seed", "7")
+KILLS = int(os.environ.get("TARE_KILLS", "4"))
+
+
+def assert_resumed(lab: Laboratory, before: bytes) -> None:
+    """The stopped run is finished as if it had not been stopped."""
+    lab.tare("resume", "last")
+    assert (lab.run_folder() / "trials.jsonl").read_bytes().startswith(before)
+    assert lab.plan().seed == 7
+    assert [trial.id for trial in lab.trials()] == [
+        slot.id for block in (0, 1) for slot in slots(lab.plan(), block)
+    ]
+    assert {trial.status for trial in lab.trials()} == {"valid"}
+    assert lab.results()["complete"]
+
+
+def stored(lab: Laboratory) -> bytes:
+    """All whole lines of the trials."""
+    file = lab.run_folder() / "trials.jsonl"
+    content = file.read_bytes() if file.exists() else b""
+    return content[: content.rfind(b"\n") + 1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_stores_what_it_has_and_resumes(
+    lab: Laboratory, number: signal.Signals
+) -> None:
+    command = lab.start(*RUN)
+    wait_for(lab.has_trials(2))
+    code, text = end(command, number)
+    assert code == 130
+    assert f"go on with: tare resume {lab.plan().run}" in text
+    assert f"stopped by {number.name}" in text
+    lab.assert_nothing_left()
+    assert not lab.results()["complete"]
+    assert len(lab.trials()) < 6
+    assert_resumed(lab, stored(lab))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_build_leaves_nothing(lab: Laboratory, number: signal.Signals) -> None:
+    command = lab.start("run", "toy", "--variants", "slow-build")
+    wait_for(lambda: any("sleep" in line for line in lab.processes()))
+    code, _ = end(command, number)
+    assert code == 130
+    wait_for(lambda: not lab.processes(), lab.processes)
+    assert not list(lab.home.glob("cache/built/staging-*"))
+
+
+@pytest.mark.parametrize("draw", range(KILLS))
+def test_a_killed_run_loses_nothing_and_leaves_nothing(lab: Laboratory, draw: int) -> None:
+    command = lab.start(*RUN)
+    wait_for(lambda: bool(list(lab.runs.glob("*/plan.json"))))
+    time.sleep(random.Random(draw).uniform(0.0, 4.0))
+    command.kill()
+    command.communicate()
+    lab.assert_nothing_left()
+    assert_resumed(lab, stored(lab))
+
+
+def test_a_killed_run_can_be_resumed_at_once_and_reported(lab: Laboratory) -> None:
+    command = lab.start(*RUN)
+    wait_for(lab.has_trials())
+    command.kill()
+    command.wait()
+    assert_resumed(lab, stored(lab))
+    command.communicate()
+    assert "plain, again" in lab.tare("report")
+
+
+def test_a_run_that_was_killed_before_its_first_trial_can_be_reported(lab: Laboratory) -> None:
+    command = lab.start("run", "toy", "--variants", "slow-build")
+    wait_for(lambda: any("sleep" in line for line in lab.processes()))
+    command.kill()
+    command.communicate()
+    for line in lab.processes():  # nobody takes a build away from a killed laboratory
+        os.kill(int(line.split()[0]), signal.SIGKILL)
+    assert "not finished" in lab.tare("report")
+
+
+def test_a_live_run_is_not_resumed_by_another(lab: Laboratory) -> None:
+    command = lab.start(*RUN)
+    wait_for(lab.has_trials())
+    text = lab.tare("resume", "last", code=1)
+    assert "is being run by another process" in text
+    with command:
+        command.communicate(timeout=60)
+    assert command.returncode == 0
+    assert len(lab.trials()) == 6

@@ -1,0 +1,95 @@
+"""Short runs to their end: results, failures by name, an unwelcome disk, company."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+from laboratory import Laboratory
+
+from tare.stats.study import slots
+
+pytestmark = pytest.mark.system
+SCHEMA = Path(__file__).parents[2] / "docs" / "results.schema.json"
+BROKEN = {
+    "does-not-start": "role sut ended with exit code 1: the toy does not want to",
+    "port-taken": "Address already in use",
+    "crashes-midway": "role sut ended with exit code 1: the toy has had enough",
+    "wrong-answers": "oracle: found b'no\\n', expected b'ok\\n'",
+    "never-ready": "role sut was not ready within 0.3 s (port ",
+    "ignores-term": "role sut did not end on SIGTERM within 0.3 s and was killed",
+}
+
+
+def test_a_run_ends_with_results_that_fit_the_schema(lab: Laboratory) -> None:
+    printed = json.loads(lab.tare("run", "toy", "--quick", "--seed", "7", "--json"))
+    results = lab.results()
+    assert printed == results
+    jsonschema.validate(results, json.loads(SCHEMA.read_text()))
+    assert results["complete"] and results["seed"] == 7
+    (scenario,) = results["scenarios"]
+    assert {name: item["trials_valid"] for name, item in scenario["variants"].items()} == {
+        "plain": 2,
+        "slow": 2,
+        "baseline-again": 2,
+    }
+    cost = scenario["variants"]["slow"]["outcomes"]["cpu_us_per_request"]
+    assert cost["effect_pct"] > 0 and cost["blocks"] == 2
+    order = [slot.id for block in (0, 1) for slot in slots(lab.plan(), block)]
+    assert [trial.id for trial in lab.trials()] == order
+    folder = lab.run_folder()
+    assert "b00-s0-plain: begins" in (folder / "events.log").read_text()
+    assert (folder / "logs" / "b00-s0-plain" / "sut.log").exists()
+    assert not (folder / "work").exists() and not (folder / "ballast").exists()
+
+
+def test_a_broken_variant_is_a_named_failure_and_the_rest_goes_on(lab: Laboratory) -> None:
+    variants = ",".join([*BROKEN, "unavailable"])
+    text = lab.tare("run", "toy", "--variants", variants, "--blocks", "1", code=1)
+    (scenario,) = lab.results()["scenarios"]
+    found = scenario["variants"]
+    for name, reason in BROKEN.items():
+        assert found[name]["status"] == "failed"
+        assert reason in found[name]["reason"]
+        assert f"{name}: failed: " in text
+    assert found["unavailable"]["status"] == "unavailable"
+    assert found["unavailable"]["reason"] == "/no/such/device is not there: buy one"
+    assert found["plain"]["status"] == found["baseline-again"]["status"] == "measured"
+    assert lab.results()["complete"]
+
+
+def test_without_its_baseline_a_run_says_so(lab: Laboratory) -> None:
+    lab.tare("run", "toy", "--quick", "-p", "connections=0", code=2)
+    text = lab.tare("run", "toy", "--quick", "-p", "spin=no", code=2)
+    assert "parameter spin: found 'no', expected int" in text
+    assert not list(lab.runs.glob("*"))
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(lab: Laboratory) -> None:
+    commands = [lab.start("run", "toy", "--quick", "--seed", str(seed)) for seed in (1, 2)]
+    for command in commands:
+        with command:
+            _, errors = command.communicate(timeout=100)
+        assert command.returncode == 0, errors
+    plans = sorted(lab.runs.glob("*/plan.json"))
+    assert sorted(json.loads(plan.read_text())["seed"] for plan in plans) == [1, 2]
+    for plan in plans:
+        assert json.loads((plan.parent / "results.json").read_text())["complete"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+@pytest.mark.parametrize("kib", [600, 1100, 1160])
+def test_a_full_disk_is_told_in_a_sentence(lab: Laboratory, kib: int) -> None:
+    lab.runs.mkdir()
+    size = f"size={kib}k"
+    mount = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(lab.runs)]
+    if subprocess.run(mount, check=False).returncode != 0:
+        pytest.skip("a tmpfs cannot be mounted here")
+    try:
+        text = lab.tare("run", "toy", "--quick", code=1)
+        assert "No space left on device" in text
+        lab.assert_nothing_left()
+    finally:
+        subprocess.run(["umount", "--lazy", str(lab.runs)], check=True)
