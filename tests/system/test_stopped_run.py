@@ -92,11 +92,11 @@ def test_a_run_that_was_killed_before_its_first_trial_can_be_reported(lab: Labor
 
 
 def test_a_live_run_is_not_resumed_by_another(lab: Laboratory) -> None:
-    command = lab.start(*RUN)
+    command = lab.start(*RUN, "--blocks", "100")
     wait_for(lab.has_trials())
     text = lab.tare("resume", "last", code=1)
     assert "is being run by another process" in text
-    with command:
-        command.communicate(timeout=60)
-    assert command.returncode == 0
-    assert len(lab.trials()) == 6
+    assert command.poll() is None
+    command.send_signal(signal.SIGINT)
+    command.communicate(timeout=60)
+    assert command.returncode == 130
