@@ -77,12 +77,12 @@ class Store:
     def append(self, trial: Trial) -> bool:
         """Add one line and sync it. False when the disk takes it not; it is kept for later."""
         self._unwritten.append(trial)
-        for attempt in range(2):
-            try:
+        try:
+            self._flush()
+        except OSError:
+            self._ballast.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
                 self._flush()
-            except OSError:
-                if attempt == 0:
-                    self._ballast.unlink(missing_ok=True)
         return not self._unwritten
 
     def keep_histograms(self, trial: Trial, histograms: Mapping[str, str]) -> None:
