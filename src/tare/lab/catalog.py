@@ -142,7 +142,7 @@ def _has(data: Any, path: tuple[int | str, ...]) -> bool:
     only says what was expected of it.
     """
     for part in path:
-        if not isinstance(data, Mapping):
+        if not isinstance(data, Mapping) or part == "[key]":
             return True
         if part not in data:
             return False

@@ -8,7 +8,7 @@ from typing import Literal
 from tare.lab import cgroup, host, paths, planning
 from tare.lab.build import Say
 from tare.lab.catalog import Loaded
-from tare.lab.errors import Interrupted, TareError
+from tare.lab.errors import TareError
 from tare.lab.journal import Journal
 from tare.lab.ledger import Ledger
 from tare.lab.preparation import prepare
@@ -67,8 +67,6 @@ def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
             site.hooks.oracle(site)
         finally:
             stubborn = site.stop()
-    except Interrupted:
-        raise
     except (TareError, OSError) as error:
         return str(error)
     return "; ".join(stubborn) or None

@@ -25,5 +25,5 @@ class Unavailable(TareError):
     """A requirement of a variant that this machine does not meet."""
 
 
-class Interrupted(TareError):
-    """The user asked to stop."""
+class Interrupted(BaseException):
+    """The user asked to stop: nothing that handles failures may take it for one."""

@@ -61,7 +61,7 @@ class Run:
     def execute(self) -> None:
         """Carry the plan out, from where it stands. Raises Interrupted when asked to stop."""
         if not sweep(self._store.ledger):
-            raise TareError(f"{self._store.folder} is being run by another process")
+            raise TareError(f"{self._store.folder} is in use by another process")
         sweep_all(self._store.folder.parent.glob("*/ledger.jsonl"))
         self._trials = self._store.trials()
         self._store.prepare()

@@ -77,18 +77,18 @@ class Store:
     def append(self, trial: Trial) -> bool:
         """Add one line and sync it. False when the disk takes it not; it is kept for later."""
         self._unwritten.append(trial)
-        for attempt in range(2):
-            try:
+        try:
+            self._flush()
+        except OSError:
+            self._ballast.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
                 self._flush()
-            except OSError:
-                if attempt == 0:
-                    self._ballast.unlink(missing_ok=True)
         return not self._unwritten
 
     def keep_histograms(self, trial: Trial, histograms: Mapping[str, str]) -> None:
         """Store a trial's histograms beside the trials."""
         if histograms:
-            (self.folder / "histograms" / f"{trial.id}.json").write_text(json.dumps(histograms))
+            write_json(self.folder / "histograms" / f"{trial.id}.json", histograms)
 
     def clear_work(self, trial: Trial) -> None:
         """Keep a trial's logs; keep what else it was made of only when it failed."""
@@ -137,8 +137,12 @@ def write_json(file: Path, content: BaseModel | Mapping[str, Any]) -> None:
     else:
         text = json.dumps(content, indent=1, ensure_ascii=False)
     temporary = file.with_suffix(".tmp")
-    temporary.write_text(text + "\n")
-    temporary.replace(file)
+    try:
+        temporary.write_text(text + "\n")
+        temporary.replace(file)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _whole_bytes(file: Path) -> int:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tare.lab.errors import Interrupted, RoleError
+from tare.lab.errors import RoleError
 from tare.lab.gates import judge
 from tare.lab.hooks import OracleError
 from tare.lab.measure import Measurement, Progress, measure
@@ -47,8 +47,6 @@ def run_trial(
     try:
         site = Site(bench, slot.variant, parameters, seed=own_seed, name=name, folder=work / name)
         body, histograms = _measured(site, progress)
-    except Interrupted:
-        raise
     except Exception as error:
         body, histograms = {"status": "failed", "reason": _cause(site, error)}, {}
     finally:

@@ -1,0 +1,64 @@
+"""Small projects of manifests, written where a test wants them."""
+
+from pathlib import Path
+
+EXPERIMENT = """
+schema = 1
+title = "T"
+question = "Q?"
+baseline = "none"
+
+[parameters]
+duration_s = 1.5
+connections = 4
+name = "a"
+on = false
+sizes = [1, 2]
+
+[factors.loop.levels]
+closed = {}
+open = { connections = 8 }
+
+[factors.size.levels]
+small = {}
+large = {}
+
+[variants]
+schema = 1
+version = { argv = ["true"], pattern = '(\\S+)' }
+instrument = { argv = ["true"], spec = {} }
+
+[variants.roles.first]
+cpus = "support"
+
+[variants.roles.sut]
+argv = ["server", "--fast"]
+ready = { tcp = "1" }
+env = { A = "1" }
+
+[outcomes.cpu]
+title = "CPU"
+unit = "s"
+better = "lower"
+value = "role.sut.cpu_us"
+judged = true
+
+[quick]
+variants = ["other"]
+blocks = 3
+parameters = { duration_s = 0.5 }
+scenarios = [{ loop = "open" }]
+"""
+VARIANT = 'schema = 1\ntitle = "V"\n'
+
+
+def write(
+    root: Path, *, experiment: str = EXPERIMENT, variants: dict[str, str] | None = None
+) -> Path:
+    """A project with the experiment `exp`; the variants' texts stand below `VARIANT`."""
+    folder = root / "experiments" / "exp"
+    for name, text in (variants or {"none": "", "other": ""}).items():
+        (folder / "variants" / name).mkdir(parents=True)
+        (folder / "variants" / name / "variant.toml").write_text(VARIANT + text)
+    (folder / "experiment.toml").write_text(experiment)
+    return root

@@ -1,0 +1,131 @@
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+COMPONENT = """
+schema = 1
+title = "Thing"
+
+[build]
+argv = {argv}
+inputs = ["shared"]
+outputs = ["program"]
+
+[version]
+argv = ["cat", "{{{{ build }}}}/program"]
+pattern = '(\\d+)'
+"""
+GOOD = '["sh", "-c", "echo built; cat number > $TARE_OUT/program"]'
+
+
+class Project:
+    """A project with one component, built in processes of their own: a digest is read but once."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.folder = home, home / "components" / "thing"
+        self.folder.mkdir(parents=True)
+        (home / "shared").mkdir()
+        self.write(GOOD)
+        (self.folder / "number").write_text("1\n")
+
+    def write(self, argv: str) -> None:
+        (self.folder / "component.toml").write_text(COMPONENT.format(argv=argv))
+
+    def start(self) -> "subprocess.Popen[str]":
+        script = """
+            from tare.lab import build
+            from tare.lab.errors import BuildError
+            try:
+                out = build.component("thing", print)
+                print(out, build.version_of(out))
+            except BuildError as error:
+                print(f"FAILED {error}")
+        """
+        return subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(script)],
+            env=os.environ | {"TARE_ROOT": str(self.home), "TARE_CACHE": str(self.home / "cache")},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def build(self) -> list[str]:
+        out, _ = self.start().communicate(timeout=60)
+        return out.splitlines()
+
+    def outputs(self) -> list[Path]:
+        return sorted(path for path in (self.home / "cache/built").iterdir() if path.is_dir())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_a_build_is_made_once_and_its_version_is_read(project: Project) -> None:
+    *said, place = project.build()
+    assert said == ["building thing …", "built thing"]
+    assert place.endswith(" 1")
+    assert project.build() == [place]
+    (out,) = project.outputs()
+    assert json.loads((out / "built.json").read_text()) == {"name": "thing", "version": "1"}
+
+
+def test_what_it_is_made_of_decides_and_nothing_else(project: Project) -> None:
+    place = project.build()[-1]
+    (project.folder / "README.md").write_text("words")
+    (project.folder / ".hidden").write_text("words")
+    assert project.build() == [place]
+    places = {place}
+    for file in (project.folder / "number", project.home / "shared" / "header"):
+        file.write_text("2\n")
+        places.add(project.build()[-1])
+    assert len(places) == len(project.outputs()) == 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (
+            '["sh", "-c", "echo oh no; exit 3"]',
+            "building thing failed (exit code 3); the whole log",
+        ),
+        ('["true"]', "building thing failed (no program was made); the whole log: "),
+        ('["no-such-tool"]', "building thing: cannot run no-such-tool: "),
+        ('["sh", "-c", "echo x > $TARE_OUT/program"]', "version: cat "),
+    ],
+)
+def test_a_failed_build_leaves_nothing_and_is_named(
+    project: Project, argv: str, message: str
+) -> None:
+    project.write(argv)
+    text = "\n".join(project.build())
+    assert "FAILED " in text and message in text
+    assert project.outputs() == []
+    (log,) = (project.home / "cache/built").glob("thing-*.log")
+    if "whole log" in message:
+        assert f"log: {log}" in text
+    assert ("oh no" in log.read_text()) == ("oh no" in argv) == ("\noh no" in text)
+
+
+def test_an_input_that_is_not_there_is_named(project: Project) -> None:
+    (project.home / "shared").rmdir()
+    assert project.build() == [f"FAILED build input {project.home}/shared does not exist"]
+
+
+def test_builds_at_the_same_time_build_once(project: Project) -> None:
+    builds = [project.start() for _ in range(3)]
+    lines = [line for each in builds for line in each.communicate(timeout=60)[0].splitlines()]
+    assert lines.count("building thing …") == 1
+    assert len({line for line in lines if line.endswith(" 1")}) == 1
+
+
+def test_what_a_killed_build_left_is_cleared_by_the_next(project: Project) -> None:
+    left = project.home / "cache/built/staging-x"
+    left.mkdir(parents=True)
+    project.build()
+    assert not left.exists()

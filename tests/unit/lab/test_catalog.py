@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import projects
+import pytest
+
+from tare.lab import catalog
+from tare.lab.errors import ManifestError, UnknownName
+
+NO_VARIANT = "there is no variant of exp 'othr'; did you mean 'other'? there are: none, other"
+
+
+def complaint(root: Path) -> str:
+    with pytest.raises(ManifestError) as caught:
+        catalog.load("exp", root)
+    return str(caught.value)
+
+
+def test_a_variant_lies_table_by_table_over_what_all_have_in_common(tmp_path: Path) -> None:
+    text = 'roles = { first = { argv = ["early"] }, sut = { argv = ["other"], env = { B = "2" } } }'
+    root = projects.write(tmp_path, variants={"a": text, "none": "", "zz": ""})
+    loaded = catalog.load("exp", root)
+    assert list(loaded.variants) == ["none", "a", "zz"]
+    merged = loaded.variants["a"]
+    assert list(merged.roles) == ["first", "sut"]
+    assert merged.roles["first"].argv == ["early"] and merged.roles["first"].cpus == "support"
+    assert merged.roles["sut"].argv == ["other"]
+    assert merged.roles["sut"].env == {"A": "1", "B": "2"}
+    assert loaded.variants["none"].roles["sut"].argv == ["server", "--fast"]
+
+
+VARIANT_FAULTS = {
+    "rols = {}": "rols: unknown field; remove it or correct its name",
+    "ports = [1]": "ports.0: found 1, expected a valid string",
+    "properties = { a = [1] }": "found [1], expected a valid boolean",
+    "roles = { sut = { cpus = 'all' } }": "cpus: found 'all', expected 'server', 'client' or 'supp",
+    "roles = { Sut = {} }": "roles.Sut.[key]: found 'Sut', expected",
+    "roles = { load = {} }": "expected roles other than 'load'",
+    "build = { argv = ['x'] }": "build.outputs: missing; expected a value",
+    "requires = [{ command = 'x' }]": "expected a remedy in words",
+    "requires = [{ debian = 'x', path = 'y' }]": "exactly one of debian, command, path",
+    "roles = { sut = { ready = { log = 'x' } } }": "exactly one of tcp, path, log",
+    "version = { pattern = 'x' }": "expected a pattern with one group, the version",
+    "version = { pattern = '(' }": "expected a regular expression",
+    "schema = 2": "schema: found 2, expected 1",
+}
+
+
+@pytest.mark.parametrize("text", VARIANT_FAULTS)
+def test_a_fault_of_a_variant_names_file_field_found_and_expected(
+    tmp_path: Path, text: str
+) -> None:
+    projects.write(tmp_path, variants={"none": ""})
+    file = tmp_path / "experiments/exp/variants/none/variant.toml"
+    file.write_text("title = 'V'\n" + text + ("" if "schema" in text else "\nschema = 1"))
+    found = complaint(tmp_path)
+    assert found.startswith(f"{file}: ") and VARIANT_FAULTS[text] in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('cpus = "support"', "cpus = 3", "roles.first.cpus: found 3, expected 'server'"),
+        ('cpus = "support"', "speed = 3", "roles.first.speed: unknown field"),
+        ('argv = ["true"], spec = {}', "spec = {}", "instrument.argv: missing"),
+        ('baseline = "none"', 'baseline = "nil"', "baseline: found 'nil', expected one of its"),
+        ('title = "T"\n', "", "title: missing; expected a value"),
+        ('unit = "s"', "unit = 1", "outcomes.cpu.unit: found 1, expected a valid string"),
+        ("blocks = 3", "blocks = 0", "quick.blocks: found 0, expected greater than or equal to 1"),
+        ("[quick]", "[quick", "not valid TOML"),
+    ],
+)
+def test_a_fault_of_the_experiment_is_blamed_on_its_file(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert projects.EXPERIMENT.count(old) == 1
+    root = projects.write(tmp_path, experiment=projects.EXPERIMENT.replace(old, new))
+    found = complaint(root)
+    assert found.startswith(f"{root}/experiments/exp/experiment.toml: ")
+    assert message in found
+
+
+@pytest.mark.parametrize("name", ["Upper", "a b", "baseline-again"])
+def test_a_folder_that_cannot_name_a_variant_is_refused(tmp_path: Path, name: str) -> None:
+    root = projects.write(tmp_path, variants={"none": "", name: ""})
+    assert f"name is found {name!r}, expected lower-case letters" in complaint(root)
+
+
+def test_an_unknown_experiment_gets_a_suggestion(tmp_path: Path) -> None:
+    root = projects.write(tmp_path)
+    with pytest.raises(UnknownName, match=r"no experiment 'epx'; did you mean 'exp'. there are"):
+        catalog.load("epx", root)
+    assert catalog.experiment_names(root) == ["exp"]
+    assert catalog.experiment_names(tmp_path / "nowhere") == []
+
+
+def test_an_unknown_component_is_a_fault_of_the_manifest(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match="there is no component 'x'; there are: none"):
+        catalog.component("x", tmp_path)
+
+
+def test_variants_are_chosen_with_the_baseline_first(tmp_path: Path) -> None:
+    loaded = catalog.load("exp", projects.write(tmp_path))
+    assert loaded.choose(None) == ["none", "other"]
+    assert loaded.choose(["other", "none", "other"]) == ["none", "other"]
+    with pytest.raises(UnknownName) as caught:
+        loaded.choose(["othr"])
+    assert str(caught.value) == NO_VARIANT
+
+
+@pytest.mark.parametrize(
+    ("target", "parts"), [("a", ("a", None)), ("a/b", ("a", "b")), ("a/", ("a", None))]
+)
+def test_a_target_is_an_experiment_or_a_variant(target: str, parts: tuple[str, str | None]) -> None:
+    assert catalog.split_target(target) == parts

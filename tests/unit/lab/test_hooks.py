@@ -1,0 +1,61 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.lab.errors import ManifestError
+from tare.lab.hooks import HookError, Hooks, OracleError
+
+SITE: Any = object()
+
+
+def hooks(folder: Path, variant: str | None, experiment: str | None) -> Hooks:
+    folders = []
+    for name, text in (("variant", variant), ("experiment", experiment)):
+        folders.append(folder / name)
+        folders[-1].mkdir()
+        if text is not None:
+            (folders[-1] / "hooks.py").write_text(text)
+    return Hooks(folders)
+
+
+def test_without_hooks_nothing_is_asked(tmp_path: Path) -> None:
+    found = hooks(tmp_path, None, None)
+    found.oracle(SITE)
+    found.audit(SITE, {}, {}, {})
+    assert found.counters(SITE) == {}
+
+
+def test_a_variant_overrides_function_by_function(tmp_path: Path) -> None:
+    both = "def counters(site):\n    return {'whose': 1}\n"
+    refuses = "def oracle(site):\n    raise OracleError('no')\n"
+    found = hooks(
+        tmp_path,
+        both,
+        f"from tare.lab.hooks import OracleError\n{refuses}{both.replace('1', '2')}",
+    )
+    assert found.counters(SITE) == {"whose": 1}
+    with pytest.raises(OracleError, match="^no$"):
+        found.oracle(SITE)
+
+
+def test_a_hook_that_fails_is_named(tmp_path: Path) -> None:
+    found = hooks(tmp_path, None, "def counters(site):\n    return int('x')\n")
+    with pytest.raises(HookError) as caught:
+        found.counters(SITE)
+    assert str(caught.value) == (
+        f"{tmp_path}/experiment/hooks.py: counters: ValueError: "
+        "invalid literal for int() with base 10: 'x'"
+    )
+
+
+def test_an_unknown_function_is_refused_but_helpers_are_not(tmp_path: Path) -> None:
+    helpers = "class Wire: ...\ndef _ask(): ...\n"
+    hooks(tmp_path, helpers, None)
+    with pytest.raises(ManifestError, match="found public functions orakel; expected only oracle"):
+        hooks(tmp_path / "variant", None, helpers + "def orakel(site): ...\n")
+
+
+def test_hooks_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match=r"variant/hooks\.py: SyntaxError"):
+        hooks(tmp_path, "def oracle(:\n", None)

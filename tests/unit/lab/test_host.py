@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tare.lab.host import assign, by_core
+
+
+@pytest.mark.parametrize(
+    ("count", "server", "client", "support"),
+    [
+        (1, [0], [0], [0]),
+        (2, [0], [1], [1]),
+        (3, [0], [1], [2]),
+        (4, [0], [1], [2, 3]),
+        (8, [0], [1], [2, 3, 4, 5, 6, 7]),
+        (16, [0], [1], list(range(2, 16))),
+    ],
+)
+def test_one_cpu_each(count: int, server: list[int], client: list[int], support: list[int]) -> None:
+    found = assign(range(count), server=1, client=1)
+    assert (found.server, found.client, found.support) == (server, client, support)
+    assert (found.remark is None) == (count > 2)
+
+
+def test_many_wanted_and_there() -> None:
+    found = assign(range(16), server=8, client=4)
+    assert (found.server, found.client, found.support) == (
+        list(range(8)),
+        [8, 9, 10, 11],
+        [12, 13, 14, 15],
+    )
+    assert found.tested == list(range(12)) and found.remark is None
+
+
+def test_too_few_are_shared_out_and_told_of() -> None:
+    found = assign(range(4), server=6, client=2)
+    assert (found.server, found.client, found.support) == ([0, 1, 2], [3], [3])
+    assert found.remark == (
+        "8 CPUs wanted, 4 there: 3 to the server, 1 to the client; "
+        "controllers and the laboratory share the client's CPUs"
+    )
+
+
+@settings(derandomize=True)
+@given(st.integers(2, 64), st.integers(1, 64), st.integers(1, 64))
+def test_server_and_client_never_share_and_nobody_gets_none(
+    count: int, server: int, client: int
+) -> None:
+    found = assign(range(count), server, client)
+    assert 1 <= len(found.server) <= server and 1 <= len(found.client) <= client
+    assert not {*found.server} & {*found.client} and found.support
+    assert {*found.server, *found.client, *found.support} == set(range(count))
+
+
+def test_second_threads_come_after_all_cores(tmp_path: Path) -> None:
+    for number in range(8):
+        file = tmp_path / f"cpu{number}" / "topology" / "thread_siblings_list"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{number % 4},{number % 4 + 4}\n")
+    assert by_core([7, 0, 1, 5, 3, 4], tmp_path) == [0, 1, 3, 4, 5, 7]
+    assert by_core(range(8), tmp_path) == [0, 1, 2, 3, 4, 5, 6, 7]
+    interleaved = tmp_path / "interleaved"
+    for number in range(4):
+        file = interleaved / f"cpu{number}" / "topology" / "thread_siblings_list"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{number // 2 * 2}-{number // 2 * 2 + 1}\n")
+    assert by_core(range(4), interleaved) == [0, 2, 1, 3]
+
+
+def test_without_a_topology_every_cpu_is_a_core(tmp_path: Path) -> None:
+    assert by_core([3, 1], tmp_path) == [1, 3]

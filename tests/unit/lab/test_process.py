@@ -1,0 +1,112 @@
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tare.lab.errors import RoleError
+from tare.lab.proc import ended
+from tare.lab.process import Place, Process, ending, wait_until
+
+Start = Callable[[str], Process]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts shell scripts as the role `sut`, without control groups."""
+    started: list[Process] = []
+
+    def make(script: str) -> Process:
+        process = Process(
+            "sut",
+            ["sh", "-c", script],
+            folder=tmp_path,
+            env={"PATH": os.environ["PATH"]},
+            log=tmp_path / "sut.log",
+            place=Place(None, sorted(os.sched_getaffinity(0))[:1]),
+        )
+        started.append(process)
+        return process
+
+    yield make
+    for process in started:
+        process.kill()
+
+
+def said(process: Process, text: str) -> bool:
+    return wait_until(lambda: text in process.log.read_text(), [process], 20)
+
+
+def test_it_runs_in_its_folder_on_its_cpus_in_a_session_of_its_own(
+    start: Start, tmp_path: Path
+) -> None:
+    process = start("pwd; echo up; exec sleep 60")
+    assert said(process, "up")
+    assert process.log.read_text().startswith(f"{tmp_path}\n")
+    assert os.sched_getaffinity(process.pid) == {min(os.sched_getaffinity(0))}
+    assert os.getsid(process.pid) == process.pid
+    assert process.pids() == [process.pid]
+
+
+def test_an_early_end_is_named_with_the_last_lines_of_the_log(start: Start) -> None:
+    process = start("for i in 1 2 3 4 5 6 7; do echo line $i; done; exit 3")
+    with pytest.raises(RoleError) as caught:
+        wait_until(lambda: False, [process], 20)
+    assert str(caught.value) == (
+        "role sut ended with exit code 3: line 2 | line 3 | line 4 | line 5 | line 6 | line 7"
+    )
+
+
+def test_an_end_without_a_word_is_named_too(start: Start) -> None:
+    process = start("kill -KILL $$")
+    with pytest.raises(RoleError, match="ended with signal SIGKILL, having printed nothing"):
+        wait_until(lambda: False, [process], 20)
+
+
+def test_readiness_of_a_role_that_ended_is_somebody_elses(start: Start) -> None:
+    process = start("exit 1")
+    process.child.wait()
+    with pytest.raises(RoleError):
+        wait_until(lambda: True, [process], 20)
+
+
+def test_waiting_ends(start: Start) -> None:
+    assert not wait_until(lambda: False, [start("sleep 60")], 0.01)
+
+
+def test_it_ends_when_asked(start: Start) -> None:
+    assert start("exec sleep 60").stop(signal.SIGTERM, 20)
+
+
+def test_one_that_ignores_the_signal_is_killed_and_reported(start: Start) -> None:
+    process = start("trap '' TERM; echo up; while :; do sleep 60; done")
+    assert said(process, "up")
+    pids = process.pids()
+    assert not process.stop(signal.SIGTERM, 0.05)
+    assert all(ended(pid) for pid in pids)
+
+
+def test_children_do_not_outlive_it(start: Start) -> None:
+    process = start("sleep 60 & echo up; exec sleep 60")
+    assert said(process, "up")
+    pids = process.pids()
+    assert len(pids) == 2
+    assert process.stop(signal.SIGTERM, 20)
+    assert wait_until(lambda: all(ended(pid) for pid in pids), [], 20)
+
+
+def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RoleError, match="role sut: cannot start no-such-program"):
+        Process(
+            "sut",
+            ["no-such-program"],
+            folder=tmp_path,
+            env={},
+            log=tmp_path / "log",
+            place=Place(None, [0]),
+        )
+
+
+def test_endings_in_words() -> None:
+    assert ending(2) == "exit code 2" and ending(-15) == "signal SIGTERM"

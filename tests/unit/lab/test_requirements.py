@@ -1,0 +1,116 @@
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.lab import requirements
+from tare.lab.errors import BuildError, Unavailable
+from tare.model.manifest import Requirement
+
+
+class Apt:
+    """Stands where programs are run: what is installed, and what installing answers."""
+
+    def __init__(self, installed: Sequence[str], code: int = 0, errors: str = "") -> None:
+        self.installed, self.code, self.errors = list(installed), code, errors
+        self.asked: list[list[str]] = []
+
+    def run(self, argv: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        self.asked.append(argv)
+        if argv[0] == "dpkg-query":
+            lines = "".join(f"{name} installed\n" for name in self.installed)
+            return subprocess.CompletedProcess(argv, 0, lines + "removed config-files\n", "")
+        return subprocess.CompletedProcess(argv, self.code, "", self.errors)
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """What is on the PATH."""
+    found = {"apt-get", "dpkg-query", "sudo"}
+    monkeypatch.setattr(
+        requirements.shutil, "which", lambda name: f"/bin/{name}" if name in found else None
+    )
+    return found
+
+
+def apt(monkeypatch: pytest.MonkeyPatch, *installed: str, uid: int = 0, **answer: Any) -> Apt:
+    fake = Apt(installed, **answer)
+    monkeypatch.setattr(requirements.subprocess, "run", fake.run)
+    monkeypatch.setattr(requirements.os, "geteuid", lambda: uid)
+    requirements._installed.cache_clear()
+    return fake
+
+
+def debian(*names: str) -> list[Requirement]:
+    return [Requirement(debian=name) for name in names]
+
+
+def ignore(_: str) -> None: ...
+
+
+def test_what_is_there_needs_nothing(
+    monkeypatch: pytest.MonkeyPatch, programs: set[str], tmp_path: Path
+) -> None:
+    fake = apt(monkeypatch, "gcc")
+    programs.add("cargo")
+    needs = [
+        Requirement(command="cargo", remedy="r"),
+        Requirement(path=str(tmp_path), remedy="r"),
+        *debian("gcc"),
+    ]
+    requirements.meet(needs, ignore)
+    assert [argv[0] for argv in fake.asked] == ["dpkg-query"]
+
+
+@pytest.mark.parametrize("kind", ["command", "path"])
+def test_what_cannot_be_installed_is_named_with_its_remedy(programs: set[str], kind: str) -> None:
+    need = Requirement.model_validate({kind: "/no/such", "remedy": "buy one"})
+    with pytest.raises(Unavailable, match="^/no/such is not there: buy one$"):
+        requirements.meet([need], ignore)
+
+
+@pytest.mark.parametrize(("uid", "prefix"), [(0, []), (1000, ["sudo", "-n"])])
+def test_packages_are_installed_together(
+    monkeypatch: pytest.MonkeyPatch, programs: set[str], uid: int, prefix: list[str]
+) -> None:
+    fake, said = apt(monkeypatch, "gcc", uid=uid), []
+    requirements.meet(debian("zlib", "gcc", "curl", "removed"), said.append)
+    assert said == ["installing curl removed zlib …"]
+    assert fake.asked[1:] == [
+        [*prefix, "apt-get", "update", "-q"],
+        [*prefix, "apt-get", "install", "-y", "--no-install-recommends", "curl", "removed", "zlib"],
+    ]
+
+
+def test_a_password_is_not_asked_for(monkeypatch: pytest.MonkeyPatch, programs: set[str]) -> None:
+    apt(monkeypatch, uid=1000, code=1, errors="sudo: a password is required")
+    with pytest.raises(Unavailable, match="needs a password; run: sudo apt-get update && sudo apt"):
+        requirements.meet(debian("zlib"), ignore)
+
+
+def test_without_sudo_the_line_for_root_is_told(
+    monkeypatch: pytest.MonkeyPatch, programs: set[str]
+) -> None:
+    apt(monkeypatch, uid=1000)
+    programs.remove("sudo")
+    with pytest.raises(Unavailable, match="there is no sudo; as root: .* zlib$"):
+        requirements.meet(debian("zlib"), ignore)
+
+
+def test_a_failed_installation_shows_what_was_said(
+    monkeypatch: pytest.MonkeyPatch, programs: set[str]
+) -> None:
+    apt(monkeypatch, code=100, errors="no network")
+    with pytest.raises(BuildError, match=r"update -q failed; by hand: (.|\n)*no network"):
+        requirements.meet(debian("zlib"), ignore)
+
+
+def test_other_systems_go_on_with_what_is_there(
+    monkeypatch: pytest.MonkeyPatch, programs: set[str]
+) -> None:
+    fake = apt(monkeypatch)
+    programs.clear()
+    requirements.meet(debian("zlib"), ignore)
+    assert fake.asked == []

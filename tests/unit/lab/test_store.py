@@ -1,0 +1,160 @@
+import errno
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.lab.errors import TareError
+from tare.lab.store import Store, write_json
+from tare.model.trial import Trial, parse_trials
+
+
+def trial(name: str, **changes: Any) -> Trial:
+    fields = {
+        "id": name,
+        "block": 0,
+        "scenario": "default",
+        "label": name,
+        "variant": name,
+        "attempt": 1,
+        "status": "valid",
+        "started": "now",
+        "wall_s": 1.0,
+    }
+    return Trial.model_validate(fields | changes)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path)
+    store.prepare()
+    return store
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for the ballast and little more."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small disk needs root")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1100k", "tmpfs", str(tmp_path)]
+    if subprocess.run(mount, check=False).returncode != 0:
+        pytest.skip("a tmpfs cannot be mounted here")
+    yield tmp_path
+    subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+def test_trials_are_read_in_the_order_they_were_made(store: Store) -> None:
+    made = [trial(name) for name in ("b", "a", "c")]
+    assert all(store.append(each) for each in made)
+    assert store.trials() == made
+
+
+def test_every_line_is_synced_before_append_returns(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bytes] = []
+    file = store.folder / "trials.jsonl"
+    monkeypatch.setattr(os, "fsync", lambda _: synced.append(file.read_bytes()))
+    store.append(trial("a"))
+    store.append(trial("b"))
+    assert [len(parse_trials(content)) for content in synced] == [1, 2]
+
+
+def test_a_torn_last_line_is_dropped_and_written_over(store: Store) -> None:
+    store.append(trial("a"))
+    with (store.folder / "trials.jsonl").open("a") as stream:
+        stream.write('{"id": "torn", "blo')
+    assert [each.id for each in store.trials()] == ["a"]
+    store.append(trial("b"))
+    assert [each.id for each in store.trials()] == ["a", "b"]
+
+
+def test_a_damaged_line_in_the_middle_is_no_loss_to_pass_over(store: Store) -> None:
+    (store.folder / "trials.jsonl").write_text('{"id": 1}\n' + trial("a").model_dump_json() + "\n")
+    with pytest.raises(TareError, match=r"trials\.jsonl: a damaged line"):
+        store.trials()
+
+
+def test_a_full_disk_takes_the_ballast(small_disk: Path) -> None:
+    store = Store(small_disk)
+    store.prepare()
+    with pytest.raises(OSError, match="No space left"), (small_disk / "filler").open("wb") as file:
+        while True:
+            file.write(b"x" * 4096)
+            file.flush()
+    assert store.append(trial("a", reason="x" * 9000))
+    assert not (small_disk / "ballast").exists()
+    assert [each.id for each in store.trials()] == ["a"]
+
+
+def test_what_finds_no_room_is_kept_and_told_of(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        assert not store.append(trial("a"))
+        assert store.trials() == []
+        with pytest.raises(TareError, match="no room to store a; make room and resume"):
+            store.finish()
+    assert store.append(trial("b"))
+    assert [each.id for each in store.trials()] == ["a", "b"]
+    store.finish()
+
+
+def test_what_a_cut_off_trial_left_is_cleared_and_what_a_failed_one_left_is_kept(
+    store: Store,
+) -> None:
+    store.append(trial("failed", status="failed"))
+    for name in ("failed", "cut-off"):
+        (store.work / name / "sut").mkdir(parents=True)
+    store.prepare()
+    assert [path.name for path in store.work.iterdir()] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kept"), [("valid", False), ("invalid", False), ("failed", True)]
+)
+def test_logs_are_kept_and_the_rest_only_of_a_failure(
+    store: Store, status: str, kept: bool
+) -> None:
+    folder = store.work / "a" / "sut"
+    folder.mkdir(parents=True)
+    (folder / "sut.log").write_text("said\n")
+    store.clear_work(trial("a", status=status))
+    assert (store.folder / "logs" / "a" / "sut.log").read_text() == "said\n"
+    assert folder.exists() is kept
+    store.finish()
+    assert store.work.exists() is kept and not (store.folder / "ballast").exists()
+
+
+def test_json_is_replaced_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "x.json"
+    write_json(file, {"a": "ü"})
+    assert file.read_text() == '{\n "a": "ü"\n}\n'
+
+    def torn(path: Path, text: str) -> None:
+        with path.open("w") as stream:
+            stream.write(text[:3])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", torn)
+    with pytest.raises(OSError, match="No space"):
+        write_json(file, {"b": 1})
+    assert file.read_text() == '{\n "a": "ü"\n}\n'
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("content", [None, "{", "{}"])
+def test_what_is_no_run_is_told_of(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "plan.json").write_text(content)
+    with pytest.raises(TareError, match=r"plan\.json: not the plan of a run"):
+        Store(tmp_path).plan()
