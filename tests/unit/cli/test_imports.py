@@ -6,7 +6,7 @@ import pytest
 HEAVY = {"numpy", "scipy", "rich", "hdrh"}
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["show", "filters"], ["status"], ["--help"]])
+@pytest.mark.parametrize("arguments", [["list"], ["show", "filters"]])
 def test_quick_commands_import_nothing_heavy(arguments: list[str]) -> None:
     script = (
         "import sys; from tare.cli.main import tare\n"

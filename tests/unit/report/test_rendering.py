@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import runs
+from markupsafe import escape
 from rich.console import Console
 
 from tare.model.trial import Plan, Trial
@@ -108,7 +109,7 @@ def test_a_baseline_that_differs_from_itself_is_warned_of(tmp_path: Path) -> Non
     found = results.make(folder)
     (warning,) = [note for note in table.notes(found) if note.startswith("WARNING")]
     assert "the baseline differs from itself in cpu" in warning
-    assert warning in html.render(folder, found)
+    assert f'<p class="warning">{escape(warning)}</p>' in html.render(folder, found)
 
 
 def test_one_block_has_no_interval_and_says_so(tmp_path: Path) -> None:
