@@ -93,7 +93,7 @@ def test_a_group_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "tare-x").touch()
     group = Hierarchy("v2", {"v2": tmp_path}).role("tare-x", "sut")
     assert group is not None
-    with pytest.raises(TareError, match="cannot set up control group .*tare-x"):
+    with pytest.raises(TareError, match=r"cannot set up control group .*tare-x"):
         group.create([0])
 
 

@@ -35,7 +35,7 @@ def test_a_variant_overrides_function_by_function(tmp_path: Path) -> None:
         f"from tare.lab.hooks import OracleError\n{refuses}{both.replace('1', '2')}",
     )
     assert found.counters(SITE) == {"whose": 1}
-    with pytest.raises(OracleError, match="^no$"):
+    with pytest.raises(OracleError, match=r"^no$"):
         found.oracle(SITE)
 
 

@@ -67,7 +67,7 @@ def test_what_is_there_needs_nothing(
 @pytest.mark.parametrize("kind", ["command", "path"])
 def test_what_cannot_be_installed_is_named_with_its_remedy(programs: set[str], kind: str) -> None:
     need = Requirement.model_validate({kind: "/no/such", "remedy": "buy one"})
-    with pytest.raises(Unavailable, match="^/no/such is not there: buy one$"):
+    with pytest.raises(Unavailable, match=r"^/no/such is not there: buy one$"):
         requirements.meet([need], ignore)
 
 
@@ -95,7 +95,7 @@ def test_without_sudo_the_line_for_root_is_told(
 ) -> None:
     apt(monkeypatch, uid=1000)
     programs.remove("sudo")
-    with pytest.raises(Unavailable, match="there is no sudo; as root: .* zlib$"):
+    with pytest.raises(Unavailable, match=r"there is no sudo; as root: .* zlib$"):
         requirements.meet(debian("zlib"), ignore)
 
 

@@ -1,0 +1,152 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from tare.cli import main as cli
+from tare.lab.errors import Interrupted, TareError
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TARE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("TARE_CACHE", str(tmp_path / "cache"))
+    yield
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.tare, arguments)
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
+    """The exit code of the whole program."""
+    monkeypatch.setattr("sys.argv", ["tare", *arguments])
+    try:
+        cli.main()
+    except SystemExit as end:
+        return end.code
+    return 0
+
+
+def test_every_command_explains_itself() -> None:
+    for name in cli.tare.list_commands(click.Context(cli.tare)):
+        if name != "load":  # its help is the load generator's
+            found = ask(name, "--help")
+            assert found.exit_code == 0 and found.output.startswith("Usage: "), name
+
+
+def test_list_names_every_experiment() -> None:
+    known = json.loads(ask("list", "--json").output)
+    names = [item["name"] for item in known]
+    assert "filters" in names
+    plain = ask("list").output
+    for item in known:
+        assert item["name"] in plain and item["question"] in plain
+        assert item["variants"][0] == item["baseline"]
+
+
+def test_show_shows_an_experiment_and_a_variant() -> None:
+    experiment = json.loads(ask("show", "filters", "--json").output)
+    assert experiment["baseline"] == "none"
+    assert "parameters (set with" in ask("show", "filters").output
+    assert json.loads(ask("show", "filters/none", "--json").output)["title"]
+    assert ask("show", "filters/none").output.startswith("filters/none: ")
+
+
+def test_doctor_says_what_the_machine_is() -> None:
+    facts = json.loads(ask("doctor", "--json").output)
+    assert facts["cpu_count"] >= 1 and facts["control_groups"] in ("v1", "v2", "none")
+    assert {"name", "value", "wanted", "status", "why"} == set(facts["audit"][0])
+    plain = ask("doctor").output
+    for finding in facts["audit"]:
+        assert finding["value"].split(" ")[0][:12] in plain, "brackets in a value are no markup"
+
+
+def test_nothing_up_is_said() -> None:
+    assert ask("status").output == "nothing is up\n"
+    assert json.loads(ask("status", "--json").output) == []
+    assert ask("down").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["show"],
+        ["list", "--nonsense"],
+        ["run", "filters", "--blocks", "0"],
+        ["run", "filters", "--duration", "0"],
+        ["run", "filters", "--connections", "-1"],
+        ["run", "filters", "-p", "novalue"],
+        ["stats", "--interval", "0"],
+        ["watch", "--count", "0"],
+        ["up", "filters"],
+        ["show", "filtres"],
+        ["show", "filters/nil"],
+        ["check", "filters/nil"],
+        ["run", "nonsense"],
+        ["run", "filters", "--variants", "none,nil"],
+        ["run", "filters", "--scenarios", "loop=nil"],
+        ["run", "filters", "-p", "nil=1"],
+        ["run", "filters", "-p", "connections=many"],
+        ["resume", "nonsense"],
+        ["report", "nonsense"],
+        ["report"],
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: list[str],
+) -> None:
+    assert run_main(monkeypatch, *arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.err and not printed.out
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("arguments", [["stats"], ["logs"], ["restart"], ["down", "filters/none"]])
+def test_what_is_not_up_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert run_main(monkeypatch, *arguments) == 1
+    assert "up" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        (TareError("a reason"), 1),
+        (OSError(28, "No space left on device", "/x"), 1),
+        (Interrupted("stopped by SIGTERM"), 130),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_failures_are_sentences_and_exit_codes(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    raised: BaseException,
+    code: int,
+) -> None:
+    def fail(*_: Any) -> None:
+        raise raised
+
+    monkeypatch.setattr("tare.lab.catalog.experiment_names", fail)
+    assert run_main(monkeypatch, "list") == code
+    text = capsys.readouterr().err
+    assert "Traceback" not in text
+    if not isinstance(raised, KeyboardInterrupt):
+        assert text == f"tare: {raised}\n"
+
+
+def test_a_folder_that_is_no_run_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for command in ("report", "resume"):
+        assert run_main(monkeypatch, command, str(tmp_path)) == 1
+        assert "run" in capsys.readouterr().err

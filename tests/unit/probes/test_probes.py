@@ -1,0 +1,90 @@
+import math
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tare.probes import audit as host_audit
+from tare.probes import cpu
+from tare.probes.audit import audit, findings
+from tare.probes.process import switches, usage
+
+
+def test_a_v1_group_is_read_in_seconds(tmp_path: Path) -> None:
+    for name, value in (("usage", 3_000_000_000), ("usage_user", 10**9), ("usage_sys", 2 * 10**9)):
+        (tmp_path / f"cpuacct.{name}").write_text(f"{value}\n")
+    assert cpu.of_cgroup_v1(tmp_path) == cpu.CpuTime(3.0, 1.0, 2.0)
+
+
+def test_a_v2_group_is_read_in_seconds(tmp_path: Path) -> None:
+    text = "usage_usec 3000000\nuser_usec 1000000\nsystem_usec 2000000\nnr_periods 0\n"
+    (tmp_path / "cpu.stat").write_text(text)
+    assert cpu.of_cgroup_v2(tmp_path) == cpu.CpuTime(3.0, 1.0, 2.0)
+
+
+def test_time_since() -> None:
+    found = cpu.CpuTime(3.0, 1.0, math.nan).since(cpu.CpuTime(1.0, 0.5, 0.0))
+    assert (found.total_s, found.user_s) == (2.0, 0.5) and math.isnan(found.system_s)
+
+
+def test_the_time_of_a_process_grows_and_that_of_a_dead_one_is_none() -> None:
+    before = cpu.of_processes([os.getpid()])
+    while cpu.of_processes([os.getpid()]).since(before).total_s <= 0:
+        pass
+    assert cpu.of_processes([2**22 + 1]) == cpu.CpuTime(0.0, 0.0, 0.0)
+
+
+def test_the_machine_is_charged_with_what_runs_on_it() -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    first, begun = cpu.of_cpus(cpus), time.process_time()
+    while time.process_time() - begun < 0.05:
+        pass
+    last = cpu.of_cpus(cpus)
+    assert last.used_s - first.used_s >= 0.04
+    assert last.steal_s >= first.steal_s
+
+
+def test_what_processes_hold() -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        both = usage([os.getpid(), child.pid])
+        own = usage([os.getpid()])
+        child.kill()
+    assert both.peak_bytes > own.peak_bytes > 10**6
+    assert own.memory_bytes > 10**6
+    assert usage([2**22 + 1]) == usage([])
+
+
+def test_waiting_is_a_voluntary_switch() -> None:
+    before = switches([os.getpid()])
+    for _ in range(5):
+        time.sleep(0.001)
+    assert switches([os.getpid()]).voluntary >= before.voluntary + 5
+
+
+def test_the_audit_says_what_the_machine_is() -> None:
+    found = audit()
+    assert found["cpu_count"] == os.cpu_count() and found["memory_bytes"] > 2**20
+    assert len(found["audit"]) == len(findings())
+
+
+@pytest.mark.parametrize(
+    ("content", "status"), [("always [madvise] never\n", "ok"), ("[always] madvise\n", "differs")]
+)
+def test_a_setting_is_judged(tmp_path: Path, content: str, status: str) -> None:
+    (check,) = [each for each in host_audit._CHECKS if each.name == "transparent huge pages"]
+    (tmp_path / "enabled").write_text(content)
+    here = host_audit._Check(check.name, str(tmp_path / "enabled"), check.wanted, check.good, "")
+    found = host_audit._look(here)
+    assert (found.status, found.value) == (status, content.strip())
+
+
+def test_a_setting_that_cannot_be_read_is_unavailable(tmp_path: Path) -> None:
+    for content in (None, ""):
+        if content is not None:
+            (tmp_path / "x").write_text(content)
+        found = host_audit._look(
+            host_audit._Check("n", str(tmp_path / "x"), "w", lambda _: True, "why")
+        )
+        assert found.status == "unavailable"

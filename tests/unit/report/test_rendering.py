@@ -1,0 +1,121 @@
+import re
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import runs
+from markupsafe import escape
+from rich.console import Console
+
+from tare.model.trial import Plan, Trial
+from tare.report import html, results, table
+from tare.report.folder import read
+
+HOSTILE = '<script>alert(1)</script>[/red] & "x"'
+FIGURE = re.compile(r"^[+-]?[\d. ]+( %)? \[([+-]?[\d. ]+, [+-]?[\d. ]+|no interval)\]$")
+
+
+class Page(HTMLParser):
+    """Tags, attributes and the figures of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.links: list[str | None] = []
+        self.figures: list[str] = []
+        self._in_figure = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [value for name, value in attrs if name in ("src", "href", "action")]
+        self._in_figure = tag == "td" and ("class", "number") in attrs
+
+    def handle_data(self, data: str) -> None:
+        if self._in_figure and data.strip():
+            self.figures.append(data.strip())
+
+
+def hostile() -> tuple[Plan, list[Trial]]:
+    outcome = runs.CPU.model_copy(update={"title": HOSTILE})
+    plan = runs.plan(
+        title=HOSTILE,
+        question=HOSTILE,
+        variants=["none", "dear", "gone"],
+        outcomes={"cpu": outcome},
+    )
+    done = [
+        runs.altered(trial, status="failed", reason=HOSTILE, outcomes={})
+        if trial.label == "gone"
+        else trial
+        for trial in runs.trials(plan, 8, {"dear": 1.2})
+    ]
+    return plan, done
+
+
+def rendered(tmp_path: Path, environment: str | None = None) -> tuple[str, str]:
+    """The page and the table of a run with hostile names."""
+    plan, done = hostile()
+    folder = read(runs.write(tmp_path / "run", plan, done, environment))
+    found = results.make(folder)
+    console = Console(file=StringIO(), width=200)
+    table.show(found, console)
+    assert isinstance(console.file, StringIO)
+    return html.render(folder, found), console.file.getvalue()
+
+
+def test_hostile_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    page, text = rendered(tmp_path)
+    assert "<script" not in page and "&lt;script&gt;alert(1)" in page
+    assert text.count(HOSTILE) >= 4
+
+
+def test_the_page_is_whole_by_itself(tmp_path: Path) -> None:
+    page = Page(rendered(tmp_path)[0])
+    assert not page.tags & {"script", "link", "iframe", "img", "object", "embed"}
+    assert page.links == []
+    assert "url(" not in rendered(tmp_path / "again")[0]
+
+
+def test_every_figure_carries_its_interval(tmp_path: Path) -> None:
+    page, text = rendered(tmp_path)
+    figures = Page(page).figures
+    measured = [item for item in figures if item != "too few samples"]
+    assert len(measured) >= 5
+    assert [item for item in measured if not FIGURE.match(item)] == []
+    rows = [line for line in text.splitlines() if re.match(r" +(none|dear)", line)]
+    assert len(rows) == 3 and all("[" in row for row in rows)
+
+
+def test_a_failed_variant_is_shown_with_its_reason(tmp_path: Path) -> None:
+    page, text = rendered(tmp_path)
+    assert "<b>gone</b>: failed: &lt;script" in page
+    assert f"gone: failed: {HOSTILE}" in text
+
+
+@pytest.mark.parametrize("environment", [None, "{}", '{"files": {"a b": {"c": "<b>"}}}'])
+def test_a_run_that_knows_little_of_its_machine_is_shown(
+    tmp_path: Path, environment: str | None
+) -> None:
+    page, _ = rendered(tmp_path, environment)
+    assert ("<pre>&lt;b&gt;</pre>" in page) == ("files" in (environment or ""))
+
+
+def test_a_baseline_that_differs_from_itself_is_warned_of(tmp_path: Path) -> None:
+    plan = runs.plan()
+    done = runs.trials(plan, 8, {"baseline-again": 1.3})
+    folder = read(runs.write(tmp_path / "run", plan, done))
+    found = results.make(folder)
+    (warning,) = [note for note in table.notes(found) if note.startswith("WARNING")]
+    assert "the baseline differs from itself in cpu" in warning
+    assert f'<p class="warning">{escape(warning)}</p>' in html.render(folder, found)
+
+
+def test_one_block_has_no_interval_and_says_so(tmp_path: Path) -> None:
+    plan = runs.plan(blocks={"min": 1, "max": 1})
+    folder = read(runs.write(tmp_path / "run", plan, runs.trials(plan, 1, {"dear": 2.0})))
+    found = results.make(folder)
+    assert found.complete
+    assert "+99" in html.render(folder, found) or "+100" in html.render(folder, found)
+    assert "[no interval]" in html.render(folder, found)

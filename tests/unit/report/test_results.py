@@ -1,0 +1,125 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import runs
+
+from tare.model.results import Results, VariantResult
+from tare.report import results
+from tare.report.folder import NotARun, read
+from tare.report.schema import text
+
+COMMITTED = Path(__file__).parents[3] / "docs" / "results.schema.json"
+
+
+def make(folder: Path) -> Results:
+    return results.make(read(folder))
+
+
+def variants(folder: Path) -> dict[str, VariantResult]:
+    return make(folder).scenarios[0].variants
+
+
+def test_a_known_effect_is_found_and_judged(tmp_path: Path) -> None:
+    plan = runs.plan(variants=["none", "dear", "same"])
+    done = runs.trials(plan, 8, {"dear": 1.2})
+    found = make(runs.write(tmp_path / "run", plan, done))
+    assert found.complete and found.measured_share == 0.75
+    (scenario,) = found.scenarios
+    assert scenario.noise_floor["cpu"].verdict in ("equivalent", "unresolved")
+    dear = scenario.variants["dear"].outcomes["cpu"]
+    assert dear.effect_pct == pytest.approx(20, abs=1) and dear.ci_pct is not None
+    assert dear.ci_pct[0] < dear.effect_pct < dear.ci_pct[1]
+    assert (dear.verdict, dear.blocks) == ("costs", 8)
+    assert scenario.variants["same"].outcomes["cpu"].verdict == "equivalent"
+    assert scenario.variants["none"].outcomes["cpu"].effect_pct is None
+    rate = scenario.variants["dear"].outcomes["rate"]
+    assert rate.effect_pct == pytest.approx(-100 / 6, abs=1)
+    assert not rate.judged and rate.verdict is None, "no verdict in a scenario it is not for"
+    p50 = scenario.variants["dear"].latency["p50"]
+    assert p50.value_us == pytest.approx(50, rel=0.002) and p50.ci_us is not None
+
+
+def test_results_fit_the_committed_schema(tmp_path: Path) -> None:
+    plan = runs.plan()
+    found = make(runs.write(tmp_path / "run", plan, runs.trials(plan, 1, {})))
+    schema = json.loads(COMMITTED.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(found.model_dump_json()), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(json.loads(found.model_dump_json()) | {"seed": "x"}, schema)
+
+
+def test_the_committed_schema_is_the_models() -> None:
+    assert COMMITTED.read_text() == text(), (
+        "python -m tare.report.schema > docs/results.schema.json"
+    )
+
+
+def test_pairs_need_both_and_only_valid_blocks_count(tmp_path: Path) -> None:
+    plan = runs.plan()
+    done = [
+        runs.altered(trial, status="invalid", reason="noisy")
+        if (trial.label, trial.block) in {("dear", 0), ("none", 3)}
+        else trial
+        for trial in runs.trials(plan, 8, {})
+    ]
+    found = variants(runs.write(tmp_path / "run", plan, done))
+    assert found["dear"].outcomes["cpu"].blocks == 6
+    assert (found["dear"].trials_valid, found["dear"].trials_invalid) == (7, 1)
+    assert found["baseline-again"].outcomes["cpu"].blocks == 7
+
+
+@pytest.mark.parametrize(
+    ("status", "trial_status"),
+    [("failed", "failed"), ("unavailable", "unavailable"), ("invalid", "invalid")],
+)
+def test_what_was_not_measured_says_why(tmp_path: Path, status: str, trial_status: str) -> None:
+    plan = runs.plan()
+    done = [
+        runs.altered(trial, status=trial_status, reason="why", outcomes={})
+        if trial.label == "dear"
+        else trial
+        for trial in runs.trials(plan, 8, {})
+    ]
+    found = variants(runs.write(tmp_path / "run", plan, done))
+    assert (found["dear"].status, found["dear"].reason) == (status, "why")
+    assert found["dear"].outcomes == {} and found["dear"].latency == {}
+    assert found["none"].status == "measured"
+
+
+def test_a_run_in_progress_is_not_complete(tmp_path: Path) -> None:
+    plan = runs.plan()
+    for blocks in (0, 1, 7):
+        folder = runs.write(tmp_path / str(blocks), plan, runs.trials(plan, blocks, {}))
+        assert not make(folder).complete
+    done = runs.trials(plan, 8, {})
+    assert not make(runs.write(tmp_path / "short", plan, done[:-1])).complete
+    assert make(runs.write(tmp_path / "whole", plan, done)).complete
+
+
+def test_a_scenario_without_its_baseline_is_given_up_and_complete(tmp_path: Path) -> None:
+    plan = runs.plan(blocks={"min": 2, "max": 2})
+    done = [
+        runs.altered(trial, status="failed", reason="no", outcomes={})
+        for trial in runs.trials(plan, 2, {})
+        if trial.variant == "none"
+    ]
+    assert make(runs.write(tmp_path / "run", plan, done)).complete
+
+
+def test_nothing_yet_is_no_error(tmp_path: Path) -> None:
+    found = make(runs.write(tmp_path / "run", runs.plan(), [], environment=None))
+    assert {item.reason for item in found.scenarios[0].variants.values()} == {"not measured yet"}
+    assert found.measured_share == 0
+
+
+@pytest.mark.parametrize("damage", ["plan.json", "trials.jsonl", "environment.json"])
+def test_a_damaged_folder_is_told_of(tmp_path: Path, damage: str) -> None:
+    folder = runs.write(tmp_path / "run", runs.plan(), [])
+    (folder / damage).write_text("{]\n")
+    with pytest.raises(NotARun, match="is not the folder of a run"):
+        read(folder)
+    with pytest.raises(NotARun):
+        read(tmp_path)

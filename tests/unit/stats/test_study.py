@@ -1,0 +1,164 @@
+from typing import Any
+
+import pytest
+
+from tare.model.manifest import Blocks, Outcome
+from tare.model.scenario import Scenario
+from tare.model.trial import Plan, Trial
+from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.stopping import Stop
+from tare.stats.study import Study, comparisons, fewest_blocks, slots, stop
+
+CLOSED = Scenario(name="loop=closed", levels={"loop": "closed"})
+OPEN = Scenario(name="loop=open", levels={"loop": "open"})
+
+
+def outcome(**changes: Any) -> Outcome:
+    fields = {"title": "t", "unit": "u", "better": "lower", "value": "v", "judged": True}
+    return Outcome.model_validate(fields | changes)
+
+
+def plan(**changes: Any) -> Plan:
+    fields: dict[str, Any] = {
+        "run": "r",
+        "experiment": "e",
+        "title": "t",
+        "question": "q",
+        "tare": "0",
+        "created": "now",
+        "seed": 1,
+        "baseline": "none",
+        "variants": ["none", "one", "two"],
+        "scenarios": [CLOSED, OPEN],
+        "parameters": {},
+        "overrides": {},
+        "outcomes": {"cpu": outcome(), "rate": outcome(only={"loop": ["closed"]}, stops=False)},
+        "sesoi_pct": 2.0,
+        "blocks": Blocks(min=6, max=20),
+        "quick": False,
+    }
+    return Plan.model_validate(fields | changes)
+
+
+def trials(made: Plan, blocks: int, **factors: float) -> list[Trial]:
+    found = []
+    for block in range(blocks):
+        for slot in slots(made, block):
+            value = (
+                10 * factors.get(slot.label, 1.0) * (1 + 0.001 * ((block + len(slot.label)) % 3))
+            )
+            head = slot.model_dump() | {"attempt": 1, "started": "now", "wall_s": 1}
+            body = {"status": "valid", "outcomes": {"cpu": value, "rate": value}}
+            found.append(Trial.model_validate(head | body))
+    return found
+
+
+def with_status(trial: Trial, status: str) -> Trial:
+    return Trial.model_validate(trial.model_dump() | {"status": status})
+
+
+def test_a_block_holds_every_label_once_in_each_scenario() -> None:
+    made = plan()
+    for block in range(5):
+        found = slots(made, block)
+        for scenario in (CLOSED, OPEN):
+            labels = [slot.label for slot in found if slot.scenario == scenario.name]
+            assert sorted(labels) == sorted([*made.variants, BASELINE_AGAIN])
+        assert {s.variant for s in found if s.label == BASELINE_AGAIN} == {"none"}
+        assert len({slot.id for slot in found}) == len(found)
+    assert slots(made, 3) == slots(plan(), 3)
+    orders = {tuple(slot.label for slot in slots(made, block)) for block in range(9)}
+    assert len(orders) > 1
+
+
+def test_values_pair_by_block_and_what_does_not_count_is_left_out() -> None:
+    made = plan()
+    done = [
+        with_status(trial, "invalid")
+        if (trial.label, trial.block) in {("one", 1), ("none", 4)}
+        else trial
+        for trial in trials(made, 8, one=1.5)
+    ]
+    study = Study(made, CLOSED, done)
+    effect = study.effect("one", "cpu")
+    assert effect is not None and effect.n == 6
+    assert effect.percent == pytest.approx(50, abs=0.5)
+    assert len(study.values("one", "cpu")) == 7
+
+
+def test_a_zero_leaves_its_block_out() -> None:
+    made = plan()
+    zeroed = [
+        trial.model_copy(update={"outcomes": {"cpu": 0.0}})
+        if (trial.label, trial.block) in {("one", 0), ("none", 1)}
+        else trial
+        for trial in trials(made, 8)
+    ]
+    effect = Study(made, CLOSED, zeroed).effect("one", "cpu")
+    assert effect is not None and effect.n == 6
+
+
+def test_nothing_in_common_is_no_effect() -> None:
+    made = plan()
+    done = [trial for trial in trials(made, 3) if trial.label != "none"]
+    study = Study(made, CLOSED, done)
+    assert study.effect("one", "cpu") is None and study.floor("cpu") is None
+    assert study.judge() == {}
+
+
+def test_a_family_is_a_scenarios_judged_outcomes_times_its_variants() -> None:
+    made = plan()
+    assert comparisons(made) == 4
+    assert Study(made, OPEN, []).judged() == ["cpu"]
+    verdicts = Study(made, CLOSED, trials(made, 9, one=1.5)).judge()
+    assert {key: found.verdict.value for key, found in verdicts.items()} == {
+        ("one", "cpu"): "costs",
+        ("one", "rate"): "costs",
+        ("two", "cpu"): "equivalent",
+        ("two", "rate"): "equivalent",
+        (BASELINE_AGAIN, "cpu"): "equivalent",
+        (BASELINE_AGAIN, "rate"): "equivalent",
+    }
+
+
+def test_without_a_floor_nothing_is_resolved() -> None:
+    made = plan()
+    done = [trial for trial in trials(made, 9, one=1.5) if trial.label != BASELINE_AGAIN]
+    found = Study(made, CLOSED, done).judge()["one", "cpu"]
+    assert found.verdict.value == "unresolved" and "no noise floor" in found.why
+
+
+def test_so_many_blocks_as_the_family_needs() -> None:
+    assert fewest_blocks(plan()) == 8, "2 / 2^8 is the first below 0.05 / 4"
+    assert fewest_blocks(plan(blocks=Blocks(min=12, max=20))) == 12
+    assert fewest_blocks(plan(outcomes={"cpu": outcome(judged=False)})) == 6
+
+
+def test_a_run_stops_when_all_that_stops_it_is_narrow() -> None:
+    made = plan()
+    done = trials(made, 8)
+    assert stop(made, done[: 7 * 8], 7) is Stop.GO_ON
+    assert stop(made, done, 8) is Stop.NARROW
+    wide = [
+        trial.model_copy(update={"outcomes": {"cpu": 10.0 + trial.block, "rate": 1.0}})
+        if trial.label == "two"
+        else trial
+        for trial in done
+    ]
+    assert stop(made, wide, 8) is Stop.GO_ON
+    assert stop(made, wide, 20) is Stop.MOST_BLOCKS
+
+
+def test_one_block_is_enough_where_one_is_asked_for() -> None:
+    made = plan(blocks=Blocks(min=1, max=1))
+    assert stop(made, trials(made, 1), 1) is Stop.MOST_BLOCKS
+
+
+def test_a_variant_that_failed_does_not_keep_a_run_going() -> None:
+    made = plan()
+    done = [
+        with_status(trial, "failed") if trial.label == "two" and trial.block == 1 else trial
+        for trial in trials(made, 8)
+        if trial.label != "two" or trial.block < 2
+    ]
+    assert stop(made, done, 8) is Stop.NARROW
