@@ -19,6 +19,8 @@ BROKEN = {
     "crashes-midway": "role sut ended with exit code 1: the toy has had enough",
     "wrong-answers": "oracle: found b'no\\n', expected b'ok\\n'",
     "never-ready": "role sut was not ready within 0.3 s (port ",
+    "silent-instrument": "instrument ended with exit code 0, but without measure, measured and",
+    "loud-instrument": "the instrument printed b'hello', expected JSON",
     "ignores-term": "role sut did not end on SIGTERM within 0.3 s and was killed",
 }
 

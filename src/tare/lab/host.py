@@ -1,5 +1,6 @@
 """The machine a run is on: which CPUs serve which roles, and how trials get their priority."""
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,6 +62,12 @@ def by_core(available: Sequence[int] | None = None, topology: Path = _TOPOLOGY) 
         else:
             first_of_core[core] = number
     return [*first_of_core.values(), *later]
+
+
+def lower_own_priority() -> None:
+    """Give it back; a report need not go before everybody else."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def raise_own_priority() -> str | None:

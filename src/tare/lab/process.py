@@ -38,9 +38,14 @@ class Process:
         env: Mapping[str, str],
         log: Path,
         place: Place,
+        enrol: Callable[[int], None] = lambda _: None,
         stdout: int | IO[bytes] | None = None,
     ) -> None:
-        """Start it. `stdout`, if given, takes its output instead of the log. Raises RoleError."""
+        """Start it. `stdout`, if given, takes its output instead of the log. Raises RoleError.
+
+        The new process calls `enrol` with its number before it becomes the role, so that there is
+        no moment at which it runs and is not noted.
+        """
         self.role, self.argv, self.log, self.place = role, list(argv), log, place
         if place.group is not None:
             place.group.create(place.cpus)
@@ -55,7 +60,7 @@ class Process:
                     stdout=output if stdout is None else stdout,
                     stderr=output,
                     start_new_session=True,
-                    preexec_fn=lambda: _enter(entrances, place.cpus),
+                    preexec_fn=lambda: _enter(entrances, place.cpus, enrol),
                 )
         except (OSError, subprocess.SubprocessError) as error:
             raise RoleError(f"role {role}: cannot start {self.argv[0]}: {error}") from error
@@ -127,7 +132,8 @@ def wait_until(ready: Callable[[], bool], processes: Sequence[Process], timeout_
         time.sleep(0.002)
 
 
-def _enter(entrances: Sequence[str], cpus: Sequence[int]) -> None:
+def _enter(entrances: Sequence[str], cpus: Sequence[int], enrol: Callable[[int], None]) -> None:
+    enrol(os.getpid())
     for entrance in entrances:
         Path(entrance).write_text("0")
     os.sched_setaffinity(0, cpus)

@@ -100,6 +100,7 @@ class Run:
             yield Bench(self._loaded, self._prepared.built, hierarchy, cpus, tag, ledger, journal)
         finally:
             os.sched_setaffinity(0, allowed)
+            host.lower_own_priority()
             ledger.close()
             journal.close()
 

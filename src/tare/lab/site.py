@@ -127,10 +127,10 @@ class Site:
             env=self._environment(env),
             log=log,
             place=self.place(name, cpus),
+            enrol=self.bench.ledger.add_session,
             **streams,
         )
         self.processes[name] = process
-        self.bench.ledger.add_session(process.pid)
         self.bench.journal.say(name, f"started pid {process.pid}: {' '.join(argv)}")
         self.bench.journal.follow(name, log)
         return process

@@ -49,6 +49,22 @@ def test_it_runs_in_its_folder_on_its_cpus_in_a_session_of_its_own(
     assert process.pids() == [process.pid]
 
 
+def test_it_is_noted_before_it_becomes_the_role(tmp_path: Path) -> None:
+    file = tmp_path / "noted"
+    process = Process(
+        "sut",
+        ["cat", str(file)],
+        folder=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+        log=tmp_path / "log",
+        place=Place(None, sorted(os.sched_getaffinity(0))),
+        enrol=lambda pid: print(pid, os.getsid(0), end="", file=file.open("w"), flush=True),
+    )
+    assert process.child.wait() == 0
+    assert (tmp_path / "log").read_text() == f"{process.pid} {process.pid}"
+    process.kill()
+
+
 def test_an_early_end_is_named_with_the_last_lines_of_the_log(start: Start) -> None:
     process = start("for i in 1 2 3 4 5 6 7; do echo line $i; done; exit 3")
     with pytest.raises(RoleError) as caught:
