@@ -15,6 +15,7 @@ from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.paths import ROOT
 from tare.model.base import Record
 from tare.model.manifest import NAME, Component, Experiment, Variant
+from tare.model.references import of_experiment, of_variant
 from tare.stats.plan_order import BASELINE_AGAIN
 
 R = TypeVar("R", bound=Record)
@@ -57,6 +58,7 @@ def load(name: str, root: Path = ROOT) -> Loaded:
     if not file.is_file():
         raise UnknownName(_unknown("experiment", name, experiment_names(root)))
     experiment = _validate(Experiment, _read(file), [file])
+    _refuse(file, of_experiment(experiment))
     variants: dict[str, Variant] = {}
     for path in sorted(folder.glob("variants/*/variant.toml")):
         own = _read(path)
@@ -65,6 +67,7 @@ def load(name: str, root: Path = ROOT) -> Loaded:
         if re.fullmatch(NAME, variant) is None or variant == BASELINE_AGAIN:
             raise ManifestError(f"{path}: the folder's name is found {variant!r}, expected {_NAME}")
         variants[variant] = _validate(Variant, merged, [path, file], own)
+        _refuse(path, of_variant(variants[variant], experiment))
     if experiment.baseline not in variants:
         raise ManifestError(
             f"{file}: baseline: found {experiment.baseline!r}, expected one of its variants "
@@ -96,6 +99,11 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
+
+
+def _refuse(file: Path, faults: Iterator[str]) -> None:
+    if lines := [f"{file}: {fault}" for fault in faults]:
+        raise ManifestError("\n".join(lines))
 
 
 def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,6 +98,11 @@ def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierar
     """The hierarchy in which this process may make groups."""
     if "cpu" in _words(mount / "cgroup.controllers"):
         bases = {"v2": mount}
+        with contextlib.suppress(OSError):
+            _enable(mount)
+        if "cpu" not in _words(mount / "cgroup.subtree_control"):
+            remark = f"no right to hand out the cpu controller in {mount}: affinity and nice only"
+            return Hierarchy("none", {}, remark)
     else:
         paths = _own_paths(own)
         bases = {
@@ -133,9 +138,11 @@ def _make(folder: Path) -> None:
 
 
 def _enable(folder: Path) -> None:
-    for name in _CONTROLLERS:
-        if name in _words(folder / "cgroup.controllers"):
-            (folder / "cgroup.subtree_control").write_text(f"+{name}")
+    handed_out = _words(folder / "cgroup.subtree_control")
+    there = _words(folder / "cgroup.controllers")
+    lacking = [name for name in _CONTROLLERS if name in there and name not in handed_out]
+    if lacking:
+        (folder / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in lacking))
 
 
 def _own_paths(file: Path) -> dict[str, str]:

@@ -25,7 +25,7 @@ class Cpus:
 
 
 def assign(ordered: Sequence[int], server: int, client: int) -> Cpus:
-    """Server CPUs first, then the client's; what is left supports (controllers, the laboratory).
+    """Server CPUs first, then the client's; the next supports (controllers, the laboratory).
 
     `ordered` as from `by_core`. With too few CPUs for all, roles share, and the remark says so.
     """
@@ -37,7 +37,7 @@ def assign(ordered: Sequence[int], server: int, client: int) -> Cpus:
         server = max(1, len(ordered) * server // wanted)
         client = len(ordered) - server
     servers, clients = list(ordered[:server]), list(ordered[server : server + client])
-    rest = list(ordered[server + client :])
+    rest = list(ordered[server + client :][:1])
     remarks = []
     if len(ordered) < wanted:
         remarks.append(
@@ -50,7 +50,10 @@ def assign(ordered: Sequence[int], server: int, client: int) -> Cpus:
 
 
 def by_core(available: Sequence[int] | None = None, topology: Path = _TOPOLOGY) -> list[int]:
-    """The CPUs this process may use, one of each core before any core's second thread."""
+    """The CPUs this process may use, one of each core before any core's second thread.
+
+    Second threads come last core first, so that support shares a core with a client, if with any.
+    """
     numbers = sorted(os.sched_getaffinity(0)) if available is None else sorted(available)
     first_of_core: dict[str, int] = {}
     later: list[int] = []
@@ -61,7 +64,7 @@ def by_core(available: Sequence[int] | None = None, topology: Path = _TOPOLOGY) 
             later.append(number)
         else:
             first_of_core[core] = number
-    return [*first_of_core.values(), *later]
+    return [*first_of_core.values(), *reversed(later)]
 
 
 def lower_own_priority() -> None:

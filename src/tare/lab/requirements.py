@@ -24,8 +24,10 @@ def meet(requirements: Iterable[Requirement], say: Say) -> None:
     """Install what is missing. Raises Unavailable with the remedy where it cannot."""
     missing = [item for item in requirements if not _met(item)]
     packages = sorted({item.debian for item in missing if item.debian})
-    if packages:
+    if packages and is_debian():
         _install(packages, say)
+    elif packages:
+        say(f"going on with what is there; needed is what Debian calls {' '.join(packages)}")
     for item in missing:
         if not item.debian:
             raise Unavailable(f"{item.command or item.path} is not there: {item.remedy}")
@@ -50,7 +52,7 @@ def _met(item: Requirement) -> bool:
     if item.path:
         return Path(item.path).exists()
     assert item.debian is not None
-    return not is_debian() or item.debian in _installed()
+    return is_debian() and item.debian in _installed()
 
 
 @cache
@@ -65,19 +67,19 @@ def _installed() -> frozenset[str]:
 
 def _install(packages: list[str], say: Say) -> None:
     install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
-    prefix = [] if os.geteuid() == 0 else ["sudo", "-n"]
     by_hand = f"sudo apt-get update && sudo {' '.join(install)}"
-    if prefix and shutil.which("sudo") is None:
-        raise Unavailable(f"packages are missing and there is no sudo; as root: {by_hand}")
+    # sudo drops the environment, so env sets it behind sudo.
+    prefix = ["env", "DEBIAN_FRONTEND=noninteractive"]
+    if not (root := os.geteuid() == 0):
+        if shutil.which("sudo") is None:
+            raise Unavailable(f"packages are missing and there is no sudo; as root: {by_hand}")
+        prefix = ["sudo", "-n", *prefix]
     say(f"installing {' '.join(packages)} …")
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for argv in (["apt-get", "update", "-q"], install):
-        done = subprocess.run(
-            prefix + argv, capture_output=True, text=True, env=environment, check=False
-        )
+        done = subprocess.run(prefix + argv, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             continue
-        if prefix and "password" in done.stderr:
+        if not root and "password" in done.stderr:
             raise Unavailable(f"installing packages needs a password; run: {by_hand}")
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-8:])
         raise BuildError(f"{' '.join(prefix + argv)} failed; by hand: {by_hand}\n{tail}")

@@ -10,14 +10,13 @@ from tare.model.results import (
     ScenarioResult,
     VariantResult,
 )
-from tare.model.scenario import Scenario
 from tare.model.trial import Trial
 from tare.report.folder import RunFolder
 from tare.stats.histogram import merge
 from tare.stats.plan_order import BASELINE_AGAIN
 from tare.stats.quantile import median
 from tare.stats.stopping import Stop
-from tare.stats.study import Key, Study, slots, stop
+from tare.stats.study import Key, Study, judge_again, slots, stop
 from tare.stats.verdict import Judgement
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
@@ -38,7 +37,7 @@ def make(folder: RunFolder) -> Results:
         sesoi_pct=plan.sesoi_pct,
         measured_share=sum(trial.measured_s for trial in trials) / wall_s if wall_s else 0.0,
         environment={key: item for key, item in folder.environment.items() if key != "files"},
-        scenarios=[_scenario(folder, scenario) for scenario in plan.scenarios],
+        scenarios=_scenarios(folder),
     )
 
 
@@ -62,14 +61,31 @@ def complete(folder: RunFolder) -> bool:
     )
 
 
-def _scenario(folder: RunFolder, scenario: Scenario) -> ScenarioResult:
-    plan = folder.plan
-    trials = [trial for trial in folder.trials if trial.scenario == scenario.name]
-    study = Study(plan, scenario, trials)
-    verdicts = study.judge()
+def _scenarios(folder: RunFolder) -> list[ScenarioResult]:
+    studies = [
+        Study(
+            folder.plan,
+            scenario,
+            [trial for trial in folder.trials if trial.scenario == scenario.name],
+        )
+        for scenario in folder.plan.scenarios
+    ]
+    again = judge_again(studies)
+    return [_scenario(folder, study, again) for study in studies]
+
+
+def _scenario(
+    folder: RunFolder, study: Study, again: Mapping[Key, Judgement]
+) -> ScenarioResult:
+    plan, name = folder.plan, study.scenario.name
+    verdicts = study.judge() | {
+        (BASELINE_AGAIN, outcome): found
+        for (scenario, outcome), found in again.items()
+        if scenario == name
+    }
     return ScenarioResult(
-        name=scenario.name,
-        levels=scenario.levels,
+        name=name,
+        levels=study.scenario.levels,
         noise_floor={name: _floor(study, name, verdicts) for name in plan.outcomes},
         variants={
             label: _variant(folder, study, label, verdicts)

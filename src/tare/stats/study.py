@@ -17,7 +17,7 @@ from tare.stats.stopping import Stop, StoppingRule
 from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdict, judge_family
 
 Key = tuple[str, str]
-"""Label and outcome."""
+"""Label (or scenario) and outcome."""
 
 
 def slots(plan: Plan, block: int) -> list[Slot]:
@@ -88,11 +88,7 @@ class Study:
         return [name for name, item in self.plan.outcomes.items() if judged(item, self.scenario)]
 
     def judge(self) -> dict[Key, Judgement]:
-        """Verdicts of all variants in all judged outcomes, as one family.
-
-        Baseline-again is judged as if it were a variant, but outside the family: its verdict is
-        the check on the run, not a finding.
-        """
+        """Verdicts of all variants in all judged outcomes, as one family."""
         comparisons: list[Comparison] = []
         verdicts: dict[Key, Judgement] = {}
         criteria = Criteria(sesoi_percent=self.plan.sesoi_pct)
@@ -106,14 +102,8 @@ class Study:
                 elif effect is not None:
                     why = "there is no noise floor: baseline-again never counted"
                     verdicts[variant, outcome] = Judgement(Verdict.UNRESOLVED, 1.0, why)
-        again = [
-            Comparison(BASELINE_AGAIN, outcome, Direction.LOWER, floor.effect, None)
-            for outcome in self.judged()
-            if (floor := self.floor(outcome)) is not None
-        ]
-        for family in (comparisons, again):
-            for comparison, found in zip(family, judge_family(family, criteria), strict=True):
-                verdicts[comparison.variant, comparison.outcome] = found
+        for comparison, found in zip(comparisons, judge_family(comparisons, criteria), strict=True):
+            verdicts[comparison.variant, comparison.outcome] = found
         return verdicts
 
     def watched(self) -> list[Effect]:
@@ -126,6 +116,27 @@ class Study:
         outcomes = [name for name in self.judged() if self.plan.outcomes[name].stops]
         pairs = ((label, outcome) for label in labels for outcome in outcomes)
         return [effect for pair in pairs if (effect := self.effect(*pair)) is not None]
+
+
+def judge_again(studies: Sequence[Study]) -> dict[Key, Judgement]:
+    """Scenario and outcome → the verdict of baseline-again, as if it were a variant.
+
+    It is the check on the run, not a finding; one run is checked once, so that all its scenarios
+    are one family and a sound run raises a false alarm once in twenty at most.
+    """
+    family = {
+        (study.scenario.name, outcome): Comparison(
+            BASELINE_AGAIN,
+            outcome,
+            Direction(study.plan.outcomes[outcome].better),
+            floor.effect,
+            None,
+        )
+        for study in studies
+        for outcome in study.judged()
+        if (floor := study.floor(outcome)) is not None
+    }
+    return dict(zip(family, judge_family(list(family.values())), strict=True))
 
 
 def judged(outcome: Outcome, scenario: Scenario) -> bool:

@@ -16,6 +16,7 @@ def mount(folder: Path, kind: str, path: str = "/mine") -> tuple[Path, Path]:
     if kind == "v2":
         own.write_text(f"0::{path}\n")
         (folder / "cgroup.controllers").write_text("cpuset cpu memory pids\n")
+        (folder / "cgroup.subtree_control").write_text("cpuset cpu memory pids\n")
         return folder, own
     lines = [f"{number}:{name}:{path}" for number, name in enumerate(V1)]
     own.write_text("\n".join([*lines, "0::/"]))
@@ -27,6 +28,14 @@ def mount(folder: Path, kind: str, path: str = "/mine") -> tuple[Path, Path]:
 def test_v2_is_taken_when_it_has_cpu(tmp_path: Path) -> None:
     found = detect(*mount(tmp_path, "v2"))
     assert (found.kind, found.bases, found.remark) == ("v2", {"v2": tmp_path}, None)
+
+
+def test_v2_that_does_not_hand_out_cpu_is_none(tmp_path: Path) -> None:
+    folder, own = mount(tmp_path, "v2")
+    (folder / "cgroup.subtree_control").unlink()
+    (folder / "cgroup.subtree_control").mkdir()  # cannot be written, as in a container
+    found = detect(folder, own)
+    assert found.kind == "none" and "no right to hand out the cpu controller" in str(found.remark)
 
 
 def test_v1_is_taken_below_the_own_groups(tmp_path: Path) -> None:
@@ -68,7 +77,7 @@ def test_a_v2_group_gets_controllers_cpus_and_weight(tmp_path: Path) -> None:
     for name in ("cpuset.cpus", "cpu.weight"):
         (inner / name).touch()
     group.create([1, 3])
-    assert (inner.parent / "cgroup.subtree_control").read_text() == "+cpuset"
+    assert (inner.parent / "cgroup.subtree_control").read_text() == "+cpu +cpuset"
     assert (inner / "cpuset.cpus").read_text() == "1,3"
     assert (inner / "cpu.weight").read_text() == "10000"
     assert group.entrances() == [f"{inner}/cgroup.procs"]

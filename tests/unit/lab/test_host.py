@@ -13,9 +13,8 @@ from tare.lab.host import assign, by_core
         (1, [0], [0], [0]),
         (2, [0], [1], [1]),
         (3, [0], [1], [2]),
-        (4, [0], [1], [2, 3]),
-        (8, [0], [1], [2, 3, 4, 5, 6, 7]),
-        (16, [0], [1], list(range(2, 16))),
+        (4, [0], [1], [2]),
+        (16, [0], [1], [2]),
     ],
 )
 def test_one_cpu_each(count: int, server: list[int], client: list[int], support: list[int]) -> None:
@@ -29,7 +28,7 @@ def test_many_wanted_and_there() -> None:
     assert (found.server, found.client, found.support) == (
         list(range(8)),
         [8, 9, 10, 11],
-        [12, 13, 14, 15],
+        [12],
     )
     assert found.tested == list(range(12)) and found.remark is None
 
@@ -51,7 +50,7 @@ def test_server_and_client_never_share_and_nobody_gets_none(
     found = assign(range(count), server, client)
     assert 1 <= len(found.server) <= server and 1 <= len(found.client) <= client
     assert not {*found.server} & {*found.client} and found.support
-    assert {*found.server, *found.client, *found.support} == set(range(count))
+    assert len(found.support) == 1 or found.support == found.client
 
 
 def test_second_threads_come_after_all_cores(tmp_path: Path) -> None:
@@ -59,14 +58,14 @@ def test_second_threads_come_after_all_cores(tmp_path: Path) -> None:
         file = tmp_path / f"cpu{number}" / "topology" / "thread_siblings_list"
         file.parent.mkdir(parents=True)
         file.write_text(f"{number % 4},{number % 4 + 4}\n")
-    assert by_core([7, 0, 1, 5, 3, 4], tmp_path) == [0, 1, 3, 4, 5, 7]
-    assert by_core(range(8), tmp_path) == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert by_core([7, 0, 1, 5, 3, 4], tmp_path) == [0, 1, 3, 7, 5, 4]
+    assert by_core(range(8), tmp_path) == [0, 1, 2, 3, 7, 6, 5, 4]
     interleaved = tmp_path / "interleaved"
     for number in range(4):
         file = interleaved / f"cpu{number}" / "topology" / "thread_siblings_list"
         file.parent.mkdir(parents=True)
         file.write_text(f"{number // 2 * 2}-{number // 2 * 2 + 1}\n")
-    assert by_core(range(4), interleaved) == [0, 2, 1, 3]
+    assert by_core(range(4), interleaved) == [0, 2, 3, 1]
 
 
 def test_without_a_topology_every_cpu_is_a_core(tmp_path: Path) -> None:

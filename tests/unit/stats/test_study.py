@@ -7,7 +7,7 @@ from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
 from tare.stats.plan_order import BASELINE_AGAIN
 from tare.stats.stopping import Stop
-from tare.stats.study import Study, comparisons, fewest_blocks, slots, stop
+from tare.stats.study import Study, comparisons, fewest_blocks, judge_again, slots, stop
 
 CLOSED = Scenario(name="loop=closed", levels={"loop": "closed"})
 OPEN = Scenario(name="loop=open", levels={"loop": "open"})
@@ -116,9 +116,18 @@ def test_a_family_is_a_scenarios_judged_outcomes_times_its_variants() -> None:
         ("one", "rate"): "costs",
         ("two", "cpu"): "equivalent",
         ("two", "rate"): "equivalent",
-        (BASELINE_AGAIN, "cpu"): "equivalent",
-        (BASELINE_AGAIN, "rate"): "equivalent",
     }
+
+
+def test_baseline_again_is_judged_once_for_the_whole_run() -> None:
+    made = plan()
+    studies = [Study(made, scenario, trials(made, 9)) for scenario in made.scenarios]
+    found = judge_again(studies)
+    judged = [(study.scenario.name, name) for study in studies for name in study.judged()]
+    assert list(found) == judged and len(judged) == 3
+    assert {item.verdict.value for item in found.values()} == {"equivalent"}
+    p_alone = studies[0].effect(BASELINE_AGAIN, "cpu").p  # type: ignore[union-attr]
+    assert found["loop=closed", "cpu"].p_adjusted >= p_alone
 
 
 def test_without_a_floor_nothing_is_resolved() -> None:

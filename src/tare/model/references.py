@@ -1,0 +1,47 @@
+"""Names in one manifest that must exist in another table: found before a run, not in it."""
+
+from collections.abc import Iterator, Mapping
+
+from tare.model.manifest import Experiment, Factor, Selection, Variant
+
+
+def of_experiment(experiment: Experiment) -> Iterator[str]:
+    """Every field that names what is not there: `FIELD: found …, expected …`."""
+    known = experiment.parameters
+    for name in experiment.quick.parameters:
+        if name not in known:
+            yield _dangling("quick.parameters", name, known)
+    for factor, item in experiment.factors.items():
+        for level, parameters in item.levels.items():
+            for name in parameters:
+                if name not in known:
+                    yield _dangling(f"factors.{factor}.levels.{level}", name, known)
+    for name, outcome in experiment.outcomes.items():
+        yield from _levels(f"outcomes.{name}.only", outcome.only, experiment.factors)
+    for field, selections in (
+        ("scenarios", experiment.scenarios),
+        ("quick.scenarios", experiment.quick.scenarios),
+    ):
+        for selection in selections:
+            yield from _levels(field, selection, experiment.factors)
+
+
+def of_variant(variant: Variant, experiment: Experiment) -> Iterator[str]:
+    """The same for a variant of the experiment."""
+    yield from _levels("supports", variant.supports, experiment.factors)
+
+
+def _levels(
+    field: str, named: Mapping[str, list[str]] | Selection, factors: Mapping[str, Factor]
+) -> Iterator[str]:
+    for factor, levels in named.items():
+        if factor not in factors:
+            yield _dangling(field, factor, factors)
+            continue
+        for level in [levels] if isinstance(levels, str) else levels:
+            if level not in factors[factor].levels:
+                yield _dangling(f"{field}.{factor}", level, factors[factor].levels)
+
+
+def _dangling(field: str, found: str, known: Mapping[str, object]) -> str:
+    return f"{field}: found {found!r}, expected one of: {', '.join(known) or 'none'}"
