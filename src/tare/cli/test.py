@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import click
 
@@ -14,7 +15,7 @@ _STEPS = {
         [sys.executable, "-m", "ruff", "check", "."],
         [sys.executable, "-m", "ruff", "format", "--check", "."],
         [sys.executable, "-m", "mypy"],
-        ["lint-imports"],
+        [str(Path(sys.executable).with_name("lint-imports"))],
         ["cargo", "fmt", "--check"],
         ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
     ),
@@ -35,6 +36,10 @@ def command(only: str | None, arguments: tuple[str, ...]) -> None:
     tare test
     tare test --only python -- -k gates
     """
+    from tare.lab import requirements
+    from tare.lab.catalog import component
+
+    requirements.meet(component("load").requires, say)  # what cargo needs to link
     failed = []
     for step, commands in _STEPS.items():
         if only not in (None, step):

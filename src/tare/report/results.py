@@ -74,9 +74,7 @@ def _scenarios(folder: RunFolder) -> list[ScenarioResult]:
     return [_scenario(folder, study, again) for study in studies]
 
 
-def _scenario(
-    folder: RunFolder, study: Study, again: Mapping[Key, Judgement]
-) -> ScenarioResult:
+def _scenario(folder: RunFolder, study: Study, again: Mapping[Key, Judgement]) -> ScenarioResult:
     plan, name = folder.plan, study.scenario.name
     verdicts = study.judge() | {
         (BASELINE_AGAIN, outcome): found

@@ -73,7 +73,9 @@ def test_what_cannot_be_installed_is_named_with_its_remedy(programs: set[str], k
         requirements.meet([need], ignore)
 
 
-@pytest.mark.parametrize(("uid", "prefix"), [(0, [*NONINTERACTIVE]), (1000, ["sudo", "-n", *NONINTERACTIVE])])
+@pytest.mark.parametrize(
+    ("uid", "prefix"), [(0, [*NONINTERACTIVE]), (1000, ["sudo", "-n", *NONINTERACTIVE])]
+)
 def test_packages_are_installed_together(
     monkeypatch: pytest.MonkeyPatch, programs: set[str], uid: int, prefix: list[str]
 ) -> None:
