@@ -32,32 +32,28 @@ def copy_of_the_project(target: Path) -> None:
             shutil.copy2(ROOT / name, target / name)
 
 
-def test_following_it_gives_a_variant_that_is_measured(tmp_path):
-    project = tmp_path / "project"
-    copy_of_the_project(project)
-    environment = os.environ | {"TARE_RUNS": str(tmp_path / "runs")}
-    *preparing, check, run = steps()
-    for step in [*preparing, check]:
-        done = subprocess.run(
-            ["sh", "-e", "-c", step],
-            cwd=project,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{step}\n{done.stdout}\n{done.stderr}"
-    assert "filters/example-location" in done.stdout and " ok " in done.stdout
-    # On a busy machine perhaps no trial counts; then the exit code is 1, and the status says so.
-    done = subprocess.run(
-        ["sh", "-e", "-c", run],
+def follow(step: str, project: Path, runs: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-e", "-c", step],
         cwd=project,
-        env=environment,
+        env=os.environ | {"TARE_RUNS": str(runs)},
         capture_output=True,
         text=True,
         check=False,
     )
-    (results,) = (tmp_path / "runs").glob("*/results.json")
+
+
+def test_following_it_gives_a_variant_that_is_measured(tmp_path):
+    project, runs = tmp_path / "project", tmp_path / "runs"
+    copy_of_the_project(project)
+    *preparing, check, run = steps()
+    for step in [*preparing, check]:
+        done = follow(step, project, runs)
+        assert done.returncode == 0, f"{step}\n{done.stdout}\n{done.stderr}"
+    assert "filters/example-location" in done.stdout and " ok " in done.stdout
+    # On a busy machine perhaps no trial counts; then the exit code is 1, and the status says so.
+    done = follow(run, project, runs)
+    (results,) = runs.glob("*/results.json")
     statuses = {
         scenario["variants"]["example-location"]["status"]
         for scenario in json.loads(results.read_text())["scenarios"]

@@ -57,7 +57,9 @@ def command(
     tare run filters --variants c-module --scenarios loop=steady --rate 10000
     tare run filters --duration 10 --connections 100 -p url_path=/aaaa
     """
-    from tare.cli.running import begin
+    from tare.cli.running import go_on
+    from tare.lab import planning
+    from tare.lab.store import Store
 
     named = {
         "duration_s": duration,
@@ -69,16 +71,17 @@ def command(
     overrides |= dict(pair(text) for text in param)
     failed = False
     for name in [experiment] if experiment else catalog.experiment_names():
-        failed |= not begin(
-            name,
+        plan = planning.make(
+            catalog.load(name),
+            paths.runs(),
             quick=quick or experiment is None,
             variants=variants.split(",") if variants else None,
             scenarios=list(scenarios),
             blocks=blocks,
             seed=seed,
             overrides=overrides,
-            as_json=as_json,
         )
+        failed |= not go_on(Store.create(paths.runs(), plan), as_json=as_json)
     sys.exit(1 if failed else 0)
 
 

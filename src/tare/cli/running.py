@@ -1,14 +1,12 @@
 """What `tare run` and `tare resume` share: carry a plan out, then report."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from tare.cli.output import console, print_json, say
 from tare.cli.progress import Follower
-from tare.lab import catalog, paths, planning
+from tare.lab import catalog, planning
 from tare.lab.errors import Interrupted
 from tare.lab.preparation import prepare
 from tare.lab.run import Run
@@ -16,32 +14,6 @@ from tare.lab.store import Store
 from tare.model.results import Results
 from tare.report import folder as run_folder
 from tare.report import html, results, table
-
-
-def begin(
-    name: str,
-    *,
-    quick: bool,
-    variants: list[str] | None,
-    scenarios: list[str],
-    blocks: int | None,
-    seed: int | None,
-    overrides: Mapping[str, Any],
-    as_json: bool,
-) -> bool:
-    """A new run of experiment `name`, to its end. False when anything in it failed."""
-    loaded = catalog.load(name)
-    plan = planning.make(
-        loaded,
-        paths.runs(),
-        quick=quick,
-        variants=variants,
-        scenarios=scenarios,
-        blocks=blocks,
-        seed=seed,
-        overrides=overrides,
-    )
-    return go_on(Store.create(paths.runs(), plan), as_json=as_json)
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:

@@ -36,7 +36,7 @@ def component(name: str, say: Say) -> Path:
     """The output folder of a component, built if it is not there. Raises BuildError."""
     manifest = catalog.component(name)
     below = components(manifest.components, say)
-    folder = paths.ROOT / "components" / name
+    folder = catalog.component_folder(name)
     return _ensure(name, folder, manifest.build, below, say, manifest.version)
 
 

@@ -81,11 +81,26 @@ def load(name: str, root: Path = ROOT) -> Loaded:
 @cache
 def component(name: str, root: Path = ROOT) -> Component:
     """One component's manifest. Raises ManifestError."""
-    file = root / "components" / name / "component.toml"
-    if not file.is_file():
-        known = sorted(path.parent.name for path in root.glob("components/*/component.toml"))
-        raise ManifestError(_unknown("component", name, known))
+    file = component_folder(name, root) / "component.toml"
     return _validate(Component, _read(file), [file])
+
+
+def component_folder(name: str, root: Path = ROOT) -> Path:
+    """Where a component lies: with all components, or with the experiment that alone uses it.
+
+    Raises ManifestError for a name that no component has, or several.
+    """
+    known = sorted(
+        file.parent
+        for pattern in ("components/*", "experiments/*/components/*")
+        for file in root.glob(f"{pattern}/component.toml")
+    )
+    found = [folder for folder in known if folder.name == name]
+    if not found:
+        raise ManifestError(_unknown("component", name, [folder.name for folder in known]))
+    if len(found) > 1:
+        raise ManifestError(f"several components are called {name!r}: {', '.join(map(str, found))}")
+    return found[0]
 
 
 def split_target(target: str) -> tuple[str, str | None]:

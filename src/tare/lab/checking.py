@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from tare.lab import cgroup, host, paths, planning
+from tare.lab import host, paths, planning
+from tare.lab.bench import Bench, open_bench
 from tare.lab.build import Say
 from tare.lab.catalog import Loaded
 from tare.lab.errors import TareError
-from tare.lab.journal import Journal
-from tare.lab.ledger import Ledger
 from tare.lab.preparation import prepare
-from tare.lab.site import Bench, Site
+from tare.lab.site import Site
 from tare.model.base import Record
 from tare.model.scenario import first
 
@@ -31,18 +30,8 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
     paths.cache().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="check-", dir=paths.cache()) as place:
         home = Path(place)
-        hierarchy, tag = cgroup.detect(), f"tare-{home.name}"
-        ledger = Ledger(home / "ledger.jsonl", tag, hierarchy.run(tag))
-        ledger.guard()
-        bench = Bench(
-            loaded=loaded,
-            built=prepared.built,
-            hierarchy=hierarchy,
-            cpus=host.assign(host.by_core(), server=1, client=1),
-            tag=tag,
-            ledger=ledger,
-            journal=Journal(home / "events.log"),
-        )
+        cpus = host.assign(host.by_core(), server=1, client=1)
+        bench = open_bench(loaded, prepared.built, folder=home, tag=f"tare-{home.name}", cpus=cpus)
         try:
             for variant in variants:
                 name = f"{loaded.name}/{variant}"
@@ -53,7 +42,7 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
                 else:
                     yield Checked(name=name, status="ok", detail=prepared.versions[variant])
         finally:
-            ledger.close()
+            bench.close()
 
 
 def _trouble(bench: Bench, variant: str, home: Path) -> str | None:

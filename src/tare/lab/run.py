@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from tare.lab import cgroup, host, planning
+from tare.lab import host, planning
+from tare.lab.bench import LEDGER, Bench, open_bench
 from tare.lab.catalog import Loaded
 from tare.lab.errors import TareError
-from tare.lab.journal import Journal
-from tare.lab.ledger import Ledger, sweep, sweep_all
+from tare.lab.ledger import sweep, sweep_all
 from tare.lab.preparation import Prepared
-from tare.lab.site import Bench
 from tare.lab.store import Store, write_json
 from tare.lab.trial import Done, run_trial
 from tare.model.scenario import Scenario, supported
@@ -60,9 +59,9 @@ class Run:
 
     def execute(self) -> None:
         """Carry the plan out, from where it stands. Raises Interrupted when asked to stop."""
-        if not sweep(self._store.ledger):
+        if not sweep(self._store.folder / LEDGER):
             raise TareError(f"{self._store.folder} is in use by another process")
-        sweep_all(self._store.folder.parent.glob("*/ledger.jsonl"))
+        sweep_all(self._store.folder.parent.glob(f"*/{LEDGER}"))
         self._trials = self._store.trials()
         self._store.prepare()
         with self._bench() as bench:
@@ -79,30 +78,31 @@ class Run:
 
     @contextmanager
     def _bench(self) -> Iterator[Bench]:
-        plan, hierarchy = self._plan, cgroup.detect()
-        tag = f"tare-{plan.run}"
-        ledger = Ledger(self._store.ledger, tag, hierarchy.run(tag))
-        ledger.guard()
-        journal = Journal(self._store.events)
+        plan, allowed = self._plan, os.sched_getaffinity(0)
         parameters = plan.parameters | plan.overrides
         cpus = host.assign(
             host.by_core(),
             server=int(parameters.get("server_cpus", 1)),
             client=int(parameters.get("threads", 1)),
         )
-        allowed = os.sched_getaffinity(0)
-        remarks = [hierarchy.remark, cpus.remark, host.raise_own_priority()]
-        os.sched_setaffinity(0, cpus.support)
-        for remark in filter(None, remarks):
-            self._watcher.remark(remark)
-            journal.say("tare", remark)
+        bench = open_bench(
+            self._loaded,
+            self._prepared.built,
+            folder=self._store.folder,
+            tag=f"tare-{plan.run}",
+            cpus=cpus,
+        )
         try:
-            yield Bench(self._loaded, self._prepared.built, hierarchy, cpus, tag, ledger, journal)
+            remarks = [bench.hierarchy.remark, cpus.remark, host.raise_own_priority()]
+            os.sched_setaffinity(0, cpus.support)
+            for remark in filter(None, remarks):
+                self._watcher.remark(remark)
+                bench.journal.say("tare", remark)
+            yield bench
         finally:
             os.sched_setaffinity(0, allowed)
             host.lower_own_priority()
-            ledger.close()
-            journal.close()
+            bench.close()
 
     def _fill(self, bench: Bench, slot: Slot) -> None:
         """Make the trials that the slot still lacks."""

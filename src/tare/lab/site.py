@@ -8,19 +8,15 @@ import re
 import signal
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tare.lab import render
-from tare.lab.build import Built, names
-from tare.lab.catalog import Loaded
-from tare.lab.cgroup import Hierarchy
+from tare.lab.bench import Bench
+from tare.lab.build import names
 from tare.lab.errors import RoleError
 from tare.lab.hooks import Hooks
-from tare.lab.host import Cpus
-from tare.lab.journal import Journal
-from tare.lab.ledger import Ledger, remove_shared_memory
+from tare.lab.ledger import remove_shared_memory
 from tare.lab.paths import ROOT
 from tare.lab.process import Place, Process, wait_until
 from tare.model.manifest import Ready, Role
@@ -29,20 +25,6 @@ HOST = "127.0.0.1"
 _PORTS = range(10_000, 32_000)
 """Below the range from which the kernel takes the ports of outgoing connections."""
 _PAD_MAX = 4095
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What all sites of a run have in common."""
-
-    loaded: Loaded
-    built: Mapping[str, Built]
-    hierarchy: Hierarchy
-    cpus: Cpus
-    tag: str
-    """Names the run's group; it and a dot begin the names of its shared memory."""
-    ledger: Ledger
-    journal: Journal
 
 
 class Site:

@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tare.lab import cgroup, host, paths, planning, render
+from tare.lab import host, paths, planning, render
+from tare.lab.bench import LEDGER, open_bench
 from tare.lab.build import Say
 from tare.lab.catalog import Loaded, load
 from tare.lab.cgroup import Group
 from tare.lab.errors import TareError
 from tare.lab.hooks import Hooks
-from tare.lab.journal import Journal
-from tare.lab.ledger import Ledger, sweep
+from tare.lab.ledger import sweep
 from tare.lab.preparation import prepare
 from tare.lab.proc import ended, session_pids, start_time
-from tare.lab.site import HOST, Bench, Site
+from tare.lab.site import HOST, Site
 from tare.lab.store import write_json
 from tare.model.base import Record
 from tare.model.scenario import first
@@ -97,21 +97,16 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
     prepared = prepare(loaded, [variant], say)
     if why := prepared.why_not(variant):
         raise TareError(f"{loaded.name}/{variant} cannot be started: {why}")
-    if not sweep(home / "ledger.jsonl"):
+    if not sweep(home / LEDGER):
         raise TareError(f"{loaded.name}/{variant} is being started by another process")
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    hierarchy, tag = cgroup.detect(), f"tare-up-{loaded.name}-{variant}"
-    ledger = Ledger(home / "ledger.jsonl", tag, hierarchy.run(tag))
-    ledger.guard()
-    bench = Bench(
-        loaded=loaded,
-        built=prepared.built,
-        hierarchy=hierarchy,
+    bench = open_bench(
+        loaded,
+        prepared.built,
+        folder=home,
+        tag=f"tare-up-{loaded.name}-{variant}",
         cpus=host.assign(host.by_core(), server=1, client=1),
-        tag=tag,
-        ledger=ledger,
-        journal=Journal(home / "events.log"),
     )
     scenario = first(loaded.experiment.factors, loaded.variants[variant].supports)
     parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, own)
@@ -122,9 +117,9 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
         standing = _standing(loaded, site, own)
         write_json(home / "state.json", standing)
     except BaseException:
-        ledger.close()
+        bench.close()
         raise
-    ledger.leave()
+    bench.ledger.leave()
     return standing
 
 
@@ -135,7 +130,7 @@ def down(standing: Standing) -> list[str]:
         if role.alive() and not _ended(role):
             killed.append(name)
     home = _home(standing.experiment, standing.variant)
-    sweep(home / "ledger.jsonl")
+    sweep(home / LEDGER)
     shutil.rmtree(home, ignore_errors=True)
     return killed
 

@@ -43,16 +43,6 @@ class Store:
                 shutil.rmtree(left)
         self._ballast.write_bytes(b"\0" * _BALLAST_BYTES)
 
-    @property
-    def ledger(self) -> Path:
-        """The ledger's file."""
-        return self.folder / "ledger.jsonl"
-
-    @property
-    def events(self) -> Path:
-        """The journal's file."""
-        return self.folder / "events.log"
-
     def plan(self) -> Plan:
         """The stored plan. Raises TareError."""
         file = self.folder / "plan.json"

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tare.lab.bench import Bench
 from tare.lab.errors import RoleError
 from tare.lab.gates import judge
 from tare.lab.hooks import OracleError
 from tare.lab.measure import Measurement, Progress, measure
-from tare.lab.site import Bench, Site
+from tare.lab.site import Site
 from tare.model.manifest import Outcome
 from tare.model.trial import Slot, Trial
 

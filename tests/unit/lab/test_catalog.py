@@ -112,3 +112,17 @@ def test_variants_are_chosen_with_the_baseline_first(tmp_path: Path) -> None:
 )
 def test_a_target_is_an_experiment_or_a_variant(target: str, parts: tuple[str, str | None]) -> None:
     assert catalog.split_target(target) == parts
+
+
+def test_a_component_may_lie_with_its_experiment(tmp_path: Path) -> None:
+    shared, own = tmp_path / "components" / "a", tmp_path / "experiments" / "e" / "components" / "b"
+    for folder in (shared, own):
+        folder.mkdir(parents=True)
+        (folder / "component.toml").touch()
+    assert catalog.component_folder("a", tmp_path) == shared
+    assert catalog.component_folder("b", tmp_path) == own
+    with pytest.raises(ManifestError, match="there is no component 'c'; there are: a, b"):
+        catalog.component_folder("c", tmp_path)
+    own.rename(own.parent / "a")
+    with pytest.raises(ManifestError, match="several components are called 'a'"):
+        catalog.component_folder("a", tmp_path)

@@ -1,0 +1,48 @@
+"""What all sites of a run, a check or an `up` have in common."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tare.lab import cgroup
+from tare.lab.build import Built
+from tare.lab.catalog import Loaded
+from tare.lab.cgroup import Hierarchy
+from tare.lab.host import Cpus
+from tare.lab.journal import Journal
+from tare.lab.ledger import Ledger
+
+LEDGER = "ledger.jsonl"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where sites are built on: builds, CPUs, groups, and the notes of what is running."""
+
+    loaded: Loaded
+    built: Mapping[str, Built]
+    hierarchy: Hierarchy
+    cpus: Cpus
+    tag: str
+    """Names the run's group, and begins the names of its shared memory."""
+    ledger: Ledger
+    journal: Journal
+
+    def close(self) -> None:
+        """Take away what is left of its sites."""
+        self.ledger.close()
+        self.journal.close()
+
+
+def open_bench(
+    loaded: Loaded, built: Mapping[str, Built], *, folder: Path, tag: str, cpus: Cpus
+) -> Bench:
+    """A guarded bench with its ledger and its journal in `folder`.
+
+    Raises TareError when another process has it.
+    """
+    hierarchy = cgroup.detect()
+    ledger = Ledger(folder / LEDGER, tag, hierarchy.run(tag))
+    ledger.guard()
+    journal = Journal(folder / "events.log")
+    return Bench(loaded, built, hierarchy, cpus, tag, ledger, journal)
