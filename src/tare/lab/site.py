@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tare.lab import render
+from tare.lab import ports, render
 from tare.lab.bench import Bench
 from tare.lab.build import names
 from tare.lab.errors import RoleError
@@ -22,8 +22,6 @@ from tare.lab.process import Place, Process, wait_until
 from tare.model.manifest import Ready, Role
 
 HOST = "127.0.0.1"
-_PORTS = range(10_000, 32_000)
-"""Below the range from which the kernel takes the ports of outgoing connections."""
 _PAD_MAX = 4095
 
 
@@ -49,7 +47,7 @@ class Site:
         self.folder = folder
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
-        self.port = _free_ports(self.manifest.ports, self._random)
+        self.port = ports.allocate(HOST, self.manifest.ports, self._random)
         self.parameters = {
             key: render.value(item, parameters, key) for key, item in parameters.items()
         }
@@ -191,18 +189,3 @@ class Site:
             "TARE_PAD": "x" * self._random.randint(0, _PAD_MAX),
             **own,
         }
-
-
-def _free_ports(names: list[str], rng: random.Random) -> dict[str, int]:
-    found: dict[str, int] = {}
-    while len(found) < len(names):
-        port = rng.choice(_PORTS)
-        if port in found.values():
-            continue
-        with socket.socket() as probe:
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-        found[names[len(found)]] = port
-    return found

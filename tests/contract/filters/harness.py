@@ -1,6 +1,7 @@
 """Starts a variant role by role, as a test wants it: without cgroups, pinning or measuring."""
 
 import os
+import random
 import re
 import signal
 import socket
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tare.lab import build, catalog, render
+from tare.lab import build, catalog, ports, render
 
 loaded = catalog.load("filters")
 variants = loaded.variants
@@ -31,7 +32,7 @@ class Site:
         self.properties = self.manifest.properties
         self.parameters = loaded.experiment.parameters | parameters
         self.tag = f"tare-test-{uuid.uuid4().hex[:12]}"
-        self.port = {name: _free_port() for name in self.manifest.ports}
+        self.port = ports.allocate(self.host, self.manifest.ports, random.Random())
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.env: dict[str, str] = {}
         self.names = {
@@ -102,9 +103,3 @@ def wait_until(condition: Callable[[], bool], otherwise: str, timeout_s: float =
     while not condition():
         assert time.monotonic() < deadline, otherwise
         time.sleep(0.005)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

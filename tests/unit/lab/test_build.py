@@ -66,7 +66,8 @@ class Project:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("TARE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    read = catalog.component.__wrapped__
+    read, find = catalog.component.__wrapped__, catalog.component_folder
+    monkeypatch.setattr(catalog, "component_folder", lambda name, root=tmp_path: find(name, root))
     monkeypatch.setattr(catalog, "component", lambda name: read(name, tmp_path))
     return Project(tmp_path)
 

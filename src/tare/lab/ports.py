@@ -1,0 +1,24 @@
+"""Free TCP ports for servers."""
+
+import random
+import socket
+from collections.abc import Sequence
+
+_RANGE = range(10_000, 32_000)
+"""Below the range from which the kernel takes the ports of outgoing connections."""
+
+
+def allocate(host: str, names: Sequence[str], rng: random.Random) -> dict[str, int]:
+    """One port of `host` for each name, all different, each free a moment ago."""
+    found: dict[str, int] = {}
+    while len(found) < len(names):
+        port = rng.choice(_RANGE)
+        if port in found.values():
+            continue
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, port))
+            except OSError:
+                continue
+        found[names[len(found)]] = port
+    return found
