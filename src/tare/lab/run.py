@@ -54,6 +54,7 @@ class Run:
         self._scenarios = {scenario.name: scenario for scenario in plan.scenarios}
         self._trials: list[Trial] = []
         self._environment: dict[str, Any] = {}
+        self._remarks: list[str] = []
         if why := prepared.why_not(plan.baseline):
             raise TareError(f"the baseline {plan.baseline} cannot be measured: {why}")
 
@@ -93,9 +94,10 @@ class Run:
             cpus=cpus,
         )
         try:
-            remarks = [bench.hierarchy.remark, cpus.remark, host.raise_own_priority()]
+            found = [bench.hierarchy.remark, cpus.remark, host.raise_own_priority()]
+            self._remarks = [remark for remark in found if remark]
             os.sched_setaffinity(0, cpus.support)
-            for remark in filter(None, remarks):
+            for remark in self._remarks:
                 self._watcher.remark(remark)
                 bench.journal.say("tare", remark)
             yield bench
@@ -181,7 +183,7 @@ class Run:
                 "client": bench.cpus.client,
                 "support": bench.cpus.support,
             },
-            "remarks": [text for text in (bench.hierarchy.remark, bench.cpus.remark) if text],
+            "remarks": self._remarks,
             "versions": self._prepared.versions,
             "files": self._store.environment().get("files", {}),
         }
