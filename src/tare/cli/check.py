@@ -5,7 +5,8 @@ import sys
 import click
 
 from tare.cli.output import json_option, print_json, say
-from tare.lab.catalog import experiment_names, load, split_target
+from tare.lab.catalog import load, split_target
+from tare.lab.index import experiment_names
 
 
 @click.command()

@@ -1,29 +1,21 @@
 """`tare list`: the experiments and their variants."""
 
+from dataclasses import asdict
+
 import click
 
 from tare.cli.output import json_option, print_json
-from tare.lab import catalog
+from tare.lab import index
 
 
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
     """List the experiments, each with its question and its variants."""
-    known = [catalog.load(name) for name in catalog.experiment_names()]
+    known = index.entries()
     if as_json:
-        print_json(
-            [
-                {
-                    "name": loaded.name,
-                    "question": loaded.experiment.question,
-                    "baseline": loaded.experiment.baseline,
-                    "variants": list(loaded.variants),
-                }
-                for loaded in known
-            ]
-        )
+        print_json([asdict(entry) for entry in known])
         return
-    for loaded in known:
-        click.echo(f"{loaded.name:12} {loaded.experiment.question}")
-        click.echo(f"{'':12} {', '.join(loaded.variants)}")
+    for entry in known:
+        click.echo(f"{entry.name:12} {entry.question}")
+        click.echo(f"{'':12} {', '.join(entry.variants)}")

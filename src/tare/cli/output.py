@@ -5,9 +5,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import BaseModel
 
-if TYPE_CHECKING:  # importing rich would cost quick commands a third of their time
+if TYPE_CHECKING:  # importing it would cost quick commands a third of their time
     from rich.console import Console
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, nothing else.")
@@ -32,9 +31,7 @@ def say(text: str) -> None:
     click.echo(f"tare: {text}", err=True)
 
 
-def print_json(content: BaseModel | Any) -> None:
-    """Print one JSON document on standard output."""
-    if isinstance(content, BaseModel):
-        click.echo(content.model_dump_json(indent=1))
-    else:
-        click.echo(json.dumps(content, indent=1, ensure_ascii=False))
+def print_json(content: Any) -> None:
+    """Print one JSON document on standard output: a record, or what json takes."""
+    dump = getattr(content, "model_dump_json", None)
+    click.echo(dump(indent=1) if dump else json.dumps(content, indent=1, ensure_ascii=False))

@@ -9,6 +9,7 @@ import click
 from tare.cli.output import json_option
 from tare.lab import catalog, paths
 from tare.lab.errors import UnknownName
+from tare.lab.index import experiment_names
 
 _POSITIVE = click.FloatRange(0, min_open=True)
 
@@ -70,7 +71,7 @@ def command(
     overrides: dict[str, Any] = {key: item for key, item in named.items() if item is not None}
     overrides |= dict(pair(text) for text in param)
     failed = False
-    for name in [experiment] if experiment else catalog.experiment_names():
+    for name in [experiment] if experiment else experiment_names():
         plan = planning.make(
             catalog.load(name),
             paths.runs(),

@@ -6,6 +6,7 @@ import click
 
 from tare.cli.output import say
 from tare.lab import catalog
+from tare.lab.index import experiment_names
 
 
 @click.command()
@@ -15,7 +16,7 @@ def command(experiment: str | None) -> None:
     from tare.lab.preparation import prepare
 
     failed = False
-    for name in [experiment] if experiment else catalog.experiment_names():
+    for name in [experiment] if experiment else experiment_names():
         loaded = catalog.load(name)
         prepared = prepare(loaded, loaded.variants, say)
         for variant in loaded.variants:

@@ -1,7 +1,6 @@
 """Reads the manifests: which experiments, variants and components there are."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from tare.lab.errors import ManifestError, UnknownName
+from tare.lab.index import experiment_names, read_toml
 from tare.lab.paths import ROOT
 from tare.model.base import Record
 from tare.model.manifest import NAME, Component, Experiment, Variant
@@ -45,11 +45,6 @@ class Loaded:
         return [baseline, *(name for name in dict.fromkeys(wanted) if name != baseline)]
 
 
-def experiment_names(root: Path = ROOT) -> list[str]:
-    """Every experiment's name, sorted."""
-    return sorted(path.parent.name for path in root.glob("experiments/*/experiment.toml"))
-
-
 @cache
 def load(name: str, root: Path = ROOT) -> Loaded:
     """One experiment and its variants. Raises ManifestError."""
@@ -57,11 +52,11 @@ def load(name: str, root: Path = ROOT) -> Loaded:
     file = folder / "experiment.toml"
     if not file.is_file():
         raise UnknownName(_unknown("experiment", name, experiment_names(root)))
-    experiment = _validate(Experiment, _read(file), [file])
+    experiment = _validate(Experiment, read_toml(file), [file])
     _refuse(file, of_experiment(experiment))
     variants: dict[str, Variant] = {}
     for path in sorted(folder.glob("variants/*/variant.toml")):
-        own = _read(path)
+        own = read_toml(path)
         merged = _merge(experiment.variants, own)
         variant = path.parent.name
         if re.fullmatch(NAME, variant) is None or variant == BASELINE_AGAIN:
@@ -82,7 +77,7 @@ def load(name: str, root: Path = ROOT) -> Loaded:
 def component(name: str, root: Path = ROOT) -> Component:
     """One component's manifest. Raises ManifestError."""
     file = component_folder(name, root) / "component.toml"
-    return _validate(Component, _read(file), [file])
+    return _validate(Component, read_toml(file), [file])
 
 
 def component_folder(name: str, root: Path = ROOT) -> Path:
@@ -107,13 +102,6 @@ def split_target(target: str) -> tuple[str, str | None]:
     """`filters/c-module` → (filters, c-module); `filters` → (filters, None)."""
     name, _, variant = target.partition("/")
     return name, variant or None
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ManifestError(f"{file}: not valid TOML: {error}") from error
 
 
 def _refuse(file: Path, faults: Iterator[str]) -> None:

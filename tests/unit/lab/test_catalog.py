@@ -3,7 +3,7 @@ from pathlib import Path
 import projects
 import pytest
 
-from tare.lab import catalog
+from tare.lab import catalog, index
 from tare.lab.errors import ManifestError, UnknownName
 
 NO_VARIANT = "there is no variant of exp 'othr'; did you mean 'other'? there are: none, other"
@@ -89,8 +89,8 @@ def test_an_unknown_experiment_gets_a_suggestion(tmp_path: Path) -> None:
     root = projects.write(tmp_path)
     with pytest.raises(UnknownName, match=r"no experiment 'epx'; did you mean 'exp'. there are"):
         catalog.load("epx", root)
-    assert catalog.experiment_names(root) == ["exp"]
-    assert catalog.experiment_names(tmp_path / "nowhere") == []
+    assert index.experiment_names(root) == ["exp"]
+    assert index.experiment_names(tmp_path / "nowhere") == []
 
 
 def test_an_unknown_component_is_a_fault_of_the_manifest(tmp_path: Path) -> None:
