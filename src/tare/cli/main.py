@@ -48,7 +48,7 @@ def main() -> None:
     """Entry point. Exit codes: 0 done, 1 something failed, 2 usage, 130 stopped by the user."""
     try:
         with raising():
-            tare(standalone_mode=False)
+            tare(prog_name="tare", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

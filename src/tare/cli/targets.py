@@ -15,7 +15,8 @@ def chosen(target: str | None) -> list[Standing]:
     found = [each for each in known if each.experiment == name and variant in (None, each.variant)]
     if not found:
         up = ", ".join(each.name for each in known) or "nothing"
-        raise TareError(f"{target} is not up; up is: {up}. Start it with: tare up {target}")
+        wanted = target if variant else f"{target}/VARIANT"
+        raise TareError(f"{target} is not up; up is: {up}. Start it with: tare up {wanted}")
     return found
 
 
