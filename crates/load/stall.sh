@@ -1,6 +1,6 @@
 #!/bin/sh
 # What a stall looks like to the load generator: nginx's worker is stopped for 1 s inside 10 s at
-# 1000 requests a second. The truth: mean 50, p95 500, p99 900, maximum 1000 ms.
+# 1000 requests a second. The truth: mean 50, p99 900, maximum 1000 ms.
 set -eu
 cd "$(dirname "$0")/../.."
 

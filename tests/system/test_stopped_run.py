@@ -1,5 +1,6 @@
 """Runs that are stopped, politely or not: nothing measured is lost, nothing is left behind."""
 
+import json
 import os
 import random
 import signal
@@ -48,6 +49,21 @@ def test_a_stopped_run_stores_what_it_has_and_resumes(
     assert not lab.results()["complete"]
     assert len(lab.trials()) < 6
     assert_resumed(lab, stored(lab))
+
+
+def test_a_run_whose_experiment_has_changed_is_not_gone_on_with(lab: Laboratory) -> None:
+    command = lab.start(*RUN)
+    wait_for(lab.has_trials(1))
+    end(command, signal.SIGINT)
+    before, file = stored(lab), lab.run_folder() / "environment.json"
+    environment = json.loads(file.read_text())
+    file.write_text(json.dumps(environment | {"fingerprint": "of other sources"}))
+    text = lab.tare("resume", code=1)
+    assert "has changed since the run" in text and "--seed 7" in text
+    assert stored(lab) == before
+    lab.assert_nothing_left()
+    file.write_text(json.dumps(environment))
+    assert_resumed(lab, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -9,7 +9,7 @@ use crate::spec::{Expect, Pace, Spec, SpecError};
 use crate::target::Target;
 
 /// Longest time that a spec may ask for, in seconds: what a histogram can tell apart.
-const LONGEST_S: f64 = 3600.0 * 24.0;
+const LONGEST_S: f64 = 3600.0;
 
 /// The load that `spec` asks for.
 ///

@@ -37,7 +37,7 @@ def rates(name: str, first: Reading, last: Reading) -> dict[str, Any]:
     return {
         "name": name,
         "seconds": seconds,
-        "requests_per_second": counted.get("requests", sum(counted.values())),
+        "requests_per_second": counted.get("requests", sum(counted.values())) if counted else None,
         "counters": last.counters,
         "counters_per_second": counted,
         "roles": {
@@ -60,7 +60,9 @@ def rates(name: str, first: Reading, last: Reading) -> dict[str, Any]:
 
 def lines(now: dict[str, Any]) -> Iterator[str]:
     """The same for reading."""
-    yield f"{now['name']}: {now['requests_per_second']:,.0f} requests/s"
+    rate = now["requests_per_second"]
+    counted = "it counts no requests" if rate is None else f"{rate:,.0f} requests/s"
+    yield f"{now['name']}: {counted}"
     yield f"  {'role':12} {'CPU %':>7} {'memory':>10} {'switches/s':>11} {'forced/s':>9}"
     for role, item in now["roles"].items():
         yield (

@@ -9,7 +9,7 @@ from tare.cli.run import folder_of
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", default="last")
 @json_option
 def command(run: str, as_json: bool) -> None:
     """Finish RUN, a run's name or folder, with the same plan and seed; `last` is the newest.

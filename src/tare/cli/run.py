@@ -70,9 +70,8 @@ def command(
     }
     overrides: dict[str, Any] = {key: item for key, item in named.items() if item is not None}
     overrides |= dict(pair(text) for text in param)
-    failed = False
-    for name in [experiment] if experiment else experiment_names():
-        plan = planning.make(
+    plans = [
+        planning.make(
             catalog.load(name),
             paths.runs(),
             quick=quick or experiment is None,
@@ -82,8 +81,10 @@ def command(
             seed=seed,
             overrides=overrides,
         )
-        failed |= not go_on(Store.create(paths.runs(), plan), as_json=as_json)
-    sys.exit(1 if failed else 0)
+        for name in ([experiment] if experiment else experiment_names())
+    ]
+    done = [go_on(Store.create(paths.runs(), plan), as_json=as_json) for plan in plans]
+    sys.exit(0 if all(done) else 1)
 
 
 def pair(text: str) -> tuple[str, str]:

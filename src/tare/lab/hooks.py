@@ -60,7 +60,9 @@ class Hooks:
         self._modules = [_module(folder / "hooks.py") for folder in folders]
 
     def oracle(self, site: SiteView) -> None:
-        """Raise OracleError when the variant does not do its job."""
+        """Raise OracleError when the variant does not do its job, HookError without an oracle."""
+        if not any(hasattr(module, "oracle") for module in self._modules):
+            raise HookError("there is no oracle: expected a function of that name in hooks.py")
         self._call("oracle", site)
 
     def counters(self, site: SiteView) -> dict[str, int]:

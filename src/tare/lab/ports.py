@@ -16,6 +16,8 @@ def allocate(host: str, names: Sequence[str], rng: random.Random) -> dict[str, i
         if port in found.values():
             continue
         with socket.socket() as probe:
+            # As servers do: connections of a former server that linger do not hold the port.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
             except OSError:

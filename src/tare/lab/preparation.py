@@ -1,5 +1,6 @@
 """Everything that must be there before the first trial: packages, builds, versions."""
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -21,6 +22,13 @@ class Prepared:
     def why_not(self, variant: str) -> str | None:
         """Why the variant cannot be started, or None."""
         return self.unavailable.get(variant) or self.failed.get(variant)
+
+    def component_versions(self) -> dict[str, str]:
+        """What each component answered when it was built."""
+        places = {
+            name: place for built in self.built.values() for name, place in built.components.items()
+        }
+        return {name: build.version_of(place) for name, place in sorted(places.items())}
 
 
 def prepare(loaded: Loaded, variants: Iterable[str], say: Say) -> Prepared:
@@ -44,3 +52,16 @@ def _version(loaded: Loaded, name: str, built: Built) -> str:
     return versions.read(
         loaded.variants[name].version, build.names(built.components, built.own), where
     )
+
+
+def fingerprint(loaded: Loaded, prepared: Prepared) -> str:
+    """What trials are made of: the experiment's folder but for its READMEs, and all builds."""
+    total = hashlib.sha256()
+    for file in sorted(loaded.folder.rglob("*")):
+        if file.is_file() and file.name != "README.md" and "__pycache__" not in file.parts:
+            total.update(f"{file.relative_to(loaded.folder)}\0".encode())
+            total.update(hashlib.sha256(file.read_bytes()).digest())
+    for variant, built in sorted(prepared.built.items()):
+        places = [*built.components.values(), *([built.own] if built.own else [])]
+        total.update("\0".join([variant, *(place.name for place in places)]).encode())
+    return total.hexdigest()

@@ -12,10 +12,11 @@ from typing import IO
 
 from tare.lab.cgroup import Group
 from tare.lab.errors import RoleError
-from tare.lab.proc import session_pids, start_time
+from tare.lab.proc import ended, session_pids, start_time
 from tare.probes.cpu import CpuTime, of_processes
 
 _TAIL_LINES = 6
+_KILL_PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -110,11 +111,15 @@ class Process:
         return ended
 
     def kill(self) -> None:
-        """SIGKILL all its processes and remove its group."""
-        for pid in self.pids():
+        """SIGKILL all its processes, wait until they have ended, and remove its group."""
+        pids = self.pids()
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._child.wait()
+        give_up = time.monotonic() + _KILL_PATIENCE_S
+        while not all(ended(pid) for pid in pids) and time.monotonic() < give_up:
+            time.sleep(0.001)
         if self.place.group is not None:
             self.place.group.remove()
 

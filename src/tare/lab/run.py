@@ -11,7 +11,7 @@ from tare.lab.bench import LEDGER, Bench, open_bench
 from tare.lab.catalog import Loaded
 from tare.lab.errors import TareError
 from tare.lab.ledger import sweep, sweep_all
-from tare.lab.preparation import Prepared
+from tare.lab.preparation import Prepared, fingerprint
 from tare.lab.store import Store, write_json
 from tare.lab.trial import Done, run_trial
 from tare.model.scenario import Scenario, supported
@@ -55,6 +55,7 @@ class Run:
         self._trials: list[Trial] = []
         self._environment: dict[str, Any] = {}
         self._remarks: list[str] = []
+        self._fingerprint = fingerprint(loaded, prepared)
         if why := prepared.why_not(plan.baseline):
             raise TareError(f"the baseline {plan.baseline} cannot be measured: {why}")
 
@@ -63,6 +64,7 @@ class Run:
         if not sweep(self._store.folder / LEDGER):
             raise TareError(f"{self._store.folder} is in use by another process")
         sweep_all(self._store.folder.parent.glob(f"*/{LEDGER}"))
+        self._refuse_change()
         self._trials = self._store.trials()
         self._store.prepare()
         with self._bench() as bench:
@@ -105,6 +107,16 @@ class Run:
             os.sched_setaffinity(0, allowed)
             host.lower_own_priority()
             bench.close()
+
+    def _refuse_change(self) -> None:
+        """Trials of two kinds would be compared as one. Raises TareError."""
+        before = self._store.environment().get("fingerprint", self._fingerprint)
+        if before != self._fingerprint:
+            raise TareError(
+                f"{self._loaded.folder} or what is built for it has changed since the run "
+                f"{self._plan.run} began; begin a new one with: tare run {self._loaded.name} "
+                f"--seed {self._plan.seed}"
+            )
 
     def _fill(self, bench: Bench, slot: Slot) -> None:
         """Make the trials that the slot still lacks."""
@@ -185,6 +197,8 @@ class Run:
             },
             "remarks": self._remarks,
             "versions": self._prepared.versions,
+            "components": self._prepared.component_versions(),
+            "fingerprint": self._fingerprint,
             "files": self._store.environment().get("files", {}),
         }
         write_json(self._store.folder / "environment.json", self._environment)

@@ -136,15 +136,25 @@ def down(standing: Standing) -> list[str]:
 
 
 def find(experiment: str, variant: str) -> Standing | None:
-    """The variant, if it was left running."""
+    """The variant, if it was left running. Raises TareError for notes that cannot be read."""
     state = _home(experiment, variant) / "state.json"
-    return Standing.model_validate_json(state.read_text()) if state.is_file() else None
+    return _read(state) if state.is_file() else None
 
 
 def all_standing() -> list[Standing]:
-    """Everything that `up` left running, by name."""
-    states = sorted(paths.standing().glob("*/state.json"))
-    return [Standing.model_validate_json(state.read_text()) for state in states]
+    """Everything that `up` left running, by name. Raises TareError as `find` does."""
+    return [_read(state) for state in sorted(paths.standing().glob("*/*/state.json"))]
+
+
+def _read(state: Path) -> Standing:
+    try:
+        return Standing.model_validate_json(state.read_text())
+    except ValueError as error:
+        sweep(state.parent / LEDGER)
+        state.unlink()
+        raise TareError(
+            f"{state} could not be read, so what it noted was stopped and removed: {error}"
+        ) from error
 
 
 def _ask_oracle(site: Site) -> None:
@@ -199,4 +209,4 @@ def _ended(role: StandingRole) -> bool:
 
 
 def _home(experiment: str, variant: str) -> Path:
-    return paths.standing() / f"{experiment}-{variant}"
+    return paths.standing() / experiment / variant

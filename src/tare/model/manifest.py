@@ -95,7 +95,6 @@ class Role(Record):
     ready: Ready | None = None
     stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
     stop_timeout_s: float = Field(default=5.0, gt=0)
-    root: bool = False
 
 
 class Instrument(Record):

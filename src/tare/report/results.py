@@ -42,23 +42,25 @@ def make(folder: RunFolder) -> Results:
 
 
 def complete(folder: RunFolder) -> bool:
-    """Whether the run ended by its own rule."""
+    """Whether the run ended by its own rule: the plan is walked as the run walks it."""
     plan = folder.plan
-    blocks = 1 + max((trial.block for trial in folder.trials), default=-1)
-    if not blocks or stop(plan, folder.trials, blocks) is Stop.GO_ON:
-        return False
-    made = {(trial.scenario, trial.label) for trial in folder.trials if trial.block == blocks - 1}
+    made = {(trial.block, trial.scenario, trial.label) for trial in folder.trials}
     lost = {
         (trial.scenario, trial.variant)
         for trial in folder.trials
         if trial.status in ("failed", "unavailable")
     }
-    return all(
-        (slot.scenario, slot.label) in made
-        # Without its baseline a scenario is given up.
-        or {(slot.scenario, slot.variant), (slot.scenario, plan.baseline)} & lost
-        for slot in slots(plan, blocks - 1)
-    )
+    block, decision = 0, Stop.GO_ON
+    while decision is Stop.GO_ON:
+        for slot in slots(plan, block):
+            # Without its baseline a scenario is given up.
+            given_up = {(slot.scenario, slot.variant), (slot.scenario, plan.baseline)} & lost
+            if (slot.block, slot.scenario, slot.label) not in made and not given_up:
+                return False
+        block += 1
+        so_far = [trial for trial in folder.trials if trial.block < block]
+        decision = stop(plan, so_far, block)
+    return True
 
 
 def _scenarios(folder: RunFolder) -> list[ScenarioResult]:

@@ -32,6 +32,10 @@ def notes(results: Results) -> list[str]:
         f"equivalent: surely within ±{results.sesoi_pct:g} %.",
         f"{results.measured_share:.0%} of the trials' wall time was measuring.",
     ]
+    for scenario in results.scenarios:
+        found = {name: item.trials_invalid for name, item in scenario.variants.items()}
+        if lost := ", ".join(f"{name} {count}" for name, count in found.items() if count):
+            lines.append(f"Trials that did not count in {scenario.name}, repeated: {lost}.")
     for remark in results.environment.get("remarks", []):
         lines.append(f"Remark: {remark}.")
     for scenario in results.scenarios:

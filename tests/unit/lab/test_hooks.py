@@ -19,9 +19,10 @@ def hooks(folder: Path, variant: str | None, experiment: str | None) -> Hooks:
     return Hooks(folders)
 
 
-def test_without_hooks_nothing_is_asked(tmp_path: Path) -> None:
+def test_only_the_oracle_must_be_there(tmp_path: Path) -> None:
     found = hooks(tmp_path, None, None)
-    found.oracle(SITE)
+    with pytest.raises(HookError, match="there is no oracle"):
+        found.oracle(SITE)
     found.audit(SITE, {}, {}, {})
     assert found.counters(SITE) == {}
 

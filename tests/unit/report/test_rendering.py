@@ -112,6 +112,15 @@ def test_a_baseline_that_differs_from_itself_is_warned_of(tmp_path: Path) -> Non
     assert f'<p class="warning">{escape(warning)}</p>' in html.render(folder, found)
 
 
+def test_trials_that_did_not_count_are_told_of(tmp_path: Path) -> None:
+    plan = runs.plan()
+    done = runs.trials(plan, 8, {})
+    extra = [runs.altered(done[0], status="invalid", reason="steal"), done[0]]
+    found = results.make(read(runs.write(tmp_path / "run", plan, [*extra, *done[1:]])))
+    line = f"Trials that did not count in default, repeated: {done[0].label} 1."
+    assert line in table.notes(found)
+
+
 def test_one_block_has_no_interval_and_says_so(tmp_path: Path) -> None:
     plan = runs.plan(blocks={"min": 1, "max": 1})
     folder = read(runs.write(tmp_path / "run", plan, runs.trials(plan, 1, {"dear": 2.0})))

@@ -109,6 +109,16 @@ def test_a_scenario_without_its_baseline_is_given_up_and_complete(tmp_path: Path
     assert make(runs.write(tmp_path / "run", plan, done)).complete
 
 
+def test_a_baseline_that_failed_at_once_ends_the_run_for_good(tmp_path: Path) -> None:
+    plan = runs.plan(blocks={"min": 8, "max": 40})
+    done = [
+        runs.altered(trial, status="failed", reason="no", outcomes={})
+        for trial in runs.trials(plan, 1, {})
+        if trial.variant == "none"
+    ]
+    assert make(runs.write(tmp_path / "run", plan, done)).complete
+
+
 def test_nothing_yet_is_no_error(tmp_path: Path) -> None:
     found = make(runs.write(tmp_path / "run", runs.plan(), [], environment=None))
     assert {item.reason for item in found.scenarios[0].variants.values()} == {"not measured yet"}
