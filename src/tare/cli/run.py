@@ -73,7 +73,6 @@ def command(
     plans = [
         planning.make(
             catalog.load(name),
-            paths.runs(),
             quick=quick or experiment is None,
             variants=variants.split(",") if variants else None,
             scenarios=list(scenarios),

@@ -112,12 +112,20 @@ def _sweep(file: Path) -> None:
             folders = {str(index): Path(path) for index, path in enumerate(entry["folders"])}
             Group(entry["kind"], folders).remove()
         if "session" in entry and same_boot:
-            for pid in session_pids(entry["session"], entry["start"]):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            _end(session_pids(entry["session"], entry["start"]))
         if tag := entry.get("tag"):
             remove_shared_memory(f"{tag}.")
     file.unlink(missing_ok=True)
+
+
+def _end(pids: list[int]) -> None:
+    """Kill processes, and wait until they have let go of what they hold."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    give_up = time.monotonic() + _PATIENCE_S
+    while not all(map(ended, pids)) and time.monotonic() < give_up:
+        time.sleep(_POLL_S)
 
 
 def remove_shared_memory(tag: str) -> None:

@@ -4,7 +4,6 @@ import random
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from tare.lab.catalog import Loaded
@@ -21,7 +20,6 @@ _SEED_BITS = 32
 
 def make(
     loaded: Loaded,
-    runs: Path,
     *,
     quick: bool,
     variants: list[str] | None,
@@ -43,7 +41,7 @@ def make(
     else:
         counts = experiment.blocks
     return Plan(
-        run=_free_name(runs, f"{now:%Y%m%dT%H%M%SZ}-{loaded.name}"),
+        run=f"{now:%Y%m%dT%H%M%SZ}-{loaded.name}",
         experiment=loaded.name,
         title=experiment.title,
         question=experiment.question,
@@ -133,11 +131,3 @@ def _whole(value: Any) -> int:
     if number != (float(value) if isinstance(value, float) else number):
         raise ValueError
     return number
-
-
-def _free_name(runs: Path, name: str) -> str:
-    candidate, count = name, 1
-    while (runs / candidate).exists():
-        count += 1
-        candidate = f"{name}-{count}"
-    return candidate

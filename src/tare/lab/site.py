@@ -157,12 +157,12 @@ class Site:
             raise RoleError(f"{variant}: {error}{hint}") from error
 
     def _await(self, process: Process, ready: Ready, names: dict[str, Any], where: str) -> None:
-        wanted = render.text(ready.tcp or ready.path or "", names, where)
+        ports = [int(render.text(port, names, where)) for port in ready.tcp]
+        wanted = render.text(ready.path or "", names, where)
 
         def accepts() -> bool:
-            with socket.socket() as probe:
-                probe.settimeout(1)
-                return probe.connect_ex((self.host, int(wanted))) == 0
+            # A server opens one port after the other.
+            return all(self._accepts(port) for port in ports)
 
         def exists() -> bool:
             return Path(wanted).exists()
@@ -172,11 +172,17 @@ class Site:
 
         holds = accepts if ready.tcp else exists if ready.path else logged
         if not wait_until(holds, list(self.processes.values()), ready.timeout_s):
-            what = f"port {wanted}" if ready.tcp else wanted or f"{ready.log!r} in its log"
+            port = next((port for port in ports if not self._accepts(port)), None)
+            what = f"port {port}" if port else wanted or f"{ready.log!r} in its log"
             raise RoleError(
                 f"role {process.role} was not ready within {ready.timeout_s:g} s "
                 f"({what}){process.last_words()}"
             )
+
+    def _accepts(self, port: int) -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex((self.host, port)) == 0
 
     def _environment(self, own: Mapping[str, str]) -> dict[str, str]:
         """A small fixed environment whose size varies by trial: stack layout moves with it."""

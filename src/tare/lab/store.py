@@ -1,6 +1,7 @@
 """A run's folder: plan, trials, histograms, environment. Every trial is on disk before the next."""
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -27,10 +28,15 @@ class Store:
 
     @classmethod
     def create(cls, runs: Path, plan: Plan) -> "Store":
-        """Make the folder of a new run and write its plan."""
-        store = cls(runs / plan.run)
-        store.folder.mkdir(parents=True)
-        write_json(store.folder / "plan.json", plan)
+        """Make the folder of a new run, numbered if the name is taken, and write its plan."""
+        runs.mkdir(parents=True, exist_ok=True)
+        for number in itertools.count(1):
+            run = plan.run if number == 1 else f"{plan.run}-{number}"
+            store = cls(runs / run)
+            with contextlib.suppress(FileExistsError):
+                store.folder.mkdir()
+                break
+        write_json(store.folder / "plan.json", plan.model_copy(update={"run": run}))
         return store
 
     def prepare(self) -> None:

@@ -70,16 +70,16 @@ class Version(Record):
 
 
 class Ready(Record):
-    """What says that a role is ready: a port that accepts, a file, or a line in its log."""
+    """What says that a role is ready: ports that all accept, a file, or a line in its log."""
 
-    tcp: str | None = None
+    tcp: list[str] = []
     path: str | None = None
     log: Annotated[str, AfterValidator(_pattern)] | None = None
     timeout_s: float = Field(default=10.0, gt=0)
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Ready":
-        if sum(kind is not None for kind in (self.tcp, self.path, self.log)) != 1:
+        if sum(bool(kind) for kind in (self.tcp, self.path, self.log)) != 1:
             raise ValueError("exactly one of tcp, path, log")
         return self
 

@@ -94,8 +94,11 @@ class Site:
             return True
         if ready.log is not None:
             return re.search(ready.log, self.log(name)) is not None
+        return all(self._accepts(port) for port in self.port.values())
+
+    def _accepts(self, port: int) -> bool:
         with socket.socket() as probe:
-            return probe.connect_ex((self.host, self.port["http"])) == 0
+            return probe.connect_ex((self.host, port)) == 0
 
 
 def wait_until(condition: Callable[[], bool], otherwise: str, timeout_s: float = 10.0) -> None:

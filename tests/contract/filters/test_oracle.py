@@ -1,7 +1,5 @@
 """Every variant answers every target of the oracle, and counts it."""
 
-import time
-
 import pytest
 import reference
 from harness import variants
@@ -14,17 +12,6 @@ LONG = "/" + "p" * 4091
 @pytest.mark.parametrize("prefix", ["/aaaa", "", LONG, "/", '/a"b\\c'])
 def test_oracle(site, hooks, variant, prefix):
     hooks.oracle(site(variant, prefix=prefix).start())
-
-
-@pytest.mark.parametrize("variant", variants)
-def test_oracle_is_quick(site, hooks, variant):
-    started = site(variant).start()
-    took = []
-    for _ in range(5):
-        begin = time.monotonic()
-        hooks.oracle(started)
-        took.append(time.monotonic() - begin)
-    assert min(took) < 0.15
 
 
 def test_targets_agree_with_the_reference(hooks):

@@ -33,7 +33,7 @@ cpus = "support"
 
 [variants.roles.sut]
 argv = ["server", "--fast"]
-ready = { tcp = "1" }
+ready = { tcp = ["1"] }
 env = { A = "1" }
 
 [outcomes.cpu]

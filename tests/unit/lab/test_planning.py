@@ -7,6 +7,7 @@ import pytest
 from tare.lab import planning
 from tare.lab.catalog import Loaded, load
 from tare.lab.errors import UnknownName
+from tare.lab.store import Store
 from tare.model.trial import Plan
 
 OVERHEAD_S = 0.7
@@ -26,7 +27,7 @@ def plan(loaded: Loaded, **changes: Any) -> Plan:
         "seed": 3,
         "overrides": {},
     }
-    return planning.make(loaded, loaded.folder / "runs", **asked | changes)
+    return planning.make(loaded, **asked | changes)
 
 
 def test_a_plan_takes_what_the_experiment_says(loaded: Loaded) -> None:
@@ -129,3 +130,10 @@ def test_an_estimate_counts_baseline_again_and_every_scenario(loaded: Loaded) ->
     assert planning.estimate_s(made, loaded) == pytest.approx((expected, expected))
     low, high = planning.estimate_s(plan(loaded), loaded)
     assert (low, high) == pytest.approx((3 * 2.2 * 8, 3 * 2.2 * 40))
+
+
+def test_runs_of_the_same_second_have_folders_of_their_own(loaded: Loaded, tmp_path: Path) -> None:
+    made = plan(loaded)
+    stores = [Store.create(tmp_path / "runs", made) for _ in range(3)]
+    assert [store.folder.name for store in stores] == [made.run, f"{made.run}-2", f"{made.run}-3"]
+    assert [store.plan().run for store in stores] == [store.folder.name for store in stores]
