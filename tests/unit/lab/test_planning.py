@@ -55,12 +55,6 @@ def test_seeds_differ_unless_given(loaded: Loaded) -> None:
     assert len(seeds) == 5 and all(0 <= seed < 2**32 for seed in seeds)
 
 
-def test_names_are_free(loaded: Loaded) -> None:
-    first = plan(loaded).run
-    (loaded.folder / "runs" / first).mkdir(parents=True)
-    assert plan(loaded).run != first
-
-
 def test_the_command_line_wins_over_levels_and_levels_over_parameters(loaded: Loaded) -> None:
     made = plan(loaded, scenarios=["loop=open"])
     (scenario,) = made.scenarios
