@@ -20,5 +20,6 @@ pub mod random;
 pub mod report;
 pub mod run;
 pub mod spec;
+pub mod steps;
 pub mod stream;
 pub mod target;

@@ -45,7 +45,7 @@ impl From<io::Error> for Error {
 /// When the spec cannot be used, or the kernel or the observer refuses.
 pub fn run(
     spec: &Spec,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Report, Error> {
     let targets = Targets::of(spec)?;
@@ -72,7 +72,7 @@ fn h1(
     spec: &Spec,
     targets: &Targets,
     load: &Load,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Outcome, Error> {
     let exchanges = http::h1(&http::requests(spec, targets)?)?;
@@ -90,7 +90,7 @@ fn echo(
     spec: &Spec,
     targets: &Targets,
     load: &Load,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Outcome, Error> {
     targets.are(Scheme::Tcp, &spec.protocol)?;
@@ -107,7 +107,7 @@ fn proto(
     spec: &Spec,
     targets: &Targets,
     load: &Load,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Outcome, Error> {
     targets.are(Scheme::Tcp, &spec.protocol)?;

@@ -51,7 +51,7 @@ pub struct Outcome {
 pub fn run<P: Protocol>(
     load: &Load,
     protocol: impl Fn(usize) -> P + Sync,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> io::Result<Outcome> {
     limits::allow(load.connections())?;
