@@ -7,6 +7,7 @@
 pub mod cli;
 pub mod engine;
 pub mod h1;
+pub mod hpack;
 pub mod oracle;
 pub mod plan;
 pub mod protocol;
