@@ -9,31 +9,12 @@ use std::sync::atomic::AtomicBool;
 use clap::Parser;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tare_load::cli::Cli;
-use tare_load::engine::{self, Observer};
-use tare_load::h1::H1;
-use tare_load::plan;
+use tare_load::engine::Observer;
 use tare_load::report::events::Events;
 use tare_load::report::result::Result as Report;
 use tare_load::report::summary::{Lines, summary};
+use tare_load::run::{self, Error};
 use tare_load::spec::{Spec, SpecError};
-
-/// Why there is no result.
-enum Error {
-    Usage(SpecError),
-    Other(io::Error),
-}
-
-impl From<SpecError> for Error {
-    fn from(error: SpecError) -> Self {
-        Error::Usage(error)
-    }
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Error::Other(error)
-    }
-}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -80,20 +61,9 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
 }
 
 fn run(spec: &Spec, observer: &mut impl Observer) -> Result<Report, Error> {
-    let load = plan::load(spec)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, interrupt.clone())?;
     }
-    let outcome = match spec.protocol.as_str() {
-        "h1" => {
-            let exchange = plan::h1(spec)?;
-            engine::run(&load, || H1::new(&exchange), observer, &interrupt)?
-        }
-        other => {
-            let found = format!("{other:?} is not known here");
-            return Err(SpecError::new("protocol", found, "write h1").into());
-        }
-    };
-    Ok(Report::new(&spec.protocol, &load, &outcome))
+    run::run(spec, observer, &interrupt)
 }

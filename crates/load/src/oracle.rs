@@ -2,7 +2,20 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::protocol::Failure;
+use crate::protocol::{Failure, Kind};
+
+const WRONG_STATUS: Failure = Failure {
+    kind: Kind::Status,
+    why: "another status than expected",
+};
+const WRONG_LENGTH: Failure = Failure {
+    kind: Kind::Body,
+    why: "another body length than expected",
+};
+const WRONG_HASH: Failure = Failure {
+    kind: Kind::Body,
+    why: "another body than expected",
+};
 
 /// What a correct answer looks like.
 #[derive(Clone, Debug, Default)]
@@ -27,14 +40,14 @@ impl Expectation {
     /// What is wrong with an answer of `status` whose body `witness` saw.
     pub fn judge(&self, status: u16, witness: &mut Witness) -> Option<Failure> {
         if !self.statuses.contains(&status) {
-            return Some(Failure::Status);
+            return Some(WRONG_STATUS);
         }
         if self.body_length.is_some_and(|want| want != witness.length) {
-            return Some(Failure::Body);
+            return Some(WRONG_LENGTH);
         }
         let hash = witness.hash.as_mut().map(Sha256::finalize_reset);
         let same = hash.map(|hash| hash[..] == self.body_sha256.unwrap_or_default());
-        (same == Some(false)).then_some(Failure::Body)
+        (same == Some(false)).then_some(WRONG_HASH)
     }
 }
 
@@ -97,8 +110,8 @@ mod tests {
         };
         assert_eq!(judge(&expect, 200, b"ok"), None);
         assert_eq!(judge(&expect, 204, b"ok"), None);
-        assert_eq!(judge(&expect, 500, b"no!"), Some(Failure::Status));
-        assert_eq!(judge(&expect, 200, b"no!"), Some(Failure::Body));
+        assert_eq!(judge(&expect, 500, b"no!"), Some(WRONG_STATUS));
+        assert_eq!(judge(&expect, 200, b"no!"), Some(WRONG_LENGTH));
     }
 
     #[test]
@@ -115,6 +128,6 @@ mod tests {
             witness.see(b"llo");
             assert_eq!(expect.judge(200, &mut witness), None);
         }
-        assert_eq!(judge(&expect, 200, b"hallo"), Some(Failure::Body));
+        assert_eq!(judge(&expect, 200, b"hallo"), Some(WRONG_HASH));
     }
 }

@@ -1,69 +1,142 @@
 //! The URL that is measured.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use http::Uri;
 
 use crate::spec::SpecError;
+use crate::stream::endpoint::Address;
+
+const EXPECTED: &str = "expected http://HOST[:PORT]/PATH, https://…, http://unix:/SOCKET:/PATH, \
+                        tcp://HOST:PORT or unix:/SOCKET";
+
+/// What a URL begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// HTTP as it is.
+    Http,
+    /// HTTP in TLS, or over QUIC.
+    Https,
+    /// A stream of bytes.
+    Tcp,
+}
+
+impl Scheme {
+    /// As people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Http => "http://",
+            Scheme::Https => "https://",
+            Scheme::Tcp => "tcp:// or unix:",
+        }
+    }
+}
 
 /// Where a URL points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
+    /// What it begins with.
+    pub scheme: Scheme,
     /// Host and port as they are written in the URL.
     pub authority: String,
     /// Path and query.
     pub path: String,
-    host: String,
-    port: u16,
+    place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Host { host: String, port: u16 },
+    Socket(PathBuf),
 }
 
 impl Target {
     /// Takes `url` apart.
     ///
     /// # Errors
-    /// A [`SpecError`] when it is no `http://` URL.
+    /// A [`SpecError`] when it is none that is known here.
     pub fn parse(url: &str) -> Result<Self, SpecError> {
-        let expected = "expected http://HOST[:PORT]/PATH";
-        let error = |why: String| SpecError::new("url", format!("{url:?} {why}"), expected);
+        let error = |why: String| SpecError::new("url", format!("{url:?} {why}"), EXPECTED);
+        if let Some(path) = url
+            .strip_prefix("unix:")
+            .filter(|path| path.starts_with('/'))
+        {
+            return Ok(Target {
+                scheme: Scheme::Tcp,
+                authority: "localhost".into(),
+                path: "/".into(),
+                place: Place::Socket(path.into()),
+            });
+        }
+        for (prefix, scheme) in [
+            ("http://unix:", Scheme::Http),
+            ("https://unix:", Scheme::Https),
+        ] {
+            if let Some(rest) = url.strip_prefix(prefix) {
+                // As in nginx: the path of the socket ends where that of the object begins.
+                let (socket, path) = rest.split_once(":/").unwrap_or((rest, ""));
+                return Ok(Target {
+                    scheme,
+                    authority: "localhost".into(),
+                    path: format!("/{path}"),
+                    place: Place::Socket(socket.into()),
+                });
+            }
+        }
         let uri: Uri = url
             .parse()
             .map_err(|why| error(format!("is no URL ({why})")))?;
-        if uri.scheme_str() != Some("http") {
-            return Err(error("has no scheme that is known here".into()));
-        }
+        let (scheme, usual) = match uri.scheme_str() {
+            Some("http") => (Scheme::Http, Some(80)),
+            Some("https") => (Scheme::Https, Some(443)),
+            Some("tcp") => (Scheme::Tcp, None),
+            _ => return Err(error("has no scheme that is known here".into())),
+        };
         let authority = uri.authority().ok_or_else(|| error("has no host".into()))?;
         if authority.as_str().contains('@') {
             return Err(error("has a user name in it, which is not sent".into()));
         }
-        let host = authority.host();
+        let port = authority.port_u16().or(usual);
+        // An IPv6 literal resolves without its brackets.
+        let host = authority.host().trim_matches(['[', ']']).to_string();
         Ok(Target {
+            scheme,
             authority: authority.to_string(),
             path: uri
                 .path_and_query()
                 .map_or("/", |path| path.as_str())
                 .to_string(),
-            // An IPv6 literal resolves without its brackets.
-            host: host
-                .trim_start_matches('[')
-                .trim_end_matches(']')
-                .to_string(),
-            port: authority.port_u16().unwrap_or(80),
+            place: Place::Host {
+                host,
+                port: port.ok_or_else(|| error("has no port".into()))?,
+            },
         })
     }
 
-    /// The first address that the host's name stands for.
+    /// The host's name or address, without the port; that of a Unix socket is localhost.
+    pub fn host(&self) -> &str {
+        match &self.place {
+            Place::Host { host, .. } => host,
+            Place::Socket(_) => "localhost",
+        }
+    }
+
+    /// The first address that the host's name stands for, or the socket's path.
     ///
     /// # Errors
     /// A [`SpecError`] when it stands for none.
-    pub fn resolve(&self) -> Result<SocketAddr, SpecError> {
-        let found = (self.host.as_str(), self.port).to_socket_addrs();
-        found
-            .ok()
-            .and_then(|mut addresses| addresses.next())
-            .ok_or_else(|| {
-                let found = format!("the host {:?} has no address", self.host);
-                SpecError::new("url", found, "check the name, or write an address")
-            })
+    pub fn resolve(&self) -> Result<Address, SpecError> {
+        let (host, port) = match &self.place {
+            Place::Socket(path) => return Ok(Address::Unix(path.clone())),
+            Place::Host { host, port } => (host.as_str(), *port),
+        };
+        let found = (host, port).to_socket_addrs();
+        let first: Option<SocketAddr> = found.ok().and_then(|mut addresses| addresses.next());
+        first.map(Address::Inet).ok_or_else(|| {
+            let found = format!("the host {host:?} has no address");
+            SpecError::new("url", found, "check the name, or write an address")
+        })
     }
 }
 
@@ -71,15 +144,42 @@ impl Target {
 mod tests {
     use super::*;
 
+    fn parse(url: &str) -> (Scheme, String, String, Address) {
+        let target = Target::parse(url).unwrap();
+        let address = target.resolve().unwrap();
+        (target.scheme, target.authority, target.path, address)
+    }
+
+    fn inet(text: &str) -> Address {
+        Address::Inet(text.parse().unwrap())
+    }
+
     #[test]
     fn takes_urls_apart() {
-        let target = Target::parse("http://[::1]:8080/a/b?c=%20d").unwrap();
-        assert_eq!(target.authority, "[::1]:8080");
-        assert_eq!(target.path, "/a/b?c=%20d");
-        assert_eq!(target.resolve().unwrap(), "[::1]:8080".parse().unwrap());
-        let target = Target::parse("http://127.0.0.1").unwrap();
-        assert_eq!(target.path, "/");
-        assert_eq!(target.resolve().unwrap(), "127.0.0.1:80".parse().unwrap());
+        let (scheme, authority, path, address) = parse("http://[::1]:8080/a/b?c=%20d");
+        assert_eq!((scheme, authority.as_str()), (Scheme::Http, "[::1]:8080"));
+        assert_eq!(
+            (path.as_str(), address),
+            ("/a/b?c=%20d", inet("[::1]:8080"))
+        );
+        let (_, _, path, address) = parse("http://127.0.0.1");
+        assert_eq!((path.as_str(), address), ("/", inet("127.0.0.1:80")));
+        let (scheme, _, _, address) = parse("https://127.0.0.1/o/{key}");
+        assert_eq!((scheme, address), (Scheme::Https, inet("127.0.0.1:443")));
+        let (scheme, _, _, address) = parse("tcp://[::1]:7");
+        assert_eq!((scheme, address), (Scheme::Tcp, inet("[::1]:7")));
+    }
+
+    #[test]
+    fn takes_unix_sockets() {
+        let socket = |path: &str| Address::Unix(path.into());
+        let (scheme, authority, path, address) = parse("http://unix:/run/a.sock:/b?c");
+        assert_eq!((scheme, authority.as_str()), (Scheme::Http, "localhost"));
+        assert_eq!((path.as_str(), address), ("/b?c", socket("/run/a.sock")));
+        let (_, _, path, address) = parse("http://unix:/run/a.sock");
+        assert_eq!((path.as_str(), address), ("/", socket("/run/a.sock")));
+        let (scheme, _, _, address) = parse("unix:/run/a.sock");
+        assert_eq!((scheme, address), (Scheme::Tcp, socket("/run/a.sock")));
     }
 
     #[test]
@@ -88,7 +188,8 @@ mod tests {
             "",
             "127.0.0.1:80",
             "/path",
-            "https://a/",
+            "ftp://a/",
+            "tcp://a",
             "http://a b/",
             "http://u@a/",
         ] {

@@ -32,7 +32,7 @@ fn read(method: &http::Method, bytes: &[u8], cuts: &[usize]) -> Read {
     let mut begin = 0;
     for end in ends {
         match response.feed(&bytes[begin..end], &mut heads) {
-            Err(Malformed) => return Read::Malformed,
+            Err(Malformed(_)) => return Read::Malformed,
             Ok(None) => begin = end,
             Ok(Some(used)) => {
                 return Read::Whole {
@@ -165,7 +165,7 @@ fn unseen_bytes_count_as_seen_ones() {
         Ok(None)
     );
     assert_eq!(response.unseen(), None);
-    assert_eq!(response.skip(4), Err(Malformed));
+    assert!(response.skip(4).is_err());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The intended sends of an open loop.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rand_xoshiro::rand_core::Rng;
 
+use crate::random::Random;
 use crate::spec::Spread;
 
 const SECOND: f64 = 1e9;
@@ -27,13 +27,14 @@ enum Process {
     Poisson {
         at: f64,
         mean_gap: f64,
-        random: Box<Xoshiro256PlusPlus>,
+        random: Box<Random>,
     },
 }
 
 impl Arrivals {
-    /// The share of thread `thread` of `threads` in `rate` sends per second over all.
-    pub fn new(spread: Spread, rate: f64, seed: u64, thread: usize, threads: usize) -> Self {
+    /// The share of thread `thread` of `threads` in `rate` sends per second over all; each thread has
+    /// a `random` of its own.
+    pub fn new(spread: Spread, rate: f64, random: Random, thread: usize, threads: usize) -> Self {
         let process = match spread {
             Spread::Even => Process::Even {
                 index: thread as u64,
@@ -44,7 +45,7 @@ impl Arrivals {
             Spread::Poisson => Process::Poisson {
                 at: 0.0,
                 mean_gap: SECOND * threads as f64 / rate,
-                random: Box::new(stream(seed, thread)),
+                random: Box::new(random),
             },
         };
         let mut arrivals = Arrivals { next: 0, process };
@@ -55,6 +56,13 @@ impl Arrivals {
     /// The next intended send, in nanoseconds since the start.
     pub fn next(&self) -> u64 {
         self.next
+    }
+
+    /// Gives up what was intended until `time`.
+    pub fn skip_to(&mut self, time: u64) {
+        while self.next <= time {
+            self.take();
+        }
     }
 
     /// Takes the next intended send.
@@ -86,22 +94,15 @@ impl Arrivals {
     }
 }
 
-/// The random numbers of one thread, which do not overlap with another's.
-fn stream(seed: u64, thread: usize) -> Xoshiro256PlusPlus {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    for _ in 0..thread {
-        random.jump();
-    }
-    random
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::{Use, stream};
     use proptest::prelude::*;
 
     fn times(spread: Spread, rate: f64, seed: u64, thread: usize, threads: usize) -> Vec<u64> {
-        let mut arrivals = Arrivals::new(spread, rate, seed, thread, threads);
+        let random = stream(seed, thread, Use::Arrivals(0));
+        let mut arrivals = Arrivals::new(spread, rate, random, thread, threads);
         (0..20_000).map(|_| arrivals.take()).collect()
     }
 

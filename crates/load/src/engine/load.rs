@@ -1,28 +1,104 @@
 //! How much load there is.
 
+use super::think::Think;
 use crate::spec::Pace;
 
 /// How much load, when, and from where. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Connections over all threads; at least one for each.
-    pub connections: usize,
+    /// The targets' shares; at least one.
+    pub targets: Vec<Share>,
     /// Worker threads.
     pub threads: usize,
     /// Thread *i* runs on `cpus[i % len]`; anywhere if empty.
     pub cpus: Vec<usize>,
     /// When requests are sent.
     pub pace: Pace,
+    /// What a connection of a closed loop waits before it asks again.
+    pub think: Option<Think>,
+    /// Requests of the window after which it ends, over all threads.
+    pub requests: Option<u64>,
     /// Load before the window.
     pub warmup: u64,
     /// The window.
     pub duration: u64,
     /// Load after the window.
     pub cooldown: u64,
-    /// How long a connection or an answer may take, and the drain.
-    pub timeout: u64,
+    /// How long things may take.
+    pub timeouts: Timeouts,
     /// Connections opened per second; all at once if absent.
     pub ramp_per_s: Option<f64>,
-    /// Seed of the arrivals.
+    /// Seed of all that is random.
     pub seed: u64,
+}
+
+/// One target's part of the load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Its connections over all threads; at least one.
+    pub connections: usize,
+    /// Its part of an open loop's rate; all parts add up to 1.
+    pub rate: f64,
+}
+
+/// How long things may take, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// Until a connection can be used, its handshakes included.
+    pub connect: u64,
+    /// Until an answer begins, from the actual send.
+    pub delay: u64,
+    /// Until an answer is whole, from the actual send; and the drain.
+    pub answer: u64,
+}
+
+impl Load {
+    /// Connections over all targets and threads.
+    pub fn connections(&self) -> usize {
+        self.targets.iter().map(|target| target.connections).sum()
+    }
+
+    /// The target of each connection, in the order in which they are opened: at any time as near to
+    /// the targets' shares as whole numbers can be.
+    pub fn order(&self) -> Vec<usize> {
+        let total = self.connections() as f64;
+        let mut opened = vec![0usize; self.targets.len()];
+        (1..=self.connections())
+            .map(|number| {
+                let lack = |target: usize| {
+                    let due = number as f64 * self.targets[target].connections as f64 / total;
+                    due - opened[target] as f64
+                };
+                let neediest = (0..opened.len()).max_by(|a, b| lack(*a).total_cmp(&lack(*b)));
+                let neediest = neediest.unwrap_or(0);
+                opened[neediest] += 1;
+                neediest
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Spec;
+
+    #[test]
+    fn connections_are_opened_in_proportion() {
+        let mut load = crate::plan::load(&Spec::from_json(r#"{"url": "u"}"#).unwrap()).unwrap();
+        let share = |connections| Share {
+            connections,
+            rate: 0.5,
+        };
+        load.targets = vec![share(6), share(3), share(1)];
+        let order = load.order();
+        for (target, share) in load.targets.iter().enumerate() {
+            let count = |end: usize| order[..end].iter().filter(|each| **each == target).count();
+            assert_eq!(count(10), share.connections);
+            for end in 1..10 {
+                let due = end as f64 * share.connections as f64 / 10.0;
+                assert!((count(end) as f64 - due).abs() <= 1.0, "{order:?}");
+            }
+        }
+    }
 }

@@ -4,11 +4,13 @@
 
 pub mod arrivals;
 pub mod cpu;
+mod duty;
 mod limits;
 mod load;
 mod poller;
 pub mod progress;
 pub mod tally;
+pub mod think;
 mod timeline;
 mod watch;
 mod worker;
@@ -18,9 +20,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use self::arrivals::Arrivals;
 use self::cpu::CpuTime;
-pub use self::load::Load;
+pub use self::load::{Load, Share, Timeouts};
 use self::progress::Second;
 use self::tally::Tally;
 use self::timeline::Timeline;
@@ -36,22 +37,24 @@ pub struct Outcome {
     pub window_s: f64,
     /// All threads' counts and histograms.
     pub tally: Tally,
+    /// The same by target.
+    pub targets: Vec<Tally>,
     /// CPU time of the process in the window.
     pub cpu: CpuTime,
 }
 
-/// Runs `load` with one protocol a thread, made by `protocol`. A set `interrupt` ends the window
-/// early.
+/// Runs `load` with one protocol a thread, made by `protocol` from the thread's number. A set
+/// `interrupt` ends the window early.
 ///
 /// # Errors
 /// When the kernel refuses a thread, its CPU, its descriptors or a poller, or the observer fails.
 pub fn run<P: Protocol>(
     load: &Load,
-    protocol: impl Fn() -> P + Sync,
+    protocol: impl Fn(usize) -> P + Sync,
     observer: &mut impl Observer,
     interrupt: &AtomicBool,
 ) -> io::Result<Outcome> {
-    limits::allow(load.connections)?;
+    limits::allow(load.connections())?;
     if !load.cpus.is_empty() {
         cpu::pin(&load.cpus)?;
     }
@@ -61,7 +64,7 @@ pub fn run<P: Protocol>(
         let start = |index| {
             let (timeline, protocol, sender) = (&timeline, &protocol, sender.clone());
             let name = format!("load-{index}");
-            let work = move || work(load, index, timeline, protocol(), sender);
+            let work = move || work(load, index, timeline, protocol(index), sender);
             thread::Builder::new().name(name).spawn_scoped(scope, work)
         };
         let workers: Vec<_> = (0..load.threads).map(start).collect::<io::Result<_>>()?;
@@ -70,52 +73,37 @@ pub fn run<P: Protocol>(
         if watched.is_err() {
             timeline.cut();
         }
-        let mut tally = Tally::default();
+        let mut targets = vec![Tally::default(); load.targets.len()];
         for worker in workers {
-            tally.merge(&worker.join().expect("a worker does not panic")?);
+            let done = worker.join().expect("a worker does not panic")?;
+            let pairs = targets.iter_mut().zip(&done);
+            pairs.for_each(|(sum, more)| sum.merge(more));
         }
+        let mut tally = Tally::default();
+        targets.iter().for_each(|target| tally.merge(target));
         Ok(Outcome {
             window_s: timeline.window_before(timeline.end()) as f64 / 1e9,
             tally,
+            targets,
             cpu: watched?,
         })
     })
 }
 
-/// One thread's work: its share of `load`.
+/// One thread's work: its part of `load`.
 fn work<P: Protocol>(
     load: &Load,
     index: usize,
     timeline: &Timeline,
     protocol: P,
     seconds: Sender<Second>,
-) -> io::Result<Tally> {
+) -> io::Result<Vec<Tally>> {
     if !load.cpus.is_empty() {
         cpu::pin(&[load.cpus[index % load.cpus.len()]])?;
     }
-    let arrivals = match load.pace {
-        Pace::Closed => None,
-        Pace::Open { rate, arrivals } => {
-            cpu::sharpen_timers()?;
-            Some(Arrivals::new(
-                arrivals,
-                rate,
-                load.seed,
-                index,
-                load.threads,
-            ))
-        }
-    };
-    let gap = load.ramp_per_s.map_or(0.0, |ramp| 1e9 / ramp);
-    let share = (index..load.connections).step_by(load.threads);
-    let openings = share.map(|number| (number as f64 * gap) as u64).collect();
-    Worker::new(
-        protocol,
-        timeline,
-        load.timeout,
-        openings,
-        arrivals,
-        seconds,
-    )?
-    .run()
+    if load.pace != Pace::CLOSED {
+        cpu::sharpen_timers()?;
+    }
+    let duty = duty::of(load, index);
+    Worker::new(protocol, timeline, duty, load.targets.len(), seconds)?.run()
 }

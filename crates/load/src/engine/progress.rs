@@ -95,9 +95,9 @@ impl Seconds {
             return None;
         }
         self.reported = 0;
-        let sum = self.sum.turn(self.sum.in_flight, self.sum.failures);
+        let failures = std::mem::take(&mut self.sum.failures);
+        let sum = self.sum.turn(self.sum.in_flight, failures);
         self.sum.in_flight = 0;
-        self.sum.failures = Failures::default();
         Some(sum)
     }
 }

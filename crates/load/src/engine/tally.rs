@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::protocol::{Answer, Failure};
+use crate::protocol::{Answer, Failure, Kind};
 
 /// Longest time that a histogram tells apart, in nanoseconds: an hour.
 const LONGEST: u64 = 3_600_000_000_000;
@@ -12,32 +12,45 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST, 3).expect("constant bounds are valid")
 }
 
-/// Failures by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Failures([u64; 6]);
+/// Failures by kind and reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failures(Vec<(Failure, u64)>);
 
 impl Failures {
     /// Counts one.
     pub fn add(&mut self, failure: Failure) {
-        self.0[failure as usize] += 1;
+        self.count(failure, 1);
     }
 
     /// How many of a kind.
-    pub fn of(&self, failure: Failure) -> u64 {
-        self.0[failure as usize]
+    pub fn of(&self, kind: Kind) -> u64 {
+        let some = self.0.iter().filter(|(failure, _)| failure.kind == kind);
+        some.map(|(_, count)| count).sum()
     }
 
     /// How many of all kinds.
     pub fn sum(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    /// All that were seen, and how often.
+    pub fn iter(&self) -> impl Iterator<Item = (Failure, u64)> {
+        self.0.iter().copied()
     }
 
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Failures) {
-        self.0
-            .iter_mut()
-            .zip(other.0)
-            .for_each(|(sum, more)| *sum += more);
+        other
+            .iter()
+            .for_each(|(failure, count)| self.count(failure, count));
+    }
+
+    fn count(&mut self, failure: Failure, count: u64) {
+        // Reasons are few: they are constants of the program.
+        match self.0.iter_mut().find(|(known, _)| *known == failure) {
+            Some((_, sum)) => *sum += count,
+            None => self.0.push((failure, count)),
+        }
     }
 }
 
@@ -79,6 +92,17 @@ impl Counts {
     }
 }
 
+/// The times of one answer, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// From the intended send to the last byte.
+    pub latency: u64,
+    /// From the actual send to the last byte.
+    pub service: u64,
+    /// From the actual send to the first byte.
+    pub delay: u64,
+}
+
 /// The requests of the window, and the counts of the whole run.
 #[derive(Clone, Debug)]
 pub struct Tally {
@@ -86,8 +110,14 @@ pub struct Tally {
     pub latency: Histogram<u64>,
     /// From the actual send to the answer, in nanoseconds; correct answers only.
     pub service: Histogram<u64>,
+    /// From the actual send to the answer's first byte, in nanoseconds; correct answers only.
+    pub delay: Histogram<u64>,
     /// From the intended to the actual send, in nanoseconds.
     pub send_lag: Histogram<u64>,
+    /// From the first packet to the transport's connection, in nanoseconds; of the whole run.
+    pub connect: Histogram<u64>,
+    /// From then to the end of the handshake, in nanoseconds; of the whole run.
+    pub handshake: Histogram<u64>,
     /// Requests of the window, whatever became of them.
     pub offered: u64,
     /// Requests of the window without an answer when the drain ended.
@@ -109,7 +139,10 @@ impl Default for Tally {
         Tally {
             latency: histogram(),
             service: histogram(),
+            delay: histogram(),
             send_lag: histogram(),
+            connect: histogram(),
+            handshake: histogram(),
             offered: 0,
             unfinished: 0,
             bytes: 0,
@@ -123,7 +156,7 @@ impl Default for Tally {
 
 impl Tally {
     /// Counts an answer, and in its window measures it when it is correct.
-    pub fn answer(&mut self, answer: &Answer, latency: u64, service: u64, in_window: bool) {
+    pub fn answer(&mut self, answer: &Answer, times: &Times, in_window: bool) {
         self.total.answer(answer);
         if !in_window {
             return;
@@ -132,9 +165,17 @@ impl Tally {
         self.window.answer(answer);
         if answer.failure.is_none() {
             self.bytes += answer.bytes;
-            self.latency.saturating_record(latency);
-            self.service.saturating_record(service);
+            self.latency.saturating_record(times.latency);
+            self.service.saturating_record(times.service);
+            self.delay.saturating_record(times.delay);
         }
+    }
+
+    /// Counts a request that was never answered, and the rest of its time in flight.
+    pub fn unanswered(&mut self, area: u64, in_window: bool) {
+        self.in_flight_area += i128::from(area);
+        self.offered += u64::from(in_window);
+        self.unfinished += u64::from(in_window);
     }
 
     /// Counts a failure without an answer.
@@ -150,7 +191,10 @@ impl Tally {
         let pairs = [
             (&mut self.latency, &other.latency),
             (&mut self.service, &other.service),
+            (&mut self.delay, &other.delay),
             (&mut self.send_lag, &other.send_lag),
+            (&mut self.connect, &other.connect),
+            (&mut self.handshake, &other.handshake),
         ];
         for (sum, more) in pairs {
             sum.add(more).expect("all histograms have the same bounds");

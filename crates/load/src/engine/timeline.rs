@@ -1,6 +1,6 @@
 //! When the phases of a run begin and end, in nanoseconds since its start.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use super::Load;
@@ -16,6 +16,8 @@ pub struct Timeline {
     end: AtomicU64,
     stop: AtomicU64,
     drain: u64,
+    /// Threads that have requests of a fixed number left to make.
+    unfinished: AtomicUsize,
 }
 
 impl Timeline {
@@ -27,7 +29,8 @@ impl Timeline {
             start: load.warmup,
             end: AtomicU64::new(end),
             stop: AtomicU64::new(end + load.cooldown),
-            drain: load.timeout,
+            drain: load.timeouts.answer,
+            unfinished: AtomicUsize::new(load.threads),
         }
     }
 
@@ -70,6 +73,20 @@ impl Timeline {
     pub fn boundary_after(&self, time: u64) -> Option<u64> {
         let boundaries = [self.start, self.end(), self.stop(), self.deadline()];
         boundaries.into_iter().find(|boundary| *boundary > time)
+    }
+
+    /// One thread has made all its requests of a fixed number; after the last one the window ends.
+    pub fn finish(&self) {
+        if self.unfinished.fetch_sub(1, Relaxed) == 1 {
+            let now = self.now();
+            self.end.fetch_min(now, Relaxed);
+            self.stop.fetch_min(now, Relaxed);
+        }
+    }
+
+    /// An instant as the time since the start.
+    pub fn at(&self, instant: Instant) -> u64 {
+        instant.saturating_duration_since(self.origin).as_nanos() as u64
     }
 
     /// Ends the window and the load now.

@@ -6,6 +6,8 @@ use crate::oracle::Witness;
 /// Longest run of extensions or trailers that is still read, in bytes.
 const MAX_OVERHEAD: usize = 16 * 1024;
 
+const NO_SIZE: Malformed = Malformed("the chunk's size is no number");
+
 /// A decoder of one chunked body.
 #[derive(Clone, Debug)]
 pub struct Chunked {
@@ -73,14 +75,14 @@ impl Chunked {
     fn step(&mut self, byte: u8) -> Result<At, Malformed> {
         let digit = char::from(byte).to_digit(16).map(u64::from);
         Ok(match (self.at, byte) {
-            (At::FirstDigit, _) => At::Digits(digit.ok_or(Malformed)?),
+            (At::FirstDigit, _) => At::Digits(digit.ok_or(NO_SIZE)?),
             (At::Digits(size) | At::Extension(size), b'\r') => At::SizeLf(size),
             (At::Digits(size), b';' | b' ' | b'\t') => At::Extension(size),
             (At::Digits(size), _) => {
                 let more = size
                     .checked_mul(16)
                     .and_then(|size| size.checked_add(digit?));
-                At::Digits(more.ok_or(Malformed)?)
+                At::Digits(more.ok_or(NO_SIZE)?)
             }
             (At::Extension(size), _) if byte != b'\n' => self.skip(At::Extension(size))?,
             (At::SizeLf(0), b'\n') => At::TrailerStart,
@@ -92,14 +94,14 @@ impl Chunked {
             (At::TrailerStart | At::Trailer, _) if byte != b'\n' => self.skip(At::Trailer)?,
             (At::TrailerLf, b'\n') => At::TrailerStart,
             (At::LastLf, b'\n') => At::FirstDigit,
-            _ => return Err(Malformed),
+            _ => return Err(Malformed("no chunked coding")),
         })
     }
 
     fn skip(&mut self, at: At) -> Result<At, Malformed> {
         self.overhead += 1;
         if self.overhead > MAX_OVERHEAD {
-            return Err(Malformed);
+            return Err(Malformed("endless chunk extensions or trailers"));
         }
         Ok(at)
     }
@@ -138,9 +140,9 @@ mod tests {
             b"0\r\n\rx",
             b"0\r\nT: u\n",
         ] {
-            assert_eq!(decode(bad), Err(Malformed), "{}", bad.escape_ascii());
+            assert!(decode(bad).is_err(), "{}", bad.escape_ascii());
         }
         let endless = [&b"1;"[..], &[b'x'; MAX_OVERHEAD + 1]].concat();
-        assert_eq!(decode(&endless), Err(Malformed));
+        assert!(decode(&endless).is_err());
     }
 }

@@ -4,8 +4,28 @@ use std::collections::BTreeMap;
 
 use http::{HeaderName, HeaderValue, Method};
 
+use crate::keys::{Keys, PLACE};
 use crate::spec::SpecError;
 use crate::target::Target;
+
+/// A request, whose path may have the number of an object in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    start: Vec<u8>,
+    /// What follows the object's number, if there is one.
+    rest: Option<Vec<u8>>,
+}
+
+impl Request {
+    /// Appends the request, for the next of `keys`.
+    pub fn write(&self, keys: &mut Keys, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.start);
+        if let Some(rest) = &self.rest {
+            out.extend_from_slice(itoa::Buffer::new().format(keys.draw()).as_bytes());
+            out.extend_from_slice(rest);
+        }
+    }
+}
 
 /// A request of `method` for `target`, with `Host` and `Content-Length` unless `headers` has them.
 ///
@@ -15,9 +35,29 @@ pub fn compose(
     target: &Target,
     method: &Method,
     headers: &BTreeMap<String, String>,
-    body: Option<&str>,
+    body: Option<&[u8]>,
+) -> Result<Request, SpecError> {
+    let line = format!("{method} {} HTTP/1.1\r\n", target.path);
+    let fields = fields(target, headers, body)?;
+    Ok(match line.split_once(PLACE) {
+        None => Request {
+            start: [line.as_bytes(), &fields].concat(),
+            rest: None,
+        },
+        Some((start, rest)) => Request {
+            start: start.into(),
+            rest: Some([rest.as_bytes(), &fields].concat()),
+        },
+    })
+}
+
+/// All of a request but its first line.
+fn fields(
+    target: &Target,
+    headers: &BTreeMap<String, String>,
+    body: Option<&[u8]>,
 ) -> Result<Vec<u8>, SpecError> {
-    let mut bytes = format!("{method} {} HTTP/1.1\r\n", target.path).into_bytes();
+    let mut bytes = Vec::new();
     let mut add = |name: &str, value: &[u8]| {
         bytes.extend_from_slice(name.as_bytes());
         bytes.extend_from_slice(b": ");
@@ -46,33 +86,46 @@ pub fn compose(
         add("Content-Length", body.len().to_string().as_bytes());
     }
     bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
+    bytes.extend_from_slice(body.unwrap_or_default());
     Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::KeySpec;
 
-    fn post(headers: &[(&str, &str)], body: Option<&str>) -> Result<String, SpecError> {
+    fn post(path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Result<String, SpecError> {
         let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
-        let target = Target::parse("http://h:81/p?q").expect("a target");
+        let target = Target::parse(&format!("http://h:81{path}"))?;
         let headers = headers.iter().map(own).collect();
-        let bytes = compose(&target, &Method::POST, &headers, body)?;
+        let request = compose(&target, &Method::POST, &headers, body.map(str::as_bytes))?;
+        let one = KeySpec {
+            count: 1,
+            alpha: None,
+        };
+        let mut bytes = Vec::new();
+        request.write(&mut Keys::new(Some(one), 1, 0), &mut bytes);
         Ok(String::from_utf8(bytes).expect("text"))
     }
 
     #[test]
     fn adds_host_and_length_unless_given() {
         let expected = "POST /p?q HTTP/1.1\r\nHost: h:81\r\nX-A: b\r\nContent-Length: 2\r\n\r\nhi";
-        assert_eq!(post(&[("X-A", "b")], Some("hi")).unwrap(), expected);
-        let expected = "POST /p?q HTTP/1.1\r\nhost: other\r\n\r\n";
-        assert_eq!(post(&[("host", "other")], None).unwrap(), expected);
+        assert_eq!(post("/p?q", &[("X-A", "b")], Some("hi")).unwrap(), expected);
+        let expected = "POST / HTTP/1.1\r\nhost: other\r\n\r\n";
+        assert_eq!(post("/", &[("host", "other")], None).unwrap(), expected);
+    }
+
+    #[test]
+    fn puts_the_object_s_number_into_the_path() {
+        let expected = "POST /o/0.bin?k HTTP/1.1\r\nHost: h:81\r\n\r\n";
+        assert_eq!(post("/o/{key}.bin?k", &[], None).unwrap(), expected);
     }
 
     #[test]
     fn refuses_headers_that_would_split_the_request() {
-        assert!(post(&[("X A", "b")], None).is_err());
-        assert!(post(&[("X-A", "b\r\nX-B: c")], None).is_err());
+        assert!(post("/", &[("X A", "b")], None).is_err());
+        assert!(post("/", &[("X-A", "b\r\nX-B: c")], None).is_err());
     }
 }

@@ -97,7 +97,7 @@ impl Response {
     /// # Errors
     /// [`Malformed`] when bytes of the body can not go unseen.
     pub fn skip(&mut self, length: usize) -> Result<Option<usize>, Malformed> {
-        let left = self.unseen().ok_or(Malformed)?;
+        let left = self.unseen().ok_or(Malformed("bytes that must be seen"))?;
         let here = left.min(length);
         self.at = At::Length((left - here) as u64);
         self.witness.count(here as u64);
@@ -150,15 +150,18 @@ impl Response {
                     self.partial.extend_from_slice(&bytes[used..]);
                 }
                 if self.heads + self.partial.len() > MAX_HEAD {
-                    return Err(Malformed);
+                    return Err(Malformed("an endless head"));
                 }
                 return Ok(None);
             };
             self.partial.clear();
             self.heads += length;
             used += length - known;
-            if self.heads > MAX_HEAD || head.status == 101 {
-                return Err(Malformed);
+            if self.heads > MAX_HEAD {
+                return Err(Malformed("an endless head"));
+            }
+            if head.status == 101 {
+                return Err(Malformed("another protocol, which nobody asked for"));
             }
             if head.status < 200 {
                 continue;

@@ -13,7 +13,11 @@ const MAX_HEADS: u64 = 64 * 1024;
 impl Hearing<'_> {
     /// Takes a whole header block. Even one that nobody waits for may change the decoder's table.
     pub(super) fn block(&mut self, id: u32, ends: bool, block: &[u8]) -> Result<(), Wrong> {
-        let head = self.talk.heads.read(block, self.scratch).map_err(Fault::why)?;
+        let head = self
+            .talk
+            .heads
+            .read(block, self.scratch)
+            .map_err(Fault::why)?;
         let Some(stream) = self.talk.streams.get(id) else {
             return Ok(());
         };
@@ -54,7 +58,10 @@ impl Hearing<'_> {
         stream.witness.see(bytes);
         if stream.status == 0 {
             self.fail(id, false, "a body before its header");
-        } else if stream.length.is_some_and(|length| stream.witness.length() > length) {
+        } else if stream
+            .length
+            .is_some_and(|length| stream.witness.length() > length)
+        {
             self.fail(id, false, "a body longer than its header says");
         }
     }
@@ -91,10 +98,16 @@ impl Hearing<'_> {
         if stream.status == 0 {
             return self.fail(id, true, "an end before the header");
         }
-        if stream.length.is_some_and(|length| length != stream.witness.length()) {
+        if stream
+            .length
+            .is_some_and(|length| length != stream.witness.length())
+        {
             return self.fail(id, true, "a body shorter than its header says");
         }
-        let failure = self.exchange.expect.judge(stream.status, &mut stream.witness);
+        let failure = self
+            .exchange
+            .expect
+            .judge(stream.status, &mut stream.witness);
         self.events.push(Event::Answered(Answer {
             request: stream.request,
             status: stream.status,
@@ -114,7 +127,8 @@ impl Hearing<'_> {
         let Some(stream) = self.talk.streams.get(id) else {
             return;
         };
-        self.events.push(Event::Failed(stream.request, Failure::read(why)));
+        self.events
+            .push(Event::Failed(stream.request, Failure::read(why)));
         if ended && stream.unsent == 0 {
             self.talk.close(id);
         } else {

@@ -46,7 +46,11 @@ impl Hearing<'_> {
 
     fn settings(&mut self, header: Header, payload: &[u8]) -> Result<(), Wrong> {
         if header.has(flag::ACK) {
-            return if payload.is_empty() { Ok(()) } else { Err(LENGTH) };
+            return if payload.is_empty() {
+                Ok(())
+            } else {
+                Err(LENGTH)
+            };
         }
         let talk = &mut *self.talk;
         let before = talk.peer.window;
@@ -70,7 +74,11 @@ impl Hearing<'_> {
         }
         let last = frame::number(payload) & MAX_31;
         self.talk.goaway = Some(frame::number(&payload[4..]));
-        let lost = self.talk.streams.iter_mut().filter(|stream| stream.id > last);
+        let lost = self
+            .talk
+            .streams
+            .iter_mut()
+            .filter(|stream| stream.id > last);
         let mut lost: Vec<u32> = lost.map(|stream| stream.id).collect();
         lost.sort_unstable();
         for id in lost {
@@ -90,7 +98,8 @@ impl Hearing<'_> {
     /// Fails a request of which the server knows that it failed.
     fn lose(&mut self, id: u32, why: Wrong) {
         if let Some(stream) = self.talk.streams.get(id) {
-            self.events.push(Event::Failed(stream.request, Failure::read(why)));
+            self.events
+                .push(Event::Failed(stream.request, Failure::read(why)));
             self.talk.close(id);
         }
     }

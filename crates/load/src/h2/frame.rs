@@ -84,7 +84,13 @@ impl Header {
 
 /// Appends a frame without flags whose payload is one number.
 fn numbered(kind: u8, stream: u32, number: u32, out: &mut Vec<u8>) {
-    Header { length: 4, kind, flags: 0, stream }.write(out);
+    Header {
+        length: 4,
+        kind,
+        flags: 0,
+        stream,
+    }
+    .write(out);
     out.extend_from_slice(&number.to_be_bytes());
 }
 
@@ -100,13 +106,21 @@ pub fn window_update(stream: u32, increment: u32, out: &mut Vec<u8>) {
 
 /// Appends the acknowledgement of a SETTINGS or PING frame with this payload.
 pub fn acknowledge(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
-    Header { length: payload.len(), kind, flags: flag::ACK, stream: 0 }.write(out);
+    Header {
+        length: payload.len(),
+        kind,
+        flags: flag::ACK,
+        stream: 0,
+    }
+    .write(out);
     out.extend_from_slice(payload);
 }
 
 /// The number that `bytes` begin with, for payloads of a known length.
 pub fn number(bytes: &[u8]) -> u32 {
-    bytes.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
+    bytes
+        .first_chunk()
+        .map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
 #[cfg(test)]
@@ -115,7 +129,12 @@ mod tests {
 
     #[test]
     fn a_header_reads_as_written() {
-        let header = Header { length: 0x1_0203, kind: 4, flags: 5, stream: 0x0607_0809 };
+        let header = Header {
+            length: 0x1_0203,
+            kind: 4,
+            flags: 5,
+            stream: 0x0607_0809,
+        };
         let mut bytes = Vec::new();
         header.write(&mut bytes);
         assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 9]);

@@ -35,7 +35,8 @@ impl HeadReader {
             _ => {}
         }
         let mut reading = Reading::default();
-        self.decoder.decode(block, scratch, |name, value| reading.field(name, value))?;
+        self.decoder
+            .decode(block, scratch, |name, value| reading.field(name, value))?;
         let head = reading.head;
         if self.decoder.version() == version {
             self.last.clear();
@@ -55,7 +56,11 @@ struct Reading {
 impl Default for Reading {
     fn default() -> Self {
         Reading {
-            head: Head { status: 0, length: None, wrong: None },
+            head: Head {
+                status: 0,
+                length: None,
+                wrong: None,
+            },
             regular: false,
         }
     }
@@ -81,7 +86,10 @@ impl Reading {
         if name.is_empty() || name.iter().any(forbidden) {
             return Err("a header's name that is none");
         }
-        if value.iter().any(|byte| matches!(byte, b'\0' | b'\r' | b'\n')) {
+        if value
+            .iter()
+            .any(|byte| matches!(byte, b'\0' | b'\r' | b'\n'))
+        {
             return Err("a header with a line break");
         }
         match name {
@@ -126,15 +134,31 @@ mod tests {
 
     fn read(fields: &[(&str, &str)]) -> Head {
         let mut scratch = Scratch::default();
-        HeadReader::default().read(&block(fields), &mut scratch).expect("a block")
+        HeadReader::default()
+            .read(&block(fields), &mut scratch)
+            .expect("a block")
     }
 
     #[test]
     fn finds_status_and_length() {
         let head = read(&[(":status", "200"), ("content-length", "12"), ("x", "y")]);
-        assert_eq!(head, Head { status: 200, length: Some(12), wrong: None });
+        assert_eq!(
+            head,
+            Head {
+                status: 200,
+                length: Some(12),
+                wrong: None
+            }
+        );
         let head = read(&[("x", "y")]);
-        assert_eq!(head, Head { status: 0, length: None, wrong: None });
+        assert_eq!(
+            head,
+            Head {
+                status: 0,
+                length: None,
+                wrong: None
+            }
+        );
     }
 
     #[test]
@@ -147,7 +171,11 @@ mod tests {
             &[(":path", "/")],
             &[("x", "y"), (":status", "200")],
             &[(":status", "200"), ("content-length", "-1")],
-            &[(":status", "200"), ("content-length", "1"), ("content-length", "2")],
+            &[
+                (":status", "200"),
+                ("content-length", "1"),
+                ("content-length", "2"),
+            ],
             &[(":status", "200"), ("X", "y")],
             &[(":status", "200"), ("", "y")],
             &[(":status", "200"), ("x", "a\r\nb")],

@@ -46,12 +46,7 @@ pub struct H2<'a> {
 impl<'a> H2<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
     /// connection. All requests have the same `method`.
-    pub fn new(
-        method: &http::Method,
-        exchanges: &'a [Exchange],
-        depth: usize,
-        keys: Keys,
-    ) -> Self {
+    pub fn new(method: &http::Method, exchanges: &'a [Exchange], depth: usize, keys: Keys) -> Self {
         H2 {
             exchanges,
             bodiless: method == http::Method::HEAD,
@@ -77,7 +72,10 @@ impl Dialogue for H2<'_> {
     }
 
     fn ask(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> Result<(), End> {
-        let Exchange { request: asked, expect } = &self.exchanges[talk.target];
+        let Exchange {
+            request: asked,
+            expect,
+        } = &self.exchanges[talk.target];
         let id = talk.next;
         talk.next += 2;
         let shrunk = talk.peer.shrinks();
@@ -114,7 +112,9 @@ impl Dialogue for H2<'_> {
             out,
             events,
         };
-        hearing.hear(bytes).map_err(|why| End::Broken(Failure::read(why)))?;
+        hearing
+            .hear(bytes)
+            .map_err(|why| End::Broken(Failure::read(why)))?;
         for id in &self.begun {
             if let Some(stream) = talk.streams.get(*id) {
                 events.push(Event::Begun(stream.request));
@@ -138,7 +138,10 @@ impl Dialogue for H2<'_> {
     }
 
     fn cancel(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> bool {
-        let found = talk.streams.iter_mut().find(|stream| stream.request == request);
+        let found = talk
+            .streams
+            .iter_mut()
+            .find(|stream| stream.request == request);
         let Some(id) = found.map(|stream| stream.id) else {
             return true;
         };

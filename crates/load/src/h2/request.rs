@@ -95,7 +95,13 @@ fn frame(block: &[u8], end_stream: bool, out: &mut Vec<u8>) {
         if pieces.peek().is_none() {
             flags |= flag::END_HEADERS;
         }
-        Header { length: piece.len(), kind, flags, stream: 0 }.write(out);
+        Header {
+            length: piece.len(),
+            kind,
+            flags,
+            stream: 0,
+        }
+        .write(out);
         out.extend_from_slice(piece);
         (kind, flags) = (kind::CONTINUATION, 0);
     }
@@ -179,7 +185,10 @@ mod tests {
 
     /// The fields of the request's block, and the kinds and flags of its frames.
     fn fields(request: &Request, shrunk: bool) -> (String, Vec<(u8, u8)>) {
-        let spec = KeySpec { count: 1, alpha: None };
+        let spec = KeySpec {
+            count: 1,
+            alpha: None,
+        };
         let mut keys = Keys::new(Some(spec), 1, 0);
         let mut out = b"before".to_vec();
         request.write(7, shrunk, &mut keys, &mut Vec::new(), &mut out);
@@ -205,7 +214,10 @@ mod tests {
     fn has_the_fields_of_a_request() {
         let whole = kind::HEADERS;
         let (text, frames) = fields(&composed("/p?q", &[("X-A", "b")], Some(b"hi")), false);
-        assert_eq!(text, ":method=POST :scheme=http :authority=h:81 :path=/p?q x-a=b content-length=2 ");
+        assert_eq!(
+            text,
+            ":method=POST :scheme=http :authority=h:81 :path=/p?q x-a=b content-length=2 "
+        );
         assert_eq!(frames, [(whole, flag::END_HEADERS)]);
         let (text, frames) = fields(&composed("/", &[("Host", "other")], None), true);
         assert_eq!(text, ":method=POST :scheme=http :authority=other :path=/ ");
@@ -215,7 +227,10 @@ mod tests {
     #[test]
     fn puts_the_object_s_number_into_the_path() {
         let (text, _) = fields(&composed("/o/{key}.bin?k", &[], None), false);
-        assert_eq!(text, ":method=POST :scheme=http :authority=h:81 :path=/o/0.bin?k ");
+        assert_eq!(
+            text,
+            ":method=POST :scheme=http :authority=h:81 :path=/o/0.bin?k "
+        );
     }
 
     #[test]
@@ -224,7 +239,10 @@ mod tests {
         let (text, frames) = fields(&composed("/", &[("x-long", &long)], None), false);
         assert!(text.ends_with(&format!("x-long={long} ")));
         let end = flag::END_HEADERS;
-        assert_eq!(frames, [(kind::HEADERS, flag::END_STREAM), (kind::CONTINUATION, end)]);
+        assert_eq!(
+            frames,
+            [(kind::HEADERS, flag::END_STREAM), (kind::CONTINUATION, end)]
+        );
     }
 
     #[test]
@@ -232,7 +250,10 @@ mod tests {
         let target = Target::parse("http://h/").expect("a target");
         for (name, value) in [("X A", "b"), ("X-A", "b\r\nc"), ("Connection", "close")] {
             let headers = BTreeMap::from([(name.to_string(), value.to_string())]);
-            assert!(compose(&target, &Method::GET, &headers, None).is_err(), "{name}");
+            assert!(
+                compose(&target, &Method::GET, &headers, None).is_err(),
+                "{name}"
+            );
         }
     }
 }

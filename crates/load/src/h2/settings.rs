@@ -24,7 +24,13 @@ mod id {
 pub fn hello(out: &mut Vec<u8>) {
     out.extend_from_slice(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     let settings = [(id::ENABLE_PUSH, 0), (id::INITIAL_WINDOW_SIZE, WINDOW)];
-    Header { length: 6 * settings.len(), kind: kind::SETTINGS, flags: 0, stream: 0 }.write(out);
+    Header {
+        length: 6 * settings.len(),
+        kind: kind::SETTINGS,
+        flags: 0,
+        stream: 0,
+    }
+    .write(out);
     for (id, value) in settings {
         out.extend_from_slice(&id.to_be_bytes());
         out.extend_from_slice(&value.to_be_bytes());
@@ -123,7 +129,10 @@ mod tests {
     #[test]
     fn takes_settings_and_refuses_wrong_ones() {
         let mut peer = Peer::default();
-        assert_eq!(peer.hear(&[0, 3, 0, 0, 0, 7, 0, 99, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0]), Ok(()));
+        assert_eq!(
+            peer.hear(&[0, 3, 0, 0, 0, 7, 0, 99, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0]),
+            Ok(())
+        );
         assert_eq!((peer.max_streams, peer.window), (7, 65_535));
         assert!(!peer.shrinks());
         for (size, shrinks) in [(4096, false), (4095, true), (0, false)] {

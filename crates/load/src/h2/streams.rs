@@ -54,7 +54,10 @@ impl Streams {
 
     /// A new stream.
     pub fn open(&mut self, id: u32, request: RequestId, expect: &Expectation) -> &mut Stream {
-        let place = self.free.pop().map_or_else(|| self.grow(expect), |place| place as usize);
+        let place = self
+            .free
+            .pop()
+            .map_or_else(|| self.grow(expect), |place| place as usize);
         let stream = &mut self.places[place];
         stream.id = id;
         stream.request = request;

@@ -80,7 +80,9 @@ impl Talk {
         if self.is_closing() {
             return 0;
         }
-        depth.min(self.peer.max_streams as usize).saturating_sub(self.streams.len())
+        depth
+            .min(self.peer.max_streams as usize)
+            .saturating_sub(self.streams.len())
     }
 
     /// Whether no stream can be opened any more.
@@ -132,7 +134,10 @@ impl Talk {
         };
         while stream.unsent > 0 {
             let window = usize::try_from(stream.window.min(self.window)).unwrap_or(0);
-            let length = stream.unsent.min(window).min(MAX_PAYLOAD.min(self.peer.max_payload));
+            let length = stream
+                .unsent
+                .min(window)
+                .min(MAX_PAYLOAD.min(self.peer.max_payload));
             if length == 0 {
                 return;
             }
@@ -141,8 +146,18 @@ impl Talk {
             stream.window -= length as i64;
             self.window -= length as i64;
             self.idle = 0;
-            let flags = if stream.unsent == 0 { flag::END_STREAM } else { 0 };
-            Header { length, kind: kind::DATA, flags, stream: id }.write(out);
+            let flags = if stream.unsent == 0 {
+                flag::END_STREAM
+            } else {
+                0
+            };
+            Header {
+                length,
+                kind: kind::DATA,
+                flags,
+                stream: id,
+            }
+            .write(out);
             out.extend_from_slice(&body[start..start + length]);
         }
         self.waiting -= 1;
@@ -153,7 +168,10 @@ impl Talk {
         if self.waiting == 0 || self.window <= 0 {
             return;
         }
-        let waiting = self.streams.iter_mut().filter(|stream| stream.unsent > 0 && stream.window > 0);
+        let waiting = self
+            .streams
+            .iter_mut()
+            .filter(|stream| stream.unsent > 0 && stream.window > 0);
         let mut waiting: Vec<u32> = waiting.map(|stream| stream.id).collect();
         waiting.sort_unstable();
         for id in waiting {

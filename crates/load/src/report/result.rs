@@ -1,5 +1,6 @@
 //! The result of a run, as docs/FORMAT.md describes it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
@@ -7,9 +8,9 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::Serialize;
 
-use crate::engine::tally::{Counts, Failures};
+use crate::engine::tally::{Counts, Failures, Tally};
 use crate::engine::{Load, Outcome};
-use crate::protocol::Failure;
+use crate::protocol::{Failure, Kind};
 use crate::spec::{Pace, SCHEMA};
 
 /// The last line of the instrument protocol.
@@ -22,7 +23,7 @@ pub struct Result {
     /// The window's length.
     pub window_s: f64,
     /// What was measured.
-    pub outcomes: BTreeMap<&'static str, Option<f64>>,
+    pub outcomes: Outcomes,
     /// What the load was.
     pub load: LoadReport,
     /// The window's failures.
@@ -31,7 +32,23 @@ pub struct Result {
     pub statuses: BTreeMap<usize, u64>,
     /// The whole run's answers and failures.
     pub total: Total,
+    /// The targets by themselves, if there are several.
+    pub targets: Vec<TargetReport>,
     histograms: BTreeMap<&'static str, String>,
+}
+
+/// Figures by their names; none where the sample is too small to name one.
+pub type Outcomes = BTreeMap<String, Option<f64>>;
+
+/// One of several targets.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct TargetReport {
+    pub url: String,
+    pub connections: usize,
+    pub outcomes: Outcomes,
+    pub errors: Errors,
+    pub statuses: BTreeMap<usize, u64>,
 }
 
 /// What the load was, and whether the generator kept up.
@@ -55,16 +72,18 @@ pub struct LoadReport {
     pub cpu_busiest_thread: f64,
 }
 
-/// Failures by kind.
+/// Failures by the names of their kinds, all of them.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Errors(pub BTreeMap<&'static str, u64>);
+
+/// Failures of one kind for one reason.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
-pub struct Errors {
-    pub connect: u64,
-    pub read: u64,
-    pub write: u64,
-    pub status: u64,
-    pub body: u64,
-    pub timeout: u64,
+pub struct Reason {
+    pub kind: &'static str,
+    pub why: &'static str,
+    pub count: u64,
 }
 
 /// What a variant's own counters must agree with.
@@ -76,18 +95,14 @@ pub struct Total {
     pub statuses: BTreeMap<usize, u64>,
     /// Failures from the first to the last.
     pub errors: Errors,
+    /// The same by reason, the most frequent first.
+    pub reasons: Vec<Reason>,
 }
 
 impl From<&Failures> for Errors {
     fn from(failures: &Failures) -> Self {
-        Errors {
-            connect: failures.of(Failure::Connect),
-            read: failures.of(Failure::Read),
-            write: failures.of(Failure::Write),
-            status: failures.of(Failure::Status),
-            body: failures.of(Failure::Body),
-            timeout: failures.of(Failure::Timeout),
-        }
+        let count = |kind: Kind| (kind.name(), failures.of(kind));
+        Errors(Kind::ALL.into_iter().map(count).collect())
     }
 }
 
@@ -97,82 +112,142 @@ impl From<&Counts> for Total {
             requests: counts.statuses().map(|(_, count)| count).sum(),
             statuses: counts.statuses().collect(),
             errors: (&counts.failures).into(),
+            reasons: reasons(&counts.failures),
         }
     }
+}
+
+fn reasons(failures: &Failures) -> Vec<Reason> {
+    let reason = |(failure, count): (Failure, u64)| Reason {
+        kind: failure.kind.name(),
+        why: failure.why,
+        count,
+    };
+    let mut all: Vec<Reason> = failures.iter().map(reason).collect();
+    all.sort_by_key(|reason| Reverse(reason.count));
+    all
 }
 
 impl Errors {
     /// All kinds together.
     pub fn sum(&self) -> u64 {
-        self.connect + self.read + self.write + self.status + self.body + self.timeout
+        self.0.values().sum()
     }
 }
 
 impl Result {
-    /// The result of `outcome`, which `load` over `protocol` came to.
-    pub fn new(protocol: &str, load: &Load, outcome: &Outcome) -> Self {
+    /// The result of `outcome`, which `load` on targets at `urls` over `protocol` came to.
+    pub fn new(protocol: &str, urls: &[String], load: &Load, outcome: &Outcome) -> Self {
         let Outcome {
-            window_s,
-            tally,
-            cpu,
+            window_s, tally, ..
         } = outcome;
-        let completed = tally.latency.len();
-        let per_second = |amount: u64| amount as f64 / window_s.max(f64::MIN_POSITIVE);
-        let mut outcomes = BTreeMap::from([
-            ("requests", Some(completed as f64)),
-            ("requests_per_second", Some(per_second(completed))),
-            ("bytes_per_second", Some(per_second(tally.bytes))),
-            ("latency_max_us", max_us(&tally.latency)),
-            ("latency_mean_us", mean_us(&tally.latency)),
-            ("service_mean_us", mean_us(&tally.service)),
-        ]);
-        for (name, q) in [
-            ("latency_p50_us", 0.5),
-            ("latency_p90_us", 0.9),
-            ("latency_p99_us", 0.99),
-            ("latency_p999_us", 0.999),
-            ("latency_p9999_us", 0.9999),
-        ] {
-            outcomes.insert(name, quantile_us(&tally.latency, q));
-        }
-        outcomes.insert("service_p50_us", quantile_us(&tally.service, 0.5));
-        outcomes.insert("service_p99_us", quantile_us(&tally.service, 0.99));
-        let (pace, arrivals) = match load.pace {
-            Pace::Closed => ("closed", None),
-            Pace::Open { arrivals, .. } => ("open", Some(arrivals.name())),
+        let window = window_s.max(f64::MIN_POSITIVE);
+        let several = urls.len() > 1;
+        let target = |(index, url): (usize, &String)| {
+            let tally = &outcome.targets[index];
+            TargetReport {
+                url: url.clone(),
+                connections: load.targets[index].connections,
+                outcomes: outcomes(tally, window),
+                errors: (&tally.window.failures).into(),
+                statuses: tally.window.statuses().collect(),
+            }
         };
+        let histograms = distributions(tally);
         Result {
             schema: SCHEMA,
             instrument: concat!("tare-load ", env!("CARGO_PKG_VERSION")),
             protocol: protocol.into(),
             window_s: *window_s,
-            outcomes,
-            load: LoadReport {
-                pace,
-                arrivals,
-                connections: load.connections,
-                threads: load.threads,
-                offered: tally.offered,
-                completed,
-                unfinished: tally.unfinished,
-                in_flight_mean: tally.in_flight_area as f64 / 1e9 / window_s.max(f64::MIN_POSITIVE),
-                send_lag_p50_us: quantile_us(&tally.send_lag, 0.5),
-                send_lag_p99_us: quantile_us(&tally.send_lag, 0.99),
-                send_lag_max_us: max_us(&tally.send_lag),
-                cpu_user_s: cpu.user_s,
-                cpu_system_s: cpu.system_s,
-                cpu_busiest_thread: tally.busiest,
-            },
+            outcomes: outcomes(tally, window),
+            load: LoadReport::new(load, outcome),
             errors: (&tally.window.failures).into(),
             statuses: tally.window.statuses().collect(),
             total: (&tally.total).into(),
-            histograms: BTreeMap::from([
-                ("latency", encode(&tally.latency)),
-                ("service", encode(&tally.service)),
-                ("send_lag", encode(&tally.send_lag)),
-            ]),
+            targets: urls
+                .iter()
+                .enumerate()
+                .filter(|_| several)
+                .map(target)
+                .collect(),
+            histograms: histograms
+                .map(|(name, histogram)| (name, encode(histogram)))
+                .into(),
         }
     }
+}
+
+impl LoadReport {
+    fn new(load: &Load, outcome: &Outcome) -> Self {
+        let Outcome {
+            window_s,
+            tally,
+            cpu,
+            ..
+        } = outcome;
+        LoadReport {
+            pace: load.pace.name(),
+            arrivals: match load.pace {
+                Pace::Open { arrivals, .. } => Some(arrivals.name()),
+                _ => None,
+            },
+            connections: load.connections(),
+            threads: load.threads,
+            offered: tally.offered,
+            completed: tally.latency.len(),
+            unfinished: tally.unfinished,
+            in_flight_mean: tally.in_flight_area as f64 / 1e9 / window_s.max(f64::MIN_POSITIVE),
+            send_lag_p50_us: quantile_us(&tally.send_lag, 0.5),
+            send_lag_p99_us: quantile_us(&tally.send_lag, 0.99),
+            send_lag_max_us: max_us(&tally.send_lag),
+            cpu_user_s: cpu.user_s,
+            cpu_system_s: cpu.system_s,
+            cpu_busiest_thread: tally.busiest,
+        }
+    }
+}
+
+/// The quantiles that are told of every distribution.
+pub const QUANTILES: [(&str, f64); 6] = [
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p999", 0.999),
+    ("p9999", 0.9999),
+];
+
+/// All distributions by their names.
+fn distributions(tally: &Tally) -> [(&'static str, &Histogram<u64>); 6] {
+    [
+        ("latency", &tally.latency),
+        ("service", &tally.service),
+        ("delay", &tally.delay),
+        ("connect", &tally.connect),
+        ("handshake", &tally.handshake),
+        ("send_lag", &tally.send_lag),
+    ]
+}
+
+fn outcomes(tally: &Tally, window_s: f64) -> Outcomes {
+    let completed = tally.latency.len() as f64;
+    let mut outcomes = Outcomes::from([
+        ("requests".into(), Some(completed)),
+        ("requests_per_second".into(), Some(completed / window_s)),
+        (
+            "bytes_per_second".into(),
+            Some(tally.bytes as f64 / window_s),
+        ),
+    ]);
+    for (name, histogram) in distributions(tally) {
+        let mut add = |what: &str, value| outcomes.insert(format!("{name}_{what}_us"), value);
+        add("mean", mean_us(histogram));
+        add("max", max_us(histogram));
+        for (quantile, q) in QUANTILES {
+            add(quantile, quantile_us(histogram, q));
+        }
+    }
+    outcomes
 }
 
 /// The quantile `q` in microseconds, if the sample names it: with 95 % confidence, some of its

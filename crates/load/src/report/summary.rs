@@ -7,6 +7,9 @@ use super::result::Result;
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
 
+/// Most reasons of errors that are told.
+const REASONS: usize = 8;
+
 /// Writes a line a second.
 #[derive(Debug)]
 pub struct Lines<W>(pub W);
@@ -38,6 +41,20 @@ impl<W: Write> Observer for Lines<W> {
     }
 }
 
+/// The distributions that are shown: title, name, and what they are of.
+const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
+    (
+        "latency",
+        "latency",
+        "from the intended send to the last byte",
+    ),
+    ("service time", "service", "from the actual send"),
+    ("delay", "delay", "from the actual send to the first byte"),
+    ("connect", "connect", "the transport, whole run"),
+    ("handshake", "handshake", "whole run"),
+    ("send lag", "send_lag", "how late the generator itself sent"),
+];
+
 /// A compact summary of `result`.
 pub fn summary(result: &Result) -> String {
     let mut text = String::new();
@@ -49,7 +66,6 @@ pub fn summary(result: &Result) -> String {
 fn write(text: &mut String, result: &Result) -> fmt::Result {
     let outcome = |name: &str| result.outcomes.get(name).copied().flatten();
     let figure = |name: &str| outcome(name).unwrap_or_default();
-    let time = |name: &str| Time(outcome(name));
     let load = &result.load;
     writeln!(
         text,
@@ -59,60 +75,49 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         figure("requests_per_second"),
         figure("bytes_per_second") / 1e6,
     )?;
-    writeln!(
-        text,
-        "{:>14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
-        "", "mean", "p50", "p90", "p99", "p99.9", "max"
-    )?;
-    writeln!(
-        text,
-        "{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}   from the intended send",
-        "latency",
-        time("latency_mean_us"),
-        time("latency_p50_us"),
-        time("latency_p90_us"),
-        time("latency_p99_us"),
-        time("latency_p999_us"),
-        time("latency_max_us"),
-    )?;
-    writeln!(
-        text,
-        "{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}   from the actual send",
-        "service time",
-        time("service_mean_us"),
-        time("service_p50_us"),
-        "",
-        time("service_p99_us"),
-        "",
-        "",
-    )?;
-    if load.arrivals.is_some() {
+    let header = ["mean", "p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"];
+    write!(text, "{:<13}", "")?;
+    header
+        .iter()
+        .try_for_each(|name| write!(text, "{name:>11}"))?;
+    writeln!(text)?;
+    for (title, name, about) in DISTRIBUTIONS {
+        let columns = ["mean", "p50", "p75", "p90", "p99", "p999", "p9999", "max"];
+        let time = |column: &str| outcome(&format!("{name}_{column}_us"));
+        if time("max").is_none() || (name == "service" && load.arrivals.is_none()) {
+            continue;
+        }
+        write!(text, "{title:<13}")?;
+        columns
+            .iter()
+            .try_for_each(|column| write!(text, "{:>11}", Time(time(column))))?;
+        writeln!(text, "   {about}")?;
+    }
+    if load.unfinished > 0 {
+        let (unfinished, offered) = (load.unfinished, load.offered);
         writeln!(
             text,
-            "{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}   {} of {} sent requests have no answer",
-            "send lag",
-            "",
-            Time(load.send_lag_p50_us),
-            "",
-            Time(load.send_lag_p99_us),
-            "",
-            Time(load.send_lag_max_us),
-            load.unfinished,
-            load.offered,
+            "unfinished    {unfinished} of {offered} requests have no answer"
         )?;
     }
     let errors = &result.total.errors;
-    writeln!(
-        text,
-        "errors        {} (connect {}, read {}, write {}, status {}, body {}, timeout {}), warm-up included",
-        errors.sum(),
-        errors.connect,
-        errors.read,
-        errors.write,
-        errors.status,
-        errors.body,
-        errors.timeout,
-    )?;
+    let kinds = errors.0.iter().filter(|(_, count)| **count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    let kinds = if kinds.is_empty() {
+        String::new()
+    } else {
+        format!(" ({}), warm-up included", kinds.join(", "))
+    };
+    writeln!(text, "errors        {}{kinds}", errors.sum())?;
+    for reason in result.total.reasons.iter().take(REASONS) {
+        writeln!(
+            text,
+            "{:>14}{} × {}: {}",
+            "", reason.count, reason.kind, reason.why
+        )?;
+    }
     let statuses = result.total.statuses.iter();
     let statuses: Vec<String> = statuses
         .map(|(status, count)| format!("{status}: {count}"))

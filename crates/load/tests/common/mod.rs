@@ -9,10 +9,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 use tare_load::engine::progress::Second;
-use tare_load::engine::{self, Observer, Phase};
-use tare_load::h1::H1;
-use tare_load::plan;
-use tare_load::report::result::Result as Report;
+use tare_load::engine::{Observer, Phase};
 use tare_load::spec::Spec;
 
 /// A correct answer.
@@ -133,10 +130,7 @@ pub fn run(address: SocketAddr, changes: &Value) -> Value {
 /// The result of a run that `interrupt` may end.
 pub fn run_until(address: SocketAddr, changes: &Value, interrupt: &AtomicBool) -> Value {
     let spec = Spec::from_json(&spec(address, changes).to_string()).expect("a valid spec");
-    let load = plan::load(&spec).expect("a valid load");
-    let exchange = plan::h1(&spec).expect("a valid exchange");
-    let outcome = engine::run(&load, || H1::new(&exchange), &mut Silent, interrupt);
-    let report = Report::new("h1", &load, &outcome.expect("a finished run"));
+    let report = tare_load::run::run(&spec, &mut Silent, interrupt).expect("a finished run");
     serde_json::to_value(report).expect("a result is JSON")
 }
 

@@ -1,12 +1,30 @@
 //! What a worker does by the clock and not by edges, rarely.
 
-use super::{Slot, Worker};
+use super::Worker;
+use super::line::Line;
+use super::slot::Slot;
 use crate::engine::cpu::CpuTime;
-use crate::engine::tally::Tally;
-use crate::protocol::{End, Failure, Protocol};
+use crate::engine::tally::{Failures, Tally};
+use crate::protocol::{End, Failure, Kind, Protocol};
 
-/// How often time-outs are looked for, in nanoseconds.
+/// How often chores are done, in nanoseconds.
 const TICK: u64 = 50_000_000;
+
+/// Connections that are looked at for time-outs in one go: more would delay what is due.
+const LOOKS: usize = 2_000;
+
+const NOT_CONNECTED: Failure = Failure {
+    kind: Kind::ConnectTimeout,
+    why: "no usable connection in time",
+};
+const NOT_BEGUN: Failure = Failure {
+    kind: Kind::DelayTimeout,
+    why: "the answer did not begin in time",
+};
+const NOT_WHOLE: Failure = Failure {
+    kind: Kind::Timeout,
+    why: "the answer was not whole in time",
+};
 
 impl<P: Protocol> Worker<'_, P> {
     /// Tells the second, looks for time-outs, and finds out when to be called again.
@@ -19,9 +37,11 @@ impl<P: Protocol> Worker<'_, P> {
         }
         if now >= self.second.end() {
             let queued = self.queued(now);
-            let second = self
-                .second
-                .turn(self.in_flight + queued, self.tally.total.failures);
+            let mut failures = Failures::default();
+            for tally in &self.tallies {
+                failures.merge(&tally.total.failures);
+            }
+            let second = self.second.turn(self.in_flight + queued, failures);
             // Nobody listens any more when the run was given up.
             let _ = self.seconds.send(second);
         }
@@ -32,63 +52,93 @@ impl<P: Protocol> Worker<'_, P> {
 
     /// Intended sends of the past that no connection had room for.
     fn queued(&self, now: u64) -> u64 {
-        let Some(mut arrivals) = self.arrivals.clone() else {
-            return 0;
-        };
         let end = now.min(self.timeline.stop());
-        let mut queued = 0;
-        while arrivals.next() < end {
-            arrivals.take();
-            queued += 1;
-        }
-        queued
+        let queued = |line: &Line| {
+            let Some(mut arrivals) = line.arrivals.clone() else {
+                return 0;
+            };
+            let mut queued = 0;
+            while arrivals.next() < end {
+                arrivals.take();
+                queued += 1;
+            }
+            queued
+        };
+        self.lines.iter().map(queued).sum()
     }
 
     fn find_timeouts(&mut self, now: u64) {
-        for slot in 0..self.slots.len() {
-            let Slot {
-                connection: Some(connection),
-                requests,
-                opened,
-                ..
-            } = &self.slots[slot]
-            else {
-                continue;
-            };
-            let late = |since: u64| since + self.timeout <= now;
-            if requests.iter().any(|(_, request)| late(request.sent)) {
-                self.close(slot, End::Broken(Failure::Timeout), now);
-            } else if requests.is_empty() && self.protocol.room(connection) == 0 && late(*opened) {
-                self.close(slot, End::Broken(Failure::Connect), now);
+        let slots = self.slots.len();
+        for _ in 0..slots.min(LOOKS) {
+            self.next_look = (self.next_look + 1) % slots;
+            self.find_timeout(self.next_look, now);
+        }
+    }
+
+    fn find_timeout(&mut self, slot: usize, now: u64) {
+        let Slot {
+            connection: Some(connection),
+            requests,
+            opened,
+            ..
+        } = &mut self.slots[slot]
+        else {
+            return;
+        };
+        let timeouts = self.timeouts;
+        let late = requests.iter().find_map(|(id, request)| {
+            if request.sent + timeouts.answer <= now {
+                Some((id, NOT_WHOLE))
+            } else if request.begun.is_none() && request.sent + timeouts.delay <= now {
+                Some((id, NOT_BEGUN))
+            } else {
+                None
             }
+        });
+        match late {
+            Some((request, failure)) => {
+                if self.protocol.cancel(connection, request) {
+                    self.failed(slot, request, failure, now);
+                    self.offer(slot, now);
+                    self.flush(slot, now);
+                    self.find_timeout(slot, now);
+                } else {
+                    self.close(slot, End::Broken(failure), now);
+                }
+            }
+            None if requests.is_empty()
+                && self.protocol.room(connection) == 0
+                && *opened + timeouts.connect <= now =>
+            {
+                self.close(slot, End::Broken(NOT_CONNECTED), now);
+            }
+            None => {}
         }
     }
 
     /// Counts what has no answer, and closes the books.
-    pub(super) fn finish(mut self) -> Tally {
+    pub(super) fn finish(mut self) -> Vec<Tally> {
         let window = self.timeline.window_before(self.timeline.end());
-        let mut left: Vec<u64> = Vec::new();
         for slot in &self.slots {
-            left.extend(slot.requests.iter().map(|(_, request)| request.intended));
-        }
-        self.tally.in_flight_area += i128::from(window) * left.len() as i128;
-        if let Some(arrivals) = &mut self.arrivals {
-            while arrivals.next() < self.timeline.stop() {
-                let intended = arrivals.take();
-                self.tally.in_flight_area +=
-                    i128::from(window - self.timeline.window_before(intended));
-                left.push(intended);
+            for (_, request) in &slot.requests {
+                let in_window = self.timeline.in_window(request.intended);
+                self.tallies[slot.target].unanswered(window, in_window);
             }
         }
-        let lost = left
-            .iter()
-            .filter(|intended| self.timeline.in_window(**intended))
-            .count() as u64;
-        self.tally.offered += lost;
-        self.tally.unfinished += lost;
-        if let (Some(start), Some(end)) = (self.cpu_at_start, self.cpu_at_end) {
-            self.tally.busiest = end.since(start).sum_s() / (window.max(1) as f64 / 1e9);
+        for (target, line) in self.lines.iter_mut().enumerate() {
+            let Some(arrivals) = &mut line.arrivals else {
+                continue;
+            };
+            while self.left != Some(0) && arrivals.next() < self.timeline.stop() {
+                let intended = arrivals.take();
+                let area = window - self.timeline.window_before(intended);
+                self.tallies[target].unanswered(area, self.timeline.in_window(intended));
+            }
         }
-        self.tally
+        if let (Some(start), Some(end)) = (self.cpu_at_start, self.cpu_at_end) {
+            let share = end.since(start).sum_s() / (window.max(1) as f64 / 1e9);
+            self.tallies[0].busiest = share;
+        }
+        self.tallies
     }
 }

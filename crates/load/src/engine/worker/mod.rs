@@ -1,22 +1,27 @@
 //! The event loop of one thread: its share of the connections and of the rate.
 
 mod chores;
+mod line;
 mod sending;
+mod slot;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::io;
 use std::sync::mpsc::Sender;
 
-use slab::Slab;
-
+use self::line::{Line, Permits};
+use self::slot::{InFlight, Slot};
 use super::arrivals::Arrivals;
 use super::cpu::CpuTime;
+use super::load::Timeouts;
 use super::poller::Poller;
 use super::progress::Second;
-use super::tally::Tally;
+use super::tally::{Tally, Times};
+use super::think::Think;
 use super::timeline::Timeline;
-use crate::protocol::{Answer, End, Failure, Protocol, Reading};
+use crate::protocol::{Answer, End, Event, Failure, Protocol, Reading};
+use crate::random::Random;
 
 /// How long a connection that never carried an answer waits before it is opened again.
 const RETRY: u64 = 100_000_000;
@@ -25,95 +30,134 @@ const RETRY: u64 = 100_000_000;
 /// takes a virtual CPU about 50 µs. Only an open loop spins; a closed one has nothing due.
 const SPIN: u64 = 100_000;
 
-/// One connection, its place kept while it is closed.
-struct Slot<C> {
-    connection: Option<C>,
-    opened: u64,
-    /// Whether it has carried an answer since it was opened.
-    proved: bool,
-    /// Since when it stands in the line for requests of the open loop.
-    in_line_since: Option<u64>,
-    requests: Slab<InFlight>,
+const UNANSWERED: Failure = Failure::read("closed before the answer");
+
+/// One thread's part of a load.
+#[derive(Debug)]
+pub struct Duty {
+    /// When each connection is opened, and to which target.
+    pub openings: Vec<(u64, usize)>,
+    /// When requests are sent.
+    pub turns: Turns,
+    /// What a connection waits before it asks again, and by which random numbers.
+    pub think: Option<(Think, Random)>,
+    /// Requests to be sent in the window, if their number is fixed.
+    pub requests: Option<u64>,
+    /// How long things may take.
+    pub timeouts: Timeouts,
 }
 
-/// A request in flight, with its times.
-struct InFlight {
-    intended: u64,
-    sent: u64,
+/// When one thread sends.
+#[derive(Debug)]
+pub enum Turns {
+    /// On each connection, as soon as it is free.
+    AtOnce,
+    /// At most so many requests a second.
+    Limited {
+        /// Requests per second of this thread; as many as possible if absent.
+        limit: Option<f64>,
+        /// Most requests in flight over all connections, which take turns.
+        most: u64,
+    },
+    /// At the intended sends of each target; none where the thread has no connection to one.
+    Intended(Vec<Option<Arrivals>>),
+}
+
+/// What is due at some time for one slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Alarm {
+    Open,
+    Think,
+    Timer,
 }
 
 /// One thread's load.
 pub struct Worker<'a, P: Protocol> {
     protocol: P,
     timeline: &'a Timeline,
-    timeout: u64,
+    timeouts: Timeouts,
     poller: Poller,
     slots: Vec<Slot<P::Connection>>,
-    /// When which connection is to be opened: the ramp, and whatever was lost.
-    openings: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The intended sends; none in a closed loop.
-    arrivals: Option<Arrivals>,
-    /// Connections of the open loop that have room.
-    line: VecDeque<usize>,
+    alarms: BinaryHeap<Reverse<(u64, usize, Alarm)>>,
+    /// Where connections with room wait for their turn; none when they need not.
+    lines: Vec<Line>,
+    permits: Option<Permits>,
+    /// Most requests in flight.
+    most: u64,
+    /// Whether requests have intended sends.
+    intends: bool,
+    think: Option<(Think, Random)>,
+    /// Requests still to be sent in the window.
+    left: Option<u64>,
     in_flight: u64,
-    answers: Vec<Answer>,
-    tally: Tally,
+    events: Vec<Event>,
+    tallies: Vec<Tally>,
     second: Second,
     seconds: Sender<Second>,
     next_chore: u64,
+    /// The connection that was last looked at for time-outs.
+    next_look: usize,
     cpu_at_start: Option<CpuTime>,
     cpu_at_end: Option<CpuTime>,
 }
 
 impl<'a, P: Protocol> Worker<'a, P> {
-    /// A thread's load: connections to open at the times `openings`, and requests at `arrivals`.
+    /// A thread's load on so many `targets`.
     ///
     /// # Errors
     /// When the process has no descriptor left.
     pub fn new(
         protocol: P,
         timeline: &'a Timeline,
-        timeout: u64,
-        openings: Vec<u64>,
-        arrivals: Option<Arrivals>,
+        duty: Duty,
+        targets: usize,
         seconds: Sender<Second>,
     ) -> io::Result<Self> {
-        let slot = |_: &u64| Slot {
-            connection: None,
-            opened: 0,
-            proved: false,
-            in_line_since: None,
-            requests: Slab::new(),
+        let opening = |(slot, (at, _)): (usize, &(u64, usize))| Reverse((*at, slot, Alarm::Open));
+        let alarms = duty.openings.iter().enumerate().map(opening).collect();
+        let slots = duty.openings.iter().map(|(_, target)| Slot::new(*target));
+        let (mut most, mut permits, mut intends) = (u64::MAX, None, false);
+        let lines = match duty.turns {
+            Turns::AtOnce => Vec::new(),
+            Turns::Limited { limit, most: cap } => {
+                (most, permits) = (cap, limit.map(Permits::new));
+                vec![Line::new(None)]
+            }
+            Turns::Intended(arrivals) => {
+                intends = true;
+                arrivals.into_iter().map(Line::new).collect()
+            }
         };
         Ok(Worker {
             protocol,
             timeline,
-            timeout,
+            timeouts: duty.timeouts,
             poller: Poller::new()?,
-            slots: openings.iter().map(slot).collect(),
-            openings: openings
-                .into_iter()
-                .enumerate()
-                .map(|(i, at)| Reverse((at, i)))
-                .collect(),
-            arrivals,
-            line: VecDeque::new(),
+            slots: slots.collect(),
+            alarms,
+            lines,
+            permits,
+            most,
+            intends,
+            think: duty.think,
+            left: duty.requests,
             in_flight: 0,
-            answers: Vec::new(),
-            tally: Tally::default(),
+            events: Vec::new(),
+            tallies: vec![Tally::default(); targets],
             second: Second::default(),
             seconds,
             next_chore: 0,
+            next_look: 0,
             cpu_at_start: None,
             cpu_at_end: None,
         })
     }
 
-    /// Makes the load, to its end.
+    /// Makes the load, to its end; returns what each target came to.
     ///
     /// # Errors
     /// When the kernel refuses to poll.
-    pub fn run(mut self) -> io::Result<Tally> {
+    pub fn run(mut self) -> io::Result<Vec<Tally>> {
         let mut now = self.timeline.now();
         loop {
             if now >= self.next_chore {
@@ -122,7 +166,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             if now >= self.timeline.stop() && (self.is_done() || now >= self.timeline.deadline()) {
                 return Ok(self.finish());
             }
-            self.open_due(now)?;
+            self.ring(now)?;
             self.send_due(now);
             let edges = self.poller.wait(self.next_wake().saturating_sub(now))?;
             for edge in 0..edges {
@@ -131,7 +175,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 self.send_due(now);
             }
             // A closed loop has nothing due by the clock, so that the last edge's time will do.
-            if edges == 0 || self.arrivals.is_some() {
+            if edges == 0 || !self.lines.is_empty() {
                 now = self.timeline.now();
             }
         }
@@ -140,39 +184,47 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// Whether all that was intended before the stop has been answered.
     fn is_done(&self) -> bool {
         let stop = self.timeline.stop();
-        let waiting = self
-            .arrivals
-            .as_ref()
-            .is_some_and(|arrivals| arrivals.next() < stop);
-        self.in_flight == 0 && !waiting
+        let waiting = |line: &Line| line.next().is_some_and(|next| next < stop);
+        self.in_flight == 0 && (self.left == Some(0) || !self.lines.iter().any(waiting))
     }
 
     fn next_wake(&self) -> u64 {
-        let opening = self.openings.peek().map(|Reverse((at, _))| *at);
-        let sendable = self.arrivals.as_ref().filter(|_| !self.line.is_empty());
-        let intended = sendable
-            .map(Arrivals::next)
-            .filter(|at| *at < self.timeline.stop());
-        let send = intended.map(|at| at.saturating_sub(SPIN));
-        let others = opening.into_iter().chain(send);
+        let alarm = self.alarms.peek().map(|Reverse((at, ..))| *at);
+        let others = alarm.into_iter().chain(self.next_send());
         others.fold(self.next_chore, u64::min)
     }
 
-    fn open_due(&mut self, now: u64) -> io::Result<()> {
-        while let Some(Reverse((at, slot))) = self.openings.peek().copied() {
+    /// Does what is due.
+    fn ring(&mut self, now: u64) -> io::Result<()> {
+        while let Some(Reverse((at, slot, alarm))) = self.alarms.peek().copied() {
             if at > now {
                 break;
             }
-            self.openings.pop();
-            self.slots[slot].proved = false;
-            match self.protocol.open() {
-                Ok(connection) => {
-                    self.poller.add(&connection, slot)?;
-                    self.slots[slot].connection = Some(connection);
-                    self.slots[slot].opened = now;
+            self.alarms.pop();
+            match alarm {
+                Alarm::Open => self.open(slot, now)?,
+                Alarm::Think if self.slots[slot].thinks_until == at => {
+                    self.offer(slot, now);
+                    self.flush(slot, now);
                 }
-                Err(end) => self.close(slot, end, now),
+                Alarm::Timer if self.slots[slot].timer == Some(at) => self.on_timer(slot, now),
+                Alarm::Think | Alarm::Timer => {}
             }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, slot: usize, now: u64) -> io::Result<()> {
+        let place = &mut self.slots[slot];
+        place.proved = false;
+        place.opened = now;
+        match self.protocol.open(place.target) {
+            Ok(connection) => {
+                self.poller.add(&connection, slot)?;
+                place.connection = Some(connection);
+                self.flush(slot, now);
+            }
+            Err(end) => self.close(slot, end, now),
         }
         Ok(())
     }
@@ -182,69 +234,125 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let Some(connection) = &mut self.slots[slot].connection else {
             return Ok(self.timeline.now());
         };
-        let outcome = self.protocol.ready(connection, hangup, &mut self.answers);
+        let outcome = self.protocol.ready(connection, hangup, &mut self.events);
         let now = self.timeline.now();
         if outcome == Ok(Reading::More) {
             self.poller.rearm(connection, slot)?;
         }
-        for index in 0..self.answers.len() {
-            self.answered(slot, self.answers[index], now);
-        }
-        self.answers.clear();
-        match outcome {
-            Ok(_) => self.offer(slot, now),
-            Err(end) => self.close(slot, end, now),
-        }
+        self.go_on(slot, outcome.map(|_| ()), now);
         Ok(now)
     }
 
-    fn answered(&mut self, slot: usize, answer: Answer, now: u64) {
-        let slot = &mut self.slots[slot];
-        let request = slot.requests.remove(answer.request);
-        slot.proved = true;
-        let in_window = self.settled(&request, now);
-        let latency = now - request.intended;
-        self.tally
-            .answer(&answer, latency, now - request.sent, in_window);
-        if answer.failure.is_none() {
-            self.second.record(latency);
+    fn on_timer(&mut self, slot: usize, now: u64) {
+        self.slots[slot].timer = None;
+        if let Some(connection) = &mut self.slots[slot].connection {
+            let outcome = self.protocol.expire(connection, &mut self.events);
+            self.go_on(slot, outcome, now);
         }
     }
 
-    /// Takes a request out of flight; tells whether it belongs to the window.
-    fn settled(&mut self, request: &InFlight, now: u64) -> bool {
-        self.in_flight -= 1;
-        self.tally.in_flight_area += i128::from(self.timeline.window_before(now));
-        self.is_in_window(request.intended, now)
+    /// Takes account of what happened on a connection, and asks for more.
+    fn go_on(&mut self, slot: usize, outcome: Result<(), End>, now: u64) {
+        for index in 0..self.events.len() {
+            self.happened(slot, self.events[index], now);
+        }
+        self.events.clear();
+        match outcome {
+            Ok(()) => {
+                self.offer(slot, now);
+                self.flush(slot, now);
+            }
+            Err(end) => self.close(slot, end, now),
+        }
     }
 
-    fn is_in_window(&self, intended: u64, completed: u64) -> bool {
-        let decisive = if self.arrivals.is_some() {
-            intended
-        } else {
-            completed
+    fn happened(&mut self, slot: usize, event: Event, now: u64) {
+        let place = &mut self.slots[slot];
+        let tally = &mut self.tallies[place.target];
+        match event {
+            Event::Connected => {
+                tally.connect.saturating_record(now - place.opened);
+                place.connected = now;
+            }
+            Event::Secured => tally.handshake.saturating_record(now - place.connected),
+            Event::Begun(request) => {
+                if let Some(request) = place.requests.get_mut(request) {
+                    request.begun = Some(now);
+                }
+            }
+            Event::Answered(answer) => self.answered(slot, answer, now),
+            Event::Failed(request, failure) => self.failed(slot, request, failure, now),
+        }
+    }
+
+    fn answered(&mut self, slot: usize, answer: Answer, now: u64) {
+        let place = &mut self.slots[slot];
+        let request = place.requests.remove(answer.request);
+        place.proved = true;
+        let target = place.target;
+        if place.requests.is_empty()
+            && let Some((think, random)) = &mut self.think
+        {
+            place.thinks_until = now + think.draw(random);
+            let alarm = (place.thinks_until, slot, Alarm::Think);
+            self.alarms.push(Reverse(alarm));
+        }
+        let in_window = self.settled(&request, target, now);
+        let times = Times {
+            latency: now - request.intended,
+            service: now - request.sent,
+            delay: request.begun.unwrap_or(now) - request.sent,
         };
-        self.timeline.in_window(decisive)
+        self.tallies[target].answer(&answer, &times, in_window);
+        if answer.failure.is_none() {
+            self.second.record(times.latency);
+        }
+    }
+
+    /// One request has failed without its connection.
+    fn failed(&mut self, slot: usize, request: usize, failure: Failure, now: u64) {
+        let target = self.slots[slot].target;
+        let request = self.slots[slot].requests.remove(request);
+        self.lost(&request, target, failure, now);
+    }
+
+    fn lost(&mut self, request: &InFlight, target: usize, failure: Failure, now: u64) {
+        let in_window = self.settled(request, target, now);
+        self.tallies[target].offered += u64::from(in_window);
+        self.tallies[target].failure(failure, in_window);
+    }
+
+    /// Takes a request out of flight; tells whether it belongs to the window.
+    fn settled(&mut self, request: &InFlight, target: usize, now: u64) -> bool {
+        self.in_flight -= 1;
+        self.tallies[target].in_flight_area += i128::from(self.timeline.window_before(now));
+        let decisive = if self.intends { request.intended } else { now };
+        let in_window = self.timeline.in_window(decisive);
+        if self.in_flight == 0 && self.left == Some(0) {
+            self.timeline.finish();
+        }
+        in_window
     }
 
     /// Closes a connection, fails what was in flight on it, and plans to open it again.
     fn close(&mut self, slot: usize, end: End, now: u64) {
         let place = &mut self.slots[slot];
         place.connection = None;
-        let retry = if place.proved { now } else { now + RETRY };
-        self.openings.push(Reverse((retry, slot)));
+        place.timer = None;
+        let target = place.target;
+        let again = if place.proved { now } else { now + RETRY };
+        self.alarms.push(Reverse((again, slot, Alarm::Open)));
         let lost = std::mem::take(&mut place.requests);
         let failure = match end {
             End::Broken(failure) => failure,
-            End::Proper => Failure::Read,
+            End::Proper => UNANSWERED,
         };
         if lost.is_empty() && end != End::Proper {
-            self.tally.failure(failure, self.timeline.in_window(now));
+            let in_window = self.timeline.in_window(now);
+            self.tallies[target].failure(failure, in_window);
         }
         for (_, request) in lost {
-            let in_window = self.settled(&request, now);
-            self.tally.offered += u64::from(in_window);
-            self.tally.failure(failure, in_window);
+            self.lost(&request, target, failure, now);
         }
     }
 }

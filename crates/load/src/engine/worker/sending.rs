@@ -1,20 +1,115 @@
 //! When a worker sends, and on which connection.
 
-use super::{InFlight, Slot, Worker};
-use crate::engine::arrivals::Arrivals;
+use super::slot::{InFlight, Slot};
+use super::{Alarm, SPIN, Worker};
 use crate::protocol::Protocol;
+use std::cmp::Reverse;
 
 impl<P: Protocol> Worker<'_, P> {
-    /// Gives a connection that has room its next requests.
+    /// Lets a connection that has room send, or wait for its turn.
     pub(super) fn offer(&mut self, slot: usize, now: u64) {
-        if self.arrivals.is_none() {
+        if now < self.slots[slot].thinks_until {
+            return;
+        }
+        if self.lines.is_empty() {
             // The one reading of the clock serves as intended and as actual send.
-            while now < self.timeline.stop() && self.has_room(slot) {
+            while self.may_send(now) && self.has_room(slot) {
                 self.send(slot, now, now);
             }
         } else if self.slots[slot].in_line_since.is_none() && self.has_room(slot) {
             self.slots[slot].in_line_since = Some(now);
-            self.line.push_back(slot);
+            let line = self.line_of(slot);
+            self.lines[line].waiting.push_back(slot);
+        }
+    }
+
+    /// Sends what the clock demands or permits, on the connections that have waited longest.
+    pub(super) fn send_due(&mut self, now: u64) {
+        for line in 0..self.lines.len() {
+            while self.send_next(line, now) {}
+        }
+    }
+
+    /// When the next send is due that a connection waits for.
+    pub(super) fn next_send(&self) -> Option<u64> {
+        let stop = self.timeline.stop();
+        let due = self.lines.iter().filter_map(|line| {
+            line.waiting.front()?;
+            match line.next() {
+                Some(intended) => Some(intended.saturating_sub(SPIN)).filter(|_| intended < stop),
+                None if self.in_flight >= self.most => None,
+                None => self.permits.map(|permits| permits.next()),
+            }
+        });
+        due.min().filter(|_| self.left != Some(0))
+    }
+
+    /// Sends on what was offered since the last flush, and learns when the protocol is to be woken.
+    pub(super) fn flush(&mut self, slot: usize, now: u64) {
+        let place = &mut self.slots[slot];
+        let Some(connection) = &mut place.connection else {
+            return;
+        };
+        if let Err(end) = self.protocol.flush(connection) {
+            return self.close(slot, end, now);
+        }
+        let timer = self.protocol.timer(connection);
+        let timer = timer.map(|instant| self.timeline.at(instant));
+        if timer != place.timer {
+            place.timer = timer;
+            let alarm = timer.map(|at| Reverse((at, slot, Alarm::Timer)));
+            self.alarms.extend(alarm);
+        }
+    }
+
+    /// Sends the next request of a line; false when it is not time, or nobody waits.
+    fn send_next(&mut self, line: usize, now: u64) -> bool {
+        let next = self.lines[line].next();
+        let early = match (next, self.permits) {
+            (Some(intended), _) => intended > now || intended >= self.timeline.stop(),
+            (None, Some(permits)) => permits.next() > now,
+            (None, None) => false,
+        };
+        let allowed = next.is_some() || self.may_send(now);
+        if early || !allowed || self.left == Some(0) || self.in_flight >= self.most {
+            return false;
+        }
+        let Some(slot) = self.lines[line].waiting.pop_front() else {
+            return false;
+        };
+        let free_since = self.slots[slot].in_line_since.take().unwrap_or(now);
+        if !self.has_room(slot) {
+            return true;
+        }
+        let (intended, sent) = match &mut self.lines[line].arrivals {
+            Some(arrivals) => (arrivals.take(), self.timeline.now()),
+            None => (now, now),
+        };
+        if self.intends && self.timeline.in_window(intended) {
+            // Waiting for a free connection is the server's doing, not the generator's.
+            let lag = sent - intended.max(free_since);
+            let target = self.slots[slot].target;
+            self.tallies[target].send_lag.saturating_record(lag);
+        }
+        if let Some(permits) = &mut self.permits {
+            permits.take(now);
+        }
+        self.send(slot, intended, sent);
+        self.flush(slot, now);
+        self.offer(slot, now);
+        true
+    }
+
+    /// Whether a closed loop goes on.
+    fn may_send(&self, now: u64) -> bool {
+        now < self.timeline.stop() && self.left != Some(0)
+    }
+
+    fn line_of(&self, slot: usize) -> usize {
+        if self.intends {
+            self.slots[slot].target
+        } else {
+            0
         }
     }
 
@@ -23,45 +118,29 @@ impl<P: Protocol> Worker<'_, P> {
         connection.is_some_and(|connection| self.protocol.room(connection) > 0)
     }
 
-    /// Sends what the clock demands, on the connections that have waited longest.
-    pub(super) fn send_due(&mut self, now: u64) {
-        let stop = self.timeline.stop();
-        while let Some(arrivals) = &mut self.arrivals {
-            if arrivals.next() > now || arrivals.next() >= stop {
-                break;
-            }
-            let Some(slot) = self.line.pop_front() else {
-                break;
-            };
-            let free_since = self.slots[slot].in_line_since.take().unwrap_or(now);
-            if !self.has_room(slot) {
-                continue;
-            }
-            let intended = self.arrivals.as_mut().map_or(now, Arrivals::take);
-            let sent = self.timeline.now();
-            if self.timeline.in_window(intended) {
-                // Waiting for a free connection is the server's doing, not the generator's.
-                let lag = sent - intended.max(free_since);
-                self.tally.send_lag.saturating_record(lag);
-            }
-            self.send(slot, intended, sent);
-            self.offer(slot, now);
-        }
-    }
-
     fn send(&mut self, slot: usize, intended: u64, sent: u64) {
         let Slot {
             connection: Some(connection),
             requests,
+            target,
             ..
         } = &mut self.slots[slot]
         else {
             return;
         };
-        let request = requests.insert(InFlight { intended, sent });
+        let request = requests.insert(InFlight {
+            intended,
+            sent,
+            begun: None,
+        });
         let outcome = self.protocol.send(connection, request);
         self.in_flight += 1;
-        self.tally.in_flight_area -= i128::from(self.timeline.window_before(intended));
+        self.tallies[*target].in_flight_area -= i128::from(self.timeline.window_before(intended));
+        if let Some(left) = &mut self.left
+            && sent >= self.timeline.start()
+        {
+            *left -= 1;
+        }
         if let Err(end) = outcome {
             self.close(slot, end, sent);
         }

@@ -1,9 +1,18 @@
 //! The load generator's spec, as docs/FORMAT.md describes it.
 
+mod pace;
+mod parts;
+
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 
 use serde::Deserialize;
+
+pub use self::pace::{Pace, Spread};
+pub use self::parts::{Body, Expect, TargetSpec, Tls};
+use crate::engine::think::Think;
+use crate::keys::KeySpec;
 
 /// The version of the spec and of the result.
 pub const SCHEMA: u32 = 1;
@@ -37,8 +46,12 @@ pub struct Spec {
     /// The protocol's name.
     #[serde(default = "default::protocol")]
     pub protocol: String,
-    /// The target.
-    pub url: String,
+    /// The target, if there is one.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The targets, if there are several.
+    #[serde(default)]
+    pub targets: Vec<TargetSpec>,
     /// The request's method.
     #[serde(default = "default::method")]
     pub method: String,
@@ -47,10 +60,22 @@ pub struct Spec {
     pub headers: BTreeMap<String, String>,
     /// The request's body.
     #[serde(default)]
-    pub body: Option<String>,
+    pub body: Option<Body>,
+    /// What stands for `{key}` in the URLs' paths.
+    #[serde(default)]
+    pub keys: Option<KeySpec>,
+    /// What an encrypted connection must be.
+    #[serde(default)]
+    pub tls: Tls,
     /// Connections over all threads.
     #[serde(default = "default::connections")]
     pub connections: usize,
+    /// Requests in flight on each connection: pipelined, or in streams.
+    #[serde(default = "default::depth")]
+    pub depth: usize,
+    /// Local addresses that connections take turns in.
+    #[serde(default)]
+    pub sources: Vec<IpAddr>,
     /// Worker threads.
     #[serde(default = "default::threads")]
     pub threads: usize,
@@ -60,6 +85,12 @@ pub struct Spec {
     /// When requests are sent.
     #[serde(default, rename = "loop")]
     pub pace: Pace,
+    /// What a connection of a closed loop waits between an answer and its next request.
+    #[serde(default)]
+    pub think: Option<Think>,
+    /// Requests after which the window ends.
+    #[serde(default)]
+    pub requests: Option<u64>,
     /// Seconds of load before the window.
     #[serde(default = "default::warmup_s")]
     pub warmup_s: f64,
@@ -72,10 +103,16 @@ pub struct Spec {
     /// Connections opened per second; all at once if absent.
     #[serde(default)]
     pub ramp_per_s: Option<f64>,
-    /// Seconds that a connection or an answer may take.
+    /// Seconds that a whole answer may take.
     #[serde(default = "default::timeout_s")]
     pub timeout_s: f64,
-    /// Seed of the arrivals.
+    /// Seconds that making a connection may take, if not the same.
+    #[serde(default)]
+    pub connect_timeout_s: Option<f64>,
+    /// Seconds that the first byte of an answer may take, if not the same.
+    #[serde(default)]
+    pub delay_timeout_s: Option<f64>,
+    /// Seed of all that is random.
     #[serde(default = "default::seed")]
     pub seed: u64,
     /// What a correct answer is.
@@ -83,69 +120,11 @@ pub struct Spec {
     pub expect: Expect,
 }
 
-/// When requests are sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Pace {
-    /// As soon as a connection is free.
-    #[default]
-    Closed,
-    /// By the clock.
-    Open {
-        /// Requests per second over all threads.
-        rate: f64,
-        /// How they are spread over time.
-        #[serde(default)]
-        arrivals: Spread,
-    },
-}
-
-/// How the sends of an open loop are spread over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Spread {
-    /// Independent of each other, with exponential gaps.
-    #[default]
-    Poisson,
-    /// At fixed gaps.
-    Even,
-}
-
-impl Spread {
-    /// Its name in the formats.
-    pub fn name(self) -> &'static str {
-        match self {
-            Spread::Poisson => "poisson",
-            Spread::Even => "even",
-        }
-    }
-}
-
-/// What a correct answer is.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Expect {
-    /// The correct statuses.
-    pub status: Vec<u16>,
-    /// The body's length in bytes.
-    pub body_length: Option<u64>,
-    /// The body's SHA-256 in hexadecimal digits.
-    pub body_sha256: Option<String>,
-}
-
-impl Default for Expect {
-    fn default() -> Self {
-        Expect {
-            status: vec![200],
-            body_length: None,
-            body_sha256: None,
-        }
-    }
-}
-
 /// The defaults, common to the spec and the command line.
 pub mod default {
     #![allow(missing_docs)]
+
+    pub const LONGEST_S: f64 = 3600.0;
 
     pub fn schema() -> u32 {
         super::SCHEMA
@@ -158,6 +137,12 @@ pub mod default {
     }
     pub fn connections() -> usize {
         64
+    }
+    pub fn message_size() -> usize {
+        64
+    }
+    pub fn depth() -> usize {
+        1
     }
     pub fn threads() -> usize {
         1
@@ -204,10 +189,9 @@ mod tests {
     fn every_field_but_url_has_a_default() {
         let spec = Spec::from_json(r#"{"url": "http://127.0.0.1/"}"#).unwrap();
         assert_eq!((spec.connections, spec.threads), (64, 1));
-        assert_eq!(spec.pace, Pace::Closed);
+        assert_eq!(spec.pace, Pace::CLOSED);
         assert_eq!(spec.expect.status, [200]);
-        let error = Spec::from_json("{}").unwrap_err().to_string();
-        assert!(error.contains("`url`"), "{error}");
+        assert_eq!(spec.depth, 1);
     }
 
     #[test]

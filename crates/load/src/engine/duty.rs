@@ -1,0 +1,59 @@
+//! Shares a load out to threads.
+
+use super::arrivals::Arrivals;
+use super::load::Load;
+use super::worker::{Duty, Turns};
+use crate::random::{Use, stream};
+use crate::spec::Pace;
+
+/// What thread `index` has to do of `load`.
+pub fn of(load: &Load, index: usize) -> Duty {
+    let gap = load.ramp_per_s.map_or(0.0, |ramp| 1e9 / ramp);
+    let order = load.order().into_iter().enumerate();
+    let own = order.skip(index).step_by(load.threads);
+    Duty {
+        openings: own
+            .map(|(number, target)| ((number as f64 * gap) as u64, target))
+            .collect(),
+        turns: turns(load, index),
+        think: load
+            .think
+            .map(|think| (think, stream(load.seed, index, Use::Think))),
+        requests: load.requests.map(|requests| {
+            let threads = load.threads as u64;
+            requests / threads + u64::from((index as u64) < requests % threads)
+        }),
+        timeouts: load.timeouts,
+    }
+}
+
+fn turns(load: &Load, index: usize) -> Turns {
+    let share = |limit: Option<f64>| limit.map(|limit| limit / load.threads as f64);
+    match load.pace {
+        Pace::Closed { limit: None } => Turns::AtOnce,
+        Pace::Closed { limit } => Turns::Limited {
+            limit: share(limit),
+            most: u64::MAX,
+        },
+        Pace::Serial { limit } => Turns::Limited {
+            limit: share(limit),
+            most: 1,
+        },
+        Pace::Open { rate, arrivals } => {
+            let order = load.order();
+            // A target's sends are shared out to the threads that have connections to it.
+            let targets = load.targets.iter().enumerate().map(|(target, share)| {
+                let has = |thread: usize| {
+                    let own = order.iter().skip(thread).step_by(load.threads);
+                    own.into_iter().any(|each| *each == target)
+                };
+                let threads: Vec<usize> = (0..load.threads).filter(|each| has(*each)).collect();
+                let place = threads.iter().position(|each| *each == index)?;
+                let random = stream(load.seed, index, Use::Arrivals(target));
+                let rate = rate * share.rate;
+                Some(Arrivals::new(arrivals, rate, random, place, threads.len()))
+            });
+            Turns::Intended(targets.collect())
+        }
+    }
+}

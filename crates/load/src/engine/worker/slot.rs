@@ -1,0 +1,47 @@
+//! One connection's place, kept while it is closed.
+
+use slab::Slab;
+
+/// A place for a connection. Times are in nanoseconds since the start.
+pub struct Slot<C> {
+    pub connection: Option<C>,
+    pub target: usize,
+    /// When it was last opened.
+    pub opened: u64,
+    /// When its transport was connected.
+    pub connected: u64,
+    /// Whether it has carried an answer since it was opened.
+    pub proved: bool,
+    /// Since when it stands in a line.
+    pub in_line_since: Option<u64>,
+    /// It asks nothing before.
+    pub thinks_until: u64,
+    /// When the protocol's timer is due.
+    pub timer: Option<u64>,
+    pub requests: Slab<InFlight>,
+}
+
+/// A request in flight, with its times in nanoseconds since the start.
+pub struct InFlight {
+    pub intended: u64,
+    pub sent: u64,
+    /// When its answer began, if it came in several pieces.
+    pub begun: Option<u64>,
+}
+
+impl<C> Slot<C> {
+    /// A place for connections to one target.
+    pub fn new(target: usize) -> Self {
+        Slot {
+            connection: None,
+            target,
+            opened: 0,
+            connected: 0,
+            proved: false,
+            in_line_since: None,
+            thinks_until: 0,
+            timer: None,
+            requests: Slab::new(),
+        }
+    }
+}

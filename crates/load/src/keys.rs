@@ -1,0 +1,147 @@
+//! Which of many objects a request asks for.
+
+use rand_distr::{Distribution, Zipf};
+use rand_xoshiro::rand_core::Rng;
+use serde::Deserialize;
+
+use crate::random::{Random, Use, stream};
+use crate::spec::SpecError;
+
+/// What stands for the object's number in a path.
+pub const PLACE: &str = "{key}";
+
+/// How the objects' numbers, from 0, are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeySpec {
+    /// How many objects there are.
+    pub count: u64,
+    /// The exponent of Zipf's law, by which object 0 is the most popular; all are equally so if
+    /// absent.
+    #[serde(default)]
+    pub alpha: Option<f64>,
+}
+
+impl KeySpec {
+    /// Refuses what makes no distribution.
+    ///
+    /// # Errors
+    /// A [`SpecError`] that names the field.
+    pub fn check(self) -> Result<(), SpecError> {
+        if self.count == 0 {
+            let remedy = "write how many objects there are";
+            return Err(SpecError::new("keys.count", "0 objects", remedy));
+        }
+        if let Some(alpha) = self.alpha.filter(|alpha| !(*alpha > 0.0 && *alpha <= 10.0)) {
+            let found = format!("{alpha} is out of range");
+            let remedy = "write a number above 0 and at most 10, or leave it out";
+            return Err(SpecError::new("keys.alpha", found, remedy));
+        }
+        Ok(())
+    }
+}
+
+/// One thread's series of objects.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    random: Random,
+    law: Law,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    /// There is one object only.
+    One,
+    Uniform(u64),
+    Zipf(Zipf<f64>),
+}
+
+impl Keys {
+    /// The series of thread `thread`; that of one object without `spec`, which was checked.
+    pub fn new(spec: Option<KeySpec>, seed: u64, thread: usize) -> Self {
+        let law = match spec {
+            None => Law::One,
+            Some(KeySpec { count, alpha: None }) => Law::Uniform(count),
+            Some(KeySpec {
+                count,
+                alpha: Some(alpha),
+            }) => Law::Zipf(Zipf::new(count as f64, alpha).expect("the spec was checked")),
+        };
+        Keys {
+            random: stream(seed, thread, Use::Keys),
+            law,
+        }
+    }
+
+    /// The next object's number.
+    pub fn draw(&mut self) -> u64 {
+        match &self.law {
+            Law::One => 0,
+            // The product's upper half is even but for count / 2^64 (Lemire 2019).
+            Law::Uniform(count) => {
+                ((u128::from(self.random.next_u64()) * u128::from(*count)) >> 64) as u64
+            }
+            Law::Zipf(zipf) => zipf.sample(&mut self.random) as u64 - 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(alpha: Option<f64>) -> Vec<f64> {
+        let spec = KeySpec { count: 10, alpha };
+        let mut keys = Keys::new(Some(spec), 7, 0);
+        let mut counts = vec![0.0; 10];
+        for _ in 0..100_000 {
+            counts[keys.draw() as usize] += 1.0 / 100_000.0;
+        }
+        counts
+    }
+
+    #[test]
+    fn uniform_keys_are_equally_frequent() {
+        // Five standard errors of a share of 0.1 in 100,000.
+        assert!(shares(None).iter().all(|share| (share - 0.1).abs() < 0.005));
+    }
+
+    #[test]
+    fn zipf_s_law_holds() {
+        let shares = shares(Some(1.0));
+        let sum: f64 = (1..=10).map(|rank| 1.0 / f64::from(rank)).sum();
+        for (rank, share) in (1..).zip(shares) {
+            let expected = 1.0 / f64::from(rank) / sum;
+            assert!(
+                (share - expected).abs() < 0.008,
+                "rank {rank}: {share}, not {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_seed_and_a_thread_make_the_series() {
+        let series = |seed, thread| {
+            let mut keys = Keys::new(
+                Some(KeySpec {
+                    count: 1000,
+                    alpha: None,
+                }),
+                seed,
+                thread,
+            );
+            (0..10).map(|_| keys.draw()).collect::<Vec<_>>()
+        };
+        assert_eq!(series(1, 0), series(1, 0));
+        assert_ne!(series(1, 0), series(1, 1));
+        assert_ne!(series(1, 0), series(2, 0));
+    }
+
+    #[test]
+    fn what_makes_no_distribution_is_refused() {
+        let check = |count, alpha| KeySpec { count, alpha }.check();
+        assert!(check(1, None).is_ok() && check(5, Some(0.9)).is_ok());
+        assert!(check(0, None).is_err() && check(5, Some(0.0)).is_err());
+        assert!(check(5, Some(f64::NAN)).is_err());
+    }
+}

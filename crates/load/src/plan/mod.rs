@@ -1,0 +1,213 @@
+//! A spec, checked and turned into what the engine and the protocol work with.
+
+pub mod http;
+pub mod targets;
+
+use base64::Engine as _;
+
+use crate::engine::{Load, Timeouts, cpu};
+use crate::keys::KeySpec;
+use crate::oracle::Expectation;
+use crate::random;
+use crate::spec::default::{LONGEST_S, message_size};
+use crate::spec::{Body, Expect, Pace, Spec, SpecError};
+
+/// The load that `spec` asks for.
+///
+/// # Errors
+/// A [`SpecError`] that names the field which cannot be used.
+pub fn load(spec: &Spec) -> Result<Load, SpecError> {
+    let targets = targets::shares(spec)?;
+    let connections = targets.iter().map(|share| share.connections).sum();
+    if spec.threads == 0 || spec.threads > connections {
+        let found = format!("{} threads for {connections} connections", spec.threads);
+        return Err(SpecError::new(
+            "threads",
+            found,
+            "each thread needs a connection, so take fewer",
+        ));
+    }
+    let cpus = spec.cpus.clone().unwrap_or_default();
+    if let Some(cpu) = cpus.iter().find(|cpu| !cpu::is_allowed(**cpu)) {
+        let found = format!("this process may not run on CPU {cpu}");
+        return Err(SpecError::new(
+            "cpus",
+            found,
+            "choose among those of its cgroup and affinity",
+        ));
+    }
+    check_pace(spec)?;
+    if let Some(ramp) = spec.ramp_per_s {
+        positive("ramp_per_s", ramp)?;
+    }
+    if spec.depth == 0 {
+        let remedy = "write how many requests are in flight on a connection";
+        return Err(SpecError::new("depth", "0 requests", remedy));
+    }
+    if spec.requests == Some(0) {
+        let remedy = "write how many, or leave it out";
+        return Err(SpecError::new("requests", "0 requests", remedy));
+    }
+    positive("duration_s", spec.duration_s)?;
+    let timeout = |field, value: Option<f64>| {
+        let value = value.unwrap_or(spec.timeout_s);
+        positive(field, value)?;
+        nanoseconds(field, value)
+    };
+    Ok(Load {
+        targets,
+        threads: spec.threads,
+        cpus,
+        pace: spec.pace,
+        think: spec.think,
+        requests: spec.requests,
+        warmup: nanoseconds("warmup_s", spec.warmup_s)?,
+        duration: nanoseconds("duration_s", spec.duration_s)?,
+        cooldown: nanoseconds("cooldown_s", spec.cooldown_s)?,
+        timeouts: Timeouts {
+            connect: timeout("connect_timeout_s", spec.connect_timeout_s)?,
+            delay: timeout("delay_timeout_s", spec.delay_timeout_s)?,
+            answer: timeout("timeout_s", None)?,
+        },
+        ramp_per_s: spec.ramp_per_s,
+        seed: spec.seed,
+    })
+}
+
+fn check_pace(spec: &Spec) -> Result<(), SpecError> {
+    let refuse = |field, found, remedy| Err(SpecError::new(field, found, remedy));
+    match spec.pace {
+        Pace::Open { rate, .. } => positive("loop.rate", rate)?,
+        Pace::Closed { limit } | Pace::Serial { limit } => {
+            limit.map_or(Ok(()), |limit| positive("loop.limit", limit))?;
+        }
+    }
+    if matches!(spec.pace, Pace::Serial { .. }) && spec.threads != 1 {
+        let found = format!("{} threads for one request at a time", spec.threads);
+        return refuse("threads", found, "take one");
+    }
+    if let Some(think) = spec.think {
+        if matches!(spec.pace, Pace::Open { .. }) {
+            let found = "an open loop has a clock instead".to_string();
+            return refuse("think", found, "take a closed loop");
+        }
+        if !think.is_valid() {
+            let found = format!("{think:?} is no distribution of times");
+            return refuse(
+                "think",
+                found,
+                "write seconds from 0 to 3600, the smaller first",
+            );
+        }
+    }
+    spec.keys.map_or(Ok(()), KeySpec::check)
+}
+
+/// The bytes of the spec's body.
+///
+/// # Errors
+/// A [`SpecError`] when they cannot be had.
+pub fn body(spec: &Spec) -> Result<Option<Vec<u8>>, SpecError> {
+    let Some(body) = &spec.body else {
+        return Ok(None);
+    };
+    Ok(Some(match body {
+        Body::Text(text) => text.clone().into_bytes(),
+        Body::Base64 { base64 } => {
+            let digits = base64::engine::general_purpose::STANDARD.decode(base64);
+            digits.map_err(|why| SpecError::new("body.base64", why, "write base64 digits"))?
+        }
+        Body::Size { size } => random::bytes(spec.seed, *size),
+        Body::File { file } => std::fs::read(file).map_err(|why| {
+            let found = format!("{} cannot be read ({why})", file.display());
+            SpecError::new("body.file", found, "name a readable file")
+        })?,
+    }))
+}
+
+/// The size of the spec's body, which is a message to be echoed.
+///
+/// # Errors
+/// A [`SpecError`] when it is not a size above 0.
+pub fn size_of_message(spec: &Spec) -> Result<usize, SpecError> {
+    let remedy = "write {\"size\": BYTES}: what is echoed is made from the seed";
+    match spec.body {
+        None => Ok(message_size()),
+        Some(Body::Size { size }) if size > 0 => Ok(size),
+        Some(_) => Err(SpecError::new("body", "not a size above 0", remedy)),
+    }
+}
+
+/// What `expect` demands of an answer.
+///
+/// # Errors
+/// A [`SpecError`] that names the field which cannot be used.
+pub fn expectation(expect: &Expect) -> Result<Expectation, SpecError> {
+    if expect.status.is_empty() {
+        let remedy = "name at least one";
+        return Err(SpecError::new(
+            "expect.status",
+            "no status is expected",
+            remedy,
+        ));
+    }
+    if let Some(status) = expect
+        .status
+        .iter()
+        .find(|status| !(100..1000).contains(*status))
+    {
+        let found = format!("{status} is no status");
+        return Err(SpecError::new(
+            "expect.status",
+            found,
+            "statuses have three digits",
+        ));
+    }
+    let body_sha256 = expect.body_sha256.as_deref().map(|text| {
+        digest(text).ok_or_else(|| {
+            let found = format!("{text:?} is no SHA-256");
+            SpecError::new("expect.body_sha256", found, "write 64 hexadecimal digits")
+        })
+    });
+    Ok(Expectation {
+        statuses: expect.status.clone(),
+        body_length: expect.body_length,
+        body_sha256: body_sha256.transpose()?,
+    })
+}
+
+fn digest(text: &str) -> Option<[u8; 32]> {
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|digit| Some(digit.to_digit(16)? as u8))
+        .collect();
+    let bytes: Vec<u8> = digits?
+        .chunks(2)
+        .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+        .collect();
+    (text.len() == 64).then_some(())?;
+    bytes.try_into().ok()
+}
+
+fn positive(field: &str, value: f64) -> Result<(), SpecError> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(SpecError::new(
+        field,
+        format!("{value} is not above 0"),
+        "write a positive number",
+    ))
+}
+
+fn nanoseconds(field: &str, seconds: f64) -> Result<u64, SpecError> {
+    if !(0.0..=LONGEST_S).contains(&seconds) {
+        let remedy = format!("write seconds from 0 to {LONGEST_S}");
+        return Err(SpecError::new(
+            field,
+            format!("{seconds} is out of range"),
+            remedy,
+        ));
+    }
+    Ok((seconds * 1e9).round() as u64)
+}

@@ -1,0 +1,196 @@
+//! The targets of a spec, and what part of the load each has.
+
+use crate::engine::Share;
+use crate::spec::{Expect, Spec, SpecError, TargetSpec};
+use crate::stream::endpoint::Endpoint;
+use crate::target::{Scheme, Target};
+
+/// The targets, in the spec's order; at least one, all of one scheme.
+#[derive(Clone, Debug)]
+pub struct Targets(Vec<(Target, Expect)>);
+
+impl Targets {
+    /// Takes the spec's URLs apart.
+    ///
+    /// # Errors
+    /// A [`SpecError`] that names the URL which cannot be used.
+    pub fn of(spec: &Spec) -> Result<Self, SpecError> {
+        let found: Result<Vec<_>, SpecError> = entries(spec)?
+            .into_iter()
+            .map(|entry| {
+                let expect = entry.expect.unwrap_or_else(|| spec.expect.clone());
+                Ok((Target::parse(&entry.url)?, expect))
+            })
+            .collect();
+        let found = found?;
+        let scheme = found[0].0.scheme;
+        if found.iter().any(|(target, _)| target.scheme != scheme) {
+            let remedy = "give all targets the same, or run one after the other";
+            return Err(SpecError::new("targets", "different schemes", remedy));
+        }
+        Ok(Targets(found))
+    }
+
+    /// What their URLs begin with.
+    pub fn scheme(&self) -> Scheme {
+        self.0[0].0.scheme
+    }
+
+    /// The same, as the spec writes them.
+    pub fn urls(&self, spec: &Spec) -> Vec<String> {
+        let several = spec.targets.iter().map(|target| target.url.clone());
+        several.chain(spec.url.clone()).collect()
+    }
+
+    /// Refuses URLs that begin with anything but what `protocol` speaks.
+    ///
+    /// # Errors
+    /// A [`SpecError`] with the beginning that is right.
+    pub fn are(&self, scheme: Scheme, protocol: &str) -> Result<(), SpecError> {
+        if self.scheme() == scheme {
+            return Ok(());
+        }
+        let found = format!("{} is not for {protocol}", self.scheme().name());
+        Err(SpecError::new(
+            "url",
+            found,
+            format!("write {}", scheme.name()),
+        ))
+    }
+
+    /// Each with what its answers must be.
+    pub fn iter(&self) -> impl Iterator<Item = (&Target, &Expect)> {
+        self.0.iter().map(|(target, expect)| (target, expect))
+    }
+
+    /// Where they are, their names resolved.
+    ///
+    /// # Errors
+    /// A [`SpecError`] for a name without an address.
+    pub fn endpoints(&self, spec: &Spec) -> Result<Vec<Endpoint>, SpecError> {
+        let endpoint = |(target, _): &(Target, Expect)| {
+            Ok(Endpoint {
+                address: target.resolve()?,
+                sources: spec.sources.clone(),
+            })
+        };
+        self.0.iter().map(endpoint).collect()
+    }
+}
+
+/// Each target's part of the connections and of the rate.
+///
+/// # Errors
+/// A [`SpecError`] when there are too few connections, or weights that are none.
+pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
+    let entries = entries(spec)?;
+    if let Some(entry) = entries
+        .iter()
+        .find(|entry| !(entry.weight > 0.0 && entry.weight.is_finite()))
+    {
+        let found = format!("{} is not above 0", entry.weight);
+        return Err(SpecError::new(
+            "targets.weight",
+            found,
+            "write a positive number",
+        ));
+    }
+    let sum: f64 = entries.iter().map(|entry| entry.weight).sum();
+    let mut given = 0.0;
+    let mut dealt = 0;
+    let shares = entries.iter().map(|entry| {
+        // Rounded where the shares add up, so that all connections are dealt out.
+        given += entry.weight / sum;
+        let upto = (given * spec.connections as f64).round() as usize;
+        let own = upto - dealt;
+        dealt = upto;
+        Share {
+            connections: entry.connections.unwrap_or(own),
+            rate: entry.weight / sum,
+        }
+    });
+    let shares: Vec<Share> = shares.collect();
+    if shares.iter().any(|share| share.connections == 0) {
+        let found = format!(
+            "{} for {} targets by their weights",
+            spec.connections,
+            shares.len()
+        );
+        return Err(SpecError::new(
+            "connections",
+            found,
+            "give each target at least one",
+        ));
+    }
+    Ok(shares)
+}
+
+fn entries(spec: &Spec) -> Result<Vec<TargetSpec>, SpecError> {
+    match (&spec.url, spec.targets.as_slice()) {
+        (Some(url), []) => Ok(vec![TargetSpec {
+            url: url.clone(),
+            weight: 1.0,
+            connections: None,
+            expect: None,
+        }]),
+        (None, [_, ..]) => Ok(spec.targets.clone()),
+        (None, []) => Err(SpecError::new(
+            "url",
+            "there is none",
+            "write http://HOST[:PORT]/PATH",
+        )),
+        (Some(_), _) => Err(SpecError::new(
+            "targets",
+            "there is a url beside them",
+            "write one of both",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dealt(targets: &str, connections: usize) -> Result<Vec<usize>, SpecError> {
+        let json = format!(r#"{{"connections": {connections}, "targets": {targets}}}"#);
+        let shares = shares(&Spec::from_json(&json)?)?;
+        assert!((shares.iter().map(|share| share.rate).sum::<f64>() - 1.0).abs() < 1e-9);
+        Ok(shares.iter().map(|share| share.connections).collect())
+    }
+
+    #[test]
+    fn weights_deal_out_all_connections() {
+        let three = r#"[{"url": "a", "weight": 6}, {"url": "b", "weight": 3}, {"url": "c"}]"#;
+        assert_eq!(dealt(three, 100).unwrap(), [60, 30, 10]);
+        assert_eq!(dealt(three, 7).unwrap().iter().sum::<usize>(), 7);
+        let named = r#"[{"url": "a", "connections": 5}, {"url": "b", "connections": 2}]"#;
+        assert_eq!(dealt(named, 1).unwrap(), [5, 2]);
+    }
+
+    #[test]
+    fn a_target_needs_a_connection_and_a_weight() {
+        let two = r#"[{"url": "a"}, {"url": "b"}]"#;
+        assert!(
+            dealt(two, 1)
+                .unwrap_err()
+                .to_string()
+                .starts_with("connections: ")
+        );
+        let none = r#"[{"url": "a", "weight": 0}]"#;
+        assert!(
+            dealt(none, 1)
+                .unwrap_err()
+                .to_string()
+                .starts_with("targets.weight: ")
+        );
+    }
+
+    #[test]
+    fn targets_are_one_or_several_of_one_kind() {
+        let of = |json: &str| Targets::of(&Spec::from_json(json).unwrap());
+        assert!(of(r#"{"url": "http://a/"}"#).is_ok());
+        assert!(of("{}").is_err());
+        assert!(of(r#"{"url": "http://a/", "targets": [{"url": "http://b/"}]}"#).is_err());
+        assert!(of(r#"{"targets": [{"url": "http://b/"}, {"url": "https://c/"}]}"#).is_err());
+    }
+}

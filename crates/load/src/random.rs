@@ -1,0 +1,42 @@
+//! Random numbers, reproducible by a seed.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// A generator of random numbers.
+pub type Random = Xoshiro256PlusPlus;
+
+/// What the numbers are for: each use has its own, so that one does not change another.
+#[derive(Clone, Copy, Debug)]
+pub enum Use {
+    /// The intended sends of an open loop, of the target with this number.
+    Arrivals(usize),
+    /// The keys of the objects that are asked for.
+    Keys,
+    /// Think delays.
+    Think,
+}
+
+/// The numbers of one thread for one use, which overlap with no other's.
+pub fn stream(seed: u64, thread: usize, usage: Use) -> Random {
+    let mut random = Random::seed_from_u64(seed);
+    for _ in 0..thread {
+        random.jump();
+    }
+    let offset = match usage {
+        Use::Keys => 0,
+        Use::Think => 1,
+        Use::Arrivals(target) => 2 + target,
+    };
+    for _ in 0..offset {
+        random.long_jump();
+    }
+    random
+}
+
+/// So many arbitrary bytes.
+pub fn bytes(seed: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    Random::seed_from_u64(seed).fill_bytes(&mut bytes);
+    bytes
+}

@@ -1,0 +1,70 @@
+//! When requests are sent.
+
+use serde::Deserialize;
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Pace {
+    /// As soon as a connection is free.
+    Closed {
+        /// Most requests per second over all threads.
+        #[serde(default)]
+        limit: Option<f64>,
+    },
+    /// One at a time over all connections, which take turns.
+    Serial {
+        /// Most requests per second.
+        #[serde(default)]
+        limit: Option<f64>,
+    },
+    /// By the clock.
+    Open {
+        /// Requests per second over all threads.
+        rate: f64,
+        /// How they are spread over time.
+        #[serde(default)]
+        arrivals: Spread,
+    },
+}
+
+impl Pace {
+    /// A closed loop without a limit.
+    pub const CLOSED: Pace = Pace::Closed { limit: None };
+
+    /// Its name in the formats.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pace::Closed { .. } => "closed",
+            Pace::Serial { .. } => "serial",
+            Pace::Open { .. } => "open",
+        }
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace::CLOSED
+    }
+}
+
+/// How the sends of an open loop are spread over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Spread {
+    /// Independent of each other, with exponential gaps.
+    #[default]
+    Poisson,
+    /// At fixed gaps.
+    Even,
+}
+
+impl Spread {
+    /// Its name in the formats.
+    pub fn name(self) -> &'static str {
+        match self {
+            Spread::Poisson => "poisson",
+            Spread::Even => "even",
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Where connections go to and come from.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, socket_with, sockopt,
+};
+
+/// A server's address, and the local addresses to reach it from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The server's address.
+    pub address: Address,
+    /// Local addresses that connections take turns in; the kernel's choice if there are none.
+    pub sources: Vec<IpAddr>,
+}
+
+/// The address of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// TCP or UDP.
+    Inet(SocketAddr),
+    /// A Unix socket, by its path.
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// Starts to connect a stream, the `number`th of its thread; over TCP without Nagle's delay.
+    ///
+    /// # Errors
+    /// When that fails at once, or no descriptor is left.
+    pub fn connect(&self, number: usize) -> rustix::io::Result<OwnedFd> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let (socket, outcome) = match &self.address {
+            Address::Inet(address) => {
+                let family = match address {
+                    SocketAddr::V4(_) => AddressFamily::INET,
+                    SocketAddr::V6(_) => AddressFamily::INET6,
+                };
+                let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+                sockopt::set_tcp_nodelay(&socket, true)?;
+                self.bind(&socket, number)?;
+                let outcome = rustix::net::connect(&socket, address);
+                (socket, outcome)
+            }
+            Address::Unix(path) => {
+                let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+                let outcome = rustix::net::connect(&socket, &SocketAddrUnix::new(path)?);
+                (socket, outcome)
+            }
+        };
+        match outcome {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn bind(&self, socket: &OwnedFd, number: usize) -> rustix::io::Result<()> {
+        let Some(source) = self.sources.get(number % self.sources.len().max(1)) else {
+            return Ok(());
+        };
+        // The port is chosen when the connection is made: it need only be free for this server.
+        bind_address_no_port(socket)?;
+        rustix::net::bind(socket, &SocketAddr::new(*source, 0))
+    }
+}
+
+fn bind_address_no_port(socket: &OwnedFd) -> rustix::io::Result<()> {
+    use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
+    setsockopt(socket, IpBindAddressNoPort, &true)
+        .map_err(|error| Errno::from_raw_os_error(error as i32))
+}

@@ -1,0 +1,79 @@
+//! What lies between a dialogue and its socket: nothing, or encryption.
+
+use std::os::fd::OwnedFd;
+
+use crate::dialogue::Appetite;
+use crate::protocol::{End, Failure};
+
+/// What one receiving call left in the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// There was nothing.
+    Nothing,
+    /// There was less than asked for, so that nothing is left.
+    All,
+    /// There may be more.
+    Some,
+    /// The peer says no more.
+    End,
+}
+
+/// Who hears what is received.
+pub trait Ear {
+    /// How the next bytes are best received.
+    fn appetite(&self) -> Appetite;
+
+    /// The handshake is done, and what it was to settle is settled.
+    fn secured(&mut self);
+
+    /// Takes bytes.
+    ///
+    /// # Errors
+    /// The connection's end.
+    fn hear(&mut self, bytes: &[u8]) -> Result<(), End>;
+
+    /// Takes the number of bytes that were discarded.
+    ///
+    /// # Errors
+    /// The connection's end.
+    fn discard(&mut self, length: usize) -> Result<(), End>;
+}
+
+/// A layer as one thread has it, with whatever its connections share.
+pub trait Layer {
+    /// One connection's state.
+    type Wire;
+
+    /// A fresh connection to the target of this number.
+    ///
+    /// # Errors
+    /// When the layer cannot begin one.
+    fn begin(&mut self, target: usize) -> Result<Self::Wire, Failure>;
+
+    /// Whether a dialogue may begin as soon as the socket is connected: there is no handshake.
+    fn is_open(&self, wire: &Self::Wire) -> bool;
+
+    /// Receives once from `socket` and lets `ear` hear what came. What the layer itself must say
+    /// goes to `sealed`.
+    ///
+    /// # Errors
+    /// The connection's end.
+    fn receive(
+        &mut self,
+        wire: &mut Self::Wire,
+        socket: &OwnedFd,
+        ear: &mut impl Ear,
+        sealed: &mut Vec<u8>,
+    ) -> Result<Received, End>;
+
+    /// Moves what is `said` to `sealed`, as it goes out.
+    ///
+    /// # Errors
+    /// When the connection takes no more.
+    fn seal(
+        &mut self,
+        wire: &mut Self::Wire,
+        said: &mut Vec<u8>,
+        sealed: &mut Vec<u8>,
+    ) -> Result<(), Failure>;
+}

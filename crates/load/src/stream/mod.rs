@@ -1,0 +1,270 @@
+//! Makes a [`Protocol`] of a [`Dialogue`]: sockets, partial sends, and a layer of encryption.
+
+pub mod endpoint;
+pub mod layer;
+pub mod plain;
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{SendFlags, sockopt};
+
+use self::endpoint::Endpoint;
+use self::layer::{Ear, Layer, Received};
+use crate::dialogue::{Appetite, Dialogue};
+use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
+
+/// Calls in a row after which a connection yields to the others of its thread.
+const READS: usize = 16;
+
+/// A dialogue over sockets, as one thread leads it.
+#[derive(Debug)]
+pub struct Stream<'a, D, L> {
+    endpoints: &'a [Endpoint],
+    dialogue: D,
+    layer: L,
+    opened: usize,
+    /// What the dialogue says, until the connection that it is for is flushed.
+    said: Vec<u8>,
+    /// The same as it goes out.
+    sealed: Vec<u8>,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection<T, W> {
+    socket: OwnedFd,
+    target: usize,
+    connected: bool,
+    wire: W,
+    /// Begins when requests may be sent.
+    talk: Option<T>,
+    /// What the socket has not taken yet.
+    unsent: Vec<u8>,
+}
+
+impl<T, W> AsFd for Connection<T, W> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
+    /// A thread's own `dialogue` and `layer` with the targets at `endpoints`.
+    pub fn new(endpoints: &'a [Endpoint], dialogue: D, layer: L) -> Self {
+        Stream {
+            endpoints,
+            dialogue,
+            layer,
+            opened: 0,
+            said: Vec::new(),
+            sealed: Vec::new(),
+        }
+    }
+
+    fn advance(
+        &mut self,
+        connection: &mut Connection<D::Talk, L::Wire>,
+        hangup: bool,
+        events: &mut Vec<Event>,
+    ) -> Result<Reading, End> {
+        if !connection.connected {
+            match sockopt::socket_error(&connection.socket) {
+                Ok(Ok(())) => connection.connected = true,
+                Ok(Err(error)) => return Err(End::Broken(Failure::connect(reason(error)))),
+                Err(_) => return Err(End::Broken(Failure::connect("the socket is lost"))),
+            }
+            events.push(Event::Connected);
+            if self.layer.is_open(&connection.wire) {
+                connection.talk = Some(self.dialogue.begin(connection.target, &mut self.said));
+            }
+            if !hangup {
+                return Ok(Reading::Drained);
+            }
+        }
+        for _ in 0..READS {
+            let mut ear = Listener {
+                dialogue: &mut self.dialogue,
+                target: connection.target,
+                talk: &mut connection.talk,
+                said: &mut self.said,
+                events,
+            };
+            let received = self.layer.receive(
+                &mut connection.wire,
+                &connection.socket,
+                &mut ear,
+                &mut self.sealed,
+            )?;
+            match received {
+                Received::Nothing => return Ok(Reading::Drained),
+                // After a hang-up only the end of the stream, or an error, leaves nothing to read.
+                Received::All if !hangup => return Ok(Reading::Drained),
+                Received::All | Received::Some => {}
+                Received::End => return Err(self.ended(connection, events)),
+            }
+        }
+        Ok(Reading::More)
+    }
+
+    fn ended(
+        &mut self,
+        connection: &mut Connection<D::Talk, L::Wire>,
+        events: &mut Vec<Event>,
+    ) -> End {
+        match &mut connection.talk {
+            Some(talk) => self.dialogue.hear_end(talk, events),
+            None => End::Broken(Failure::connect("closed before it could be used")),
+        }
+    }
+
+    fn transmit(&mut self, connection: &mut Connection<D::Talk, L::Wire>) -> Result<(), End> {
+        if !self.said.is_empty() {
+            self.layer
+                .seal(&mut connection.wire, &mut self.said, &mut self.sealed)
+                .map_err(End::Broken)?;
+        }
+        if connection.unsent.is_empty() {
+            let sent = put(&connection.socket, &self.sealed)?;
+            connection.unsent.extend_from_slice(&self.sealed[sent..]);
+        } else {
+            connection.unsent.extend_from_slice(&self.sealed);
+            let sent = put(&connection.socket, &connection.unsent)?;
+            connection.unsent.drain(..sent);
+        }
+        self.sealed.clear();
+        Ok(())
+    }
+
+    /// Nothing of a connection that has ended may go to the next one.
+    fn forget(&mut self) {
+        self.said.clear();
+        self.sealed.clear();
+    }
+}
+
+impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
+    type Connection = Connection<D::Talk, L::Wire>;
+
+    fn open(&mut self, target: usize) -> Result<Self::Connection, End> {
+        let wire = self.layer.begin(target).map_err(End::Broken)?;
+        let socket = self.endpoints[target].connect(self.opened);
+        self.opened += 1;
+        Ok(Connection {
+            socket: socket.map_err(|error| End::Broken(Failure::connect(reason(error))))?,
+            target,
+            connected: false,
+            wire,
+            talk: None,
+            unsent: Vec::new(),
+        })
+    }
+
+    fn room(&self, connection: &Self::Connection) -> usize {
+        connection
+            .talk
+            .as_ref()
+            .map_or(0, |talk| self.dialogue.room(talk))
+    }
+
+    fn send(&mut self, connection: &mut Self::Connection, request: RequestId) -> Result<(), End> {
+        let Some(talk) = &mut connection.talk else {
+            return Err(End::Broken(Failure::write("nothing can be sent yet")));
+        };
+        let taken = self.dialogue.ask(talk, request, &mut self.said);
+        taken.inspect_err(|_| self.forget())
+    }
+
+    fn flush(&mut self, connection: &mut Self::Connection) -> Result<(), End> {
+        if !connection.connected
+            || self.said.is_empty() && self.sealed.is_empty() && connection.unsent.is_empty()
+        {
+            return Ok(());
+        }
+        self.transmit(connection).inspect_err(|_| self.forget())
+    }
+
+    fn ready(
+        &mut self,
+        connection: &mut Self::Connection,
+        hangup: bool,
+        events: &mut Vec<Event>,
+    ) -> Result<Reading, End> {
+        self.advance(connection, hangup, events)
+            .inspect_err(|_| self.forget())
+    }
+
+    fn cancel(&mut self, connection: &mut Self::Connection, request: RequestId) -> bool {
+        let talk = connection.talk.as_mut();
+        talk.is_some_and(|talk| self.dialogue.cancel(talk, request, &mut self.said))
+    }
+}
+
+/// The dialogue's side of one connection, while bytes are received.
+struct Listener<'a, D: Dialogue> {
+    dialogue: &'a mut D,
+    target: usize,
+    talk: &'a mut Option<D::Talk>,
+    said: &'a mut Vec<u8>,
+    events: &'a mut Vec<Event>,
+}
+
+impl<D: Dialogue> Ear for Listener<'_, D> {
+    fn appetite(&self) -> Appetite {
+        let talk = self.talk.as_ref();
+        talk.map_or(Appetite::Hear(usize::MAX), |talk| {
+            self.dialogue.appetite(talk)
+        })
+    }
+
+    fn secured(&mut self) {
+        self.events.push(Event::Secured);
+        *self.talk = Some(self.dialogue.begin(self.target, self.said));
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Result<(), End> {
+        match self.talk {
+            Some(talk) => self.dialogue.hear(talk, bytes, self.said, self.events),
+            None => Err(End::Broken(Failure::read("bytes before the handshake"))),
+        }
+    }
+
+    fn discard(&mut self, length: usize) -> Result<(), End> {
+        match self.talk {
+            Some(talk) => self.dialogue.discard(talk, length, self.events),
+            None => Err(End::Broken(Failure::read("bytes before the handshake"))),
+        }
+    }
+}
+
+/// Sends what the socket takes; returns how much that is.
+fn put(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        match rustix::net::send(socket, &bytes[sent..], SendFlags::NOSIGNAL) {
+            Ok(length) => sent += length,
+            Err(Errno::AGAIN) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(End::Broken(Failure::write(reason(error)))),
+        }
+    }
+    Ok(sent)
+}
+
+/// What an error of a socket means to people.
+pub(crate) fn reason(error: Errno) -> &'static str {
+    match error {
+        Errno::CONNREFUSED => "connection refused",
+        Errno::CONNRESET => "connection reset by the server",
+        Errno::PIPE => "the server has closed the connection",
+        Errno::TIMEDOUT => "the kernel gave the connection up",
+        Errno::HOSTUNREACH | Errno::NETUNREACH => "no route to the server",
+        Errno::ADDRNOTAVAIL => "no free local port: name more sources",
+        Errno::MFILE | Errno::NFILE => "too many open files",
+        Errno::NOENT => "there is no such socket",
+        Errno::AGAIN => "the server's backlog is full",
+        Errno::ACCESS | Errno::PERM => "permission denied",
+        Errno::NOBUFS | Errno::NOMEM => "the kernel has no memory for it",
+        _ => "the socket failed",
+    }
+}
