@@ -22,5 +22,6 @@ pub mod random;
 pub mod report;
 pub mod run;
 pub mod spec;
+pub mod steps;
 pub mod stream;
 pub mod target;

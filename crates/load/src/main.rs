@@ -1,6 +1,7 @@
 //! The binary: reads the arguments, runs the load, and tells what came of it.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,13 +9,18 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use tare_load::cli::Cli;
+use tare_load::cli::{Cli, Output};
 use tare_load::engine::Observer;
+use tare_load::report::conditions::Condition;
 use tare_load::report::events::Events;
+use tare_load::report::hdr_log::HdrLog;
+use tare_load::report::live::{Lines, Live};
 use tare_load::report::result::Result as Report;
-use tare_load::report::summary::{Lines, summary};
+use tare_load::report::summary::summary;
+use tare_load::report::{All, schedule};
 use tare_load::run::{self, Error};
-use tare_load::spec::{Spec, SpecError};
+use tare_load::spec::{Spec, SpecError, Spread};
+use tare_load::steps::{self, Steps};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -47,23 +53,79 @@ fn instrument(file: &Path) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs for people: a line a second on standard error, the summary on standard output.
+/// Runs for people: how it goes on is told on standard error, what came of it on standard output.
 fn people(cli: Cli) -> Result<ExitCode, Error> {
-    let json = cli.json;
-    let report = run(&cli.into_spec()?, &mut Lines(io::stderr().lock()))?;
-    if json {
+    let (output, arrivals) = (cli.output.clone(), cli.arrivals);
+    let spec = cli.into_spec()?;
+    if let Some(steps) = output.steps {
+        return trace(&spec, &output, steps, arrivals);
+    }
+    let mut observers = All(vec![view()]);
+    if let Some(file) = &output.series {
+        observers.0.push(Box::new(Events(create(file)?)));
+    }
+    if let Some(file) = &output.hdr_log {
+        observers.0.push(Box::new(HdrLog::new(create(file)?)?));
+    }
+    let mut report = run(&spec, &mut observers)?;
+    drop(observers);
+    let judge = |condition: &Condition| condition.judge(&report);
+    report.conditions = output.fail_on.iter().map(judge).collect();
+    if output.json {
         Events(io::stdout().lock()).result(&report)?;
     } else {
         print!("{}", summary(&report));
     }
-    let failed = report.total.errors.sum() + report.load.unfinished > 0;
-    Ok(ExitCode::from(u8::from(failed)))
+    let complaints = schedule::complaints(&report);
+    complaints
+        .iter()
+        .for_each(|complaint| eprintln!("tare-load: {complaint}"));
+    let met = report.conditions.iter().all(|judgement| judgement.ok);
+    let well = met && complaints.is_empty() && report.failures() == 0;
+    Ok(ExitCode::from(u8::from(!well)))
 }
 
-fn run(spec: &Spec, observer: &mut impl Observer) -> Result<Report, Error> {
+fn trace(spec: &Spec, output: &Output, steps: Steps, arrivals: Spread) -> Result<ExitCode, Error> {
+    let interrupt = interrupt()?;
+    let traced = steps::trace(spec, steps, arrivals, &output.fail_on, view, &interrupt)?;
+    if output.json {
+        let mut events = Events(io::stdout().lock());
+        traced
+            .iter()
+            .try_for_each(|step| events.result(&step.report))?;
+    } else {
+        print!("{}", steps::table(&traced));
+    }
+    Ok(ExitCode::from(u8::from(steps::knee(&traced).is_none())))
+}
+
+/// A line that changes on a terminal, a line a second elsewhere.
+fn view() -> Box<dyn Observer> {
+    let to = io::stderr();
+    if to.is_terminal() {
+        Box::new(Live::new(to))
+    } else {
+        Box::new(Lines(to))
+    }
+}
+
+fn create(file: &Path) -> Result<File, Error> {
+    let created = File::create(file);
+    created.map_err(|why| {
+        let why = format!("{} cannot be written ({why})", file.display());
+        Error::Other(io::Error::other(why))
+    })
+}
+
+/// Is set by the first signal to end.
+fn interrupt() -> io::Result<Arc<AtomicBool>> {
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, interrupt.clone())?;
     }
-    run::run(spec, observer, &interrupt)
+    Ok(interrupt)
+}
+
+fn run(spec: &Spec, observer: &mut impl Observer) -> Result<Report, Error> {
+    run::run(spec, observer, &*interrupt()?)
 }

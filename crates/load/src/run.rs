@@ -46,7 +46,7 @@ impl From<io::Error> for Error {
 /// When the spec cannot be used, or the kernel or the observer refuses.
 pub fn run(
     spec: &Spec,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Report, Error> {
     let targets = Targets::of(spec)?;
@@ -74,7 +74,7 @@ fn h1(
     spec: &Spec,
     targets: &Targets,
     load: &Load,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Outcome, Error> {
     let exchanges = http::h1(&http::requests(spec, targets)?)?;
@@ -110,7 +110,7 @@ fn echo(
     spec: &Spec,
     targets: &Targets,
     load: &Load,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Outcome, Error> {
     targets.are(Scheme::Tcp, &spec.protocol)?;
@@ -127,7 +127,7 @@ fn proto(
     spec: &Spec,
     targets: &Targets,
     load: &Load,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Outcome, Error> {
     targets.are(Scheme::Tcp, &spec.protocol)?;

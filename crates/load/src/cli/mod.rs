@@ -1,12 +1,14 @@
 //! The command line.
 
-mod values;
+mod output;
+pub mod values;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser};
+use clap::Parser;
 
+pub use self::output::Output;
 use self::values::{header, seconds, think};
 use crate::engine::think::Think;
 use crate::keys::KeySpec;
@@ -22,6 +24,7 @@ Examples:
   tare-load tcp://127.0.0.1:9000 -c 20 -r 200000 -s 128   an echo server: 200,000 messages of 128 bytes, compared
   tare-load tcp://127.0.0.1:9000 --serial -q 30000 -d 60  one message at a time over all connections in turn
   tare-load http://h/10k/{key} http://h/1m/{key} --weights 30,1 --keys 12000 --zipf 0.9 --think exp:1s -c 3100
+  tare-load http://127.0.0.1:8080/ --steps 1000:20000:1000 -d 5s --fail-on 'p99<5ms'   the highest rate that holds it
   tare-load --spec spec.json                              an instrument of the laboratory: JSON lines
 
 Latency runs from the moment a request was meant to be sent, so that a server which stalls cannot
@@ -36,7 +39,8 @@ Errors by their kinds:
   timeout          an answer not whole in time (--timeout), from the actual send
   delay_timeout    an answer not begun in time (--delay-timeout), from the actual send
 
-Exit codes: 0 all answers were correct, 1 some were not, 2 the arguments cannot be used.
+Exit codes: 0 all is well; 1 an answer was not correct, a condition of --fail-on does not hold, or the
+generator did not keep its schedule; 2 the arguments cannot be used.
 With --spec: 0 there is a result, 2 the spec cannot be used, 1 anything else.";
 
 /// A load generator: requests by the clock, true latencies, little CPU.
@@ -83,9 +87,9 @@ pub struct Cli {
     #[arg(long, value_name = "R", conflicts_with_all = ["qps", "serial", "think"])]
     rate: Option<f64>,
 
-    /// How the requests of --rate are spread
-    #[arg(long, value_enum, default_value_t = Spread::Poisson, requires = "rate")]
-    arrivals: Spread,
+    /// How the requests of --rate and --steps are spread
+    #[arg(long, value_enum, default_value_t = Spread::Poisson)]
+    pub arrivals: Spread,
 
     /// One request at a time over all connections, which take turns
     #[arg(long)]
@@ -176,9 +180,9 @@ pub struct Cli {
     #[arg(long, value_name = "N", default_value_t = default::seed())]
     seed: u64,
 
-    /// Print the result as JSON
-    #[arg(long, action = ArgAction::SetTrue)]
-    pub json: bool,
+    /// What is told.
+    #[command(flatten)]
+    pub output: Output,
 }
 
 impl Cli {

@@ -60,7 +60,7 @@ pub fn watch(
     threads: usize,
     timeline: &Timeline,
     seconds: &Receiver<Second>,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> io::Result<CpuTime> {
     let mut sum = Seconds::new(threads);

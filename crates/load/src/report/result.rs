@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::Serialize;
 
+use super::conditions::Judgement;
 use crate::engine::tally::{Counts, Failures, Tally};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
@@ -34,6 +35,9 @@ pub struct Result {
     pub total: Total,
     /// The targets by themselves, if there are several.
     pub targets: Vec<TargetReport>,
+    /// The conditions that the run was given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Judgement>,
     histograms: BTreeMap<&'static str, String>,
 }
 
@@ -58,6 +62,7 @@ pub struct LoadReport {
     #[serde(rename = "loop")]
     pub pace: &'static str,
     pub arrivals: Option<&'static str>,
+    pub rate: Option<f64>,
     pub connections: usize,
     pub threads: usize,
     pub offered: u64,
@@ -135,7 +140,20 @@ impl Errors {
     }
 }
 
+impl Total {
+    /// Answers without a failure.
+    pub fn correct(&self) -> u64 {
+        let wrong = |kind: Kind| self.errors.0.get(kind.name()).copied().unwrap_or(0);
+        self.requests - wrong(Kind::Status) - wrong(Kind::Body)
+    }
+}
+
 impl Result {
+    /// Failures of the whole run, and requests without an answer.
+    pub fn failures(&self) -> u64 {
+        self.total.errors.sum() + self.load.unfinished
+    }
+
     /// The result of `outcome`, which `load` on targets at `urls` over `protocol` came to.
     pub fn new(protocol: &str, urls: &[String], load: &Load, outcome: &Outcome) -> Self {
         let Outcome {
@@ -170,6 +188,7 @@ impl Result {
                 .filter(|_| several)
                 .map(target)
                 .collect(),
+            conditions: Vec::new(),
             histograms: histograms
                 .map(|(name, histogram)| (name, encode(histogram)))
                 .into(),
@@ -191,6 +210,10 @@ impl LoadReport {
                 Pace::Open { arrivals, .. } => Some(arrivals.name()),
                 _ => None,
             },
+            rate: match load.pace {
+                Pace::Open { rate, .. } => Some(rate),
+                Pace::Closed { limit } | Pace::Serial { limit } => limit,
+            },
             connections: load.connections(),
             threads: load.threads,
             offered: tally.offered,
@@ -208,10 +231,11 @@ impl LoadReport {
 }
 
 /// The quantiles that are told of every distribution.
-pub const QUANTILES: [(&str, f64); 6] = [
+pub const QUANTILES: [(&str, f64); 7] = [
     ("p50", 0.5),
     ("p75", 0.75),
     ("p90", 0.9),
+    ("p95", 0.95),
     ("p99", 0.99),
     ("p999", 0.999),
     ("p9999", 0.9999),

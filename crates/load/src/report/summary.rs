@@ -1,45 +1,11 @@
-//! What people read: a line a second, and a summary.
+//! What people read when a run has ended.
 
 use std::fmt::{self, Display, Write as _};
-use std::io::{self, Write};
 
-use super::result::Result;
-use crate::engine::progress::Second;
-use crate::engine::{Observer, Phase};
+use super::result::{Outcomes, Result};
 
 /// Most reasons of errors that are told.
 const REASONS: usize = 8;
-
-/// Writes a line a second.
-#[derive(Debug)]
-pub struct Lines<W>(pub W);
-
-impl<W: Write> Observer for Lines<W> {
-    fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()> {
-        let latency = &second.latency;
-        let quantile =
-            |q| Time((!latency.is_empty()).then(|| latency.value_at_quantile(q) as f64 / 1e3));
-        writeln!(
-            self.0,
-            "{:>4} s  {:<8}{:>9} req/s   p50 {:>9}   p99 {:>9}   in flight {:>5}   errors {}",
-            second.index + 1,
-            phase.name(),
-            latency.len(),
-            quantile(0.5),
-            quantile(0.99),
-            second.in_flight,
-            second.failures.sum(),
-        )
-    }
-
-    fn measure(&mut self, _: f64) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn measured(&mut self, _: f64) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// The distributions that are shown: title, name, and what they are of.
 const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
@@ -53,6 +19,19 @@ const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
     ("connect", "connect", "the transport, whole run"),
     ("handshake", "handshake", "whole run"),
     ("send lag", "send_lag", "how late the generator itself sent"),
+];
+
+/// The columns: as people write them, and as outcomes are named.
+const COLUMNS: [(&str, &str); 9] = [
+    ("mean", "mean"),
+    ("p50", "p50"),
+    ("p75", "p75"),
+    ("p90", "p90"),
+    ("p95", "p95"),
+    ("p99", "p99"),
+    ("p99.9", "p999"),
+    ("p99.99", "p9999"),
+    ("max", "max"),
 ];
 
 /// A compact summary of `result`.
@@ -75,23 +54,25 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         figure("requests_per_second"),
         figure("bytes_per_second") / 1e6,
     )?;
-    let header = ["mean", "p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"];
     write!(text, "{:<13}", "")?;
-    header
-        .iter()
-        .try_for_each(|name| write!(text, "{name:>11}"))?;
+    for (column, _) in COLUMNS {
+        write!(text, "{column:>11}")?;
+    }
     writeln!(text)?;
     for (title, name, about) in DISTRIBUTIONS {
-        let columns = ["mean", "p50", "p75", "p90", "p99", "p999", "p9999", "max"];
-        let time = |column: &str| outcome(&format!("{name}_{column}_us"));
-        if time("max").is_none() || (name == "service" && load.arrivals.is_none()) {
-            continue;
+        // The two are the same where the actual send is the intended one.
+        if name != "service" || load.arrivals.is_some() {
+            row(text, title, &result.outcomes, name, about)?;
         }
-        write!(text, "{title:<13}")?;
-        columns
-            .iter()
-            .try_for_each(|column| write!(text, "{:>11}", Time(time(column))))?;
-        writeln!(text, "   {about}")?;
+    }
+    for target in &result.targets {
+        let rate = target
+            .outcomes
+            .get("requests_per_second")
+            .copied()
+            .flatten();
+        let about = format!("{} ({:.0} req/s)", target.url, rate.unwrap_or(0.0));
+        row(text, "latency", &target.outcomes, "latency", &about)?;
     }
     if load.unfinished > 0 {
         let (unfinished, offered) = (load.unfinished, load.offered);
@@ -123,6 +104,9 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         .map(|(status, count)| format!("{status}: {count}"))
         .collect();
     writeln!(text, "statuses      {}", statuses.join(", "))?;
+    for judgement in &result.conditions {
+        writeln!(text, "condition     {judgement}")?;
+    }
     let cpu_s = load.cpu_user_s + load.cpu_system_s;
     let per_request = outcome("requests").filter(|requests| *requests > 0.0);
     let cpu = Time(per_request.map(|requests| cpu_s * 1e6 / requests));
@@ -134,17 +118,25 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
     )
 }
 
+/// One distribution, unless it is empty.
+fn row(text: &mut String, title: &str, of: &Outcomes, name: &str, about: &str) -> fmt::Result {
+    let time = |column: &str| of.get(&format!("{name}_{column}_us")).copied().flatten();
+    if time("max").is_none() {
+        return Ok(());
+    }
+    write!(text, "{title:<13}")?;
+    for (_, column) in COLUMNS {
+        write!(text, "{:>11}", Time(time(column)))?;
+    }
+    writeln!(text, "   {about}")
+}
+
 /// A time in microseconds, as people read it.
 struct Time(Option<f64>);
 
 impl Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self.0 {
-            None => "-".into(),
-            Some(us) if us < 1e3 => format!("{us:.2} µs"),
-            Some(us) if us < 1e6 => format!("{:.2} ms", us / 1e3),
-            Some(us) => format!("{:.3} s", us / 1e6),
-        };
+        let text = self.0.map_or("-".into(), super::time);
         f.pad(&text)
     }
 }

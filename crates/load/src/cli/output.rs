@@ -1,0 +1,38 @@
+//! What a run tells, and how it is judged.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::report::conditions::Condition;
+use crate::steps::Steps;
+
+/// The arguments that change nothing in the load itself.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Exit with 1 unless the condition holds, as p99<5ms, delay_max<=1s, errors<1% or rate>1000;
+    /// repeatable
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_on: Vec<Condition>,
+
+    /// Run at one --rate after the other and find the highest that holds all conditions
+    #[arg(
+        long,
+        value_name = "FROM:TO:BY",
+        conflicts_with_all = ["rate", "qps", "serial", "think", "rounds", "hdr_log", "series"]
+    )]
+    pub steps: Option<Steps>,
+
+    /// Write each second's figures to a file, a JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub series: Option<PathBuf>,
+
+    /// Write each second's latencies to a file, as HdrHistogram's tools read it
+    #[arg(long, value_name = "FILE")]
+    pub hdr_log: Option<PathBuf>,
+}

@@ -1,0 +1,232 @@
+//! Conditions that a run must meet, as `p99<5ms`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::result::{QUANTILES, Result as Report};
+
+/// A condition on one figure of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    text: String,
+    figure: Figure,
+    relation: Relation,
+    bound: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Figure {
+    /// An outcome by its name, in microseconds.
+    Time(String),
+    /// Correct answers per second.
+    Rate,
+    /// Failures of the whole run.
+    Errors,
+    /// Failures as a share of all that was answered or failed.
+    ErrorShare,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Relation {
+    Below,
+    AtMost,
+    Above,
+    AtLeast,
+}
+
+/// Longer signs first, since the shorter ones are their beginnings.
+const RELATIONS: [(&str, Relation); 4] = [
+    ("<=", Relation::AtMost),
+    (">=", Relation::AtLeast),
+    ("<", Relation::Below),
+    (">", Relation::Above),
+];
+
+const DISTRIBUTIONS: [&str; 6] = [
+    "latency",
+    "service",
+    "delay",
+    "connect",
+    "handshake",
+    "send_lag",
+];
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let compact: String = text.split_whitespace().collect();
+        let split = RELATIONS.iter().find_map(|(sign, relation)| {
+            let (figure, bound) = compact.split_once(sign)?;
+            Some((figure, *relation, bound))
+        });
+        let (figure, relation, bound) =
+            split.ok_or("write FIGURE<BOUND, with <, <=, > or >=, as in p99<5ms")?;
+        let (figure, bound) = read(figure, bound)?;
+        Ok(Condition {
+            text: compact,
+            figure,
+            relation,
+            bound,
+        })
+    }
+}
+
+fn read(figure: &str, bound: &str) -> Result<(Figure, f64), String> {
+    let number = |text: &str| {
+        let value: Result<f64, _> = text.parse();
+        value.map_err(|_| format!("{text:?} is no number"))
+    };
+    match (figure, bound.strip_suffix('%')) {
+        ("rate", _) => Ok((Figure::Rate, number(bound)?)),
+        ("errors", None) => Ok((Figure::Errors, number(bound)?)),
+        ("errors", Some(percent)) => Ok((Figure::ErrorShare, number(percent)? / 100.0)),
+        _ => {
+            let bound_ns = (crate::cli::values::seconds(bound)? * 1e9).round();
+            let bound = bound_ns / 1e3;
+            Ok((Figure::Time(outcome(figure)?), bound))
+        }
+    }
+}
+
+/// The name of the outcome that `p99`, `delay_p99`, `max` and the like stand for.
+fn outcome(figure: &str) -> Result<String, String> {
+    let known = |name: &str| {
+        let quantile = QUANTILES.iter().any(|(quantile, _)| *quantile == name);
+        quantile || name == "mean" || name == "max"
+    };
+    // p99.9 is p999.
+    let name = figure.replace('.', "");
+    let (distribution, what) = match name.rsplit_once('_') {
+        Some((distribution, what)) => (distribution, what),
+        None => ("latency", name.as_str()),
+    };
+    if DISTRIBUTIONS.contains(&distribution) && known(what) {
+        return Ok(format!("{distribution}_{what}_us"));
+    }
+    let quantiles = QUANTILES.map(|(name, _)| name).join(", ");
+    Err(format!(
+        "{figure:?} is no figure; write rate, errors, mean, max, {quantiles}, or one of the times \
+         with {} before it, as in delay_p99",
+        DISTRIBUTIONS.map(|name| format!("{name}_")).join(", ")
+    ))
+}
+
+impl Condition {
+    /// Whether `report` meets it; a figure that its sample is too small for does not.
+    pub fn judge(&self, report: &Report) -> Judgement {
+        let found = self.figure.of(report);
+        let ok = found.is_some_and(|found| match self.relation {
+            Relation::Below => found < self.bound,
+            Relation::AtMost => found <= self.bound,
+            Relation::Above => found > self.bound,
+            Relation::AtLeast => found >= self.bound,
+        });
+        Judgement {
+            condition: self.text.clone(),
+            ok,
+            found,
+        }
+    }
+}
+
+impl Figure {
+    fn of(&self, report: &Report) -> Option<f64> {
+        let outcome = |name: &str| report.outcomes.get(name).copied().flatten();
+        let errors = report.total.errors.sum() as f64;
+        match self {
+            Figure::Time(name) => outcome(name),
+            Figure::Rate => outcome("requests_per_second"),
+            Figure::Errors => Some(errors),
+            Figure::ErrorShare => {
+                let answered = report.total.correct() as f64;
+                Some(errors / (errors + answered).max(1.0))
+            }
+        }
+    }
+}
+
+/// What became of a condition.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Judgement {
+    /// As it was written.
+    pub condition: String,
+    /// Whether it is met.
+    pub ok: bool,
+    /// The figure, times in microseconds; none if the sample is too small for it.
+    pub found: Option<f64>,
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.ok { "holds" } else { "FAILED" };
+        let Some(found) = self.found else {
+            return write!(
+                f,
+                "{}: {verdict} (too few samples to name it)",
+                self.condition
+            );
+        };
+        let found = match self.condition.as_str() {
+            share if share.ends_with('%') => format!("{:.3} %", found * 100.0),
+            count if count.starts_with("rate") || count.starts_with("errors") => {
+                format!("{found:.0}")
+            }
+            _ => super::time(found),
+        };
+        write!(f, "{}: {verdict} (found {found})", self.condition)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Figure, Relation, f64) {
+        let condition: Condition = text.parse().expect("a condition");
+        (condition.figure, condition.relation, condition.bound)
+    }
+
+    #[test]
+    fn conditions_are_read_as_they_are_written() {
+        let time = |name: &str| Figure::Time(name.into());
+        assert_eq!(
+            read("p99<5ms"),
+            (time("latency_p99_us"), Relation::Below, 5000.0)
+        );
+        assert_eq!(
+            read("p99.9 <= 1s"),
+            (time("latency_p999_us"), Relation::AtMost, 1e6)
+        );
+        assert_eq!(
+            read("delay_max<200us"),
+            (time("delay_max_us"), Relation::Below, 200.0)
+        );
+        assert_eq!(read("send_lag_p99<100us").0, time("send_lag_p99_us"));
+        assert_eq!(
+            read("rate>=1000"),
+            (Figure::Rate, Relation::AtLeast, 1000.0)
+        );
+        assert_eq!(
+            read("errors<1%"),
+            (Figure::ErrorShare, Relation::Below, 0.01)
+        );
+        assert_eq!(read("errors<=0"), (Figure::Errors, Relation::AtMost, 0.0));
+    }
+
+    #[test]
+    fn what_is_no_condition_says_so() {
+        for bad in [
+            "",
+            "p99",
+            "p42<5ms",
+            "p99<x",
+            "latency<5ms",
+            "bytes>1",
+            "rate>fast",
+            "p99=5ms",
+        ] {
+            assert!(bad.parse::<Condition>().is_err(), "{bad}");
+        }
+    }
+}

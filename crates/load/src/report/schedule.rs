@@ -1,0 +1,39 @@
+//! Whether the generator kept the schedule of an open loop.
+
+use super::result::Result as Report;
+
+/// Largest part of a printed latency that may be the generator's own lateness.
+const MOST: f64 = 0.5;
+
+/// Smallest part of the offered requests that must have been answered.
+const ANSWERED: f64 = 0.99;
+
+/// What is wrong with the schedule of an open loop, in a sentence each.
+pub fn complaints(report: &Report) -> Vec<String> {
+    let load = &report.load;
+    if load.arrivals.is_none() {
+        return Vec::new();
+    }
+    let mut complaints = Vec::new();
+    for (name, lag) in [("p50", load.send_lag_p50_us), ("p99", load.send_lag_p99_us)] {
+        let latency = report.outcomes.get(&format!("latency_{name}_us"));
+        let (Some(lag), Some(latency)) = (lag, latency.copied().flatten()) else {
+            continue;
+        };
+        if lag > MOST * latency {
+            complaints.push(format!(
+                "the generator itself was late by {} at {name}, more than half of the latency of \
+                 {}: give it a CPU of its own (--cpus), more threads, or a lower --rate",
+                super::time(lag),
+                super::time(latency),
+            ));
+        }
+    }
+    if (load.completed as f64) < ANSWERED * load.offered as f64 {
+        complaints.push(format!(
+            "{} of {} requests were answered: the rate is more than the server, or this machine, can do",
+            load.completed, load.offered,
+        ));
+    }
+    complaints
+}

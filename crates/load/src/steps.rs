@@ -1,0 +1,164 @@
+//! One open-loop rate after the other: how latency grows with load, and where the knee is.
+
+use std::fmt::Write as _;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::engine::Observer;
+use crate::report::conditions::Condition;
+use crate::report::result::Result as Report;
+use crate::report::{schedule, time};
+use crate::run::{Error, run};
+use crate::spec::{Pace, Spec, Spread};
+
+/// Most steps that one run may have.
+const MOST: f64 = 1000.0;
+
+/// Rates from the first to the last, by a fixed step: `FROM:TO:BY`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steps {
+    from: f64,
+    to: f64,
+    by: f64,
+}
+
+impl FromStr for Steps {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Result<Vec<f64>, _> = text.split(':').map(str::parse).collect();
+        let numbers = numbers.map_err(|why| format!("{why}; write FROM:TO:BY"))?;
+        let [from, to, by] = numbers[..] else {
+            return Err("write FROM:TO:BY, as in 1000:20000:1000".into());
+        };
+        let sound = from > 0.0 && to >= from && by > 0.0 && (to - from) / by < MOST;
+        sound
+            .then_some(Steps { from, to, by })
+            .ok_or_else(|| "write FROM, TO not below it, and a step above 0".into())
+    }
+}
+
+impl Steps {
+    fn rates(self) -> impl Iterator<Item = f64> {
+        // A step too far by rounding is none.
+        let count = ((self.to - self.from) / self.by + 1e-9).floor() as u32;
+        (0..=count).map(move |step| self.from + f64::from(step) * self.by)
+    }
+}
+
+/// One rate, and what it came to.
+pub struct Step {
+    /// Requests per second, as asked.
+    pub rate: f64,
+    /// What it came to.
+    pub report: Report,
+    /// Whether all conditions were met, the schedule was kept, and nothing failed.
+    pub held: bool,
+}
+
+/// Runs `spec` at each of the rates, each with connections of its own.
+///
+/// # Errors
+/// As [`run`].
+pub fn trace(
+    spec: &Spec,
+    steps: Steps,
+    arrivals: Spread,
+    conditions: &[Condition],
+    mut observer: impl FnMut() -> Box<dyn Observer>,
+    interrupt: &AtomicBool,
+) -> Result<Vec<Step>, Error> {
+    let mut traced = Vec::new();
+    for rate in steps.rates() {
+        let pace = Pace::Open { rate, arrivals };
+        let report = run(
+            &Spec {
+                pace,
+                ..spec.clone()
+            },
+            &mut *observer(),
+            interrupt,
+        )?;
+        if interrupt.load(Relaxed) {
+            break;
+        }
+        let met = conditions
+            .iter()
+            .all(|condition| condition.judge(&report).ok);
+        let held = met && schedule::complaints(&report).is_empty() && report.failures() == 0;
+        traced.push(Step { rate, report, held });
+    }
+    Ok(traced)
+}
+
+/// The highest rate up to which every step held.
+pub fn knee(steps: &[Step]) -> Option<f64> {
+    let held = steps.iter().take_while(|step| step.held);
+    held.last().map(|step| step.rate)
+}
+
+/// The steps as a table, and the knee below it.
+pub fn table(steps: &[Step]) -> String {
+    let columns = [
+        "answered/s",
+        "p50",
+        "p90",
+        "p99",
+        "p99.9",
+        "max",
+        "lag p99",
+        "errors",
+    ];
+    let mut text = format!("{:>10}", "rate/s");
+    columns.iter().for_each(|name| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{name:>12}");
+    });
+    text.push('\n');
+    for step in steps {
+        let report = &step.report;
+        let outcome = |name: &str| report.outcomes.get(name).copied().flatten();
+        let shown = |name: &str| outcome(name).map_or("-".into(), time);
+        let _ = write!(text, "{:>10}", step.rate);
+        let _ = write!(
+            text,
+            "{:>12.0}",
+            outcome("requests_per_second").unwrap_or(0.0)
+        );
+        for name in ["p50", "p90", "p99", "p999", "max"] {
+            let _ = write!(text, "{:>12}", shown(&format!("latency_{name}_us")));
+        }
+        let _ = write!(
+            text,
+            "{:>12}{:>12}",
+            shown("send_lag_p99_us"),
+            report.failures()
+        );
+        text.push_str(if step.held { "\n" } else { "   did not hold\n" });
+    }
+    match knee(steps) {
+        Some(rate) => text + &format!("highest rate that held, as all below it: {rate}/s\n"),
+        None => text + "no rate held\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_reach_their_end() {
+        let rates = |text: &str| -> Vec<f64> { text.parse::<Steps>().unwrap().rates().collect() };
+        assert_eq!(rates("1000:3000:1000"), [1000.0, 2000.0, 3000.0]);
+        assert_eq!(rates("1:2:0.3").len(), 4);
+        assert_eq!(rates("0.1:0.3:0.1").len(), 3);
+        assert_eq!(rates("5:5:1"), [5.0]);
+    }
+
+    #[test]
+    fn what_are_no_steps_says_so() {
+        for bad in ["", "1:2", "2:1:1", "0:5:1", "1:5:0", "1:5:x", "1:1000000:1"] {
+            assert!(bad.parse::<Steps>().is_err(), "{bad}");
+        }
+    }
+}
