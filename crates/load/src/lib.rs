@@ -2,7 +2,7 @@
 //!
 //! [`engine`] sends requests by the clock and measures their answers; it knows nothing of HTTP.
 //! A protocol is one module behind [`protocol::Protocol`]. Those over a stream of bytes are sans-io,
-//! behind [`dialogue::Dialogue`]: [`h1`], [`echo`] and [`proto`]; [`stream`] gives them sockets.
+//! behind [`dialogue::Dialogue`]: [`h1`], [`h2`], [`echo`], [`proto`]; [`stream`] gives them sockets.
 //! [`spec`] says what to send, [`run`] does it, [`report`] says what came of it; spec and report are
 //! described in docs/FORMAT.md.
 
@@ -11,6 +11,8 @@ pub mod dialogue;
 pub mod echo;
 pub mod engine;
 pub mod h1;
+pub mod h2;
+pub mod hpack;
 pub mod keys;
 pub mod oracle;
 pub mod plan;

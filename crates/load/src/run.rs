@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use crate::echo::{Echo, Messages};
 use crate::engine::{self, Load, Observer, Outcome};
 use crate::h1::H1;
+use crate::h2::H2;
 use crate::keys::Keys;
 use crate::plan::http;
 use crate::plan::targets::Targets;
@@ -52,6 +53,7 @@ pub fn run(
     let load = plan::load(spec)?;
     let outcome = match spec.protocol.as_str() {
         "h1" => h1(spec, &targets, &load, observer, interrupt)?,
+        "h2" => h2(spec, &targets, &load, observer, interrupt)?,
         "echo" => echo(spec, &targets, &load, observer, interrupt)?,
         "proto" => proto(spec, &targets, &load, observer, interrupt)?,
         other => {
@@ -81,6 +83,24 @@ fn h1(
     let dialogue = |thread| {
         let keys = Keys::new(spec.keys, spec.seed, thread);
         H1::new(&method, &exchanges, spec.depth, keys)
+    };
+    let protocol = |thread| Stream::new(&endpoints, dialogue(thread), Plain::default());
+    Ok(engine::run(load, protocol, observer, interrupt)?)
+}
+
+fn h2(
+    spec: &Spec,
+    targets: &Targets,
+    load: &Load,
+    observer: &mut impl Observer,
+    interrupt: &AtomicBool,
+) -> Result<Outcome, Error> {
+    let exchanges = http::h2(&http::requests(spec, targets)?)?;
+    let method = http::method(spec)?;
+    let endpoints = targets.endpoints(spec)?;
+    let dialogue = |thread| {
+        let keys = Keys::new(spec.keys, spec.seed, thread);
+        H2::new(&method, &exchanges, spec.depth, keys)
     };
     let protocol = |thread| Stream::new(&endpoints, dialogue(thread), Plain::default());
     Ok(engine::run(load, protocol, observer, interrupt)?)

@@ -7,6 +7,7 @@ use http::Method;
 use super::expectation;
 use super::targets::Targets;
 use crate::h1::{Exchange, request};
+use crate::h2;
 use crate::oracle::Expectation;
 use crate::spec::{Spec, SpecError};
 use crate::target::{Scheme, Target};
@@ -75,6 +76,27 @@ pub fn h1(requests: &[HttpRequest]) -> Result<Vec<Exchange>, SpecError> {
         } = request;
         Ok(Exchange {
             request: request::compose(target, method, headers, body.as_deref())?,
+            expect: expect.clone(),
+        })
+    };
+    requests.iter().map(exchange).collect()
+}
+
+/// The same as HTTP/2 writes them.
+///
+/// # Errors
+/// A [`SpecError`] that names the header which HTTP/2 does not allow.
+pub fn h2(requests: &[HttpRequest]) -> Result<Vec<h2::Exchange>, SpecError> {
+    let exchange = |request: &HttpRequest| {
+        let HttpRequest {
+            target,
+            method,
+            headers,
+            body,
+            expect,
+        } = request;
+        Ok(h2::Exchange {
+            request: h2::request::compose(target, method, headers, body.as_deref())?,
             expect: expect.clone(),
         })
     };

@@ -1,0 +1,138 @@
+//! From a stream's frames to its answer (RFC 9113, section 8.1).
+
+use super::frame::{self, Header, code};
+use super::hear::{Hearing, Wrong};
+use super::settings::WINDOW;
+use super::talk::Data;
+use crate::hpack::Fault;
+use crate::protocol::{Answer, Event, Failure};
+
+/// Most bytes of the frames in front of a body, interim responses included.
+const MAX_HEADS: u64 = 64 * 1024;
+
+impl Hearing<'_> {
+    /// Takes a whole header block. Even one that nobody waits for may change the decoder's table.
+    pub(super) fn block(&mut self, id: u32, ends: bool, block: &[u8]) -> Result<(), Wrong> {
+        let head = self
+            .talk
+            .heads
+            .read(block, self.scratch)
+            .map_err(Fault::why)?;
+        let Some(stream) = self.talk.streams.get(id) else {
+            return Ok(());
+        };
+        self.talk.idle = 0;
+        let wrong = match (stream.status, head.status) {
+            _ if head.wrong.is_some() => head.wrong,
+            (0, 0) => Some("a response without a status"),
+            (0, 101) => Some("a switch of protocols, which HTTP/2 does not have"),
+            (0, 100..200) if ends => Some("an interim response that ends the stream"),
+            (0, _) if stream.bytes > MAX_HEADS => Some(Fault::TooLong.why()),
+            (0, 100..200) => return Ok(()),
+            (0, status) => {
+                stream.status = status;
+                let bodiless = self.bodiless || matches!(status, 204 | 304);
+                stream.length = if bodiless { Some(0) } else { head.length };
+                None
+            }
+            (_, 0) if ends => None,
+            _ => Some("trailers that are none"),
+        };
+        match wrong {
+            Some(why) => self.fail(id, ends, why),
+            None if ends => self.finish(id),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Takes the next bytes of a body.
+    pub(super) fn body(&mut self, id: u32, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        let Some(stream) = self.talk.streams.get(id) else {
+            return;
+        };
+        self.talk.idle = 0;
+        stream.witness.see(bytes);
+        if stream.status == 0 {
+            self.fail(id, false, "a body before its header");
+        } else if stream
+            .length
+            .is_some_and(|length| stream.witness.length() > length)
+        {
+            self.fail(id, false, "a body longer than its header says");
+        }
+    }
+
+    /// A DATA frame is whole.
+    pub(super) fn data_end(&mut self, data: Data) {
+        if data.ends {
+            self.finish(data.stream);
+        }
+    }
+
+    /// Gives the windows back when half of them is used: the server shall never have to wait.
+    pub(super) fn count_window(&mut self, header: Header) {
+        let length = header.length as u32;
+        self.talk.unreturned += length;
+        if self.talk.unreturned > WINDOW / 2 {
+            frame::window_update(0, self.talk.unreturned, self.out);
+            self.talk.unreturned = 0;
+        }
+        if let Some(stream) = self.talk.streams.get(header.stream) {
+            stream.unreturned += length;
+            if stream.unreturned > WINDOW / 2 {
+                frame::window_update(stream.id, stream.unreturned, self.out);
+                stream.unreturned = 0;
+            }
+        }
+    }
+
+    /// The server has said all on a stream.
+    fn finish(&mut self, id: u32) {
+        let Some(stream) = self.talk.streams.get(id) else {
+            return;
+        };
+        if stream.status == 0 {
+            return self.fail(id, true, "an end before the header");
+        }
+        if stream
+            .length
+            .is_some_and(|length| length != stream.witness.length())
+        {
+            return self.fail(id, true, "a body shorter than its header says");
+        }
+        let failure = self
+            .exchange
+            .expect
+            .judge(stream.status, &mut stream.witness);
+        self.events.push(Event::Answered(Answer {
+            request: stream.request,
+            status: stream.status,
+            bytes: stream.bytes,
+            failure,
+        }));
+        if stream.unsent > 0 {
+            // A server that answers before it has read the request will not read it.
+            self.talk.give_up(id, code::CANCEL, self.out);
+        } else {
+            self.talk.close(id);
+        }
+    }
+
+    /// Fails the request of a stream, on which the server has said all if it `ended`.
+    pub(super) fn fail(&mut self, id: u32, ended: bool, why: Wrong) {
+        let Some(stream) = self.talk.streams.get(id) else {
+            return;
+        };
+        self.events
+            .push(Event::Failed(stream.request, Failure::read(why)));
+        if ended && stream.unsent == 0 {
+            self.talk.close(id);
+        } else {
+            self.talk.give_up(id, code::PROTOCOL_ERROR, self.out);
+        }
+    }
+}

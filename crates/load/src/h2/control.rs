@@ -1,0 +1,127 @@
+//! Frames that are about the connection, or that end a stream (RFC 9113, section 6).
+
+use super::frame::{self, Header, MAX_31, code, flag, kind};
+use super::hear::{Hearing, Wrong};
+use crate::protocol::{Event, Failure};
+
+const LENGTH: Wrong = "a frame of a wrong length";
+const PLACE: Wrong = "a frame on a stream that it is not for";
+
+impl Hearing<'_> {
+    /// Takes a whole frame that has no part of an answer.
+    pub(super) fn control(&mut self, header: Header, payload: &[u8]) -> Result<(), Wrong> {
+        let (length, of_stream) = match header.kind {
+            kind::SETTINGS => (None, false),
+            kind::PING => (Some(8), false),
+            kind::GOAWAY => (None, false),
+            kind::RST_STREAM => (Some(4), true),
+            kind::WINDOW_UPDATE => (Some(4), header.stream != 0),
+            // Unknown ones, and PRIORITY, which nobody obeys any more.
+            _ => return Ok(()),
+        };
+        if length.is_some_and(|length| length != payload.len()) {
+            return Err(LENGTH);
+        }
+        if of_stream != (header.stream != 0) {
+            return Err(PLACE);
+        }
+        if of_stream && !self.talk.was_opened(header.stream) {
+            return Err("a frame for a stream that we did not open");
+        }
+        match header.kind {
+            kind::SETTINGS => self.settings(header, payload),
+            kind::PING if header.has(flag::ACK) => Ok(()),
+            kind::PING => {
+                frame::acknowledge(kind::PING, payload, self.out);
+                Ok(())
+            }
+            kind::GOAWAY => self.goaway(payload),
+            kind::RST_STREAM => {
+                self.reset(header.stream, frame::number(payload));
+                Ok(())
+            }
+            _ => self.window(header.stream, frame::number(payload) & MAX_31),
+        }
+    }
+
+    fn settings(&mut self, header: Header, payload: &[u8]) -> Result<(), Wrong> {
+        if header.has(flag::ACK) {
+            return if payload.is_empty() {
+                Ok(())
+            } else {
+                Err(LENGTH)
+            };
+        }
+        let talk = &mut *self.talk;
+        let before = talk.peer.window;
+        talk.peer.hear(payload)?;
+        let change = i64::from(talk.peer.window) - i64::from(before);
+        for stream in talk.streams.iter_mut() {
+            stream.window += change;
+            if stream.window > i64::from(MAX_31) {
+                return Err("a window that is too large");
+            }
+        }
+        frame::acknowledge(kind::SETTINGS, &[], self.out);
+        talk.send_bodies(self.exchange.request.body(), self.out);
+        Ok(())
+    }
+
+    /// The server takes no more streams, and will not answer those above the last that it names.
+    fn goaway(&mut self, payload: &[u8]) -> Result<(), Wrong> {
+        if payload.len() < 8 {
+            return Err(LENGTH);
+        }
+        let last = frame::number(payload) & MAX_31;
+        self.talk.goaway = Some(frame::number(&payload[4..]));
+        let lost = self
+            .talk
+            .streams
+            .iter_mut()
+            .filter(|stream| stream.id > last);
+        let mut lost: Vec<u32> = lost.map(|stream| stream.id).collect();
+        lost.sort_unstable();
+        for id in lost {
+            self.lose(id, "refused by the server's GOAWAY");
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self, id: u32, error: u32) {
+        let why = match error {
+            code::REFUSED_STREAM => "the server refused the stream",
+            _ => "the server reset the stream",
+        };
+        self.lose(id, why);
+    }
+
+    /// Fails a request of which the server knows that it failed.
+    fn lose(&mut self, id: u32, why: Wrong) {
+        if let Some(stream) = self.talk.streams.get(id) {
+            self.events
+                .push(Event::Failed(stream.request, Failure::read(why)));
+            self.talk.close(id);
+        }
+    }
+
+    fn window(&mut self, id: u32, increment: u32) -> Result<(), Wrong> {
+        let talk = &mut *self.talk;
+        if increment == 0 {
+            return Err("a window that grows by nothing");
+        }
+        if id == 0 {
+            talk.window += i64::from(increment);
+            if talk.window > i64::from(MAX_31) {
+                return Err("a window that is too large");
+            }
+        } else if let Some(stream) = talk.streams.get(id) {
+            stream.window += i64::from(increment);
+            if stream.window > i64::from(MAX_31) {
+                self.fail(id, false, "a window that is too large");
+                return Ok(());
+            }
+        }
+        talk.send_bodies(self.exchange.request.body(), self.out);
+        Ok(())
+    }
+}

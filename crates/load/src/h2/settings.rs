@@ -1,0 +1,153 @@
+//! What the two sides tell each other of themselves (RFC 9113, sections 3.4 and 6.5).
+
+use super::frame::{self, Header, MAX_31, kind};
+
+/// How far a server may send ahead, on each stream and on the connection: as far as h2load lets it.
+pub const WINDOW: u32 = (1 << 30) - 1;
+
+/// What either side may send before it hears otherwise.
+const FIRST_WINDOW: u32 = 65_535;
+
+/// HPACK's table size as long as nobody changes it.
+const FIRST_TABLE: u32 = 4_096;
+
+/// Settings' identifiers.
+mod id {
+    pub const HEADER_TABLE_SIZE: u16 = 1;
+    pub const ENABLE_PUSH: u16 = 2;
+    pub const MAX_CONCURRENT_STREAMS: u16 = 3;
+    pub const INITIAL_WINDOW_SIZE: u16 = 4;
+    pub const MAX_FRAME_SIZE: u16 = 5;
+}
+
+/// Appends what a client says first: the preface, its settings, and the connection's window.
+pub fn hello(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    let settings = [(id::ENABLE_PUSH, 0), (id::INITIAL_WINDOW_SIZE, WINDOW)];
+    Header {
+        length: 6 * settings.len(),
+        kind: kind::SETTINGS,
+        flags: 0,
+        stream: 0,
+    }
+    .write(out);
+    for (id, value) in settings {
+        out.extend_from_slice(&id.to_be_bytes());
+        out.extend_from_slice(&value.to_be_bytes());
+    }
+    frame::window_update(0, WINDOW - FIRST_WINDOW, out);
+}
+
+/// What the server said of itself.
+#[derive(Debug)]
+pub struct Peer {
+    /// Whether it has said anything; until then, one stream at a time can do no harm.
+    pub settled: bool,
+    /// Most streams at a time.
+    pub max_streams: u32,
+    /// A stream's first window.
+    pub window: u32,
+    /// Largest payload of a frame.
+    pub max_payload: usize,
+    table: Table,
+}
+
+/// What becomes of HPACK's table for requests, which ours do not use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    /// Both sides assume its first size.
+    Full,
+    /// The server wants a smaller one, which the next header block must agree to.
+    Shrinks,
+    /// The server was told that there is none.
+    None,
+}
+
+impl Default for Peer {
+    fn default() -> Self {
+        Peer {
+            settled: false,
+            max_streams: 1,
+            window: FIRST_WINDOW,
+            max_payload: frame::MAX_PAYLOAD,
+            table: Table::Full,
+        }
+    }
+}
+
+impl Peer {
+    /// Takes the payload of a SETTINGS frame.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn hear(&mut self, payload: &[u8]) -> Result<(), &'static str> {
+        if payload.len() % 6 != 0 {
+            return Err("a SETTINGS frame of a wrong length");
+        }
+        if !self.settled {
+            self.settled = true;
+            self.max_streams = u32::MAX;
+        }
+        for setting in payload.chunks_exact(6) {
+            let value = frame::number(&setting[2..]);
+            match u16::from_be_bytes([setting[0], setting[1]]) {
+                id::HEADER_TABLE_SIZE if value < FIRST_TABLE && self.table == Table::Full => {
+                    self.table = Table::Shrinks;
+                }
+                // A server may not even offer it.
+                id::ENABLE_PUSH if value != 0 => return Err("a server that asks for pushes"),
+                id::MAX_CONCURRENT_STREAMS => self.max_streams = value,
+                id::INITIAL_WINDOW_SIZE if value > MAX_31 => {
+                    return Err("an initial window that is too large");
+                }
+                id::INITIAL_WINDOW_SIZE => self.window = value,
+                id::MAX_FRAME_SIZE if !(16_384..1 << 24).contains(&value) => {
+                    return Err("a maximum frame size out of range");
+                }
+                id::MAX_FRAME_SIZE => self.max_payload = value as usize,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the next header block must begin by saying that it uses no table (RFC 7541,
+    /// section 4.2).
+    pub fn shrinks(&mut self) -> bool {
+        if self.table != Table::Shrinks {
+            return false;
+        }
+        self.table = Table::None;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_settings_and_refuses_wrong_ones() {
+        let mut peer = Peer::default();
+        assert_eq!(
+            peer.hear(&[0, 3, 0, 0, 0, 7, 0, 99, 1, 1, 1, 1]),
+            Ok(())
+        );
+        assert_eq!((peer.max_streams, peer.window), (7, 65_535));
+        assert!(!peer.shrinks());
+        for (size, shrinks) in [(4096, false), (4095, true), (0, false)] {
+            let [.., high, low] = u32::to_be_bytes(size);
+            assert_eq!(peer.hear(&[0, 1, 0, 0, high, low]), Ok(()));
+            assert_eq!((peer.shrinks(), peer.shrinks()), (shrinks, false));
+        }
+        for wrong in [
+            &[0, 3, 0, 0, 0][..],
+            &[0, 2, 0, 0, 0, 1],
+            &[0, 4, 0x80, 0, 0, 0],
+            &[0, 5, 0, 0, 0x3f, 0xff],
+            &[0, 5, 1, 0, 0, 0],
+        ] {
+            assert!(peer.hear(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The streams of one connection, found by their identifiers.
+
+use crate::oracle::{Expectation, Witness};
+use crate::protocol::RequestId;
+
+/// A request in flight.
+#[derive(Debug)]
+pub struct Stream {
+    /// The stream's identifier; 0 in a place that is free.
+    pub id: u32,
+    /// The request.
+    pub request: RequestId,
+    /// The final status; 0 before its header block came.
+    pub status: u16,
+    /// Whether anything of the answer has come.
+    pub begun: bool,
+    /// Bytes of the request's body that are still to be sent.
+    pub unsent: usize,
+    /// How many of them the server takes now; less than none after it took back what it gave.
+    pub window: i64,
+    /// Bytes of data that the server has not been given back.
+    pub unreturned: u32,
+    /// Bytes of the answer's frames.
+    pub bytes: u64,
+    /// How long the body must be.
+    pub length: Option<u64>,
+    /// What was seen of the body.
+    pub witness: Witness,
+}
+
+/// All of them; places are used again, so that steady traffic allocates nothing.
+///
+/// An open-addressed table leads from an identifier to a place. Identifiers are a series, so that
+/// those of one time seldom meet in it.
+#[derive(Debug, Default)]
+pub struct Streams {
+    places: Vec<Stream>,
+    free: Vec<u32>,
+    /// Places plus one, or 0; its length is a power of two, and at least twice that of `places`.
+    index: Vec<u32>,
+    live: usize,
+}
+
+impl Streams {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// A new stream.
+    pub fn open(&mut self, id: u32, request: RequestId, expect: &Expectation) -> &mut Stream {
+        let place = self
+            .free
+            .pop()
+            .map_or_else(|| self.grow(expect), |place| place as usize);
+        let stream = &mut self.places[place];
+        stream.id = id;
+        stream.request = request;
+        stream.status = 0;
+        stream.begun = false;
+        stream.unsent = 0;
+        stream.window = 0;
+        stream.unreturned = 0;
+        stream.bytes = 0;
+        stream.length = None;
+        stream.witness.reset();
+        self.live += 1;
+        self.enter(place);
+        &mut self.places[place]
+    }
+
+    /// The live stream `id`.
+    pub fn get(&mut self, id: u32) -> Option<&mut Stream> {
+        let at = self.find(id)?;
+        let place = self.index[at] as usize - 1;
+        Some(&mut self.places[place])
+    }
+
+    /// Forgets the stream `id`; tells whether it was live.
+    pub fn close(&mut self, id: u32) -> bool {
+        let Some(mut hole) = self.find(id) else {
+            return false;
+        };
+        let place = self.index[hole] - 1;
+        self.places[place as usize].id = 0;
+        self.free.push(place);
+        self.live -= 1;
+        // Entries behind the hole move up, unless they would then stand before their home.
+        let mask = self.index.len() - 1;
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            let Some(place) = self.index[at].checked_sub(1) else {
+                break;
+            };
+            let home = self.home(self.places[place as usize].id);
+            if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
+                self.index[hole] = place + 1;
+                hole = at;
+            }
+        }
+        self.index[hole] = 0;
+        true
+    }
+
+    /// All live streams.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.places.iter_mut().filter(|stream| stream.id != 0)
+    }
+
+    /// A place more, and an index that is large enough for it.
+    fn grow(&mut self, expect: &Expectation) -> usize {
+        self.places.push(Stream {
+            id: 0,
+            request: 0,
+            status: 0,
+            begun: false,
+            unsent: 0,
+            window: 0,
+            unreturned: 0,
+            bytes: 0,
+            length: None,
+            witness: expect.witness(),
+        });
+        let size = (2 * self.places.len()).next_power_of_two();
+        if size > self.index.len() {
+            self.index = vec![0; size];
+            for place in 0..self.places.len() - 1 {
+                self.enter(place);
+            }
+        }
+        self.places.len() - 1
+    }
+
+    fn enter(&mut self, place: usize) {
+        let mask = self.index.len() - 1;
+        let mut at = self.home(self.places[place].id);
+        while self.index[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.index[at] = place as u32 + 1;
+    }
+
+    fn find(&self, id: u32) -> Option<usize> {
+        if self.index.is_empty() || id == 0 {
+            return None;
+        }
+        let mask = self.index.len() - 1;
+        let mut at = self.home(id);
+        loop {
+            let place = self.index[at].checked_sub(1)?;
+            if self.places[place as usize].id == id {
+                return Some(at);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Where the table's entry for `id` stands unless others do. Ours are odd.
+    fn home(&self, id: u32) -> usize {
+        (id >> 1) as usize & (self.index.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            rng_seed: proptest::test_runner::RngSeed::Fixed(7),
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(500)
+        })]
+
+        #[test]
+        fn is_a_map(steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 0..300)) {
+            let expect = Expectation::default();
+            let mut streams = Streams::default();
+            let mut model = BTreeMap::new();
+            let mut next = 1;
+            for (open, which) in steps {
+                if open {
+                    streams.open(next, next as usize * 3, &expect);
+                    model.insert(next, next as usize * 3);
+                    next += 2;
+                } else if !model.is_empty() {
+                    let id = *model.keys().nth(which.index(model.len())).expect("one");
+                    model.remove(&id);
+                    prop_assert!(streams.close(id));
+                    prop_assert!(!streams.close(id));
+                }
+                prop_assert_eq!(streams.len(), model.len());
+                for id in (1..next).step_by(2) {
+                    let found = streams.get(id).map(|stream| stream.request);
+                    prop_assert_eq!(found, model.get(&id).copied());
+                }
+                prop_assert_eq!(streams.iter_mut().count(), model.len());
+            }
+        }
+    }
+}

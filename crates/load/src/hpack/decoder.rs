@@ -1,0 +1,118 @@
+//! Header blocks, decoded field by field (RFC 7541, section 6).
+
+use super::table::Table;
+use super::{Fault, huffman, integer};
+
+/// The table size that every connection starts with, and that we leave at that (RFC 9113,
+/// section 6.5.2).
+const TABLE: usize = 4096;
+
+/// Most bytes of the fields of one block, each counted with 32 more as RFC 9113 does in
+/// section 10.5.1: a block of small references could otherwise make many megabytes.
+const LIST: usize = 64 * 1024;
+
+/// The decoder of one direction of one connection.
+#[derive(Debug)]
+pub struct Decoder {
+    table: Table,
+}
+
+/// Where strings are decoded into; many decoders can use the same.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    name: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Decoder {
+            table: Table::new(TABLE),
+        }
+    }
+}
+
+impl Decoder {
+    /// Decodes a whole `block` and shows each name and value to `seen`.
+    ///
+    /// # Errors
+    /// The [`Fault`], after which nothing more can be decoded.
+    pub fn decode(
+        &mut self,
+        block: &[u8],
+        scratch: &mut Scratch,
+        mut seen: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), Fault> {
+        let mut rest = block;
+        let mut list = 0;
+        let mut count = |name: &[u8], value: &[u8]| {
+            list += name.len() + value.len() + 32;
+            if list > LIST {
+                Err(Fault::TooLong)
+            } else {
+                Ok(())
+            }
+        };
+        let mut fields = false;
+        while let Some(first) = rest.first().copied() {
+            if first & 0b1110_0000 == 0b0010_0000 {
+                let max = usize::try_from(take_integer(&mut rest, 5)?).unwrap_or(usize::MAX);
+                if fields || max > TABLE {
+                    return Err(Fault::Resize);
+                }
+                self.table.resize(max);
+                continue;
+            }
+            fields = true;
+            if first & 0b1000_0000 != 0 {
+                let (name, value) = self.table.get(take_integer(&mut rest, 7)?)?;
+                count(name, value)?;
+                seen(name, value);
+                continue;
+            }
+            let insert = first & 0b0100_0000 != 0;
+            let index = take_integer(&mut rest, if insert { 6 } else { 4 })?;
+            scratch.name.clear();
+            if index == 0 {
+                take_string(&mut rest, &mut scratch.name)?;
+            } else {
+                scratch.name.extend_from_slice(self.table.get(index)?.0);
+            }
+            scratch.value.clear();
+            take_string(&mut rest, &mut scratch.value)?;
+            count(&scratch.name, &scratch.value)?;
+            if insert {
+                self.table.insert(&scratch.name, &scratch.value);
+            }
+            seen(&scratch.name, &scratch.value);
+        }
+        Ok(())
+    }
+
+    /// A number that is another one after each change of the dynamic table: a block that was decoded
+    /// without one means the same as long as there is none.
+    pub fn version(&self) -> u64 {
+        self.table.version()
+    }
+}
+
+fn take_integer(rest: &mut &[u8], prefix: u32) -> Result<u64, Fault> {
+    let (value, length) = integer::read(rest, prefix)?;
+    *rest = &rest[length..];
+    Ok(value)
+}
+
+/// Appends the string literal that `rest` starts with (RFC 7541, section 5.2).
+fn take_string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+    let coded = rest.first().is_some_and(|first| first & 0x80 != 0);
+    let length = take_integer(rest, 7)?;
+    let length = usize::try_from(length).map_err(|_| Fault::Cut)?;
+    let (string, after) = rest.split_at_checked(length).ok_or(Fault::Cut)?;
+    *rest = after;
+    if coded {
+        huffman::decode(string, out)
+    } else {
+        out.extend_from_slice(string);
+        Ok(())
+    }
+}
