@@ -12,6 +12,7 @@ pub mod echo;
 pub mod engine;
 pub mod h1;
 pub mod h2;
+pub mod h3;
 pub mod hpack;
 pub mod keys;
 pub mod oracle;

@@ -184,7 +184,7 @@ pub trait Protocol {
     }
 
     /// When [`Protocol::expire`] is to be called next, if ever.
-    fn timer(&self, connection: &Self::Connection) -> Option<Instant> {
+    fn timer(&mut self, connection: &mut Self::Connection) -> Option<Instant> {
         let _ = connection;
         None
     }

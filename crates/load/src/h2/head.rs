@@ -47,8 +47,11 @@ impl HeadReader {
     }
 }
 
-struct Reading {
-    head: Head,
+/// Reads the fields of one block.
+#[derive(Debug)]
+pub struct Reading {
+    /// What they say so far.
+    pub head: Head,
     /// Whether a field came that is no pseudo-header.
     regular: bool,
 }
@@ -67,7 +70,8 @@ impl Default for Reading {
 }
 
 impl Reading {
-    fn field(&mut self, name: &[u8], value: &[u8]) {
+    /// Takes the next field.
+    pub fn field(&mut self, name: &[u8], value: &[u8]) {
         if let Err(why) = self.take(name, value) {
             self.head.wrong.get_or_insert(why);
         }

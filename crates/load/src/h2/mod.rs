@@ -3,7 +3,7 @@
 mod answer;
 mod control;
 pub mod frame;
-mod head;
+pub mod head;
 mod hear;
 pub mod request;
 mod settings;

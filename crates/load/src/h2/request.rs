@@ -159,12 +159,16 @@ pub fn compose(
     Ok(request)
 }
 
-fn check(name: &str) -> Result<HeaderName, SpecError> {
+/// The name of a header, which must be one that HTTP/2 and 3 allow.
+///
+/// # Errors
+/// A [`SpecError`] that names it.
+pub fn check(name: &str) -> Result<HeaderName, SpecError> {
     let found = |what| format!("{name:?} {what}");
     let name = HeaderName::try_from(name)
         .map_err(|_| SpecError::new("headers", found("is no header name"), "write it as x-name"))?;
     if FORBIDDEN.contains(&name.as_str()) {
-        let found = found("is not for HTTP/2");
+        let found = found("is not for this version of HTTP");
         return Err(SpecError::new("headers", found, "take it out"));
     }
     Ok(name)

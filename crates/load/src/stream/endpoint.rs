@@ -36,10 +36,7 @@ impl Endpoint {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let (socket, outcome) = match &self.address {
             Address::Inet(address) => {
-                let family = match address {
-                    SocketAddr::V4(_) => AddressFamily::INET,
-                    SocketAddr::V6(_) => AddressFamily::INET6,
-                };
+                let family = family(*address);
                 let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
                 sockopt::set_tcp_nodelay(&socket, true)?;
                 self.bind(&socket, number)?;
@@ -58,6 +55,18 @@ impl Endpoint {
         }
     }
 
+    /// A socket for datagrams to and from `server` only, the `number`th of its thread.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn datagrams(&self, server: SocketAddr, number: usize) -> rustix::io::Result<OwnedFd> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family(server), SocketType::DGRAM, flags, None)?;
+        self.bind(&socket, number)?;
+        rustix::net::connect(&socket, &server)?;
+        Ok(socket)
+    }
+
     fn bind(&self, socket: &OwnedFd, number: usize) -> rustix::io::Result<()> {
         let Some(source) = self.sources.get(number % self.sources.len().max(1)) else {
             return Ok(());
@@ -65,6 +74,13 @@ impl Endpoint {
         // The port is chosen when the connection is made: it need only be free for this server.
         bind_address_no_port(socket)?;
         rustix::net::bind(socket, &SocketAddr::new(*source, 0))
+    }
+}
+
+fn family(address: SocketAddr) -> AddressFamily {
+    match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
     }
 }
 

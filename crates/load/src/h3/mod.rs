@@ -1,0 +1,130 @@
+//! HTTP/3 (RFC 9114) over QUIC, whose packets, losses and keys are quinn's.
+
+mod connection;
+mod control;
+mod datagrams;
+pub mod qpack;
+pub mod request;
+pub mod response;
+mod setup;
+pub mod varint;
+
+use std::time::Instant;
+
+pub use self::connection::Connection;
+use self::connection::Tools;
+use self::datagrams::{Buffers, Socket};
+use self::request::Request;
+pub use self::setup::Setup;
+use crate::keys::Keys;
+use crate::oracle::Expectation;
+use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
+
+/// Calls in a row after which a connection yields to the others of its thread.
+const READS: usize = 16;
+
+/// What is asked of one target, and what its answers must be.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// The request as it is sent.
+    pub request: Request,
+    /// What a correct answer looks like.
+    pub expect: Expectation,
+}
+
+/// HTTP/3 as one thread speaks it.
+pub struct H3<'a> {
+    setup: &'a Setup,
+    exchanges: &'a [Exchange],
+    client: quinn_proto::ClientConfig,
+    tools: Tools,
+    buffers: Buffers,
+    opened: usize,
+}
+
+impl<'a> H3<'a> {
+    /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
+    /// connection. All requests have the same `method`.
+    pub fn new(
+        setup: &'a Setup,
+        method: &http::Method,
+        exchanges: &'a [Exchange],
+        depth: usize,
+        keys: Keys,
+    ) -> Self {
+        H3 {
+            setup,
+            exchanges,
+            client: setup.client(),
+            tools: Tools::new(method == http::Method::HEAD, depth, keys),
+            buffers: Buffers::default(),
+            opened: 0,
+        }
+    }
+}
+
+impl Protocol for H3<'_> {
+    type Connection = Connection;
+
+    fn open(&mut self, target: usize) -> Result<Connection, End> {
+        let number = self.opened;
+        self.opened += 1;
+        let (endpoint, server) = &self.setup.servers[target];
+        let socket = Socket::new(endpoint, *server, number);
+        let socket = socket.map_err(|error| End::Broken(Failure::connect(unreachable(&error))))?;
+        Connection::new(self.setup, target, self.client.clone(), socket).map_err(End::Broken)
+    }
+
+    fn room(&self, connection: &Connection) -> usize {
+        connection.room(self.tools.depth)
+    }
+
+    fn send(&mut self, connection: &mut Connection, request: RequestId) -> Result<(), End> {
+        let exchange = &self.exchanges[connection.target];
+        connection.ask(request, exchange, &mut self.tools)
+    }
+
+    fn flush(&mut self, connection: &mut Connection) -> Result<(), End> {
+        connection.transmit(Instant::now(), &mut self.tools)
+    }
+
+    fn ready(
+        &mut self,
+        connection: &mut Connection,
+        _: bool,
+        events: &mut Vec<Event>,
+    ) -> Result<Reading, End> {
+        let mut reading = Reading::More;
+        for _ in 0..READS {
+            let now = Instant::now();
+            if !connection.receive(now, &mut self.buffers, &mut self.tools)? {
+                reading = Reading::Drained;
+                break;
+            }
+        }
+        let exchange = &self.exchanges[connection.target];
+        connection.go_on(exchange, &mut self.tools, events)?;
+        Ok(reading)
+    }
+
+    fn cancel(&mut self, connection: &mut Connection, request: RequestId) -> bool {
+        connection.cancel(request);
+        true
+    }
+
+    fn timer(&mut self, connection: &mut Connection) -> Option<Instant> {
+        connection.timer()
+    }
+
+    fn expire(&mut self, connection: &mut Connection, events: &mut Vec<Event>) -> Result<(), End> {
+        connection.expire(Instant::now());
+        let exchange = &self.exchanges[connection.target];
+        connection.go_on(exchange, &mut self.tools, events)
+    }
+}
+
+/// What an error of a UDP socket means to people.
+fn unreachable(error: &std::io::Error) -> &'static str {
+    let number = error.raw_os_error().unwrap_or_default();
+    crate::stream::reason(rustix::io::Errno::from_raw_os_error(number))
+}

@@ -1,0 +1,222 @@
+//! QPACK, the compression of headers in HTTP/3 (RFC 9204), without its dynamic table: a client that
+//! does not offer one gets sections which stand for themselves.
+
+use crate::h2::head::{Head, Reading};
+use crate::hpack::{Fault, huffman, integer};
+
+/// Longest section that is still read, in bytes: its fields may be as long.
+const LONGEST: usize = 64 * 1024;
+
+/// The beginning of a section that uses no dynamic table.
+const PREFIX: [u8; 2] = [0, 0];
+
+/// What a field of the static table (RFC 9204, appendix A) means in a response.
+#[derive(Clone, Copy)]
+enum Static {
+    Status(&'static str),
+    Length(&'static str),
+    /// A pseudo-header that only requests have.
+    Request,
+    Other,
+}
+
+fn entry(index: u64) -> Result<Static, Fault> {
+    Ok(match index {
+        0 | 1 | 15..=23 => Static::Request,
+        4 => Static::Length("0"),
+        24 => Static::Status("103"),
+        25 => Static::Status("200"),
+        26 => Static::Status("304"),
+        27 => Static::Status("404"),
+        28 => Static::Status("503"),
+        63 => Static::Status("100"),
+        64 => Static::Status("204"),
+        65 => Static::Status("206"),
+        66 => Static::Status("302"),
+        67 => Static::Status("400"),
+        68 => Static::Status("403"),
+        69 => Static::Status("421"),
+        70 => Static::Status("425"),
+        71 => Static::Status("500"),
+        0..=98 => Static::Other,
+        _ => return Err(Fault::Index),
+    })
+}
+
+impl Static {
+    /// The field's name; that of an unimportant one stands for all of them.
+    fn name(self) -> &'static [u8] {
+        match self {
+            Static::Status(_) => b":status",
+            Static::Length(_) => b"content-length",
+            Static::Request => b":path",
+            Static::Other => b"x",
+        }
+    }
+
+    fn value(self) -> &'static [u8] {
+        match self {
+            Static::Status(value) | Static::Length(value) => value.as_bytes(),
+            Static::Request | Static::Other => b"",
+        }
+    }
+}
+
+/// What the whole `section` of a response says.
+///
+/// # Errors
+/// What is wrong with the connection from now on.
+pub fn read(section: &[u8]) -> Result<Head, Fault> {
+    if section.len() > LONGEST {
+        return Err(Fault::TooLong);
+    }
+    let (required, used) = integer::read(section, 8)?;
+    let (_, base) = integer::read(&section[used..], 7)?;
+    if required != 0 {
+        return Err(Fault::Index);
+    }
+    let mut rest = &section[used + base..];
+    let mut reading = Reading::default();
+    let (mut name, mut value) = (Vec::new(), Vec::new());
+    while let Some(first) = rest.first() {
+        match first {
+            // An indexed field line; of the static table, as the second bit must say.
+            0b1100_0000.. => {
+                let field = entry(take(&mut rest, 6)?)?;
+                reading.field(field.name(), field.value());
+            }
+            // A literal with a name of the static table, as the fourth bit must say.
+            0b0101_0000..=0b0101_1111 | 0b0111_0000..=0b0111_1111 => {
+                let field = entry(take(&mut rest, 4)?)?;
+                string(&mut rest, 7, &mut value)?;
+                reading.field(field.name(), &value);
+            }
+            // A literal with a literal name.
+            0b0010_0000..=0b0011_1111 => {
+                string(&mut rest, 3, &mut name)?;
+                string(&mut rest, 7, &mut value)?;
+                reading.field(&name, &value);
+            }
+            _ => return Err(Fault::Index),
+        }
+    }
+    Ok(reading.head)
+}
+
+fn take(rest: &mut &[u8], prefix: u32) -> Result<u64, Fault> {
+    let (value, used) = integer::read(rest, prefix)?;
+    *rest = &rest[used..];
+    Ok(value)
+}
+
+/// Reads a string whose length has so many bits, and the bit above them for the Huffman code.
+fn string(rest: &mut &[u8], prefix: u32, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let coded = rest.first().ok_or(Fault::Cut)? & (1 << prefix) != 0;
+    let length = usize::try_from(take(rest, prefix)?).map_err(|_| Fault::Cut)?;
+    let (bytes, later) = rest.split_at_checked(length).ok_or(Fault::Cut)?;
+    *rest = later;
+    out.clear();
+    if coded {
+        huffman::decode(bytes, out)
+    } else {
+        out.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Begins a section.
+pub fn begin(out: &mut Vec<u8>) {
+    out.extend_from_slice(&PREFIX);
+}
+
+/// Appends a field with a literal name.
+pub fn field(name: &str, value: &[u8], out: &mut Vec<u8>) {
+    integer::write(name.len() as u64, 3, 0b0010_0000, out);
+    out.extend_from_slice(name.as_bytes());
+    write(value, out);
+}
+
+/// Appends a field whose name is that of the static table's entry `index`.
+pub fn named(index: u64, value: &[u8], out: &mut Vec<u8>) {
+    integer::write(index, 4, 0b0101_0000, out);
+    write(value, out);
+}
+
+fn write(value: &[u8], out: &mut Vec<u8>) {
+    integer::write(value.len() as u64, 7, 0, out);
+    out.extend_from_slice(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn section(lines: &[&[u8]]) -> Vec<u8> {
+        [&PREFIX[..], &lines.concat()].concat()
+    }
+
+    #[test]
+    fn reads_all_kinds_of_lines() {
+        let mut lines = Vec::new();
+        begin(&mut lines);
+        lines.push(0b1101_1001); // :status 200
+        named(4, b"12", &mut lines); // content-length
+        named(92, b"nginx", &mut lines);
+        field("x-a", b"b", &mut lines);
+        let head = read(&lines).unwrap();
+        assert_eq!(
+            (head.status, head.length, head.wrong),
+            (200, Some(12), None)
+        );
+        let mut coded = Vec::new();
+        huffman::encode(b"404", &mut coded);
+        let mut line = vec![0b0101_1111, 24 - 15, 0b1000_0000 | coded.len() as u8];
+        line.extend_from_slice(&coded);
+        assert_eq!(read(&section(&[&line])).unwrap().status, 404);
+    }
+
+    #[test]
+    fn knows_malformed_responses() {
+        for lines in [
+            &[&[0xd1][..]][..],                 // a request's :method
+            &[&[0xd9], &[0xd9]],                // two statuses
+            &[&[0x5f, 0x1d], &[0x00], &[0xd9]], // a field before the status
+        ] {
+            let head = read(&section(lines)).unwrap();
+            assert!(head.wrong.is_some(), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_tables_that_were_not_offered() {
+        assert_eq!(read(&[1, 0, 0xd9]), Err(Fault::Index)); // needs an insertion
+        assert_eq!(read(&section(&[&[0x80]])), Err(Fault::Index)); // dynamic, indexed
+        assert_eq!(read(&section(&[&[0x10]])), Err(Fault::Index)); // post-base
+        assert_eq!(read(&section(&[&[0x40, 0x00]])), Err(Fault::Index)); // dynamic name
+        assert_eq!(read(&section(&[&[0xff, 0x24]])), Err(Fault::Index)); // 99 of the static table
+        assert_eq!(read(&section(&[&[0x5f]])), Err(Fault::Cut));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(8), failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+
+        #[test]
+        fn anything_is_read_without_a_crash(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = read(&bytes);
+        }
+
+        #[test]
+        fn fields_come_back(status in 200u16..1000, length: u64, name in "[a-z-]{1,20}", value in "[ -~]{0,300}") {
+            prop_assume!(name != "content-length");
+            let mut lines = Vec::new();
+            begin(&mut lines);
+            named(24, status.to_string().as_bytes(), &mut lines);
+            named(4, length.to_string().as_bytes(), &mut lines);
+            field(&name, value.as_bytes(), &mut lines);
+            let head = read(&lines).expect("a section");
+            prop_assert_eq!((head.status, head.length), (status, Some(length)));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! A request's frames, composed once (RFC 9114, section 4.3.1).
+
+use std::collections::BTreeMap;
+
+use http::{HeaderValue, Method};
+
+use super::{qpack, varint};
+use crate::h2::request::check;
+use crate::keys::{Keys, PLACE};
+use crate::spec::SpecError;
+use crate::target::Target;
+
+/// Entries of QPACK's static table with the names that requests need.
+const AUTHORITY: u64 = 0;
+const PATH: u64 = 1;
+const METHOD: u64 = 17;
+/// `:scheme: https`, as a whole.
+const HTTPS: u8 = 0b1100_0000 | 23;
+
+const DATA: u64 = 0x0;
+const HEADERS: u64 = 0x1;
+
+/// A request, whose path may have the number of an object in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The fields in front of the path and behind it, as the section has them.
+    before: Vec<u8>,
+    path: String,
+    after: Vec<u8>,
+    /// The body's frame.
+    body: Vec<u8>,
+}
+
+impl Request {
+    /// Appends the frames for the next of `keys`.
+    pub fn write(&self, keys: &mut Keys, section: &mut Vec<u8>, out: &mut Vec<u8>) {
+        section.clear();
+        section.extend_from_slice(&self.before);
+        match self.path.split_once(PLACE) {
+            None => qpack::named(PATH, self.path.as_bytes(), section),
+            Some((start, rest)) => {
+                let path = format!("{start}{}{rest}", keys.draw());
+                qpack::named(PATH, path.as_bytes(), section);
+            }
+        }
+        section.extend_from_slice(&self.after);
+        varint::write(HEADERS, out);
+        varint::write(section.len() as u64, out);
+        out.extend_from_slice(section);
+        out.extend_from_slice(&self.body);
+    }
+}
+
+/// A request of `method` for `target`, with `content-length` unless `headers` has it.
+///
+/// # Errors
+/// A [`SpecError`] that names the header which HTTP/3 does not allow.
+pub fn compose(
+    target: &Target,
+    method: &Method,
+    headers: &BTreeMap<String, String>,
+    body: Option<&[u8]>,
+) -> Result<Request, SpecError> {
+    let mut authority = target.authority.as_bytes();
+    let mut length = body.map(|body| body.len().to_string());
+    let mut after = Vec::new();
+    for (name, value) in headers {
+        let name = check(name)?;
+        let bytes = HeaderValue::try_from(value.as_str()).map_err(|_| {
+            let found = format!("{name}: {value:?} has a control character in its value");
+            SpecError::new("headers", found, "take it out")
+        })?;
+        match name.as_str() {
+            "host" => authority = value.as_bytes(),
+            "content-length" => length = Some(value.clone()),
+            name => qpack::field(name, bytes.as_bytes(), &mut after),
+        }
+    }
+    if let Some(length) = length {
+        qpack::field("content-length", length.as_bytes(), &mut after);
+    }
+    let mut before = Vec::new();
+    qpack::begin(&mut before);
+    qpack::named(METHOD, method.as_str().as_bytes(), &mut before);
+    before.push(HTTPS);
+    qpack::named(AUTHORITY, authority, &mut before);
+    let mut framed = Vec::new();
+    if let Some(body) = body.filter(|body| !body.is_empty()) {
+        varint::write(DATA, &mut framed);
+        varint::write(body.len() as u64, &mut framed);
+        framed.extend_from_slice(body);
+    }
+    Ok(Request {
+        before,
+        path: target.path.clone(),
+        after,
+        body: framed,
+    })
+}

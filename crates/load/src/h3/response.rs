@@ -1,0 +1,314 @@
+//! One response, read from the bytes of its stream (RFC 9114, sections 4.1 and 7).
+
+use super::qpack;
+use super::varint::Varint;
+use crate::oracle::{Expectation, Witness};
+use crate::protocol::Failure;
+
+/// Frames that a request's stream may carry.
+const DATA: u64 = 0x0;
+const HEADERS: u64 = 0x1;
+
+/// Longest header section that is still read, in bytes.
+const MAX_SECTION: u64 = 64 * 1024;
+
+/// Most bytes of all that is not the body.
+const MAX_OVERHEAD: u64 = 256 * 1024;
+
+/// What is wrong with a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// The connection cannot go on.
+    Connection(&'static str),
+    /// Only this response is spoilt.
+    Stream(&'static str),
+}
+
+/// The reader of one response.
+#[derive(Debug)]
+pub struct Response {
+    at: At,
+    number: Varint,
+    section: Vec<u8>,
+    /// Whether the answer to a HEAD request: it has no body whatever its length says.
+    bodiless: bool,
+    status: u16,
+    /// What its header says of the body's length.
+    length: Option<u64>,
+    /// Whether the trailers have come.
+    trailed: bool,
+    overhead: u64,
+    bytes: u64,
+    witness: Witness,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Type,
+    Length(u64),
+    Section(u64),
+    Data(u64),
+    /// A frame that nobody knows.
+    Skip(u64),
+}
+
+impl Response {
+    /// A reader whose body is judged by `expect`.
+    pub fn new(expect: &Expectation, bodiless: bool) -> Self {
+        Response {
+            at: At::Type,
+            number: Varint::default(),
+            section: Vec::new(),
+            bodiless,
+            status: 0,
+            length: None,
+            trailed: false,
+            overhead: 0,
+            bytes: 0,
+            witness: expect.witness(),
+        }
+    }
+
+    /// Takes the next bytes of the stream.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+        self.bytes += bytes.len() as u64;
+        let mut rest = bytes;
+        while let Some((first, others)) = rest.split_first() {
+            let left = match self.at {
+                At::Type | At::Length(_) => {
+                    rest = others;
+                    self.count(1)?;
+                    if let Some(number) = self.number.feed(*first) {
+                        self.begin(number)?;
+                    }
+                    continue;
+                }
+                At::Section(left) | At::Data(left) | At::Skip(left) => left,
+            };
+            let here = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let (piece, later) = rest.split_at(here);
+            rest = later;
+            self.take(piece, left - here as u64)?;
+        }
+        Ok(())
+    }
+
+    /// The stream is at its end; the status, once the response is found whole.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn end(&self) -> Result<u16, Wrong> {
+        if !matches!(self.at, At::Type) || !self.number.is_between() {
+            return Err(Wrong::Connection("a stream that ends within a frame"));
+        }
+        if self.status == 0 {
+            return Err(Wrong::Stream("an end before the header"));
+        }
+        match self.length {
+            Some(length) if length != self.witness.length() => {
+                Err(Wrong::Stream("a body shorter than its header says"))
+            }
+            _ => Ok(self.status),
+        }
+    }
+
+    /// Bytes of the stream so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What `expect` finds wrong with the whole response.
+    pub fn judge(&mut self, expect: &Expectation) -> Option<Failure> {
+        expect.judge(self.status, &mut self.witness)
+    }
+
+    fn begin(&mut self, number: u64) -> Result<(), Wrong> {
+        let At::Length(kind) = self.at else {
+            self.at = At::Length(number);
+            return Ok(());
+        };
+        self.at = match kind {
+            DATA if self.status == 0 => return Err(Wrong::Connection("a body before its header")),
+            DATA | HEADERS if self.trailed => {
+                return Err(Wrong::Connection("frames after the trailers"));
+            }
+            DATA => At::Data(number),
+            HEADERS if number > MAX_SECTION => {
+                return Err(Wrong::Connection("the headers are too long"));
+            }
+            HEADERS => At::Section(number),
+            // Those of the control stream, pushes that nobody allowed, and those of HTTP/2.
+            0x2..=0x9 | 0xd => return Err(Wrong::Connection("a frame that does not belong there")),
+            _ => At::Skip(number),
+        };
+        self.take(&[], number)
+    }
+
+    /// Takes a piece of a frame's payload, of which so much is left afterwards.
+    fn take(&mut self, piece: &[u8], left: u64) -> Result<(), Wrong> {
+        match &mut self.at {
+            At::Section(rest) => {
+                *rest = left;
+                self.section.extend_from_slice(piece);
+                self.count(piece.len() as u64)?;
+                if left == 0 {
+                    self.at = At::Type;
+                    let section = std::mem::take(&mut self.section);
+                    return self.head(&section);
+                }
+            }
+            At::Data(rest) => {
+                *rest = left;
+                self.witness.see(piece);
+                if self
+                    .length
+                    .is_some_and(|length| self.witness.length() > length)
+                {
+                    return Err(Wrong::Stream("a body longer than its header says"));
+                }
+            }
+            At::Skip(rest) => {
+                *rest = left;
+                self.count(piece.len() as u64)?;
+            }
+            At::Type | At::Length(_) => {}
+        }
+        if left == 0 {
+            self.at = At::Type;
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, section: &[u8]) -> Result<(), Wrong> {
+        let head = qpack::read(section).map_err(|fault| Wrong::Connection(fault.why()))?;
+        match (self.status, head.status) {
+            _ if head.wrong.is_some() => Err(Wrong::Stream(head.wrong.unwrap_or_default())),
+            (0, 0) => Err(Wrong::Stream("a response without a status")),
+            (0, 101) => Err(Wrong::Stream(
+                "a switch of protocols, which HTTP/3 does not have",
+            )),
+            (0, 100..200) => Ok(()),
+            (0, status) => {
+                self.status = status;
+                let empty = self.bodiless || matches!(status, 204 | 304);
+                self.length = if empty { Some(0) } else { head.length };
+                Ok(())
+            }
+            (_, 0) => {
+                self.trailed = true;
+                Ok(())
+            }
+            _ => Err(Wrong::Stream("trailers that are none")),
+        }
+    }
+
+    fn count(&mut self, bytes: u64) -> Result<(), Wrong> {
+        self.overhead += bytes;
+        // The frames around a large body are many, but shorter than it.
+        if self.overhead > MAX_OVERHEAD + self.witness.length() {
+            return Err(Wrong::Connection("endless frames without a body"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::varint;
+    use super::*;
+
+    fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        varint::write(kind, &mut bytes);
+        varint::write(payload.len() as u64, &mut bytes);
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    fn head(length: Option<&[u8]>) -> Vec<u8> {
+        let mut section = vec![0, 0, 0xd9];
+        if let Some(length) = length {
+            qpack::named(4, length, &mut section);
+        }
+        frame(HEADERS, &section)
+    }
+
+    fn read(frames: &[&[u8]], cuts: &[usize]) -> Result<(u16, u64), Wrong> {
+        let mut response = Response::new(&Expectation::default(), false);
+        let bytes = frames.concat();
+        let mut rest = &bytes[..];
+        for cut in cuts.iter().copied().chain([usize::MAX]) {
+            let (piece, later) = rest.split_at(cut.min(rest.len()));
+            response.feed(piece)?;
+            rest = later;
+        }
+        Ok((response.end()?, response.witness.length()))
+    }
+
+    #[test]
+    fn responses_are_read() {
+        let (body, grease) = (frame(DATA, b"hello"), frame(0x21, b"??"));
+        let (empty, trailers) = (frame(DATA, b""), frame(HEADERS, &[0, 0]));
+        let interim = frame(HEADERS, &[0, 0, 0xd8]);
+        assert_eq!(read(&[&head(None), &body], &[]), Ok((200, 5)));
+        assert_eq!(
+            read(&[&head(Some(b"10")), &body, &grease, &body], &[]),
+            Ok((200, 10))
+        );
+        assert_eq!(
+            read(&[&grease, &interim, &head(None), &empty, &trailers], &[]),
+            Ok((200, 0))
+        );
+    }
+
+    #[test]
+    fn what_is_no_response_is_refused() {
+        let (body, head, trailers) = (
+            frame(DATA, b"hello"),
+            head(Some(b"5")),
+            frame(HEADERS, &[0, 0]),
+        );
+        for (frames, connection) in [
+            (&[][..], false),
+            (&[&body[..]], true),
+            (&[&head[..]], false),
+            (&[&head[..], &body, &body], false),
+            (&[&head[..], &body[..3]], true),
+            (&[&head[..], &body, &trailers, &body], true),
+            (&[&head[..], &head], false),
+            (&[&head[..], &frame(0x4, b"")], true),
+            (&[&head[..], &frame(0x5, b"")], true),
+            (&[&frame(HEADERS, &[0, 0, 0x80])], true),
+            (&[&frame(HEADERS, &vec![0; 70_000])], true),
+        ] {
+            match read(frames, &[]) {
+                Err(Wrong::Connection(_)) => assert!(connection, "{frames:?}"),
+                Err(Wrong::Stream(_)) => assert!(!connection, "{frames:?}"),
+                Ok(_) => panic!("{frames:?}"),
+            }
+        }
+        assert!(read(&[&frame(0x21, b"").repeat(200_000)], &[]).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(2), failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+        #[test]
+        fn pieces_do_not_matter(size in 0usize..300, cuts in prop::collection::vec(1usize..40, 0..20)) {
+            let body = frame(DATA, &vec![b'x'; size]);
+            let frames = [&head(None)[..], &body, &frame(0x21, b"grease"), &body];
+            prop_assert_eq!(read(&frames, &cuts), Ok((200, 2 * size as u64)));
+        }
+
+        #[test]
+        fn anything_is_read_without_a_crash(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200) {
+            let _ = read(&[&bytes], &[cut]);
+            let _ = read(&[&head(None), &bytes], &[cut]);
+        }
+    }
+}

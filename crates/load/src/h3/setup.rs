@@ -1,0 +1,93 @@
+//! What the QUIC connections of all threads have in common.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::{ClientConfig, EndpointConfig, TransportConfig, VarInt};
+use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+
+use crate::spec::SpecError;
+use crate::stream::endpoint::{Address, Endpoint};
+
+/// Bytes that a server may send before it is told that they are read: never the limit here.
+const WINDOW: u32 = 1 << 30;
+
+/// Streams that a server may open: its control stream and those of QPACK, and some to spare.
+const SERVER_STREAMS: u32 = 16;
+
+/// The version's name in ALPN.
+pub const ALPN: &[u8] = b"h3";
+
+/// The servers, and how to connect to them.
+pub struct Setup {
+    /// By target.
+    pub servers: Vec<(Endpoint, SocketAddr)>,
+    /// The servers' names, by target.
+    pub names: Vec<String>,
+    /// For the endpoint of each connection.
+    pub endpoint: Arc<EndpointConfig>,
+    transport: Arc<TransportConfig>,
+    tls: rustls::ClientConfig,
+}
+
+impl Setup {
+    /// Connections to `endpoints` that have these `names`, with `tls`.
+    ///
+    /// # Errors
+    /// A [`SpecError`] for a Unix socket, which has no datagrams to speak of, and for a cipher suite
+    /// that QUIC does not have.
+    pub fn new(
+        endpoints: Vec<Endpoint>,
+        names: Vec<String>,
+        tls: rustls::ClientConfig,
+    ) -> Result<Self, SpecError> {
+        let server = |endpoint: Endpoint| match endpoint.address {
+            Address::Inet(address) => Ok((endpoint, address)),
+            Address::Unix(_) => {
+                let remedy = "write https://HOST[:PORT]/PATH";
+                Err(SpecError::new("url", "QUIC needs UDP", remedy))
+            }
+        };
+        let mut transport = TransportConfig::default();
+        transport
+            .max_concurrent_bidi_streams(VarInt::from_u32(0))
+            .max_concurrent_uni_streams(VarInt::from_u32(SERVER_STREAMS))
+            .stream_receive_window(VarInt::from_u32(WINDOW))
+            .receive_window(VarInt::from_u32(WINDOW))
+            .datagram_receive_buffer_size(None);
+        let setup = Setup {
+            servers: endpoints
+                .into_iter()
+                .map(server)
+                .collect::<Result<_, _>>()?,
+            names,
+            endpoint: Arc::new(EndpointConfig::default()),
+            transport: Arc::new(transport),
+            tls,
+        };
+        setup.quic().map_err(|why| {
+            let remedy = "write a suite of TLS 1.3, or leave tls out";
+            SpecError::new("tls", why, remedy)
+        })?;
+        Ok(setup)
+    }
+
+    /// A thread's own configuration: threads share no sessions, as they share nothing else.
+    pub fn client(&self) -> ClientConfig {
+        let quic = self.quic().expect("it was tried before");
+        let mut client = ClientConfig::new(Arc::new(quic));
+        client.transport_config(self.transport.clone());
+        client
+    }
+
+    fn quic(&self) -> Result<QuicClientConfig, String> {
+        // The first packets are always of this suite (RFC 9001, section 5.2).
+        let initial = TLS13_AES_128_GCM_SHA256
+            .tls13()
+            .and_then(|suite| suite.quic_suite())
+            .ok_or("the library has no QUIC")?;
+        QuicClientConfig::with_initial(Arc::new(self.tls.clone()), initial)
+            .map_err(|why| why.to_string())
+    }
+}
