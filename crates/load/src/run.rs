@@ -92,7 +92,7 @@ fn h2(
     spec: &Spec,
     targets: &Targets,
     load: &Load,
-    observer: &mut impl Observer,
+    observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Outcome, Error> {
     let exchanges = http::h2(&http::requests(spec, targets)?)?;
