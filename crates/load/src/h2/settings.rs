@@ -129,10 +129,7 @@ mod tests {
     #[test]
     fn takes_settings_and_refuses_wrong_ones() {
         let mut peer = Peer::default();
-        assert_eq!(
-            peer.hear(&[0, 3, 0, 0, 0, 7, 0, 99, 1, 1, 1, 1]),
-            Ok(())
-        );
+        assert_eq!(peer.hear(&[0, 3, 0, 0, 0, 7, 0, 99, 1, 1, 1, 1]), Ok(()));
         assert_eq!((peer.max_streams, peer.window), (7, 65_535));
         assert!(!peer.shrinks());
         for (size, shrinks) in [(4096, false), (4095, true), (0, false)] {
