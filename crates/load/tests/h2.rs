@@ -462,6 +462,9 @@ fn goaway_lets_the_streams_below_finish() {
     let bytes = [settings(&[]), goaway(1, 11), answer(1, b"ok")].concat();
     let (events, end, _) = outcome(&bytes, &[], 1);
     assert_eq!((events.len(), end), (1, End::Broken(why)));
+    let (events, end, _) = outcome(&[settings(&[]), goaway(0, 11)].concat(), &[], 1);
+    assert_eq!(events, [Event::Failed(0, why)]);
+    assert_eq!(end, End::Proper, "told already");
     assert_eq!(
         outcome(&[settings(&[]), goaway(0, 0)].concat(), &[], 0).1,
         End::Proper

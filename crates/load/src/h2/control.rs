@@ -2,6 +2,7 @@
 
 use super::frame::{self, Header, MAX_31, code, flag, kind};
 use super::hear::{Hearing, Wrong};
+use super::talk::farewell;
 use crate::protocol::{Event, Failure};
 
 const LENGTH: Wrong = "a frame of a wrong length";
@@ -73,7 +74,11 @@ impl Hearing<'_> {
             return Err(LENGTH);
         }
         let last = frame::number(payload) & MAX_31;
-        self.talk.goaway = Some(frame::number(&payload[4..]));
+        let error = frame::number(&payload[4..]);
+        let why = match error {
+            code::NO_ERROR => "refused by the server's GOAWAY",
+            error => farewell(error),
+        };
         let lost = self
             .talk
             .streams
@@ -81,8 +86,11 @@ impl Hearing<'_> {
             .filter(|stream| stream.id > last);
         let mut lost: Vec<u32> = lost.map(|stream| stream.id).collect();
         lost.sort_unstable();
+        // An error is told once: by the requests that it cost, or else by the connection's end.
+        let told = !lost.is_empty();
+        self.talk.goaway = Some(if told { code::NO_ERROR } else { error });
         for id in lost {
-            self.lose(id, "refused by the server's GOAWAY");
+            self.lose(id, why);
         }
         Ok(())
     }

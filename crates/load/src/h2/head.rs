@@ -1,6 +1,6 @@
 //! What a header block of a response says that matters here (RFC 9113, section 8).
 
-use crate::hpack::{Decoder, Fault, Scratch};
+use crate::hpack::{Decoder, Effect, Fault, Scratch};
 
 /// A response's header block, or its trailers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +15,25 @@ pub struct Head {
 
 /// Reads the header blocks of one connection, and remembers the last one: most answers of a run have
 /// the very same, as long as the server's date does not change.
+///
+/// nginx orders the same fields to be inserted into the table with every answer and never uses them.
+/// Such a block means the same each time; the table is only brought up to date before another block.
 #[derive(Debug, Default)]
 pub struct HeadReader {
     decoder: Decoder,
-    /// A block that did not change the decoder's table, and the table's version that it was for.
     last: Vec<u8>,
-    meaning: Option<(Head, u64)>,
+    meaning: Option<Meaning>,
+}
+
+/// What the last block meant.
+#[derive(Clone, Copy, Debug)]
+struct Meaning {
+    head: Head,
+    effect: Effect,
+    /// The table's version, if the block left it as it was.
+    version: Option<u64>,
+    /// How often the block came again without being decoded.
+    again: usize,
 }
 
 impl HeadReader {
@@ -29,21 +42,41 @@ impl HeadReader {
     /// # Errors
     /// What is wrong with the connection from now on.
     pub fn read(&mut self, block: &[u8], scratch: &mut Scratch) -> Result<Head, Fault> {
+        if let Some(meaning) = self.meaning.as_mut().filter(|_| block == self.last) {
+            if !meaning.effect.used {
+                meaning.again += 1;
+                return Ok(meaning.head);
+            }
+            if meaning.version == Some(self.decoder.version()) {
+                return Ok(meaning.head);
+            }
+        }
+        self.catch_up(scratch)?;
         let version = self.decoder.version();
-        match self.meaning {
-            Some((head, known)) if known == version && block == self.last => return Ok(head),
-            _ => {}
-        }
         let mut reading = Reading::default();
-        self.decoder
+        let effect = self
+            .decoder
             .decode(block, scratch, |name, value| reading.field(name, value))?;
-        let head = reading.head;
-        if self.decoder.version() == version {
-            self.last.clear();
-            self.last.extend_from_slice(block);
-            self.meaning = Some((head, version));
+        self.last.clear();
+        self.last.extend_from_slice(block);
+        self.meaning = Some(Meaning {
+            head: reading.head,
+            effect,
+            version: (self.decoder.version() == version).then_some(version),
+            again: 0,
+        });
+        Ok(reading.head)
+    }
+
+    /// Does to the table what the last block ordered since.
+    fn catch_up(&mut self, scratch: &mut Scratch) -> Result<(), Fault> {
+        let Some(meaning) = self.meaning.take().filter(|meaning| meaning.effect.changed) else {
+            return Ok(());
+        };
+        for _ in 0..meaning.again.min(meaning.effect.turns()) {
+            self.decoder.decode(&self.last, scratch, |_, _| {})?;
         }
-        Ok(head)
+        Ok(())
     }
 }
 
@@ -125,6 +158,8 @@ fn decimal(value: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::hpack::{encoder, integer};
 
@@ -211,5 +246,56 @@ mod tests {
         assert_eq!(status(&insert(b"503")), Ok(503));
         assert_eq!(status(&insert(b"503")), Ok(503));
         assert_eq!(status(&[0xbe]), Err(Fault::Index));
+    }
+
+    /// A block of fields, each one inserted, used, or neither.
+    fn any_block() -> impl Strategy<Value = Vec<u8>> {
+        let insert = (0u8..4, 0usize..90).prop_map(|(name, length)| {
+            let mut field = vec![0x40, 1, b'a' + name];
+            integer::write(length as u64, 7, 0, &mut field);
+            field.resize(field.len() + length, b'x');
+            field
+        });
+        let status = prop_oneof![Just(vec![0x88]), Just([&[0x48, 3][..], b"404"].concat())];
+        let field = prop_oneof![
+            insert,
+            status,
+            (0xbeu8..0xcc).prop_map(|index| vec![index]),
+            Just(vec![0x0f, 0x0d, 1, b'7']),
+        ];
+        let resize = prop_oneof![6 => Just(vec![]), 1 => Just(vec![0x20]), 1 => Just(vec![0x3f, 0xe1, 0x1f]), 1 => Just(vec![0x3f, 0x61])];
+        (resize, prop::collection::vec(field, 0..5))
+            .prop_map(|(resize, fields)| [resize, fields.concat()].concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            rng_seed: proptest::test_runner::RngSeed::Fixed(7),
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(2000)
+        })]
+
+        #[test]
+        fn remembering_changes_nothing(
+            blocks in prop::collection::vec(any_block(), 1..4),
+            turns in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![0usize..4, Just(140)]), 0..12),
+        ) {
+            let mut reader = HeadReader::default();
+            let mut scratch = Scratch::default();
+            let mut decoder = Decoder::default();
+            for (block, times) in turns {
+                let block = &blocks[block.index(blocks.len())];
+                for _ in 0..times {
+                    let mut reading = Reading::default();
+                    let seen = decoder.decode(block, &mut scratch, |name, value| reading.field(name, value));
+                    let expected = seen.map(|_| reading.head);
+                    let found = reader.read(block, &mut scratch);
+                    prop_assert_eq!(found, expected);
+                    if found.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
     }
 }

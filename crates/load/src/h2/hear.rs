@@ -31,7 +31,8 @@ impl Hearing<'_> {
     /// Takes the next bytes.
     pub(super) fn hear(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
         let mut rest = bytes;
-        while !rest.is_empty() {
+        // What follows the connection's end would be heard or not, as it happens to be cut.
+        while !rest.is_empty() && self.talk.end().is_none() {
             rest = if self.talk.data.is_some() {
                 self.data_piece(rest)?
             } else if self.talk.cut.is_empty() {

@@ -1,6 +1,6 @@
 //! Header blocks, decoded field by field (RFC 7541, section 6).
 
-use super::table::Table;
+use super::table::{Table, is_dynamic};
 use super::{Fault, huffman, integer};
 
 /// The table size that every connection starts with, and that we leave at that (RFC 9113,
@@ -15,6 +15,25 @@ const LIST: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Decoder {
     table: Table,
+}
+
+/// What a block had to do with the dynamic table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// Whether it used entries of the table, so that it can mean something else another time.
+    pub used: bool,
+    /// Whether it ordered a change.
+    pub changed: bool,
+    /// Bytes that it inserted, as RFC 7541 counts them in section 4.1.
+    pub inserted: usize,
+}
+
+impl Effect {
+    /// How often a block that used no entries can change the table in a row: then nothing of what was
+    /// there before is left, and the block leaves the table as it finds it.
+    pub fn turns(self) -> usize {
+        1 + TABLE / self.inserted.max(32)
+    }
 }
 
 /// Where strings are decoded into; many decoders can use the same.
@@ -42,8 +61,9 @@ impl Decoder {
         block: &[u8],
         scratch: &mut Scratch,
         mut seen: impl FnMut(&[u8], &[u8]),
-    ) -> Result<(), Fault> {
+    ) -> Result<Effect, Fault> {
         let mut rest = block;
+        let mut effect = Effect::default();
         let mut list = 0;
         let mut count = |name: &[u8], value: &[u8]| {
             list += name.len() + value.len() + 32;
@@ -61,17 +81,21 @@ impl Decoder {
                     return Err(Fault::Resize);
                 }
                 self.table.resize(max);
+                effect.changed = true;
                 continue;
             }
             fields = true;
             if first & 0b1000_0000 != 0 {
-                let (name, value) = self.table.get(take_integer(&mut rest, 7)?)?;
+                let index = take_integer(&mut rest, 7)?;
+                effect.used |= is_dynamic(index);
+                let (name, value) = self.table.get(index)?;
                 count(name, value)?;
                 seen(name, value);
                 continue;
             }
             let insert = first & 0b0100_0000 != 0;
             let index = take_integer(&mut rest, if insert { 6 } else { 4 })?;
+            effect.used |= is_dynamic(index);
             scratch.name.clear();
             if index == 0 {
                 take_string(&mut rest, &mut scratch.name)?;
@@ -82,11 +106,12 @@ impl Decoder {
             take_string(&mut rest, &mut scratch.value)?;
             count(&scratch.name, &scratch.value)?;
             if insert {
-                self.table.insert(&scratch.name, &scratch.value);
+                effect.changed = true;
+                effect.inserted += self.table.insert(&scratch.name, &scratch.value);
             }
             seen(&scratch.name, &scratch.value);
         }
-        Ok(())
+        Ok(effect)
     }
 
     /// A number that is another one after each change of the dynamic table: a block that was decoded

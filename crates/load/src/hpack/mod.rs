@@ -8,7 +8,7 @@ pub mod integer;
 mod static_table;
 mod table;
 
-pub use decoder::{Decoder, Scratch};
+pub use decoder::{Decoder, Effect, Scratch};
 
 /// What is wrong with a header block; the connection cannot go on after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

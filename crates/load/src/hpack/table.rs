@@ -32,6 +32,11 @@ struct Entry {
     value: usize,
 }
 
+/// Whether `index` points into the dynamic part.
+pub fn is_dynamic(index: u64) -> bool {
+    index > STATIC.len() as u64
+}
+
 impl Table {
     /// An empty table of at most `max` bytes, as section 4.1 counts them.
     pub fn new(max: usize) -> Self {
@@ -66,12 +71,12 @@ impl Table {
     }
 
     /// Inserts an entry in front, and evicts what has no more room. One that is itself too large
-    /// leaves the table empty (RFC 7541, section 4.4).
-    pub fn insert(&mut self, name: &[u8], value: &[u8]) {
+    /// leaves the table empty (RFC 7541, section 4.4). Returns what it counts.
+    pub fn insert(&mut self, name: &[u8], value: &[u8]) -> usize {
         let size = name.len() + value.len() + OVERHEAD;
         self.evict(self.max.saturating_sub(size));
         if size > self.max {
-            return;
+            return size;
         }
         self.version += 1;
         self.compact();
@@ -83,6 +88,7 @@ impl Table {
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
         self.size += size;
+        size
     }
 
     /// Changes how large the table may be.

@@ -36,7 +36,7 @@ pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
 
 /// A whole HEADERS frame.
 pub fn headers(stream: u32, ends: bool, fields: &[(&str, &str)]) -> Vec<u8> {
-    let flags = flag::END_HEADERS | u8::from(ends) * flag::END_STREAM;
+    let flags = flag::END_HEADERS | (u8::from(ends) * flag::END_STREAM);
     frame(kind::HEADERS, flags, stream, &block(fields))
 }
 

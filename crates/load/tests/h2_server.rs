@@ -1,0 +1,199 @@
+//! HTTP/2 against the h2 crate's server.
+
+mod common;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::thread;
+
+use bytes::Bytes;
+use common::{assert_adds_up, count, errors, run};
+use h2::server::{Builder, SendResponse};
+use h2::{Reason, RecvStream};
+use http::{HeaderMap, Request, Response};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio::net::TcpListener;
+
+/// What came of a request.
+type Answering = Pin<Box<dyn Future<Output = Result<(), h2::Error>> + Send>>;
+type Handler = fn(Request<RecvStream>, SendResponse<Bytes>, u64) -> Answering;
+
+struct Server {
+    address: SocketAddr,
+    /// Connections so far.
+    accepted: Arc<AtomicU64>,
+}
+
+/// A server as `builder` makes it. `handler` answers each request and is told its number on its
+/// connection, from 0; connections say GOAWAY after so many `requests`.
+fn serve(builder: Builder, requests: u64, handler: Handler) -> Server {
+    let (send, receive) = std::sync::mpsc::channel();
+    let accepted = Arc::new(AtomicU64::new(0));
+    let counter = accepted.clone();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.expect("a runtime").block_on(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+            send.send(listener.local_addr().expect("an address"))
+                .expect("a test");
+            while let Ok((socket, _)) = listener.accept().await {
+                counter.fetch_add(1, SeqCst);
+                let builder = builder.clone();
+                tokio::spawn(async move {
+                    let mut connection = builder.handshake(socket).await?;
+                    let mut number = 0;
+                    while let Some(request) = connection.accept().await {
+                        let (request, respond) = request?;
+                        tokio::spawn(handler(request, respond, number));
+                        number += 1;
+                        if number == requests {
+                            connection.graceful_shutdown();
+                        }
+                    }
+                    Ok::<(), h2::Error>(())
+                });
+            }
+        });
+    });
+    Server {
+        address: receive.recv().expect("a server"),
+        accepted,
+    }
+}
+
+fn two_bytes(
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    number: u64,
+) -> Answering {
+    let bodiless = request.method() == http::Method::HEAD;
+    Box::pin(async move {
+        // Fields that change let the server use its table of them.
+        let response = Response::builder()
+            .header("x-number", (number % 7).to_string())
+            .header("server", "a server with a rather long name");
+        let mut body = respond.send_response(response.body(()).expect("a response"), bodiless)?;
+        if bodiless {
+            return Ok(());
+        }
+        body.send_data("ok".into(), true)
+    })
+}
+
+fn h2(changes: Value) -> Value {
+    let mut spec = json!({"protocol": "h2", "depth": 10});
+    for (field, value) in changes.as_object().expect("an object") {
+        spec[field] = value.clone();
+    }
+    spec
+}
+
+fn assert_all_right(server: &Server, changes: Value) -> Value {
+    let result = run(server.address, &h2(changes));
+    assert!(count(&result, "total.requests") > 0, "{result}");
+    assert_eq!(errors(&result), 0, "{result}");
+    assert_adds_up(&result);
+    result
+}
+
+#[test]
+fn many_streams_on_few_connections() {
+    let server = serve(Builder::new(), 0, two_bytes);
+    assert_all_right(
+        &server,
+        json!({"depth": 50, "connections": 3, "expect": {"body_length": 2}}),
+    );
+    assert_eq!(server.accepted.load(SeqCst), 3);
+    assert_all_right(
+        &server,
+        json!({"depth": 1, "method": "HEAD", "expect": {"body_length": 0}}),
+    );
+}
+
+#[test]
+fn the_server_s_limit_of_streams_is_kept() {
+    // The h2 crate refuses streams above it.
+    let server = serve(
+        Builder::new().max_concurrent_streams(3).clone(),
+        0,
+        two_bytes,
+    );
+    assert_all_right(&server, json!({}));
+}
+
+#[test]
+fn large_bodies_are_whole() {
+    const SIZE: usize = 1_000_000;
+    let server = serve(Builder::new(), 0, |_, mut respond, _| {
+        Box::pin(async move {
+            let mut body = respond.send_response(Response::new(()), false)?;
+            body.send_data(vec![b'x'; SIZE].into(), false)?;
+            let mut trailers = HeaderMap::new();
+            trailers.insert("x-sum", "none".parse().expect("a value"));
+            body.send_trailers(trailers)
+        })
+    });
+    let digest = Sha256::digest(vec![b'x'; SIZE]);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let expect = json!({"body_length": SIZE, "body_sha256": hex});
+    assert_all_right(
+        &server,
+        json!({"depth": 3, "connections": 2, "expect": expect}),
+    );
+}
+
+#[test]
+fn request_bodies_keep_to_small_windows() {
+    let small = Builder::new().initial_window_size(1_000).clone();
+    let server = serve(small, 0, |request, mut respond, _| {
+        Box::pin(async move {
+            let mut body = request.into_body();
+            let mut seen = 0;
+            while let Some(piece) = body.data().await {
+                let piece = piece?;
+                seen += piece.iter().filter(|byte| **byte == b'y').count();
+                body.flow_control().release_capacity(piece.len())?;
+            }
+            let status = if seen == 200_000 { 200 } else { 500 };
+            let response = Response::builder().status(status).body(());
+            respond.send_response(response.expect("a response"), true)?;
+            Ok(())
+        })
+    });
+    let body = "y".repeat(200_000);
+    assert_all_right(&server, json!({"depth": 3, "method": "POST", "body": body}));
+}
+
+#[test]
+fn a_graceful_goaway_costs_no_request() {
+    let server = serve(Builder::new(), 20, two_bytes);
+    assert_all_right(&server, json!({"connections": 2}));
+    assert!(server.accepted.load(SeqCst) > 2);
+}
+
+#[test]
+fn resets_fail_their_request_alone() {
+    let server = serve(Builder::new(), 0, |request, mut respond, number| {
+        if number % 2 == 0 {
+            return two_bytes(request, respond, number);
+        }
+        respond.send_reset(Reason::INTERNAL_ERROR);
+        Box::pin(async { Ok(()) })
+    });
+    let result = run(server.address, &h2(json!({})));
+    assert!(count(&result, "load.completed") > 0, "{result}");
+    assert!(count(&result, "errors.read") > 0, "{result}");
+    assert_eq!(
+        count(&result, "total.errors.read"),
+        errors(&result),
+        "{result}"
+    );
+    assert_eq!(server.accepted.load(SeqCst), 4);
+    assert_adds_up(&result);
+}
