@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use crate::dialogue::Dialogue;
 use crate::echo::{Echo, Messages};
 use crate::engine::{self, Load, Observer, Outcome};
 use crate::h1::H1;
@@ -12,9 +13,12 @@ use crate::plan::targets::Targets;
 use crate::plan::{self, expectation};
 use crate::proto::{Call, Proto};
 use crate::report::result::Result as Report;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Spec, SpecError, Tls};
 use crate::stream::Stream;
 use crate::stream::plain::Plain;
+use crate::stream::tls;
+use crate::stream::tls::seen::TlsReport;
+use crate::stream::tls::terms::Terms;
 use crate::target::Scheme;
 
 /// Why there is no result.
@@ -50,22 +54,47 @@ pub fn run(
 ) -> Result<Report, Error> {
     let targets = Targets::of(spec)?;
     let load = plan::load(spec)?;
-    let outcome = match spec.protocol.as_str() {
+    if spec.tls != Tls::default() && targets.scheme() != Scheme::Https {
+        let found = format!("{} has no TLS", targets.scheme().name());
+        return Err(SpecError::new("tls", found, "write https://").into());
+    }
+    let plain = |outcome| (outcome, None);
+    let (outcome, tls) = match spec.protocol.as_str() {
         "h1" => h1(spec, &targets, &load, observer, interrupt)?,
-        "echo" => echo(spec, &targets, &load, observer, interrupt)?,
-        "proto" => proto(spec, &targets, &load, observer, interrupt)?,
+        "echo" => plain(echo(spec, &targets, &load, observer, interrupt)?),
+        "proto" => plain(proto(spec, &targets, &load, observer, interrupt)?),
         other => {
             let found = format!("{other:?} is not known here");
             let remedy = "write h1, h2, h3, echo or proto";
             return Err(SpecError::new("protocol", found, remedy).into());
         }
     };
-    Ok(Report::new(
-        &spec.protocol,
-        &targets.urls(spec),
-        &load,
-        &outcome,
-    ))
+    let mut report = Report::new(&spec.protocol, &targets.urls(spec), &load, &outcome);
+    report.tls = tls;
+    Ok(report)
+}
+
+/// Leads a thread's `dialogue` with the targets; in TLS, where `alpn` is asked for, if their URLs
+/// begin with https://.
+fn over_stream<D: Dialogue>(
+    spec: &Spec,
+    targets: &Targets,
+    load: &Load,
+    alpn: &[u8],
+    dialogue: impl Fn(usize) -> D + Sync,
+    observer: &mut (impl Observer + ?Sized),
+    interrupt: &AtomicBool,
+) -> Result<(Outcome, Option<TlsReport>), Error> {
+    let endpoints = targets.endpoints(spec)?;
+    if targets.scheme() != Scheme::Https {
+        let protocol = |thread| Stream::new(&endpoints, dialogue(thread), Plain::default());
+        return Ok((engine::run(load, protocol, observer, interrupt)?, None));
+    }
+    let hosts = targets.iter().map(|(target, _)| target.host());
+    let terms = Terms::of(&spec.tls, hosts, alpn)?;
+    let protocol = |thread| Stream::new(&endpoints, dialogue(thread), tls::Tls::new(&terms));
+    let outcome = engine::run(load, protocol, observer, interrupt)?;
+    Ok((outcome, Some(terms.seen.report())))
 }
 
 fn h1(
@@ -74,16 +103,15 @@ fn h1(
     load: &Load,
     observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
-) -> Result<Outcome, Error> {
+) -> Result<(Outcome, Option<TlsReport>), Error> {
     let exchanges = http::h1(&http::requests(spec, targets)?)?;
     let method = http::method(spec)?;
-    let endpoints = targets.endpoints(spec)?;
     let dialogue = |thread| {
         let keys = Keys::new(spec.keys, spec.seed, thread);
         H1::new(&method, &exchanges, spec.depth, keys)
     };
-    let protocol = |thread| Stream::new(&endpoints, dialogue(thread), Plain::default());
-    Ok(engine::run(load, protocol, observer, interrupt)?)
+    let alpn = tls::HTTP1;
+    over_stream(spec, targets, load, alpn, dialogue, observer, interrupt)
 }
 
 fn echo(
