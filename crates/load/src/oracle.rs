@@ -17,6 +17,15 @@ const WRONG_HASH: Failure = Failure {
     why: "another body than expected",
 };
 
+/// What is asked of one target, and what its answers must be.
+#[derive(Clone, Debug)]
+pub struct Exchange<R> {
+    /// The request as it is sent.
+    pub request: R,
+    /// What a correct answer looks like.
+    pub expect: Expectation,
+}
+
 /// What a correct answer looks like.
 #[derive(Clone, Debug, Default)]
 pub struct Expectation {

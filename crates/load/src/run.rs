@@ -3,19 +3,26 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use crate::dialogue::Dialogue;
 use crate::echo::{Echo, Messages};
 use crate::engine::{self, Load, Observer, Outcome};
-use crate::h1::H1;
-use crate::h2::H2;
+use crate::h1::{self, H1};
+use crate::h2::{self, H2};
+use crate::h3::{self, H3};
 use crate::keys::Keys;
 use crate::plan::http;
 use crate::plan::targets::Targets;
 use crate::plan::{self, expectation};
 use crate::proto::{Call, Proto};
+use crate::protocol::Protocol;
 use crate::report::result::Result as Report;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Spec, SpecError, Tls};
 use crate::stream::Stream;
+use crate::stream::endpoint::Endpoint;
 use crate::stream::plain::Plain;
+use crate::stream::tls;
+use crate::stream::tls::seen::TlsReport;
+use crate::stream::tls::terms::Terms;
 use crate::target::Scheme;
 
 /// Why there is no result.
@@ -51,91 +58,136 @@ pub fn run(
 ) -> Result<Report, Error> {
     let targets = Targets::of(spec)?;
     let load = plan::load(spec)?;
-    let outcome = match spec.protocol.as_str() {
-        "h1" => h1(spec, &targets, &load, observer, interrupt)?,
-        "h2" => h2(spec, &targets, &load, observer, interrupt)?,
-        "echo" => echo(spec, &targets, &load, observer, interrupt)?,
-        "proto" => proto(spec, &targets, &load, observer, interrupt)?,
+    if spec.tls != Tls::default() && targets.scheme() != Scheme::Https {
+        let found = format!("{} has no TLS", targets.scheme().name());
+        return Err(SpecError::new("tls", found, "write https://").into());
+    }
+    let mut job = Job {
+        spec,
+        endpoints: targets.endpoints(spec)?,
+        targets: &targets,
+        load: &load,
+        observer,
+        interrupt,
+    };
+    let (outcome, tls) = match spec.protocol.as_str() {
+        "h1" => job.h1()?,
+        "h2" => job.h2()?,
+        "h3" => job.h3()?,
+        "echo" => job.echo()?,
+        "proto" => job.proto()?,
         other => {
             let found = format!("{other:?} is not known here");
             let remedy = "write h1, h2, h3, echo or proto";
             return Err(SpecError::new("protocol", found, remedy).into());
         }
     };
-    Ok(Report::new(
-        &spec.protocol,
-        &targets.urls(spec),
-        &load,
-        &outcome,
-    ))
+    let mut report = Report::new(&spec.protocol, &targets.urls(spec), &load, &outcome);
+    report.tls = tls;
+    Ok(report)
 }
 
-fn h1(
-    spec: &Spec,
-    targets: &Targets,
-    load: &Load,
-    observer: &mut (impl Observer + ?Sized),
-    interrupt: &AtomicBool,
-) -> Result<Outcome, Error> {
-    let exchanges = http::h1(&http::requests(spec, targets)?)?;
-    let method = http::method(spec)?;
-    let endpoints = targets.endpoints(spec)?;
-    let dialogue = |thread| {
-        let keys = Keys::new(spec.keys, spec.seed, thread);
-        H1::new(&method, &exchanges, spec.depth, keys)
-    };
-    let protocol = |thread| Stream::new(&endpoints, dialogue(thread), Plain::default());
-    Ok(engine::run(load, protocol, observer, interrupt)?)
+type Done = (Outcome, Option<TlsReport>);
+
+struct Job<'a, O: ?Sized> {
+    spec: &'a Spec,
+    targets: &'a Targets,
+    endpoints: Vec<Endpoint>,
+    load: &'a Load,
+    observer: &'a mut O,
+    interrupt: &'a AtomicBool,
 }
 
-fn h2(
-    spec: &Spec,
-    targets: &Targets,
-    load: &Load,
-    observer: &mut (impl Observer + ?Sized),
-    interrupt: &AtomicBool,
-) -> Result<Outcome, Error> {
-    let exchanges = http::h2(&http::requests(spec, targets)?)?;
-    let method = http::method(spec)?;
-    let endpoints = targets.endpoints(spec)?;
-    let dialogue = |thread| {
-        let keys = Keys::new(spec.keys, spec.seed, thread);
-        H2::new(&method, &exchanges, spec.depth, keys)
-    };
-    let protocol = |thread| Stream::new(&endpoints, dialogue(thread), Plain::default());
-    Ok(engine::run(load, protocol, observer, interrupt)?)
-}
+impl<O: Observer + ?Sized> Job<'_, O> {
+    fn h1(&mut self) -> Result<Done, Error> {
+        let exchanges = http::exchanges(self.spec, self.targets, h1::request::compose)?;
+        let method = http::method(self.spec)?;
+        let Spec { depth, .. } = *self.spec;
+        let keys = self.keys();
+        let dialogue = |thread| H1::new(&method, &exchanges, depth, keys(thread));
+        self.over_stream(tls::HTTP1, dialogue)
+    }
 
-fn echo(
-    spec: &Spec,
-    targets: &Targets,
-    load: &Load,
-    observer: &mut (impl Observer + ?Sized),
-    interrupt: &AtomicBool,
-) -> Result<Outcome, Error> {
-    targets.are(Scheme::Tcp, &spec.protocol)?;
-    let messages = Messages::new(spec.seed, plan::size_of_message(spec)?);
-    let endpoints = targets.endpoints(spec)?;
-    let protocol = |thread| {
-        let echo = Echo::new(&messages, spec.depth, thread);
-        Stream::new(&endpoints, echo, Plain::default())
-    };
-    Ok(engine::run(load, protocol, observer, interrupt)?)
-}
+    fn h2(&mut self) -> Result<Done, Error> {
+        let exchanges = http::exchanges(self.spec, self.targets, h2::request::compose)?;
+        let method = http::method(self.spec)?;
+        let Spec { depth, .. } = *self.spec;
+        let keys = self.keys();
+        let dialogue = |thread| H2::new(&method, &exchanges, depth, keys(thread));
+        self.over_stream(tls::HTTP2, dialogue)
+    }
 
-fn proto(
-    spec: &Spec,
-    targets: &Targets,
-    load: &Load,
-    observer: &mut (impl Observer + ?Sized),
-    interrupt: &AtomicBool,
-) -> Result<Outcome, Error> {
-    targets.are(Scheme::Tcp, &spec.protocol)?;
-    let message = plan::body(spec)?.unwrap_or_default();
-    let call = |(_, expect): (_, &_)| Ok(Call::new(&message, expectation(expect)?));
-    let calls: Result<Vec<Call>, SpecError> = targets.iter().map(call).collect();
-    let calls = calls?;
-    let endpoints = targets.endpoints(spec)?;
-    let protocol = |_| Stream::new(&endpoints, Proto::new(&calls, spec.depth), Plain::default());
-    Ok(engine::run(load, protocol, observer, interrupt)?)
+    fn h3(&mut self) -> Result<Done, Error> {
+        self.targets.are(Scheme::Https, "h3")?;
+        let exchanges = http::exchanges(self.spec, self.targets, h3::request::compose)?;
+        let method = http::method(self.spec)?;
+        let terms = self.terms(h3::ALPN)?;
+        let hosts = self.targets.iter().map(|(target, _)| target.host());
+        let name = |host: &str| self.spec.tls.server_name.clone().unwrap_or(host.into());
+        let endpoints = self.endpoints.clone();
+        let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic())?;
+        let Spec { depth, .. } = *self.spec;
+        let keys = self.keys();
+        let protocol = |thread| H3::new(&setup, &method, &exchanges, depth, keys(thread));
+        Ok((self.execute(protocol)?, None))
+    }
+
+    fn echo(&mut self) -> Result<Done, Error> {
+        self.targets.are(Scheme::Tcp, "echo")?;
+        let messages = Messages::new(self.spec.seed, plan::size_of_message(self.spec)?);
+        let Spec { depth, .. } = *self.spec;
+        let dialogue = |thread| Echo::new(&messages, depth, thread);
+        self.over_stream(&[], dialogue)
+    }
+
+    fn proto(&mut self) -> Result<Done, Error> {
+        self.targets.are(Scheme::Tcp, "proto")?;
+        let message = plan::body(self.spec)?.unwrap_or_default();
+        let call = |(_, expect): (_, &_)| Ok(Call::new(&message, expectation(expect)?));
+        let calls: Result<Vec<Call>, SpecError> = self.targets.iter().map(call).collect();
+        let calls = calls?;
+        let Spec { depth, .. } = *self.spec;
+        self.over_stream(&[], |_| Proto::new(&calls, depth))
+    }
+
+    /// Leads a thread's `dialogue` with the targets; in TLS, where `alpn` is asked for, if their
+    /// URLs begin with https://.
+    fn over_stream<D: Dialogue>(
+        &mut self,
+        alpn: &[u8],
+        dialogue: impl Fn(usize) -> D + Sync,
+    ) -> Result<Done, Error> {
+        let endpoints = self.endpoints.clone();
+        if self.targets.scheme() != Scheme::Https {
+            let protocol = |thread| Stream::new(&endpoints, dialogue(thread), Plain::default());
+            return Ok((self.execute(protocol)?, None));
+        }
+        let terms = self.terms(alpn)?;
+        let layer = || tls::Tls::new(&terms);
+        let outcome = self.execute(|thread| Stream::new(&endpoints, dialogue(thread), layer()))?;
+        Ok((outcome, Some(terms.seen.report())))
+    }
+
+    fn execute<P: Protocol>(
+        &mut self,
+        protocol: impl Fn(usize) -> P + Sync,
+    ) -> Result<Outcome, Error> {
+        Ok(engine::run(
+            self.load,
+            protocol,
+            self.observer,
+            self.interrupt,
+        )?)
+    }
+
+    fn terms(&self, alpn: &[u8]) -> Result<Terms, SpecError> {
+        let hosts = self.targets.iter().map(|(target, _)| target.host());
+        Terms::of(&self.spec.tls, hosts, alpn)
+    }
+
+    /// Each thread's keys.
+    fn keys(&self) -> impl Fn(usize) -> Keys + Sync + use<O> {
+        let Spec { keys, seed, .. } = *self.spec;
+        move |thread| Keys::new(keys, seed, thread)
+    }
 }

@@ -20,6 +20,7 @@ Examples:
   tare-load http://[::1]:8080/a -c 20 -d 30s --cpus 1     20 connections, half a minute, on CPU 1
   tare-load http://127.0.0.1:8080/ --rate 5000            5,000 a second by the clock, however slow the answers
   tare-load http://127.0.0.1:8080/ -X POST --body '{}' -H 'Content-Type: application/json' --expect-status 201
+  tare-load https://127.0.0.1/ --cipher TLS_AES_128_GCM_SHA256 --group X25519       only these are offered
   tare-load http://unix:/run/app.sock:/path               HTTP over a Unix socket
   tare-load tcp://127.0.0.1:9000 -c 20 -r 200000 -s 128   an echo server: 200,000 messages of 128 bytes, compared
   tare-load tcp://127.0.0.1:9000 --serial -q 30000 -d 60  one message at a time over all connections in turn
@@ -42,6 +43,9 @@ Errors by their kinds:
 Exit codes: 0 all is well; 1 an answer was not correct, a condition of --fail-on does not hold, or the
 generator did not keep its schedule; 2 the arguments cannot be used.
 With --spec: 0 there is a result, 2 the spec cannot be used, 1 anything else.";
+
+/// The heading of the options for https://.
+const TLS: &str = "TLS";
 
 /// A load generator: requests by the clock, true latencies, little CPU.
 #[derive(Debug, Parser)]
@@ -168,6 +172,30 @@ pub struct Cli {
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     delay_timeout: Option<f64>,
 
+    /// The only TLS version to offer: 1.2 or 1.3
+    #[arg(long, value_name = "VERSION", help_heading = TLS)]
+    tls_version: Option<String>,
+
+    /// The only TLS cipher suite to offer, as TLS_AES_128_GCM_SHA256
+    #[arg(long, value_name = "NAME", help_heading = TLS)]
+    cipher: Option<String>,
+
+    /// The only TLS key exchange group to offer, as X25519
+    #[arg(long, value_name = "NAME", help_heading = TLS)]
+    group: Option<String>,
+
+    /// Resume TLS sessions on later connections; without it, each makes a full handshake
+    #[arg(long, help_heading = TLS)]
+    resume: bool,
+
+    /// The name to ask the server for, if not the URL's host
+    #[arg(long, value_name = "NAME", help_heading = TLS)]
+    server_name: Option<String>,
+
+    /// Verify the server's certificate by those of a PEM file; without it, any will do
+    #[arg(long, value_name = "FILE", help_heading = TLS)]
+    roots: Option<PathBuf>,
+
     /// Local addresses that connections take turns in, separated by commas
     #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
     sources: Vec<IpAddr>,
@@ -223,7 +251,14 @@ impl Cli {
                 count,
                 alpha: self.zipf,
             }),
-            tls: Tls::default(),
+            tls: Tls {
+                version: self.tls_version,
+                cipher: self.cipher,
+                group: self.group,
+                resume: self.resume,
+                server_name: self.server_name,
+                roots: self.roots,
+            },
             connections: self.connections,
             depth: self.depth,
             sources: self.sources,

@@ -12,7 +12,7 @@ use self::request::Request;
 use self::response::Response;
 use crate::dialogue::{Appetite, Dialogue};
 use crate::keys::Keys;
-use crate::oracle::Expectation;
+use crate::oracle;
 use crate::protocol::{Answer, End, Event, Failure, RequestId};
 
 /// What is no HTTP/1.1 response, and why.
@@ -26,13 +26,7 @@ const FIRST: usize = 4 * 1024;
 const UNASKED: End = End::Broken(Failure::read("bytes that no request asked for"));
 
 /// What is asked of one target, and what its answers must be.
-#[derive(Clone, Debug)]
-pub struct Exchange {
-    /// The request as it is sent.
-    pub request: Request,
-    /// What a correct answer looks like.
-    pub expect: Expectation,
-}
+pub type Exchange = oracle::Exchange<Request>;
 
 /// HTTP/1.1 as one thread speaks it.
 #[derive(Debug)]

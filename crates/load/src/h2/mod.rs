@@ -17,17 +17,11 @@ pub use self::talk::Talk;
 use crate::dialogue::{Appetite, Dialogue};
 use crate::hpack::Scratch;
 use crate::keys::Keys;
-use crate::oracle::Expectation;
+use crate::oracle;
 use crate::protocol::{End, Event, Failure, RequestId};
 
 /// What is asked of one target, and what its answers must be.
-#[derive(Clone, Debug)]
-pub struct Exchange {
-    /// The request as it is sent.
-    pub request: Request,
-    /// What a correct answer looks like.
-    pub expect: Expectation,
-}
+pub type Exchange = oracle::Exchange<Request>;
 
 /// HTTP/2 as one thread speaks it.
 #[derive(Debug)]

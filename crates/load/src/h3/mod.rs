@@ -15,22 +15,16 @@ pub use self::connection::Connection;
 use self::connection::Tools;
 use self::datagrams::{Buffers, Socket};
 use self::request::Request;
-pub use self::setup::Setup;
+pub use self::setup::{ALPN, Setup};
 use crate::keys::Keys;
-use crate::oracle::Expectation;
+use crate::oracle;
 use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
 
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
 
 /// What is asked of one target, and what its answers must be.
-#[derive(Clone, Debug)]
-pub struct Exchange {
-    /// The request as it is sent.
-    pub request: Request,
-    /// What a correct answer looks like.
-    pub expect: Expectation,
-}
+pub type Exchange = oracle::Exchange<Request>;
 
 /// HTTP/3 as one thread speaks it.
 pub struct H3<'a> {

@@ -13,6 +13,7 @@ use crate::engine::tally::{Counts, Failures, Tally};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
 use crate::spec::{Pace, SCHEMA};
+use crate::stream::tls::seen::TlsReport;
 
 /// The last line of the instrument protocol.
 #[derive(Debug, Serialize)]
@@ -35,6 +36,8 @@ pub struct Result {
     pub total: Total,
     /// The targets by themselves, if there are several.
     pub targets: Vec<TargetReport>,
+    /// What the TLS handshakes came to, if there were to be any.
+    pub tls: Option<TlsReport>,
     /// The conditions that the run was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Judgement>,
@@ -188,6 +191,7 @@ impl Result {
                 .filter(|_| several)
                 .map(target)
                 .collect(),
+            tls: None,
             conditions: Vec::new(),
             histograms: histograms
                 .map(|(name, histogram)| (name, encode(histogram)))

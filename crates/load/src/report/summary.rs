@@ -104,6 +104,9 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         .map(|(status, count)| format!("{status}: {count}"))
         .collect();
     writeln!(text, "statuses      {}", statuses.join(", "))?;
+    if let Some(tls) = &result.tls {
+        writeln!(text, "TLS           {tls}")?;
+    }
     for judgement in &result.conditions {
         writeln!(text, "condition     {judgement}")?;
     }

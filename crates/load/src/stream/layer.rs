@@ -16,6 +16,9 @@ pub enum Received {
     Some,
     /// The peer says no more.
     End,
+    /// The socket's peer says no more, without the words by which the layer's peer would end: what
+    /// only the end makes whole may have been cut short.
+    Cut,
 }
 
 /// Who hears what is received.
@@ -50,8 +53,12 @@ pub trait Layer {
     /// When the layer cannot begin one.
     fn begin(&mut self, target: usize) -> Result<Self::Wire, Failure>;
 
-    /// Whether a dialogue may begin as soon as the socket is connected: there is no handshake.
-    fn is_open(&self, wire: &Self::Wire) -> bool;
+    /// The socket is connected: what the layer says first goes to `sealed`. Tells whether a dialogue
+    /// may begin at once, because there is no handshake.
+    ///
+    /// # Errors
+    /// When the handshake cannot begin.
+    fn greet(&mut self, wire: &mut Self::Wire, sealed: &mut Vec<u8>) -> Result<bool, Failure>;
 
     /// Receives once from `socket` and lets `ear` hear what came. What the layer itself must say
     /// goes to `sealed`.

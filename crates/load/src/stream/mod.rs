@@ -3,6 +3,7 @@
 pub mod endpoint;
 pub mod layer;
 pub mod plain;
+pub mod tls;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -75,7 +76,8 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
                 Err(_) => return Err(End::Broken(Failure::connect("the socket is lost"))),
             }
             events.push(Event::Connected);
-            if self.layer.is_open(&connection.wire) {
+            let greeted = self.layer.greet(&mut connection.wire, &mut self.sealed);
+            if greeted.map_err(End::Broken)? {
                 connection.talk = Some(self.dialogue.begin(connection.target, &mut self.said));
             }
             if !hangup {
@@ -102,6 +104,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
                 Received::All if !hangup => return Ok(Reading::Drained),
                 Received::All | Received::Some => {}
                 Received::End => return Err(self.ended(connection, events)),
+                Received::Cut => return Err(self.cut(connection, events)),
             }
         }
         Ok(Reading::More)
@@ -116,6 +119,21 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
             Some(talk) => self.dialogue.hear_end(talk, events),
             None => End::Broken(Failure::connect("closed before it could be used")),
         }
+    }
+
+    /// As [`Self::ended`], but an answer that only the end makes whole does not count.
+    fn cut(
+        &mut self,
+        connection: &mut Connection<D::Talk, L::Wire>,
+        events: &mut Vec<Event>,
+    ) -> End {
+        let told = events.len();
+        let end = self.ended(connection, events);
+        if events.len() == told {
+            return end;
+        }
+        events.truncate(told);
+        End::Broken(Failure::read("closed without close_notify"))
     }
 
     fn transmit(&mut self, connection: &mut Connection<D::Talk, L::Wire>) -> Result<(), End> {
@@ -181,7 +199,16 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
         {
             return Ok(());
         }
-        self.transmit(connection).inspect_err(|_| self.forget())
+        self.transmit(connection).map_err(|end| {
+            self.forget();
+            match end {
+                // What cannot be sent then is the handshake.
+                End::Broken(Failure { why, .. }) if connection.talk.is_none() => {
+                    End::Broken(Failure::connect(why))
+                }
+                end => end,
+            }
+        })
     }
 
     fn ready(

@@ -34,8 +34,8 @@ impl Layer for Plain {
         Ok(())
     }
 
-    fn is_open(&self, (): &()) -> bool {
-        true
+    fn greet(&mut self, (): &mut (), _: &mut Vec<u8>) -> Result<bool, Failure> {
+        Ok(true)
     }
 
     fn receive(

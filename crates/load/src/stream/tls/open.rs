@@ -1,0 +1,178 @@
+//! A connection after its handshake: records, and the few messages that still may come.
+
+use std::fmt;
+
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::kernel::KernelConnection;
+use rustls::{Error, ProtocolVersion};
+
+use super::reason;
+use super::record::{Content, Protection, content};
+use crate::protocol::{End, Failure};
+use crate::stream::layer::Ear;
+
+/// Messages of the handshake that may come after it (RFC 8446 section 4.6).
+mod message {
+    pub const HEAD: usize = 4;
+    pub const NEW_SESSION_TICKET: u8 = 4;
+    pub const KEY_UPDATE: u8 = 24;
+    /// Longest that is read: a ticket of 64 KiB and what goes with it.
+    pub const MOST: usize = 72 * 1024;
+}
+
+const CLOSE_NOTIFY: u8 = 0;
+const USER_CANCELED: u8 = 90;
+
+/// A connection whose handshake is done.
+///
+/// The keys are used for as many records as there are: a load generator has no secrets to keep.
+pub struct Open {
+    sending: Protection,
+    receiving: Protection,
+    /// Knows the next keys and what tickets are for.
+    kernel: KernelConnection<ClientConnectionData>,
+    resumes: bool,
+    /// The beginning of a message whose rest has not arrived.
+    partial: Vec<u8>,
+}
+
+/// How far some bytes have led.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// How many of them are done with.
+    pub used: usize,
+    /// Whether the server will say no more.
+    pub closed: bool,
+}
+
+impl Open {
+    /// Goes on after the handshake of `connection`; tickets are only kept if it `resumes` sessions.
+    ///
+    /// # Errors
+    /// When rustls does not give the connection away.
+    pub fn new(connection: UnbufferedClientConnection, resumes: bool) -> Result<Self, Failure> {
+        let rustls = |why: Error| Failure::connect(reason::handshake(&why));
+        let (secrets, kernel) = connection
+            .dangerous_into_kernel_connection()
+            .map_err(rustls)?;
+        let version = kernel.protocol_version();
+        let protection = |secrets| Protection::new(version, secrets).map_err(Failure::connect);
+        Ok(Open {
+            sending: protection(secrets.tx)?,
+            receiving: protection(secrets.rx)?,
+            kernel,
+            resumes,
+            partial: Vec::new(),
+        })
+    }
+
+    /// Decrypts all whole records of `bytes` in place and lets `ear` hear their content. What is to
+    /// be said to them goes to `sealed`.
+    ///
+    /// # Errors
+    /// The connection's end.
+    pub fn hear(
+        &mut self,
+        bytes: &mut [u8],
+        ear: &mut impl Ear,
+        sealed: &mut Vec<u8>,
+    ) -> Result<Heard, End> {
+        let mut used = 0;
+        while let Some(length) = self.receiving.length(&bytes[used..]).map_err(broken)? {
+            let Some(record) = bytes[used..].get_mut(..length) else {
+                break;
+            };
+            used += length;
+            let Content { kind, bytes } = self.receiving.open(record).map_err(broken)?;
+            if kind != content::HANDSHAKE && !self.partial.is_empty() {
+                return Err(broken("a TLS message with another amid it"));
+            }
+            match kind {
+                content::DATA if bytes.is_empty() => {}
+                content::DATA => ear.hear(bytes)?,
+                content::HANDSHAKE => {
+                    self.partial.extend_from_slice(bytes);
+                    self.messages(sealed).map_err(broken)?;
+                }
+                content::ALERT => match bytes {
+                    [_, CLOSE_NOTIFY] => return Ok(Heard { used, closed: true }),
+                    [_, USER_CANCELED] => {}
+                    [_, description] => return Err(broken(reason::alert(*description))),
+                    _ => return Err(broken("a TLS alert that is none")),
+                },
+                _ => return Err(broken("a TLS record of an unknown kind")),
+            }
+        }
+        Ok(Heard {
+            used,
+            closed: false,
+        })
+    }
+
+    /// Appends `said` to `sealed`, encrypted.
+    ///
+    /// # Errors
+    /// When the cipher refuses it.
+    pub fn seal(&mut self, said: &[u8], sealed: &mut Vec<u8>) -> Result<(), Failure> {
+        let done = self.sending.seal(content::DATA, said, sealed);
+        done.map_err(Failure::write)
+    }
+
+    /// Takes the whole messages of what has come.
+    fn messages(&mut self, sealed: &mut Vec<u8>) -> Result<(), &'static str> {
+        if self.kernel.protocol_version() != ProtocolVersion::TLSv1_3 {
+            return Err("the server asks for another TLS handshake");
+        }
+        let partial = std::mem::take(&mut self.partial);
+        let mut rest = partial.as_slice();
+        while let Some(&[kind, high, middle, low]) = rest.first_chunk::<{ message::HEAD }>() {
+            let length = u32::from_be_bytes([0, high, middle, low]) as usize;
+            if length > message::MOST {
+                return Err("a TLS message that is too long");
+            }
+            let Some(body) = rest.get(message::HEAD..message::HEAD + length) else {
+                break;
+            };
+            rest = &rest[message::HEAD + length..];
+            match (kind, body) {
+                (message::NEW_SESSION_TICKET, _) if !self.resumes => {}
+                (message::NEW_SESSION_TICKET, ticket) => {
+                    let kept = self.kernel.handle_new_session_ticket(ticket);
+                    kept.map_err(|_| "a TLS ticket that cannot be read")?;
+                }
+                // No message may follow it in the same record, which has the old keys.
+                (message::KEY_UPDATE, [wanted @ 0..=1]) if rest.is_empty() => {
+                    self.update_keys(*wanted == 1, sealed)?;
+                }
+                _ => return Err("a TLS message out of turn"),
+            }
+        }
+        self.partial = rest.to_vec();
+        Ok(())
+    }
+
+    /// Takes the next keys (RFC 8446 section 4.6.3).
+    fn update_keys(&mut self, both: bool, sealed: &mut Vec<u8>) -> Result<(), &'static str> {
+        const NO_KEYS: &str = "there are no next TLS keys";
+        let version = ProtocolVersion::TLSv1_3;
+        let next = self.kernel.update_rx_secret().map_err(|_| NO_KEYS)?;
+        self.receiving = Protection::new(version, next)?;
+        if both {
+            let update = [message::KEY_UPDATE, 0, 0, 1, 0];
+            self.sending.seal(content::HANDSHAKE, &update, sealed)?;
+            let next = self.kernel.update_tx_secret().map_err(|_| NO_KEYS)?;
+            self.sending = Protection::new(version, next)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Open").finish_non_exhaustive()
+    }
+}
+
+fn broken(why: &'static str) -> End {
+    End::Broken(Failure::read(why))
+}

@@ -1,0 +1,111 @@
+//! A connection during its handshake, which rustls leads.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
+
+use super::reason;
+use crate::protocol::Failure;
+
+const FAILED: Failure = Failure::connect("the TLS handshake failed");
+
+/// A handshake, and what the server has said along with it.
+pub struct Shaking {
+    /// rustls' side of it.
+    pub connection: UnbufferedClientConnection,
+    /// What the server said before it knew that the client is done, as TLS 1.3 allows.
+    pub early: Vec<u8>,
+    /// Whether it will say no more.
+    pub closed: bool,
+}
+
+/// How far some bytes have led.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// How many of them are done with.
+    pub used: usize,
+    /// Whether the handshake is.
+    pub done: bool,
+}
+
+impl Shaking {
+    /// Begins a handshake with the server of this name.
+    ///
+    /// # Errors
+    /// When rustls refuses to begin.
+    pub fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Failure> {
+        let connection = UnbufferedClientConnection::new(config, name);
+        Ok(Shaking {
+            connection: connection.map_err(|why| Failure::connect(reason::handshake(&why)))?,
+            early: Vec::new(),
+            closed: false,
+        })
+    }
+
+    /// Goes on with what is received; what is to be said to it goes to `sealed`.
+    ///
+    /// # Errors
+    /// When the handshake fails.
+    pub fn advance(&mut self, input: &mut [u8], sealed: &mut Vec<u8>) -> Result<Step, Failure> {
+        let mut used = 0;
+        loop {
+            let UnbufferedStatus { discard, state } =
+                self.connection.process_tls_records(&mut input[used..]);
+            let state = state.map_err(|why| Failure::connect(reason::handshake(&why)))?;
+            let mut waits = false;
+            let mut done = false;
+            match state {
+                ConnectionState::EncodeTlsData(mut message) => {
+                    encode(sealed, |out| message.encode(out))?;
+                }
+                ConnectionState::TransmitTlsData(sent) => sent.done(),
+                ConnectionState::ReadTraffic(mut traffic) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record =
+                            record.map_err(|why| Failure::connect(reason::handshake(&why)))?;
+                        self.early.extend_from_slice(record.payload);
+                    }
+                }
+                ConnectionState::PeerClosed => self.closed = true,
+                ConnectionState::WriteTraffic(_) => done = true,
+                ConnectionState::BlockedHandshake => waits = true,
+                _ => return Err(FAILED),
+            }
+            used += discard;
+            if waits && self.closed {
+                return Err(Failure::connect("closed during the TLS handshake"));
+            }
+            if waits || done {
+                return Ok(Step { used, done });
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Shaking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shaking").finish_non_exhaustive()
+    }
+}
+
+/// Appends what `write` writes, which first tells how much room it needs.
+fn encode(
+    sealed: &mut Vec<u8>,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
+) -> Result<(), Failure> {
+    let start = sealed.len();
+    match write(&mut []) {
+        Ok(_) => Ok(()),
+        Err(EncodeError::InsufficientSize(needs)) => {
+            sealed.resize(start + needs.required_size, 0);
+            let length = write(&mut sealed[start..]).map_err(|_| FAILED)?;
+            sealed.truncate(start + length);
+            Ok(())
+        }
+        Err(EncodeError::AlreadyEncoded) => Err(FAILED),
+    }
+}

@@ -1,0 +1,124 @@
+//! What the TLS connections of a run must be.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::{Resumption, WebPkiServerVerifier, danger::ServerCertVerifier};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+
+use super::names::Choice;
+use super::seen::Seen;
+use super::verify::AnyCertificate;
+use crate::spec::{self, SpecError};
+
+/// Sessions that a thread keeps for each server.
+const SESSIONS: usize = 4096;
+
+/// What the connections of all threads must be, and what they came to.
+#[derive(Debug)]
+pub struct Terms {
+    config: ClientConfig,
+    resume: bool,
+    /// By target.
+    pub(super) names: Vec<ServerName<'static>>,
+    /// What their handshakes came to.
+    pub seen: Seen,
+}
+
+impl Terms {
+    /// What `spec` demands of connections to `hosts`, which offer to speak `alpn`.
+    ///
+    /// # Errors
+    /// A [`SpecError`] that names the field which cannot be used.
+    pub fn of<'a>(
+        spec: &spec::Tls,
+        hosts: impl Iterator<Item = &'a str>,
+        alpn: &[u8],
+    ) -> Result<Self, SpecError> {
+        let Choice { versions, provider } = Choice::of(spec)?;
+        // The first random bytes of a process may take a tenth of a second to gather, which belongs
+        // to no connection.
+        let warmed = provider.secure_random.fill(&mut [0]);
+        warmed.map_err(|_| refuse("tls", "there is no source of random bytes"))?;
+        let provider = Arc::new(provider);
+        let verifier: Arc<dyn ServerCertVerifier> = match &spec.roots {
+            Some(file) => {
+                let roots = Arc::new(roots(file)?);
+                let built = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+                built.build().map_err(|why| refuse("tls.roots", why))?
+            }
+            None => Arc::new(AnyCertificate(provider.signature_verification_algorithms)),
+        };
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&versions)
+            .map_err(|why| refuse("tls.version", why))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![alpn.to_vec()];
+        config.resumption = Resumption::disabled();
+        config.enable_secret_extraction = true;
+        let name = |host: &str| {
+            let name = spec.server_name.as_deref().unwrap_or(host);
+            ServerName::try_from(name.to_string()).map_err(|_| {
+                let found = format!("{name:?} is neither a host's name nor an address");
+                SpecError::new("tls.server_name", found, "write one")
+            })
+        };
+        Ok(Terms {
+            config,
+            resume: spec.resume,
+            names: hosts.map(name).collect::<Result<_, _>>()?,
+            seen: Seen::default(),
+        })
+    }
+
+    /// A thread's own configuration: threads share no sessions, as they share nothing else.
+    pub(super) fn config(&self) -> Arc<ClientConfig> {
+        let mut config = self.config.clone();
+        if self.resume {
+            config.resumption = Resumption::in_memory_sessions(SESSIONS);
+        }
+        Arc::new(config)
+    }
+
+    /// The same for QUIC, which has records of its own.
+    pub fn quic(&self) -> ClientConfig {
+        let mut config = (*self.config()).clone();
+        config.enable_secret_extraction = false;
+        config
+    }
+
+    /// Whether sessions are kept.
+    pub(super) fn resumes(&self) -> bool {
+        self.resume
+    }
+
+    /// The only protocol that is offered.
+    pub(super) fn alpn(&self) -> &[u8] {
+        &self.config.alpn_protocols[0]
+    }
+}
+
+fn refuse(field: &str, why: impl std::fmt::Display) -> SpecError {
+    SpecError::new(field, why, "see docs/FORMAT.md")
+}
+
+fn roots(file: &Path) -> Result<RootCertStore, SpecError> {
+    let error = |why: String| {
+        let found = format!("{} {why}", file.display());
+        SpecError::new("tls.roots", found, "name a PEM file of certificates")
+    };
+    let unreadable = |why| error(format!("cannot be read ({why})"));
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(file).map_err(unreadable)? {
+        let added = roots.add(certificate.map_err(unreadable)?);
+        added.map_err(|why| error(format!("has an unusable certificate ({why})")))?;
+    }
+    if roots.is_empty() {
+        return Err(error("has no certificate".into()));
+    }
+    Ok(roots)
+}
