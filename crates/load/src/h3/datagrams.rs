@@ -12,6 +12,9 @@ use crate::stream::endpoint::Endpoint;
 /// Most bytes of one received buffer: as many datagrams as the kernel puts together.
 const BUFFER: usize = 64 * 1024;
 
+/// Most datagrams in one call: more would be longer than what UDP can carry.
+const SEGMENTS: usize = 10;
+
 /// Buffers that all sockets of a thread receive into.
 #[derive(Debug)]
 pub struct Buffers {
@@ -61,7 +64,7 @@ impl Socket {
 
     /// Most datagrams that one call can send.
     pub fn batch(&self) -> usize {
-        self.state.max_gso_segments()
+        self.state.max_gso_segments().min(SEGMENTS)
     }
 
     /// Sends what was left over; false if it is still there.
