@@ -12,6 +12,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -162,19 +163,22 @@ def measure(loaded: catalog.Loaded, generator: Generator, url: str, master: int)
     components = prepared.built[generator.variant].components
     folder = components.get("load" if generator.variant == "tare" else generator.variant)
     argv = [part.format(bin=f"{folder}/bin", url=url) for part in generator.argv.split(" ")]
-    pipe = subprocess.PIPE
-    child = subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, errors="replace"
-    )
-    try:
-        time.sleep((SECONDS - STALL_S) / 2)
-        _stall(master)
-        output, complaints = child.communicate(timeout=SECONDS + 30)
-    finally:
-        child.kill()
-        child.wait()
-    if child.returncode != 0:
-        raise TareError(f"ended with {child.returncode}: {complaints.strip()[-200:]}")
+    with tempfile.TemporaryDirectory() as folder:
+        # Files and no pipes: nobody reads meanwhile, and a full pipe would stop the generator.
+        file, complaints = Path(folder, "output"), Path(folder, "complaints")
+        with file.open("a") as stdout, complaints.open("a") as stderr:
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
+        try:
+            time.sleep((SECONDS - STALL_S) / 2)
+            _stall(master)
+            child.wait(SECONDS + 30)
+        finally:
+            child.kill()
+            child.wait()
+        output = file.read_text(errors="replace")
+        if child.returncode != 0:
+            last = complaints.read_text(errors="replace").strip()[-200:]
+            raise TareError(f"ended with {child.returncode}: {last}")
     return generator.parse(output)
 
 

@@ -4,6 +4,8 @@ import re
 
 from peer import Answer, Spec, Unreadable, main
 
+_PROTOCOLS = {"http/1.1": "h1"}
+
 
 def command(spec: Spec) -> list[str]:
     """Its argv."""
@@ -28,12 +30,9 @@ def parse(output: str) -> Answer:
         "timeout": of["timeout"],
     }
     negotiated = re.search(r"^Application protocol: (\S+)", output, re.MULTILINE)
-    protocol = negotiated.group(1) if negotiated else None  # not said of clear connections
+    name = negotiated.group(1) if negotiated else None
     return Answer(
-        float(rate.group(1)),
-        sum(by_status.values()),
-        errors,
-        {"http/1.1": "h1"}.get(protocol, protocol) if protocol else None,
+        float(rate.group(1)), sum(by_status.values()), errors, _PROTOCOLS.get(name or "", name)
     )
 
 

@@ -15,7 +15,8 @@ def command(spec: Spec) -> list[str]:
     # It offers HTTP/2 whenever it can; only Go's own switch makes it leave that.
     go = [f"GOMAXPROCS={spec.threads}", f"GODEBUG=http2client={int(spec.protocol == 'h2')}"]
     argv = ["env", *go, spec.program, "run", "--quiet", "--no-usage-report", "--address", ""]
-    argv += ["--vus", str(spec.connections), "--duration", f"{round(spec.run_s * 1e3)}ms"]
+    milliseconds = max(1000, round(spec.run_s * 1e3))  # less than a second it refuses
+    argv += ["--vus", str(spec.connections), "--duration", f"{milliseconds}ms"]
     return [*argv, "--env", f"URL={spec.url}", str(_SCRIPT)]
 
 
