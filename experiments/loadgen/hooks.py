@@ -21,11 +21,11 @@ def oracle(site: Any) -> None:
     """Both bodies, byte for byte, in all three protocols; and one way only to encrypt them."""
     plain = socket.create_connection((site.host, site.port["http"]), timeout=5)
     _compare("h1", _http1(site.host, plain))
-    with _encrypted(site, "http/1.1") as wire:
+    with _negotiated(site, "http/1.1") as wire:
         if wire.cipher() != CIPHER:
             raise OracleError(f"TLS: found {wire.cipher()}, expected {CIPHER}")
         _compare("tls", _http1(site.host, wire))
-    with _encrypted(site, "h2") as wire:
+    with _negotiated(site, "h2") as wire:
         _compare("h2", _http2(wire))
     _refused(site, "TLS 1.2", maximum_version=ssl.TLSVersion.TLSv1_2)
     _refused(site, "a group that is not X25519", group="prime256v1")
@@ -86,8 +86,19 @@ def _compare(protocol: str, answers: Mapping[str, tuple[int, bytes]]) -> None:
             )
 
 
+def _negotiated(site: Any, alpn: str) -> ssl.SSLSocket:
+    """A connection that negotiated `alpn`. Raises OracleError when the server would not."""
+    try:
+        wire = _encrypted(site, alpn)
+    except ssl.SSLError as error:
+        raise OracleError(f"ALPN: found {error}, expected {alpn}") from error
+    if wire.selected_alpn_protocol() != alpn:
+        raise OracleError(f"ALPN: found {wire.selected_alpn_protocol()}, expected {alpn}")
+    return wire
+
+
 def _encrypted(site: Any, alpn: str, group: str | None = None, **settings: Any) -> ssl.SSLSocket:
-    """A connection that negotiated `alpn`. Raises OracleError when the server chose another."""
+    """A connection that offered `alpn` only. Raises SSLError when the server refuses it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols([alpn])
@@ -96,10 +107,8 @@ def _encrypted(site: Any, alpn: str, group: str | None = None, **settings: Any) 
     for name, value in settings.items():
         setattr(context, name, value)
     plain = socket.create_connection((site.host, site.port["https"]), timeout=5)
-    wire = context.wrap_socket(plain)
-    if wire.selected_alpn_protocol() != alpn:
-        raise OracleError(f"ALPN: found {wire.selected_alpn_protocol()}, expected {alpn}")
-    return wire
+    with plain:  # the encrypted one takes its descriptor
+        return context.wrap_socket(plain)
 
 
 def _refused(site: Any, what: str, **settings: Any) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 from tare.lab import build, catalog, requirements
 
 loaded = catalog.load("loadgen")
@@ -35,6 +37,12 @@ def why_not(peer: str) -> str | None:
             return f"building {slow} takes minutes; ./tare check loadgen/{peer} does it"
     lacking = requirements.missing(loaded.variants[peer].requires)
     return f"missing: {', '.join(str(item.debian) for item in lacking)}" if lacking else None
+
+
+def needed(peer: str) -> None:
+    """Skip, with the reason, a peer that is not there."""
+    if reason := why_not(peer):
+        pytest.skip(reason)
 
 
 def program(peer: str) -> str:

@@ -1,7 +1,7 @@
 """Every peer against the real server, through the laboratory, and against none."""
 
 import pytest
-from adapters import PEERS, adapter, loaded, run, spec, why_not
+from adapters import PEERS, adapter, loaded, needed, run, spec
 
 from tare.lab.hooks import OracleError
 from tare.model.scenario import expand, supported
@@ -15,12 +15,6 @@ def _runs():
             for peer in PEERS:
                 if supported(loaded.variants[peer].supports, scenario) is None:
                     yield pytest.param(peer, scenario.levels, id=f"{peer}-{scenario.name}")
-
-
-def needed(peer: str) -> None:
-    """Skip, with the reason, a peer that is not there."""
-    if reason := why_not(peer):
-        pytest.skip(reason)
 
 
 @pytest.mark.parametrize(("peer", "levels"), list(_runs()))
