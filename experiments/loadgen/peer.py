@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
 
-_AFTER_S = 0.1
-"""A peer goes on so long after the window, so that probes see a loaded server."""
+_AFTER_S = 0.2
+"""A peer goes on so long after the window, so that probes see a loaded server, and that an adapter
+which wakes up late still finds it at work."""
 _PATIENCE_S = 10.0
 """How much longer than told a peer may take to start, to round up seconds, and to print."""
 KINDS = ("connect", "read", "write", "status", "body", "timeout")

@@ -62,7 +62,7 @@ def spec(peer: str, url: str, **fields: Any) -> dict[str, Any]:
         "depth": 1,
         "threads": 1,
         "warmup_s": 0.3,
-        "duration_s": 0.4,
+        "duration_s": 0.5,
         **fields,
     }
 

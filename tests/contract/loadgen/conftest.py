@@ -17,7 +17,7 @@ from tare.lab.trial import run_trial
 from tare.model.scenario import Scenario, expand
 from tare.model.trial import Slot, Trial
 
-SHORT = {"connections": 3, "warmup_s": 0.3, "duration_s": 0.4}
+SHORT = {"connections": 3, "warmup_s": 0.3, "duration_s": 0.5}
 
 
 @pytest.fixture(scope="session")

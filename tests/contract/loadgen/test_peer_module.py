@@ -22,6 +22,7 @@ def parse(output):
 
 main("fake", command, parse)
 """
+UNTIL_MEASURED = "until [ -e measured ]; do sleep 0.02; done"
 GOOD = "dict(rate=200.0, answered=100, errors={})"
 
 
@@ -38,18 +39,26 @@ def run(tmp_path: Path, program: str, **fields: object):
         "duration_s": 0.2,
     } | fields
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, tmp_path / "adapter.py", "--spec", tmp_path / "spec.json"],
         env=os.environ | {"PYTHONPATH": str(loaded.folder)},
-        capture_output=True,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-    )
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        events = []
+        for line in process.stdout:
+            events.append(json.loads(line))
+            if events[-1]["event"] == "measured":
+                (tmp_path / "measured").touch()
+        complaints = process.stderr.read()
+    return process.returncode, events, complaints
 
 
 def test_a_run_tells_of_its_window_and_then_its_result(tmp_path):
-    code, events, _ = run(tmp_path, f"sleep 0.5; echo '{GOOD}'")
+    code, events, _ = run(tmp_path, f"{UNTIL_MEASURED}; echo '{GOOD}'")
     assert code == 0
     measure, measured, result = events
     assert [measure["event"], measured["event"]] == ["measure", "measured"]
@@ -64,7 +73,7 @@ def test_a_run_tells_of_its_window_and_then_its_result(tmp_path):
 
 def test_wrong_statuses_are_errors_and_no_requests(tmp_path):
     answer = "dict(rate=200.0, answered=100, errors=dict(status=25))"
-    code, (*_, result), _ = run(tmp_path, f"sleep 0.5; echo '{answer}'")
+    code, (*_, result), _ = run(tmp_path, f"{UNTIL_MEASURED}; echo '{answer}'")
     assert code == 0
     assert result["outcomes"]["requests_per_second"] == 150
     assert (result["errors"]["status"], result["total"]["requests"]) == (25, 100)
@@ -75,10 +84,13 @@ def test_wrong_statuses_are_errors_and_no_requests(tmp_path):
     [
         ("echo oops", "before its window did: oops"),
         ("exit 3", "before its window did: it printed nothing"),
-        ("sleep 0.5; echo oops; exit 3", "ended with 3: oops"),
-        ("sleep 0.5; echo 'dict(rate=0.0, answered=0, errors={})'", "no answer from the server"),
+        (f"{UNTIL_MEASURED}; echo oops; exit 3", "ended with 3: oops"),
         (
-            "sleep 0.5; echo 'dict(rate=1.0, answered=1, errors={}, protocol=\"h2\")'",
+            UNTIL_MEASURED + "; echo 'dict(rate=0.0, answered=0, errors={})'",
+            "no answer from the server",
+        ),
+        (
+            UNTIL_MEASURED + "; echo 'dict(rate=1.0, answered=1, errors={}, protocol=\"h2\")'",
             "h2 was negotiated, expected h1",
         ),
     ],
