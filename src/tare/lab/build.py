@@ -40,6 +40,16 @@ def component(name: str, say: Say) -> Path:
     return _ensure(name, folder, manifest.build, below, say, manifest.version)
 
 
+def is_built(name: str) -> bool:
+    """Whether a component is in the cache, and so is all that it is built from."""
+    manifest = catalog.component(name)
+    if not all(is_built(below) for below in manifest.components):
+        return False
+    below = components(manifest.components, lambda _: None)
+    folder = catalog.component_folder(name)
+    return _complete(_place(name, folder, manifest.build, below), manifest.build)
+
+
 def components(names: Iterable[str], say: Say) -> dict[str, Path]:
     """The output folders of several components."""
     return {name: component(name, say) for name in names}
@@ -74,14 +84,18 @@ def _ensure(
     say: Say,
     version: Version | None = None,
 ) -> Path:
-    digest = _digest(folder, build, below)
-    out = paths.cache() / "built" / f"{name}-{digest[:16]}"
+    out = _place(name, folder, build, below)
     if _complete(out, build):
         return out
     with _lock(out.parent / "lock", lambda: say(f"{name}: waiting for another build to end")):
         if not _complete(out, build):
             _make(name, folder, build, below, out, say, version)
     return out
+
+
+def _place(name: str, folder: Path, build: Build, below: dict[str, Path]) -> Path:
+    """Where the output of such a build lies, or will."""
+    return paths.cache() / "built" / f"{name}-{_digest(folder, build, below)[:16]}"
 
 
 def _make(

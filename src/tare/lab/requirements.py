@@ -20,15 +20,20 @@ def of(loaded: catalog.Loaded, variant: str) -> list[Requirement]:
     return list(dict.fromkeys(found))
 
 
+def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
+    """Those that are not met."""
+    return [item for item in requirements if not _met(item)]
+
+
 def meet(requirements: Iterable[Requirement], say: Say) -> None:
     """Install what is missing. Raises Unavailable with the remedy where it cannot."""
-    missing = [item for item in requirements if not _met(item)]
-    packages = sorted({item.debian for item in missing if item.debian})
+    lacking = missing(requirements)
+    packages = sorted({item.debian for item in lacking if item.debian})
     if packages and is_debian():
         _install(packages, say)
     elif packages:
         say(f"going on with what is there; needed is what Debian calls {' '.join(packages)}")
-    for item in missing:
+    for item in lacking:
         if not item.debian:
             raise Unavailable(f"{item.command or item.path} is not there: {item.remedy}")
 

@@ -81,6 +81,15 @@ def test_a_build_is_made_once_and_its_version_is_read(project: Project) -> None:
     assert json.loads((out / "built.json").read_text()) == {"name": "thing", "version": "1"}
 
 
+def test_it_is_known_whether_it_is_built_without_building_it(project: Project) -> None:
+    assert not build.is_built("thing")
+    project.build()
+    assert build.is_built("thing")
+    (project.folder / "number").write_text("2\n")
+    build._content.cache_clear()
+    assert not build.is_built("thing")
+
+
 def test_what_it_is_made_of_decides_and_nothing_else(project: Project) -> None:
     place = project.build()[-1]
     (project.folder / "README.md").write_text("words")

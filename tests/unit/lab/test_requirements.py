@@ -1,5 +1,5 @@
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,13 @@ def apt(monkeypatch: pytest.MonkeyPatch, *installed: str, uid: int = 0, **answer
     return fake
 
 
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What a fake said is installed must not be believed by the tests that follow."""
+    yield
+    requirements._installed.cache_clear()
+
+
 def debian(*names: str) -> list[Requirement]:
     return [Requirement(debian=name) for name in names]
 
@@ -63,6 +70,14 @@ def test_what_is_there_needs_nothing(
         *debian("gcc"),
     ]
     requirements.meet(needs, ignore)
+    assert [argv[0] for argv in fake.asked] == ["dpkg-query"]
+
+
+def test_what_is_missing_is_known_without_installing_it(
+    monkeypatch: pytest.MonkeyPatch, programs: set[str]
+) -> None:
+    fake = apt(monkeypatch, "gcc")
+    assert requirements.missing(debian("gcc", "wrk")) == debian("wrk")
     assert [argv[0] for argv in fake.asked] == ["dpkg-query"]
 
 

@@ -188,3 +188,21 @@ pub(super) fn farewell(code: u32) -> &'static str {
         _ => "the server said GOAWAY with an error",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Expectation;
+
+    #[test]
+    fn a_connection_ends_with_its_identifiers() {
+        let mut talk = Talk::new(0);
+        talk.next = MAX_31;
+        assert_eq!((talk.room(5), talk.end()), (1, None));
+        talk.streams.open(talk.next, 0, &Expectation::default());
+        talk.next += 2;
+        assert_eq!((talk.room(5), talk.end()), (0, None));
+        talk.close(MAX_31);
+        assert_eq!((talk.room(5), talk.end()), (0, Some(End::Proper)));
+    }
+}

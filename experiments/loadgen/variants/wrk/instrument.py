@@ -1,68 +1,37 @@
-"""Runs wrk as an instrument: docs/FORMAT.md, "The instrument protocol"."""
+"""Runs wrk as an instrument."""
 
-import argparse
-import json
 import math
 import re
-import subprocess
-import sys
-import time
-from pathlib import Path
 
-_AFTER_S = 0.1
-"""wrk goes on so long after the window, so that probes see a loaded server."""
+from peer import Answer, Spec, Unfit, Unreadable, main
 
 
-def emit(event: str, **fields: object) -> None:
-    """One line of the protocol."""
-    print(json.dumps({"event": event, **fields}), flush=True)
+def command(spec: Spec) -> list[str]:
+    """Its argv."""
+    if spec.protocol != "h1" or spec.depth != 1:
+        raise Unfit("it speaks HTTP/1.1 only, one request at a time on each connection")
+    seconds = math.ceil(spec.run_s)  # it takes whole seconds only
+    return [spec.program, f"-t{spec.threads}", f"-c{spec.connections}", f"-d{seconds}s", spec.url]
 
 
-def main() -> int:
-    """One run; its exit code."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--spec", required=True)
-    spec = json.loads(Path(parser.parse_args().spec).read_text())
-    warmup_s, window_s = float(spec["warmup_s"]), float(spec["duration_s"])
-    seconds = math.ceil(round(warmup_s + window_s + _AFTER_S, 6))  # wrk takes whole seconds only
-    argv = ["wrk", f"-t{spec['threads']}", f"-c{spec['connections']}", f"-d{seconds}s"]
-    begun = time.monotonic()
-    wrk = subprocess.Popen([*argv, spec["url"]], stdout=subprocess.PIPE, text=True)
-    time.sleep(warmup_s)
-    emit("measure", t_s=time.monotonic() - begun)
-    time.sleep(window_s)
-    emit("measured", t_s=time.monotonic() - begun)
-    answer, _ = wrk.communicate()
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", answer)
-    if wrk.returncode != 0 or rate is None:
-        print(f"wrk ended with {wrk.returncode}: {answer.strip()[:300]}", file=sys.stderr)
-        return 1
-    emit(
-        "result",
-        schema=1,
-        instrument="wrk",
-        protocol="h1",
-        window_s=window_s,
-        outcomes=outcomes(float(rate.group(1)), window_s),
-        errors=errors(answer),
-    )
-    return 0
+def parse(output: str) -> Answer:
+    """What its closing lines say."""
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
+    answered = re.search(r"(\d+) requests in ", output)
+    if rate is None or answered is None:
+        raise Unreadable(f"its output has no rate: {output.strip()[-300:]!r}")
+    return Answer(float(rate.group(1)), int(answered.group(1)), errors(output))
 
 
-def outcomes(rate: float, window_s: float) -> dict[str, float]:
-    """What wrk says of the window. Its latencies are not from intended sends: left out."""
-    return {"requests": rate * window_s, "requests_per_second": rate}
-
-
-def errors(answer: str) -> dict[str, int]:
-    """wrk's own counts of what went wrong."""
-    found = {"connect": 0, "read": 0, "write": 0, "status": 0, "timeout": 0}
-    if sockets := re.search(r"Socket errors: (.*)", answer):
+def errors(output: str) -> dict[str, int]:
+    """What went wrong, by kind; a status is wrong when it is neither 2xx nor 3xx."""
+    found: dict[str, int] = {}
+    if sockets := re.search(r"Socket errors: (.*)", output):
         found |= {kind: int(n) for kind, n in re.findall(r"(\w+) (\d+)", sockets.group(1))}
-    if statuses := re.search(r"Non-2xx or 3xx responses: (\d+)", answer):
+    if statuses := re.search(r"Non-2xx or 3xx responses: (\d+)", output):
         found["status"] = int(statuses.group(1))
     return found
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("wrk", command, parse)

@@ -1,0 +1,92 @@
+"""Fixtures of the contract tests of `loadgen`: the laboratory's own bench, trials and sites."""
+
+import socket
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from adapters import PEERS, loaded, why_not
+
+from tare.lab import host, planning
+from tare.lab.bench import Bench, open_bench
+from tare.lab.preparation import prepare
+from tare.lab.site import Site
+from tare.lab.trial import run_trial
+from tare.model.scenario import Scenario, expand
+from tare.model.trial import Slot, Trial
+
+SHORT = {"connections": 3, "warmup_s": 0.3, "duration_s": 0.5}
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One for all peers that can be run here."""
+    folder = tmp_path_factory.mktemp("loadgen")
+    prepared = prepare(loaded, [peer for peer in PEERS if why_not(peer) is None], print)
+    assert not prepared.failed
+    cpus = host.assign(host.by_core(), server=1, client=1)
+    found = open_bench(
+        loaded, prepared.built, folder=folder, tag=f"tare-test-{folder.name}", cpus=cpus
+    )
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
+    """Makes a short trial of a peer in the scenario of some levels, oracle and audit included."""
+
+    def make(peer: str, **levels: str) -> Trial:
+        scenario = _scenario(levels)
+        slot = Slot(block=0, scenario=scenario.name, label=peer, variant=peer, id=peer)
+        return run_trial(
+            bench,
+            slot,
+            1,
+            _parameters(scenario),
+            seed=1,
+            version="",
+            work=tmp_path,
+            progress=lambda _: None,
+        ).trial
+
+    return make
+
+
+@pytest.fixture
+def site(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    """Starts the server of a peer in the scenario of some levels."""
+    made: list[Site] = []
+    numbers = count()
+
+    def make(peer: str, **levels: str) -> Site:
+        name = f"site-{next(numbers)}"
+        parameters = _parameters(_scenario(levels))
+        started = Site(bench, peer, parameters, seed=1, name=name, folder=tmp_path / name)
+        made.append(started)
+        started.start()
+        return started
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+def _scenario(levels: dict[str, str]) -> Scenario:
+    (found,) = expand(loaded.experiment.factors, [levels])
+    return found
+
+
+def _parameters(scenario: Scenario) -> dict[str, Any]:
+    known = loaded.experiment.parameters
+    return planning.scenario_parameters(loaded, known, scenario, SHORT)
+
+
+@pytest.fixture
+def unused_port() -> Iterator[int]:
+    """A port that is bound, so that nobody else gets it, and does not listen."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
