@@ -60,7 +60,7 @@ pub struct Cli {
     pub spec: Option<PathBuf>,
 
     /// What to speak; without it, h1 for http:// and https://, echo for tcp:// and unix:
-    #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "echo", "proto"])]
+    #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "echo", "proto"])]
     protocol: Option<String>,
 
     /// Connections over all threads

@@ -10,14 +10,18 @@ use crate::oracle::Exchange;
 use crate::spec::{Spec, SpecError};
 use crate::target::{Scheme, Target};
 
-/// One exchange with each target, whose request `compose` makes of target, method, headers and body.
+/// Makes a request as one version of HTTP writes it: of target, method, headers and body.
+pub type Compose<R> =
+    fn(&Target, &Method, &BTreeMap<String, String>, Option<&[u8]>) -> Result<R, SpecError>;
+
+/// One exchange with each target, whose request `compose` makes.
 ///
 /// # Errors
 /// A [`SpecError`] that names the field which cannot be used.
 pub fn exchanges<R>(
     spec: &Spec,
     targets: &Targets,
-    compose: fn(&Target, &Method, &BTreeMap<String, String>, Option<&[u8]>) -> Result<R, SpecError>,
+    compose: Compose<R>,
 ) -> Result<Vec<Exchange<R>>, SpecError> {
     if targets.scheme() == Scheme::Tcp {
         let found = format!("{} is not for {}", Scheme::Tcp.name(), spec.protocol);
