@@ -49,7 +49,7 @@ const TLS: &str = "TLS";
 
 /// A load generator: requests by the clock, true latencies, little CPU.
 #[derive(Debug, Parser)]
-#[command(name = "tare-load", version, after_help = EXAMPLES)]
+#[command(name = "tare-load", version, after_help = EXAMPLES, args_override_self = true)]
 pub struct Cli {
     /// What to request: http://, https://, http://unix:/SOCKET:/PATH, tcp:// or unix:/SOCKET
     #[arg(required_unless_present = "spec")]

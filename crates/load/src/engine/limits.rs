@@ -1,27 +1,54 @@
-//! The process's limit of open files.
+//! The limit of open files, which a thread may have for itself.
 
 use std::io;
 
+use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 /// Descriptors that are no connections: standard streams, pollers, and some to spare.
 const OTHERS: u64 = 64;
 
-/// Raises the soft limit of open files so far that `connections` can be open at once.
+/// Raises the limit of open files so far that each of `threads` can have its part of `connections`
+/// open at once. True when each needs a table of descriptors of its own.
 ///
 /// # Errors
-/// When the hard limit is lower.
-pub fn allow(connections: usize) -> io::Result<()> {
-    let needed = connections as u64 + OTHERS;
+/// When the limit is too low, and this user may not raise it.
+pub fn allow(connections: usize, threads: usize) -> io::Result<bool> {
+    if raise(connections) {
+        return Ok(false);
+    }
+    if threads > 1 && raise(connections.div_ceil(threads)) {
+        return Ok(true);
+    }
+    let needed = needed(connections);
+    let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let enough = needed.div_ceil(limit.saturating_sub(OTHERS).max(1));
+    Err(io::Error::other(format!(
+        "connections: {connections} need {needed} open files, but the limit is {limit}; raise it \
+         (ulimit -Hn), or take {enough} threads, each of which has a limit of its own"
+    )))
+}
+
+/// Gives the calling thread a table of descriptors of its own, in which the limit counts anew.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn separate() -> io::Result<()> {
+    Ok(unshare(CloneFlags::CLONE_FILES)?)
+}
+
+fn needed(connections: usize) -> u64 {
+    connections as u64 + OTHERS
+}
+
+fn raise(connections: usize) -> bool {
+    let needed = needed(connections);
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    if let Some(maximum) = limit.maximum.filter(|maximum| *maximum < needed) {
-        return Err(io::Error::other(format!(
-            "connections: {connections} need {needed} open files, but the limit is {maximum}; raise it (ulimit -Hn)"
-        )));
+        return true;
     }
     limit.current = Some(needed);
-    Ok(setrlimit(Resource::Nofile, limit)?)
+    // Root may raise the hard limit, too.
+    limit.maximum = limit.maximum.map(|maximum| maximum.max(needed));
+    setrlimit(Resource::Nofile, limit).is_ok()
 }

@@ -54,7 +54,7 @@ pub fn run<P: Protocol>(
     observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> io::Result<Outcome> {
-    limits::allow(load.connections())?;
+    let separate = limits::allow(load.connections(), load.threads)?;
     if !load.cpus.is_empty() {
         cpu::pin(&load.cpus)?;
     }
@@ -64,7 +64,12 @@ pub fn run<P: Protocol>(
         let start = |index| {
             let (timeline, protocol, sender) = (&timeline, &protocol, sender.clone());
             let name = format!("load-{index}");
-            let work = move || work(load, index, timeline, protocol(index), sender);
+            let work = move || {
+                if separate {
+                    limits::separate()?;
+                }
+                work(load, index, timeline, protocol(index), sender)
+            };
             thread::Builder::new().name(name).spawn_scoped(scope, work)
         };
         let workers: Vec<_> = (0..load.threads).map(start).collect::<io::Result<_>>()?;

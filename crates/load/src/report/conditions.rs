@@ -167,17 +167,14 @@ impl fmt::Display for Judgement {
                 self.condition
             );
         };
-        let times = !(self.condition.starts_with("rate") || self.condition.starts_with("errors"));
-        if times {
-            write!(
-                f,
-                "{}: {verdict} (found {})",
-                self.condition,
-                super::time(found)
-            )
-        } else {
-            write!(f, "{}: {verdict} (found {found:.6})", self.condition)
-        }
+        let found = match self.condition.as_str() {
+            share if share.ends_with('%') => format!("{:.3} %", found * 100.0),
+            count if count.starts_with("rate") || count.starts_with("errors") => {
+                format!("{found:.0}")
+            }
+            _ => super::time(found),
+        };
+        write!(f, "{}: {verdict} (found {found})", self.condition)
     }
 }
 

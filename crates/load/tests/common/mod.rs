@@ -1,6 +1,8 @@
 //! Small servers, and runs against them.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod bare;
+
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -96,7 +98,8 @@ fn serve(
     Ok(())
 }
 
-struct Silent;
+/// Nobody looks.
+pub struct Silent;
 
 impl Observer for Silent {
     fn second(&mut self, _: &Second, _: Phase) -> io::Result<()> {

@@ -1,0 +1,138 @@
+//! The binary as people use it: conditions, files beside the result, stepped rates.
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use common::{OK, Server, Then};
+use serde_json::Value;
+
+fn load(server: &Server, arguments: &[&str]) -> Output {
+    let url = format!("http://{}/", server.address);
+    let usual = ["-c", "4", "-d", "1s", "--warmup", "100ms"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tare-load"));
+    command.arg(url).args(usual).args(arguments);
+    command.output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A file's name, for as long as it is held.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str) -> Self {
+        let name = format!("tare-load-{}-{name}", std::process::id());
+        File(std::env::temp_dir().join(name))
+    }
+
+    fn name(&self) -> &str {
+        self.0.to_str().expect("a plain name")
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.0).expect("it was written")
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn conditions_decide_the_exit_code() {
+    let server = Server::always(OK, || Then::Keep);
+    let held = load(&server, &["--fail-on", "p50<60s", "--fail-on", "errors<1%"]);
+    assert_eq!(held.status.code(), Some(0), "{}", text(&held.stderr));
+    assert!(text(&held.stdout).contains("condition     p50<60s: holds (found "));
+    let failed = load(&server, &["--fail-on", "rate>1000000000", "--json"]);
+    assert_eq!(failed.status.code(), Some(1));
+    let result: Value = serde_json::from_slice(&failed.stdout).expect("JSON");
+    assert_eq!(result["conditions"][0]["ok"], false);
+    let unclear = load(&server, &["--fail-on", "p99"]);
+    assert_eq!(unclear.status.code(), Some(2));
+    assert!(text(&unclear.stderr).contains("write FIGURE<BOUND"));
+}
+
+#[test]
+fn seconds_are_written_beside_the_result() {
+    let server = Server::always(OK, || Then::Keep);
+    let (series, log) = (File::new("series"), File::new("log"));
+    let output = load(
+        &server,
+        &[
+            "--series",
+            series.name(),
+            "--hdr-log",
+            log.name(),
+            "-d",
+            "2s",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let seconds: Vec<Value> = series
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .filter(|line: &Value| line["event"] == "progress")
+        .collect();
+    assert!(seconds.len() >= 2 && seconds.iter().all(|second| second["rate"].is_u64()));
+    let log = log.text();
+    let lines = log.lines().filter(|line| !line.starts_with('#'));
+    assert!(lines.clone().count() >= 2 && lines.clone().all(|line| line.contains(",HISTFAAA")));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named() {
+    let server = Server::always(OK, || Then::Keep);
+    let output = load(&server, &["--series", "/no/such/folder/file"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("/no/such/folder/file cannot be written"));
+}
+
+#[test]
+fn stepped_rates_find_the_highest_that_holds() {
+    let server = Server::always(OK, || Then::Keep);
+    let steps = [
+        "--steps",
+        "100:300:100",
+        "--arrivals",
+        "even",
+        "-d",
+        "300ms",
+    ];
+    let output = load(&server, &[&steps[..], &["--fail-on", "rate<250"]].concat());
+    let table = text(&output.stdout);
+    assert_eq!(table.lines().count(), 5, "{table}");
+    assert!(
+        table
+            .lines()
+            .nth(3)
+            .expect("a line")
+            .ends_with("did not hold"),
+        "{table}"
+    );
+    let output = load(&server, &[&steps[..], &["--json"]].concat());
+    let lines = text(&output.stdout);
+    let rates: Vec<f64> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["load"]["rate"].clone())
+        .map(|rate| rate.as_f64().expect("a number"))
+        .collect();
+    assert_eq!(rates, [100.0, 200.0, 300.0]);
+}
+
+#[test]
+fn reasons_of_errors_are_told() {
+    let server = Server::always("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", || {
+        Then::Close
+    });
+    let output = load(&server, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("× read: content-length is no number"));
+}
