@@ -1,7 +1,9 @@
 //! TLS 1.2 and 1.3 (RFC 5246, RFC 8446).
 //!
 //! rustls leads the handshakes. It copies every record into memory of its own, so that those after
-//! the handshake are left to [`open`]: decrypted where they were received, and heard from there.
+//! the handshake are left to [`open`]: decrypted where they were received, and heard from there. For
+//! these the ciphers are ring's, which use vectors of AES instructions (VAES) on CPUs without
+//! AVX-512 as well: half the time of AWS-LC's there, which makes the handshakes.
 
 pub mod names;
 pub mod open;

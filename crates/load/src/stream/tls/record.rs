@@ -1,7 +1,7 @@
 //! One direction's protection of records: RFC 8446 section 5 for TLS 1.3, RFC 5246 section 6.2.3.3
 //! with RFC 5288 (AES-GCM) and RFC 7905 (ChaCha20-Poly1305) for TLS 1.2.
 
-use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use rustls::{ConnectionTrafficSecrets, ProtocolVersion};
 
 /// Bytes of a record's head: type, version, length.
@@ -167,7 +167,7 @@ impl Protection {
         kind: u8,
         piece: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<(), aws_lc_rs::error::Unspecified> {
+    ) -> Result<(), ring::error::Unspecified> {
         let nonce = self.nonce();
         let (kind_outside, around) = match self.style {
             Style::Tls13 => (content::DATA, 1 + TAG),
