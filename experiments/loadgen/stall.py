@@ -1,7 +1,7 @@
 """What a stall of the server looks like to each generator.
 
-1000 requests a second over 20 connections for ten seconds; in the middle nginx's only worker is
-stopped for one second. Of 10,000 requests due at even times, 1000 fall into the stall and wait for
+1000 requests a second over 20 connections for ten seconds; in the middle the server, nginx's only
+worker or one that echoes, is stopped for one second. Of 10,000 requests due at even times, 1000 fall into the stall and wait for
 500 ms on average: the truth is a mean of 50, a p95 of 500, a p99 of 900 and a maximum of 1000 ms.
 """
 
@@ -21,10 +21,10 @@ from pathlib import Path
 from tare.lab import catalog, host, standing
 from tare.lab.errors import TareError
 from tare.lab.preparation import prepare
-from tare.stats import histogram
 
 RATE, CONNECTIONS, SECONDS, STALL_S = 1000, 20, 10, 1.0
 SCRIPT = Path(__file__).parent / "variants/k6/script.js"
+ECHO = Path(__file__).parent / "echo_server.py"
 Found = dict[str, float]
 """mean, p95, p99 and max in milliseconds; what a generator does not tell is missing."""
 TRUTH: Found = {"mean": 50.0, "p95": 500.0, "p99": 900.0, "max": 1000.0}
@@ -39,17 +39,14 @@ class Generator:
     argv: str
     """Templates: {url}, and {bin} for the programs of the component named like the variant."""
     parse: Callable[[str], Found]
+    url: str = "http://{host}:{http}/2b.txt"
+    """Of what is loaded: nginx, or the echo server."""
 
 
 def tare(output: str) -> Found:
     """From tare-load's result."""
-    result = json.loads(output)
-    p95 = histogram.merge([result["histograms"]["latency"]]).quantile(0.95)
-    assert p95 is not None
-    known = {
-        name: result["outcomes"][f"latency_{name}_us"] / 1e3 for name in ("mean", "p99", "max")
-    }
-    return known | {"p95": p95 / 1e6}
+    outcomes = json.loads(output)["outcomes"]
+    return {name: outcomes[f"latency_{name}_us"] / 1e3 for name in TRUTH}
 
 
 def wrk(output: str) -> Found:
@@ -88,13 +85,16 @@ def k6(output: str) -> Found:
     return {name: duration[theirs] for name, theirs in names.items()}
 
 
+TARE = (
+    f"{{bin}}/tare-load --rate {RATE} --arrivals even -c {CONNECTIONS} -d {SECONDS}s --json {{url}}"
+)
+HTTPS = "https://{host}:{https}/2b.txt"
 GENERATORS = {
-    "tare": Generator(
-        "tare",
-        f"{{bin}}/tare-load --rate {RATE} --arrivals even -c {CONNECTIONS} "
-        f"-d {SECONDS}s --json {{url}}",
-        tare,
-    ),
+    "tare": Generator("tare", TARE, tare),
+    "tare-tls": Generator("tare", TARE, tare, HTTPS),
+    "tare-h2": Generator("tare", f"{TARE} -p h2", tare, HTTPS),
+    "tare-h3": Generator("tare", f"{TARE} -p h3", tare, HTTPS),
+    "tare-echo": Generator("tare", TARE, tare, "tcp://{host}:{echo}"),
     "oha-corrected": Generator(
         "oha",
         f"{{bin}}/oha --no-tui --output-format json -q {RATE} --latency-correction "
@@ -132,37 +132,46 @@ def main() -> int:
     chosen = sys.argv[1:] or list(GENERATORS)
     if unknown := set(chosen) - set(GENERATORS):
         sys.exit(f"stall: no generator {', '.join(unknown)}; there are: {', '.join(GENERATORS)}")
-    os.sched_setaffinity(0, host.assign(host.by_core(), server=1, client=1).client)
+    cpus = host.assign(host.by_core(), server=1, client=1)
+    os.sched_setaffinity(0, cpus.server)
     loaded = catalog.load("loadgen")
     up = standing.up(loaded, loaded.experiment.baseline, {}, _say)
+    echo = subprocess.Popen([sys.executable, ECHO, up.host], stdout=subprocess.PIPE, text=True)
+    os.sched_setaffinity(0, cpus.client)
     failed = False
     try:
-        url = f"http://{up.host}:{up.port['http']}/2b.txt"
+        assert echo.stdout is not None
+        ports = {"host": up.host, **up.port, "echo": int(echo.stdout.readline())}
         print(f"{'ms':14}" + "".join(f"{name:>9}" for name in TRUTH), flush=True)
         _print("the truth", TRUTH)
         for name in chosen:
+            generator = GENERATORS[name]
             try:
-                _print(name, measure(loaded, GENERATORS[name], url, up.roles["server"].pid))
+                argv = _argv(loaded, generator, generator.url.format(**ports))
+                output = run(argv, [*_children(up.roles["server"].pid), echo.pid])
+                _print(name, generator.parse(output))
             except (TareError, ValueError, KeyError) as error:
                 failed = True
                 print(f"{name:14}  {error}", flush=True)
     finally:
+        echo.kill()
+        echo.wait()
         standing.down(up)
     return 1 if failed else 0
 
 
-def measure(loaded: catalog.Loaded, generator: Generator, url: str, master: int) -> Found:
-    """Run one generator through one stall of the workers of nginx's `master`.
-
-    Raises TareError when it cannot be had or fails, ValueError and KeyError when it says something
-    else than expected.
-    """
+def _argv(loaded: catalog.Loaded, generator: Generator, url: str) -> list[str]:
+    """The generator's command line. Raises TareError when it cannot be had."""
     prepared = prepare(loaded, [generator.variant], _say)
     if why := prepared.why_not(generator.variant):
         raise TareError(why)
     components = prepared.built[generator.variant].components
     folder = components.get("load" if generator.variant == "tare" else generator.variant)
-    argv = [part.format(bin=f"{folder}/bin", url=url) for part in generator.argv.split(" ")]
+    return [part.format(bin=f"{folder}/bin", url=url) for part in generator.argv.split(" ")]
+
+
+def run(argv: list[str], servers: list[int]) -> str:
+    """What a generator says that saw the `servers` stalled once. Raises TareError if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         # Files and no pipes: nobody reads meanwhile, and a full pipe would stop the generator.
         file, complaints = Path(folder, "output"), Path(folder, "complaints")
@@ -170,27 +179,29 @@ def measure(loaded: catalog.Loaded, generator: Generator, url: str, master: int)
             child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
         try:
             time.sleep((SECONDS - STALL_S) / 2)
-            _stall(master)
+            _stall(servers)
             child.wait(SECONDS + 30)
         finally:
             child.kill()
             child.wait()
-        output = file.read_text(errors="replace")
         if child.returncode != 0:
             last = complaints.read_text(errors="replace").strip()[-200:]
             raise TareError(f"ended with {child.returncode}: {last}")
-    return generator.parse(output)
+        return file.read_text(errors="replace")
 
 
-def _stall(master: int) -> None:
-    workers = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+def _children(master: int) -> list[int]:
+    return list(map(int, Path(f"/proc/{master}/task/{master}/children").read_text().split()))
+
+
+def _stall(servers: list[int]) -> None:
     try:
-        for worker in workers:
-            os.kill(int(worker), signal.SIGSTOP)
+        for server in servers:
+            os.kill(server, signal.SIGSTOP)
         time.sleep(STALL_S)
     finally:
-        for worker in workers:
-            os.kill(int(worker), signal.SIGCONT)
+        for server in servers:
+            os.kill(server, signal.SIGCONT)
 
 
 def _print(name: str, found: Found) -> None:

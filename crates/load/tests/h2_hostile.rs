@@ -186,5 +186,12 @@ fn silent_servers_are_timeouts() {
             stream.write_all(&data(1, false, &[b'x'; 16_384]))?;
         }
     };
-    assert_fails(serve(endless_body), "timeout", 0.15);
+    let spec = json!({"protocol": "h2", "depth": 3, "timeout_s": 0.15});
+    let result = run(serve(endless_body), &spec);
+    assert_eq!(count(&result, "load.completed"), 0, "{result}");
+    assert!(count(&result, "total.errors.timeout") > 0, "{result}");
+    // What still comes of a stream that was given up is a flood in the end.
+    let flooded = count(&result, "total.errors.read");
+    let late = count(&result, "total.errors.timeout");
+    assert_eq!(late + flooded, errors(&result), "{result}");
 }

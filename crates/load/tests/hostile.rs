@@ -2,12 +2,14 @@
 
 mod common;
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use common::{Server, Then, assert_adds_up, count, errors, run};
+use common::{Server, Then, assert_adds_up, bare, count, errors, run};
 use serde_json::{Value, json};
 
 /// Asserts that a run has no success and only failures of `kind`.
@@ -83,6 +85,28 @@ fn resets_are_errors() {
     let result = run(address, &json!({}));
     assert_eq!(count(&result, "total.requests"), 0);
     assert!(count(&result, "total.errors.read") + count(&result, "total.errors.write") > 0);
+}
+
+#[test]
+fn a_reset_or_an_end_after_any_byte_is_an_error() {
+    let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    let cut = Arc::new(AtomicUsize::new(0));
+    let (next, reset) = (cut.clone(), AtomicBool::new(false));
+    let address = bare::tcp("127.0.0.1", move |mut stream| {
+        let mut request = [0; 1024];
+        // What lies unread makes a close a reset.
+        let unread = reset.fetch_xor(true, SeqCst);
+        let length = stream.read(&mut request[..if unread { 1 } else { 1024 }])?;
+        if length > 0 {
+            stream.write_all(&answer[..next.fetch_add(1, SeqCst) % answer.len()])?;
+        }
+        Ok(())
+    });
+    while cut.load(SeqCst) < 2 * answer.len() {
+        let result = run(address, &json!({"connections": 16, "warmup_s": 0, "duration_s": 0.2}));
+        assert_eq!(count(&result, "total.requests"), 0, "{result}");
+        assert!(errors(&result) > 0);
+    }
 }
 
 #[test]

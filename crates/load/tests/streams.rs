@@ -104,6 +104,29 @@ fn rounds_are_exact_over_threads_and_connections() {
 }
 
 #[test]
+fn a_thread_without_a_share_of_the_rounds_is_not_waited_for() {
+    let address = bare::tcp("127.0.0.1", |mut stream| bare::echo(&mut stream));
+    let few = json!({
+        "protocol": ECHO, "requests": 1, "warmup_s": 0, "duration_s": 600, "threads": 2,
+    });
+    let result = assert_echoes(&format!("tcp://{address}"), &few);
+    assert_eq!(count(&result, "load.completed"), 1);
+}
+
+#[test]
+fn rounds_end_when_there_is_no_server() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let many = json!({
+        "protocol": ECHO, "requests": 1000, "warmup_s": 0, "duration_s": 3000, "threads": 2,
+    });
+    let result = bare::run(&format!("tcp://{address}"), &many);
+    assert_eq!(count(&result, "load.completed"), 0);
+    assert!(count(&result, "total.errors.connect") > 50);
+}
+
+#[test]
 fn serial_means_one_at_a_time_in_turn() {
     let (now, most) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(0)));
     let counts = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -169,4 +192,49 @@ fn calls_are_delimited_and_judged() {
         assert_eq!(count(&result, "load.completed"), 0);
         assert_eq!(count(&result, "total.errors.body"), errors(&result));
     }
+}
+
+#[test]
+fn pipelined_requests_are_in_flight_together() {
+    let address = bare::tcp("127.0.0.1", |mut stream| {
+        let (mut asked, mut piece) = (Vec::new(), [0; 4096]);
+        let body = "x".repeat(9000);
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n{body}");
+        loop {
+            // Answers nothing before four requests are there, and then all four.
+            while asked.windows(4).filter(|end| end == b"\r\n\r\n").count() < 4 {
+                let length = stream.read(&mut piece)?;
+                if length == 0 {
+                    return Ok(());
+                }
+                asked.extend_from_slice(&piece[..length]);
+            }
+            asked.clear();
+            stream.write_all(answer.repeat(4).as_bytes())?;
+        }
+    });
+    // As many rounds of four as fit into the number: the end of a run leaves none half asked.
+    let pipelined = json!({
+        "protocol": "h1", "depth": 4, "requests": 4000, "warmup_s": 0, "duration_s": 600,
+        "connections": 1, "expect": {"body_length": 9000},
+    });
+    let result = assert_echoes(&format!("http://{address}/"), &pipelined);
+    assert_eq!(count(&result, "load.completed"), 4000);
+    assert!(result["load"]["in_flight_mean"].as_f64().expect("a number") > 3.0);
+}
+
+#[test]
+fn http_goes_over_unix_sockets() {
+    let socket = bare::unix("http", |stream| {
+        let mut piece = [0; 4096];
+        loop {
+            let length = stream.read(&mut piece)?;
+            if !piece[..length].starts_with(b"GET /path?q HTTP/1.1\r\nHost: localhost\r\n") {
+                return Ok(());
+            }
+            stream.write_all(common::OK)?;
+        }
+    });
+    let url = format!("http://unix:{}:/path?q", socket.0.display());
+    assert_echoes(&url, &json!({}));
 }

@@ -21,6 +21,8 @@ Examples:
   tare-load http://127.0.0.1:8080/ --rate 5000            5,000 a second by the clock, however slow the answers
   tare-load http://127.0.0.1:8080/ -X POST --body '{}' -H 'Content-Type: application/json' --expect-status 201
   tare-load https://127.0.0.1/ --cipher TLS_AES_128_GCM_SHA256 --group X25519       only these are offered
+  tare-load https://127.0.0.1/ -p h2 -m 10 -c 20                                     HTTP/2, ten streams on each connection
+  tare-load https://127.0.0.1/ -p h3 --rate 1000                                     HTTP/3
   tare-load http://unix:/run/app.sock:/path               HTTP over a Unix socket
   tare-load tcp://127.0.0.1:9000 -c 20 -r 200000 -s 128   an echo server: 200,000 messages of 128 bytes, compared
   tare-load tcp://127.0.0.1:9000 --serial -q 30000 -d 60  one message at a time over all connections in turn
@@ -59,7 +61,8 @@ pub struct Cli {
     #[arg(long, value_name = "FILE", exclusive = true)]
     pub spec: Option<PathBuf>,
 
-    /// What to speak; without it, h1 for http:// and https://, echo for tcp:// and unix:
+    /// What to speak; without it, h1 for http:// and https://, echo for tcp:// and unix:. On
+    /// http://, h2 is spoken without asking whether the server can
     #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "echo", "proto"])]
     protocol: Option<String>,
 
@@ -67,7 +70,7 @@ pub struct Cli {
     #[arg(short, long, value_name = "N", default_value_t = default::connections())]
     connections: usize,
 
-    /// Requests in flight on each connection
+    /// Requests in flight on each connection: pipelined, or in streams of h2 and h3
     #[arg(short = 'm', long, value_name = "N", default_value_t = default::depth())]
     depth: usize,
 

@@ -30,6 +30,10 @@ const RETRY: u64 = 100_000_000;
 /// takes a virtual CPU about 50 µs. Only an open loop spins; a closed one has nothing due.
 const SPIN: u64 = 100_000;
 
+/// Connections that fail in a row, none made between them, after which nobody waits for a number of
+/// requests any more.
+const HOPELESS: usize = 50;
+
 const UNANSWERED: Failure = Failure::read("closed before the answer");
 
 /// One thread's part of a load.
@@ -90,6 +94,8 @@ pub struct Worker<'a, P: Protocol> {
     /// Requests still to be sent in the window.
     left: Option<u64>,
     in_flight: u64,
+    /// Connections that failed since one was made.
+    refused: usize,
     events: Vec<Event>,
     tallies: Vec<Tally>,
     second: Second,
@@ -142,6 +148,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             think: duty.think,
             left: duty.requests,
             in_flight: 0,
+            refused: 0,
             events: Vec::new(),
             tallies: vec![Tally::default(); targets],
             second: Second::default(),
@@ -159,6 +166,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// When the kernel refuses to poll.
     pub fn run(mut self) -> io::Result<Vec<Tally>> {
         let mut now = self.timeline.now();
+        if self.left == Some(0) {
+            self.timeline.finish();
+        }
         loop {
             if now >= self.next_chore {
                 self.chores(now);
@@ -273,6 +283,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             Event::Connected => {
                 tally.connect.saturating_record(now - place.opened);
                 place.connected = now;
+                self.refused = 0;
             }
             Event::Secured => tally.handshake.saturating_record(now - place.connected),
             Event::Begun(request) => {
@@ -350,6 +361,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
         if lost.is_empty() && end != End::Proper {
             let in_window = self.timeline.in_window(now);
             self.tallies[target].failure(failure, in_window);
+            self.refused += 1;
+            if self.refused > HOPELESS + self.slots.len() && self.left.is_some_and(|left| left > 0) {
+                self.left = Some(0);
+                self.timeline.finish();
+            }
         }
         for (_, request) in lost {
             self.lost(&request, target, failure, now);
