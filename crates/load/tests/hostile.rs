@@ -103,7 +103,10 @@ fn a_reset_or_an_end_after_any_byte_is_an_error() {
         Ok(())
     });
     while cut.load(SeqCst) < 2 * answer.len() {
-        let result = run(address, &json!({"connections": 16, "warmup_s": 0, "duration_s": 0.2}));
+        let result = run(
+            address,
+            &json!({"connections": 16, "warmup_s": 0, "duration_s": 0.2}),
+        );
         assert_eq!(count(&result, "total.requests"), 0, "{result}");
         assert!(errors(&result) > 0);
     }

@@ -362,9 +362,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
             let in_window = self.timeline.in_window(now);
             self.tallies[target].failure(failure, in_window);
             self.refused += 1;
-            if self.refused > HOPELESS + self.slots.len() && self.left.is_some_and(|left| left > 0) {
+            if self.refused > HOPELESS + self.slots.len() && self.left.is_some_and(|left| left > 0)
+            {
                 self.left = Some(0);
-                self.timeline.finish();
+                if self.in_flight == 0 {
+                    self.timeline.finish();
+                }
             }
         }
         for (_, request) in lost {
