@@ -10,6 +10,7 @@ pub mod cli;
 pub mod dialogue;
 pub mod echo;
 pub mod engine;
+pub mod fields;
 pub mod h1;
 pub mod h2;
 pub mod h3;

@@ -2,23 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use http::{HeaderName, HeaderValue, Method};
+use http::Method;
 
 use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
+use crate::fields::Fields;
 use crate::hpack::{encoder, integer};
 use crate::keys::{Keys, PLACE};
 use crate::spec::SpecError;
 use crate::target::{Scheme, Target};
-
-/// Headers that are about the connection, which HTTP/2 leaves to its frames (RFC 9113,
-/// section 8.2.2).
-const FORBIDDEN: [&str; 5] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,28 +112,15 @@ pub fn compose(
         Scheme::Https => "https",
         Scheme::Http | Scheme::Tcp => "http",
     };
-    let mut authority = target.authority.as_bytes();
+    let Fields { authority, others } = Fields::new(target, headers, body)?;
     let mut after = Vec::new();
-    let mut length = body.map(|body| body.len().to_string());
-    for (name, value) in headers {
-        let name = check(name)?;
-        let bytes = HeaderValue::try_from(value.as_str()).map_err(|_| {
-            let found = format!("{name}: {value:?} has a control character in its value");
-            SpecError::new("headers", found, "take it out")
-        })?;
-        match name.as_str() {
-            "host" => authority = value.as_bytes(),
-            "content-length" => length = Some(value.clone()),
-            name => encoder::field(name, bytes.as_bytes(), &mut after),
-        }
-    }
-    if let Some(length) = length {
-        encoder::field("content-length", length.as_bytes(), &mut after);
+    for (name, value) in &others {
+        encoder::field(name.as_str(), value.as_bytes(), &mut after);
     }
     let mut before = Vec::new();
     encoder::field(":method", method.as_str().as_bytes(), &mut before);
     encoder::field(":scheme", scheme.as_bytes(), &mut before);
-    encoder::field(":authority", authority, &mut before);
+    encoder::field(":authority", &authority, &mut before);
     let mut request = Request {
         before,
         path: target.path.clone(),
@@ -157,21 +135,6 @@ pub fn compose(
         request.frames = Some(frames);
     }
     Ok(request)
-}
-
-/// The name of a header, which must be one that HTTP/2 and 3 allow.
-///
-/// # Errors
-/// A [`SpecError`] that names it.
-pub fn check(name: &str) -> Result<HeaderName, SpecError> {
-    let found = |what| format!("{name:?} {what}");
-    let name = HeaderName::try_from(name)
-        .map_err(|_| SpecError::new("headers", found("is no header name"), "write it as x-name"))?;
-    if FORBIDDEN.contains(&name.as_str()) {
-        let found = found("is not for this version of HTTP");
-        return Err(SpecError::new("headers", found, "take it out"));
-    }
-    Ok(name)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use http::{HeaderValue, Method};
+use http::Method;
 
 use super::{qpack, varint};
-use crate::h2::request::check;
+use crate::fields::Fields;
 use crate::keys::{Keys, PLACE};
 use crate::spec::SpecError;
 use crate::target::Target;
@@ -61,29 +61,16 @@ pub fn compose(
     headers: &BTreeMap<String, String>,
     body: Option<&[u8]>,
 ) -> Result<Request, SpecError> {
-    let mut authority = target.authority.as_bytes();
-    let mut length = body.map(|body| body.len().to_string());
+    let Fields { authority, others } = Fields::new(target, headers, body)?;
     let mut after = Vec::new();
-    for (name, value) in headers {
-        let name = check(name)?;
-        let bytes = HeaderValue::try_from(value.as_str()).map_err(|_| {
-            let found = format!("{name}: {value:?} has a control character in its value");
-            SpecError::new("headers", found, "take it out")
-        })?;
-        match name.as_str() {
-            "host" => authority = value.as_bytes(),
-            "content-length" => length = Some(value.clone()),
-            name => qpack::field(name, bytes.as_bytes(), &mut after),
-        }
-    }
-    if let Some(length) = length {
-        qpack::field("content-length", length.as_bytes(), &mut after);
+    for (name, value) in &others {
+        qpack::field(name.as_str(), value.as_bytes(), &mut after);
     }
     let mut before = Vec::new();
     qpack::begin(&mut before);
     qpack::named(METHOD, method.as_str().as_bytes(), &mut before);
     before.push(HTTPS);
-    qpack::named(AUTHORITY, authority, &mut before);
+    qpack::named(AUTHORITY, &authority, &mut before);
     let mut framed = Vec::new();
     if let Some(body) = body.filter(|body| !body.is_empty()) {
         varint::write(DATA, &mut framed);
