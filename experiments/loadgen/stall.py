@@ -1,9 +1,9 @@
 """What a stall of the server looks like to each generator.
 
 1000 requests a second over 20 connections for ten seconds; in the middle the server, nginx's only
-worker or one that echoes, is stopped for one second. Of 10,000 requests due at even times, 1000 come
-due in the stall and wait for 500 ms on average: the truth is a mean of 50, a p95 of 500, a p99 of 900
-and a maximum of 1000 ms, and a little more for as long as the server then works through its queue.
+worker or one that echoes, is stopped for one second. 1000 of 10,000 requests come due in the stall
+and wait for 500 ms on average: the truth is a mean of 50, a p95 of 500, a p99 of 900 and a maximum
+of 1000 ms, and a little more for as long as the server then works through its queue.
 """
 
 import json
