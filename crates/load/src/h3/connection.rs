@@ -1,27 +1,24 @@
-//! One connection, and the requests in flight on it.
+//! One connection: its socket, QUIC's packets and timers, and the room for requests.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
-use quinn_proto::{
-    ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, ReadError,
-    StreamEvent, StreamId, VarInt, WriteError,
-};
+use quinn_proto::{ClientConfig, ConnectionHandle, DatagramEvent, Dir, Endpoint, StreamId, VarInt};
 
-use super::control::{self, Said, ServerStream};
+use super::control::{self, ServerStream};
 use super::datagrams::{Buffers, Socket};
-use super::response::{Response, Wrong};
+use super::ending::ending;
+use super::response::Response;
+use super::streams::Flow;
 use super::{Exchange, Setup, unreachable};
 use crate::keys::Keys;
-use crate::protocol::{Answer, End, Event, Failure, RequestId};
+use crate::protocol::{End, Event, Failure, RequestId};
 
 /// Errors of HTTP/3 (RFC 9114, section 8.1).
 const NO_ERROR: VarInt = VarInt::from_u32(0x100);
 const GENERAL_PROTOCOL_ERROR: VarInt = VarInt::from_u32(0x101);
-const REQUEST_REJECTED: u64 = 0x10b;
-const REQUEST_CANCELLED: VarInt = VarInt::from_u32(0x10c);
 
 /// What all connections of a thread share.
 pub struct Tools {
@@ -48,16 +45,6 @@ impl Tools {
     }
 }
 
-/// One request in flight.
-struct Flow {
-    stream: StreamId,
-    request: RequestId,
-    response: Response,
-    begun: bool,
-    /// What the stream has not taken of the request.
-    unsent: Vec<u8>,
-}
-
 /// One connection.
 pub struct Connection {
     /// The target's number.
@@ -65,14 +52,14 @@ pub struct Connection {
     socket: Socket,
     endpoint: Endpoint,
     handle: ConnectionHandle,
-    quic: quinn_proto::Connection,
+    pub(super) quic: quinn_proto::Connection,
     connected: bool,
     /// Streams that were opened and carry nothing yet.
     spare: VecDeque<StreamId>,
-    flows: Vec<Flow>,
-    server_streams: Vec<ServerStream>,
+    pub(super) flows: Vec<Flow>,
+    pub(super) server_streams: Vec<ServerStream>,
     /// Streams from this number on are not answered.
-    goaway: Option<u64>,
+    pub(super) goaway: Option<u64>,
 }
 
 impl AsFd for Connection {
@@ -280,179 +267,8 @@ impl Connection {
         }
     }
 
-    fn on_stream(
-        &mut self,
-        event: StreamEvent,
-        exchange: &Exchange,
-        events: &mut Vec<Event>,
-    ) -> Result<(), End> {
-        match event {
-            StreamEvent::Opened { dir: Dir::Uni } => {
-                while let Some(stream) = self.quic.streams().accept(Dir::Uni) {
-                    self.server_streams.push(ServerStream::new(stream));
-                    self.read_server(stream, events)?;
-                }
-                Ok(())
-            }
-            StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.read_server(id, events),
-            StreamEvent::Readable { id } => self.read(id, exchange, events),
-            StreamEvent::Writable { id } => {
-                if let Some(index) = self.flow(id) {
-                    let unsent = std::mem::take(&mut self.flows[index].unsent);
-                    let written = self.write(id, &unsent);
-                    self.flows[index]
-                        .unsent
-                        .extend_from_slice(&unsent[written..]);
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Writes what the stream takes of a request, and ends it after the last byte.
-    fn write(&mut self, stream: StreamId, bytes: &[u8]) -> usize {
-        let mut written = 0;
-        let mut sending = self.quic.send_stream(stream);
-        while written < bytes.len() {
-            match sending.write(&bytes[written..]) {
-                Ok(length) => written += length,
-                Err(WriteError::Blocked) => return written,
-                // The server wants no more of it; its answer decides.
-                Err(_) => return bytes.len(),
-            }
-        }
-        let _ = sending.finish();
-        written
-    }
-
-    /// Reads what has come of an answer.
-    fn read(
-        &mut self,
-        stream: StreamId,
-        exchange: &Exchange,
-        events: &mut Vec<Event>,
-    ) -> Result<(), End> {
-        let Some(index) = self.flow(stream) else {
-            return Ok(());
-        };
-        let flow = &mut self.flows[index];
-        let mut receiving = self.quic.recv_stream(stream);
-        let Ok(mut chunks) = receiving.read(true) else {
-            return Ok(());
-        };
-        let outcome = loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => {
-                    if let Err(wrong) = flow.response.feed(&chunk.bytes) {
-                        break Err(wrong);
-                    }
-                }
-                Ok(None) => break flow.response.end().map(Some),
-                Err(ReadError::Blocked) => break Ok(None),
-                Err(ReadError::Reset(code)) if code.into_inner() == REQUEST_REJECTED => {
-                    break Err(Wrong::Stream("the server refused the request"));
-                }
-                Err(ReadError::Reset(_)) => {
-                    break Err(Wrong::Stream("the server reset the stream"));
-                }
-            }
-        };
-        // Whether it is to be transmitted is seen by the next flush.
-        let _ = chunks.finalize();
-        match outcome {
-            Ok(Some(status)) => {
-                let mut flow = self.flows.swap_remove(index);
-                events.push(Event::Answered(Answer {
-                    request: flow.request,
-                    status,
-                    bytes: flow.response.bytes(),
-                    failure: flow.response.judge(&exchange.expect),
-                }));
-                if !flow.unsent.is_empty() {
-                    // A server that answers before it has read the request will not read it.
-                    let _ = self.quic.send_stream(stream).reset(REQUEST_CANCELLED);
-                }
-            }
-            Ok(None) if !flow.begun => {
-                flow.begun = true;
-                events.push(Event::Begun(flow.request));
-            }
-            Ok(None) => {}
-            Err(Wrong::Stream(why)) => {
-                events.push(Event::Failed(flow.request, Failure::read(why)));
-                self.give_up(index);
-            }
-            Err(Wrong::Connection(why)) => return Err(self.violated(why)),
-        }
-        Ok(())
-    }
-
-    /// Reads what has come on a stream of the server's own.
-    fn read_server(&mut self, id: StreamId, events: &mut Vec<Event>) -> Result<(), End> {
-        let found = self
-            .server_streams
-            .iter_mut()
-            .find(|stream| stream.id == id);
-        let Some(stream) = found else {
-            return Ok(());
-        };
-        let mut receiving = self.quic.recv_stream(id);
-        let Ok(mut chunks) = receiving.read(true) else {
-            return Ok(());
-        };
-        let mut outcome = Ok(());
-        let mut goaway = None;
-        loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => match stream.feed(&chunk.bytes) {
-                    Ok(Said::Nothing) => {}
-                    Ok(Said::GoAway(id)) => goaway = Some(id),
-                    Err(why) => {
-                        outcome = Err(why);
-                        break;
-                    }
-                },
-                Err(ReadError::Blocked) => break,
-                Ok(None) | Err(ReadError::Reset(_)) => {
-                    if stream.is_control() {
-                        outcome = Err("the server closed its control stream");
-                    }
-                    break;
-                }
-            }
-        }
-        let _ = chunks.finalize();
-        outcome.map_err(|why| self.violated(why))?;
-        if let Some(first) = goaway {
-            self.goaway = Some(first);
-            while let Some(index) = self
-                .flows
-                .iter()
-                .position(|flow| u64::from(flow.stream) >= first)
-            {
-                let refused = Failure::read("refused by the server's farewell");
-                events.push(Event::Failed(self.flows[index].request, refused));
-                self.give_up(index);
-            }
-        }
-        Ok(())
-    }
-
-    fn flow(&self, stream: StreamId) -> Option<usize> {
-        self.flows.iter().position(|flow| flow.stream == stream)
-    }
-
-    /// Tells the server that nobody waits for an answer any more.
-    fn give_up(&mut self, index: usize) {
-        let flow = self.flows.swap_remove(index);
-        // Either direction may be closed already.
-        let _ = self.quic.send_stream(flow.stream).reset(REQUEST_CANCELLED);
-        let _ = self.quic.recv_stream(flow.stream).stop(REQUEST_CANCELLED);
-    }
-
     /// The server has broken a rule.
-    fn violated(&mut self, why: &'static str) -> End {
+    pub(super) fn violated(&mut self, why: &'static str) -> End {
         let reason = Bytes::from_static(why.as_bytes());
         self.quic
             .close(Instant::now(), GENERAL_PROTOCOL_ERROR, reason);
@@ -476,32 +292,4 @@ impl Drop for Connection {
             datagrams.clear();
         }
     }
-}
-
-/// What the loss of a connection means.
-fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
-    let why = match reason {
-        ConnectionError::VersionMismatch => {
-            "the server knows no version of QUIC that is known here"
-        }
-        ConnectionError::TransportError(_) if !connected => "the QUIC handshake failed",
-        ConnectionError::TransportError(_) => "the server broke a rule of QUIC",
-        ConnectionError::ConnectionClosed(_) if !connected => {
-            "the server refused the QUIC handshake"
-        }
-        ConnectionError::ApplicationClosed(_) if idle => return End::Proper,
-        ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
-            "the server closed the connection"
-        }
-        ConnectionError::Reset => "the server knows the connection no more",
-        ConnectionError::TimedOut if idle && connected => return End::Proper,
-        ConnectionError::TimedOut => "the server said nothing for too long",
-        ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => {
-            "QUIC gave the connection up"
-        }
-    };
-    End::Broken(match connected {
-        true => Failure::read(why),
-        false => Failure::connect(why),
-    })
 }

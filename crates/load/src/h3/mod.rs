@@ -3,10 +3,12 @@
 mod connection;
 mod control;
 mod datagrams;
+mod ending;
 pub mod qpack;
 pub mod request;
 pub mod response;
 mod setup;
+mod streams;
 pub mod varint;
 
 use std::time::Instant;

@@ -1,0 +1,200 @@
+//! The requests in flight on a connection's streams, and the server's own streams.
+
+use quinn_proto::{Dir, ReadError, StreamEvent, StreamId, VarInt, WriteError};
+
+use super::Exchange;
+use super::connection::Connection;
+use super::control::{Said, ServerStream};
+use super::response::{Response, Wrong};
+use crate::protocol::{Answer, End, Event, Failure, RequestId};
+
+/// Errors of HTTP/3 (RFC 9114, section 8.1).
+const REQUEST_REJECTED: u64 = 0x10b;
+const REQUEST_CANCELLED: VarInt = VarInt::from_u32(0x10c);
+
+/// One request in flight.
+pub struct Flow {
+    pub stream: StreamId,
+    pub request: RequestId,
+    pub response: Response,
+    pub begun: bool,
+    /// What the stream has not taken of the request.
+    pub unsent: Vec<u8>,
+}
+
+impl Connection {
+    /// Goes on after an event of QUIC's streams.
+    ///
+    /// # Errors
+    /// The connection's end.
+    pub(super) fn on_stream(
+        &mut self,
+        event: StreamEvent,
+        exchange: &Exchange,
+        events: &mut Vec<Event>,
+    ) -> Result<(), End> {
+        match event {
+            StreamEvent::Opened { dir: Dir::Uni } => {
+                while let Some(stream) = self.quic.streams().accept(Dir::Uni) {
+                    self.server_streams.push(ServerStream::new(stream));
+                    self.read_server(stream, events)?;
+                }
+                Ok(())
+            }
+            StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.read_server(id, events),
+            StreamEvent::Readable { id } => self.read(id, exchange, events),
+            StreamEvent::Writable { id } => {
+                if let Some(index) = self.flow(id) {
+                    let unsent = std::mem::take(&mut self.flows[index].unsent);
+                    let written = self.write(id, &unsent);
+                    self.flows[index]
+                        .unsent
+                        .extend_from_slice(&unsent[written..]);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what the stream takes of a request, and ends it after the last byte.
+    pub(super) fn write(&mut self, stream: StreamId, bytes: &[u8]) -> usize {
+        let mut written = 0;
+        let mut sending = self.quic.send_stream(stream);
+        while written < bytes.len() {
+            match sending.write(&bytes[written..]) {
+                Ok(length) => written += length,
+                Err(WriteError::Blocked) => return written,
+                // The server wants no more of it; its answer decides.
+                Err(_) => return bytes.len(),
+            }
+        }
+        let _ = sending.finish();
+        written
+    }
+
+    /// Reads what has come of an answer.
+    fn read(
+        &mut self,
+        stream: StreamId,
+        exchange: &Exchange,
+        events: &mut Vec<Event>,
+    ) -> Result<(), End> {
+        let Some(index) = self.flow(stream) else {
+            return Ok(());
+        };
+        let flow = &mut self.flows[index];
+        let mut receiving = self.quic.recv_stream(stream);
+        let Ok(mut chunks) = receiving.read(true) else {
+            return Ok(());
+        };
+        let outcome = loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => {
+                    if let Err(wrong) = flow.response.feed(&chunk.bytes) {
+                        break Err(wrong);
+                    }
+                }
+                Ok(None) => break flow.response.end().map(Some),
+                Err(ReadError::Blocked) => break Ok(None),
+                Err(ReadError::Reset(code)) if code.into_inner() == REQUEST_REJECTED => {
+                    break Err(Wrong::Stream("the server refused the request"));
+                }
+                Err(ReadError::Reset(_)) => {
+                    break Err(Wrong::Stream("the server reset the stream"));
+                }
+            }
+        };
+        // Whether it is to be transmitted is seen by the next flush.
+        let _ = chunks.finalize();
+        match outcome {
+            Ok(Some(status)) => {
+                let mut flow = self.flows.swap_remove(index);
+                events.push(Event::Answered(Answer {
+                    request: flow.request,
+                    status,
+                    bytes: flow.response.bytes(),
+                    failure: flow.response.judge(&exchange.expect),
+                }));
+                if !flow.unsent.is_empty() {
+                    // A server that answers before it has read the request will not read it.
+                    let _ = self.quic.send_stream(stream).reset(REQUEST_CANCELLED);
+                }
+            }
+            Ok(None) if !flow.begun => {
+                flow.begun = true;
+                events.push(Event::Begun(flow.request));
+            }
+            Ok(None) => {}
+            Err(Wrong::Stream(why)) => {
+                events.push(Event::Failed(flow.request, Failure::read(why)));
+                self.give_up(index);
+            }
+            Err(Wrong::Connection(why)) => return Err(self.violated(why)),
+        }
+        Ok(())
+    }
+
+    /// Reads what has come on a stream of the server's own.
+    fn read_server(&mut self, id: StreamId, events: &mut Vec<Event>) -> Result<(), End> {
+        let found = self
+            .server_streams
+            .iter_mut()
+            .find(|stream| stream.id == id);
+        let Some(stream) = found else {
+            return Ok(());
+        };
+        let mut receiving = self.quic.recv_stream(id);
+        let Ok(mut chunks) = receiving.read(true) else {
+            return Ok(());
+        };
+        let mut outcome = Ok(());
+        let mut goaway = None;
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => match stream.feed(&chunk.bytes) {
+                    Ok(Said::Nothing) => {}
+                    Ok(Said::GoAway(id)) => goaway = Some(id),
+                    Err(why) => {
+                        outcome = Err(why);
+                        break;
+                    }
+                },
+                Err(ReadError::Blocked) => break,
+                Ok(None) | Err(ReadError::Reset(_)) => {
+                    if stream.is_control() {
+                        outcome = Err("the server closed its control stream");
+                    }
+                    break;
+                }
+            }
+        }
+        let _ = chunks.finalize();
+        outcome.map_err(|why| self.violated(why))?;
+        if let Some(first) = goaway {
+            self.goaway = Some(first);
+            while let Some(index) = self
+                .flows
+                .iter()
+                .position(|flow| u64::from(flow.stream) >= first)
+            {
+                let refused = Failure::read("refused by the server's farewell");
+                events.push(Event::Failed(self.flows[index].request, refused));
+                self.give_up(index);
+            }
+        }
+        Ok(())
+    }
+
+    fn flow(&self, stream: StreamId) -> Option<usize> {
+        self.flows.iter().position(|flow| flow.stream == stream)
+    }
+
+    /// Tells the server that nobody waits for an answer any more.
+    pub(super) fn give_up(&mut self, index: usize) {
+        let flow = self.flows.swap_remove(index);
+        // Either direction may be closed already.
+        let _ = self.quic.send_stream(flow.stream).reset(REQUEST_CANCELLED);
+        let _ = self.quic.recv_stream(flow.stream).stop(REQUEST_CANCELLED);
+    }
+}
