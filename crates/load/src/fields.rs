@@ -1,4 +1,5 @@
-//! A request's header fields as HTTP/2 and 3 have them (RFC 9113, section 8.2; RFC 9114, section 4.2).
+//! Header fields as HTTP/2 and 3 have them (RFC 9113, section 8; RFC 9114, section 4): those of a
+//! request, and what matters of a response's.
 
 use std::collections::BTreeMap;
 
@@ -39,10 +40,7 @@ impl Fields {
         let mut others = Vec::new();
         for (name, text) in headers {
             let name = check(name)?;
-            let value = HeaderValue::try_from(text.as_str()).map_err(|_| {
-                let found = format!("{name}: {text:?} has a control character in its value");
-                SpecError::new("headers", found, "take it out")
-            })?;
+            let value = value(name.as_str(), text)?;
             if name == http::header::HOST {
                 authority = text.clone().into_bytes();
             } else {
@@ -57,6 +55,17 @@ impl Fields {
     }
 }
 
+/// A header's value.
+///
+/// # Errors
+/// A [`SpecError`] when HTTP allows it in no version.
+pub fn value(name: &str, text: &str) -> Result<HeaderValue, SpecError> {
+    HeaderValue::try_from(text).map_err(|_| {
+        let found = format!("{name}: {text:?} has a control character in its value");
+        SpecError::new("headers", found, "take it out")
+    })
+}
+
 fn check(name: &str) -> Result<HeaderName, SpecError> {
     let found = |what| format!("{name:?} {what}");
     let name = HeaderName::try_from(name)
@@ -66,4 +75,91 @@ fn check(name: &str) -> Result<HeaderName, SpecError> {
         return Err(SpecError::new("headers", found, "take it out"));
     }
     Ok(name)
+}
+
+/// A response's header block, or its trailers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The status code; 0 in trailers.
+    pub status: u16,
+    /// What `content-length` says.
+    pub length: Option<u64>,
+    /// What makes the response malformed.
+    pub wrong: Option<&'static str>,
+}
+
+/// Reads the fields of one block.
+#[derive(Debug)]
+pub struct Reading {
+    /// What they say so far.
+    pub head: Head,
+    /// Whether a field came that is no pseudo-header.
+    regular: bool,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Reading {
+            head: Head {
+                status: 0,
+                length: None,
+                wrong: None,
+            },
+            regular: false,
+        }
+    }
+}
+
+impl Reading {
+    /// Takes the next field.
+    pub fn field(&mut self, name: &[u8], value: &[u8]) {
+        if let Err(why) = self.take(name, value) {
+            self.head.wrong.get_or_insert(why);
+        }
+    }
+
+    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
+        if name.first() == Some(&b':') {
+            if name != b":status" || self.regular || self.head.status != 0 {
+                return Err("a pseudo-header that no response has, or not there");
+            }
+            self.head.status = status(value).ok_or("a status that is none")?;
+            return Ok(());
+        }
+        self.regular = true;
+        let forbidden = |byte: &u8| matches!(byte, 0..=b' ' | b'A'..=b'Z' | b':' | 0x7f..);
+        if name.is_empty() || name.iter().any(forbidden) {
+            return Err("a header's name that is none");
+        }
+        if value
+            .iter()
+            .any(|byte| matches!(byte, b'\0' | b'\r' | b'\n'))
+        {
+            return Err("a header with a line break");
+        }
+        match name {
+            b"content-length" => {
+                let length = decimal(value).ok_or("a content-length that is none")?;
+                if self.head.length.is_some_and(|known| known != length) {
+                    return Err("two content-lengths");
+                }
+                self.head.length = Some(length);
+                Ok(())
+            }
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding"
+            | b"upgrade" => Err("a header that HTTP/2 forbids"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn status(value: &[u8]) -> Option<u16> {
+    let code = decimal(value).filter(|code| value.len() == 3 && *code >= 100)?;
+    u16::try_from(code).ok()
+}
+
+fn decimal(value: &[u8]) -> Option<u64> {
+    // `parse` alone would take a sign.
+    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    digits.then(|| std::str::from_utf8(value).ok()?.parse().ok())?
 }

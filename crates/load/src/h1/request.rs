@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, Method};
 
+use crate::fields;
 use crate::keys::{Keys, PLACE};
 use crate::spec::SpecError;
 use crate::target::Target;
@@ -38,21 +39,21 @@ pub fn compose(
     body: Option<&[u8]>,
 ) -> Result<Request, SpecError> {
     let line = format!("{method} {} HTTP/1.1\r\n", target.path);
-    let fields = fields(target, headers, body)?;
+    let lines_below = lines(target, headers, body)?;
     Ok(match line.split_once(PLACE) {
         None => Request {
-            start: [line.as_bytes(), &fields].concat(),
+            start: [line.as_bytes(), &lines_below].concat(),
             rest: None,
         },
         Some((start, rest)) => Request {
             start: start.into(),
-            rest: Some([rest.as_bytes(), &fields].concat()),
+            rest: Some([rest.as_bytes(), &lines_below].concat()),
         },
     })
 }
 
 /// All of a request but its first line.
-fn fields(
+fn lines(
     target: &Target,
     headers: &BTreeMap<String, String>,
     body: Option<&[u8]>,
@@ -76,11 +77,7 @@ fn fields(
                 "write it as X-Name",
             )
         })?;
-        let value = HeaderValue::try_from(value.as_str()).map_err(|_| {
-            let found = format!("{name}: {value:?} has a control character in its value");
-            SpecError::new("headers", found, "take it out")
-        })?;
-        add(name, value.as_bytes());
+        add(name, fields::value(name, value)?.as_bytes());
     }
     if let Some(body) = body.filter(|_| !given("content-length")) {
         add("Content-Length", body.len().to_string().as_bytes());

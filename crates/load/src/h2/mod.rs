@@ -3,7 +3,7 @@
 mod answer;
 mod control;
 pub mod frame;
-pub mod head;
+mod head;
 mod hear;
 pub mod request;
 mod settings;

@@ -1,7 +1,7 @@
 //! QPACK, the compression of headers in HTTP/3 (RFC 9204), without its dynamic table: a client that
 //! does not offer one gets sections which stand for themselves.
 
-use crate::h2::head::{Head, Reading};
+use crate::fields::{Head, Reading};
 use crate::hpack::{Fault, huffman, integer};
 
 /// Longest section that is still read, in bytes: its fields may be as long.
