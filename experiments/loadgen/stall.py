@@ -91,7 +91,7 @@ TARE = f"{{bin}}/tare-load --rate {RATE} --arrivals even -d {SECONDS}s --json {{
 DEEP = f"{TARE} -c {CONNECTIONS} -m {RATE // CONNECTIONS}"
 HTTPS = "https://{host}:{https}/ok"
 GENERATORS = {
-    # nginx sends pipelined answers by Nagle's algorithm once they have queued up: none of that here.
+    # Not pipelined: nginx leaves Nagle's algorithm on once answers have queued up.
     "tare": Generator("tare", f"{TARE} -c {RATE}", tare),
     "tare-tls": Generator("tare", DEEP, tare, HTTPS),
     "tare-h2": Generator("tare", f"{DEEP} -p h2", tare, HTTPS),
