@@ -84,6 +84,15 @@ class Ready(Record):
         return self
 
 
+class Limits(Record):
+    """The most that a role may have, imposed by its control group; templates. 0: no limit."""
+
+    cpus: float | str | None = None
+    """CPU seconds a second."""
+    memory_mb: float | str | None = None
+    """Of 1024 × 1024 bytes, swap included."""
+
+
 class Role(Record):
     """A part that runs as a process of its own. Without argv the variant has no such role."""
 
@@ -92,6 +101,7 @@ class Role(Record):
     """File in the role's folder → template, sought in the variant, then the experiment."""
     env: dict[str, str] = {}
     cpus: Literal["server", "client", "support"] = "server"
+    limits: Limits = Limits()
     ready: Ready | None = None
     stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
     stop_timeout_s: float = Field(default=5.0, gt=0)
