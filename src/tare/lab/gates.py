@@ -1,11 +1,33 @@
-"""The gates: conditions under which a trial counts. Pure functions of what was measured."""
+"""The gates: conditions under which a trial counts. Functions of what was measured."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tare.model.manifest import Gates
+from pydantic import ValidationError
+
+from tare.lab import render
+from tare.lab.errors import ManifestError
+from tare.model.manifest import Experiment, Gates
 from tare.model.trial import Gate
 from tare.stats.little import little_residual
+
+
+def limits(experiment: Experiment, parameters: Mapping[str, Any], where: str) -> Gates:
+    """The experiment's gates under these parameters. Raises ManifestError that names `where`."""
+    names = render.parameters(parameters)
+    found = {
+        key: render.value(item, names, f"{where}: gates.{key}")
+        for key, item in experiment.gates.items()
+    }
+    try:
+        return Gates.model_validate(found)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        expected = problem["msg"].removeprefix("Input should be ")
+        name = problem["loc"][0]
+        raise ManifestError(
+            f"{where}: gates.{name}: found {problem['input']!r}, expected {expected}"
+        ) from error
 
 
 def judge(

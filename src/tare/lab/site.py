@@ -48,9 +48,7 @@ class Site:
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
         self.port = ports.allocate(HOST, self.manifest.ports, self._random)
-        self.parameters = {
-            key: render.value(item, parameters, key) for key, item in parameters.items()
-        }
+        self.parameters = render.parameters(parameters)
         self.processes: dict[str, Process] = {}
         self.rendered: dict[str, str] = {}
         self.hooks = Hooks([bench.loaded.variant_folder(variant), bench.loaded.folder])

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tare.lab import account
+from tare.lab import account, gates
 from tare.lab.bench import Bench
 from tare.lab.errors import RoleError, Unavailable
-from tare.lab.gates import judge
 from tare.lab.hooks import OracleError
 from tare.lab.measure import Progress, measure
 from tare.lab.site import Site
@@ -75,17 +74,18 @@ def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str,
     roles = account.roles(found)
     machine = account.machine(found, site.bench.cpus.tested)
     counters = {key: after[key] - before.get(key, 0) for key in after}
-    gates = judge(site.bench.loaded.experiment.gates, found.result, machine)
-    closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in gates if not gate.ok]
+    experiment, name = site.bench.loaded.experiment, site.bench.loaded.name
+    judged = gates.judge(gates.limits(experiment, site.parameters, name), found.result, machine)
+    closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
     outcomes = {
         name: _outcome(outcome, found.result["outcomes"], roles, counters)
-        for name, outcome in site.bench.loaded.experiment.outcomes.items()
+        for name, outcome in experiment.outcomes.items()
     }
     body = {
         "status": "invalid" if closed else "valid",
         "reason": "; ".join(closed) or None,
         "measured_s": found.window_s,
-        "gates": gates,
+        "gates": judged,
         "outcomes": outcomes,
         "roles": roles,
         "machine": machine,

@@ -168,7 +168,7 @@ class Outcome(Record):
 
 
 class Gates(Record):
-    """The conditions that make a trial count. Shares are of 1."""
+    """The conditions that make a trial count, as rendered for it. Shares are of 1."""
 
     achieved_min: float = 0.99
     errors_max: float = 0.0
@@ -214,9 +214,18 @@ class Experiment(Record):
     scenarios: list[Selection] = [{}]
     outcomes: dict[Key, Outcome]
     sesoi_pct: float = Field(default=2.0, gt=0)
-    gates: Gates = Gates()
+    gates: dict[Key, Scalar] = {}
+    """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
     blocks: Blocks = Blocks()
     quick: Quick = Quick()
+
+    @field_validator("gates")
+    @classmethod
+    def _gates(cls, gates: dict[str, Scalar]) -> dict[str, Scalar]:
+        for name in gates:
+            if name not in Gates.model_fields:
+                raise ValueError(f"only {', '.join(Gates.model_fields)}, and not {name}")
+        return gates
 
 
 class Component(Record):
