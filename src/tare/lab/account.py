@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tare.lab.bottleneck import Use
 from tare.lab.measure import Measurement
 
 
@@ -31,6 +32,18 @@ def _role(found: Measurement, role: str) -> dict[str, float]:
     }
     limits = {"limit_cpus": place.caps.cpus, "limit_memory_bytes": place.caps.memory_bytes}
     return values | {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def uses(found: Measurement) -> dict[str, Use]:
+    """Each role's part of the CPUs on which it may run."""
+    return {
+        role: Use(
+            frozenset(place.cpus),
+            found.closed.cpu[role].since(found.opened.cpu[role]).total_s / found.probed_s,
+            place.caps.cpus,
+        )
+        for role, place in found.places.items()
+    }
 
 
 def machine(found: Measurement, tested: Sequence[int]) -> dict[str, float]:

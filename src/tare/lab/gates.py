@@ -5,7 +5,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tare.lab import render
+from tare.lab import bottleneck, render
+from tare.lab.bottleneck import Use
 from tare.lab.errors import ManifestError
 from tare.model.manifest import Experiment, Gates
 from tare.model.trial import Gate
@@ -34,13 +35,18 @@ def judge(
     limits: Gates,
     result: Mapping[str, Any],
     machine: Mapping[str, float],
+    uses: Mapping[str, Use],
 ) -> list[Gate]:
-    """All gates that apply to an instrument's `result` and the machine's shares.
+    """All gates that apply to an instrument's `result`, the machine's shares and the roles' CPU.
 
     An instrument that offers no load of its own (no `load` in its result) is judged by its errors
     and the machine alone.
     """
-    return [*_load(limits, result), *_machine(limits, machine)]
+    found = [*_load(limits, result), *_machine(limits, machine)]
+    loop, role = (result.get("load") or {}).get("loop"), limits.bottleneck
+    if loop == "closed" and role is not None and role in uses:
+        found.append(bottleneck.gate(role, limits, uses, machine["steal_share"]))
+    return found
 
 
 def _load(limits: Gates, result: Mapping[str, Any]) -> Iterator[Gate]:

@@ -75,7 +75,8 @@ def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str,
     machine = account.machine(found, site.bench.cpus.tested)
     counters = {key: after[key] - before.get(key, 0) for key in after}
     experiment, name = site.bench.loaded.experiment, site.bench.loaded.name
-    judged = gates.judge(gates.limits(experiment, site.parameters, name), found.result, machine)
+    limits = gates.limits(experiment, site.parameters, name)
+    judged = gates.judge(limits, found.result, machine, account.uses(found))
     closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
     outcomes = {
         name: _outcome(outcome, found.result["outcomes"], roles, counters)

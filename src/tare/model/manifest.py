@@ -180,6 +180,12 @@ class Gates(Record):
     since a generator that polls for the next send is always busy."""
     send_lag_max: float = 0.5
     """Largest share of the latency's p50 and p99 that the send lag's may be, in an open loop."""
+    bottleneck: str | None = None
+    """The role that a closed loop must have waited for, in variants that have it."""
+    bottleneck_min: float = 0.9
+    """How busy its CPUs must have been, or how much of its CPU limit it must have used."""
+    bottleneck_share_min: float = 0.5
+    """Its part of the CPU time of all roles on its CPUs."""
     retries: int = 2
 
 

@@ -41,7 +41,7 @@ def result(**changes: Any) -> dict[str, Any]:
 
 
 def gates(found: dict[str, Any], machine: dict[str, float] = QUIET) -> dict[str, Gate]:
-    return {gate.name: gate for gate in judge(LIMITS, found, machine)}
+    return {gate.name: gate for gate in judge(LIMITS, found, machine, {})}
 
 
 def test_a_good_trial_passes_every_gate() -> None:
