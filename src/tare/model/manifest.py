@@ -218,6 +218,8 @@ class Experiment(Record):
     """What all variants have in common; each variant.toml is merged over it."""
     factors: dict[Key, Factor] = {}
     scenarios: list[Selection] = [{}]
+    more: list[Selection] = []
+    """Scenarios for the patient: what `--scenarios all` measures beside `scenarios`."""
     outcomes: dict[Key, Outcome]
     sesoi_pct: float = Field(default=2.0, gt=0)
     gates: dict[Key, Scalar] = {}
