@@ -1,4 +1,4 @@
-"""Makes plans, and says how long one takes."""
+"""Makes plans."""
 
 import random
 from collections.abc import Mapping
@@ -6,15 +6,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from tare.lab import gates
 from tare.lab.catalog import Loaded
 from tare.lab.errors import UnknownName
 from tare.model.manifest import Blocks
 from tare.model.scenario import Scenario, every, expand, level_parameters, parse_selection
 from tare.model.trial import Plan
-from tare.stats.study import fewest_blocks
 
-_OVERHEAD_S = 0.7
-"""Seconds of a trial beside warm-up and measuring, as seen on a 2-core machine."""
 _SEED_BITS = 32
 
 
@@ -28,7 +26,9 @@ def make(
     seed: int | None,
     overrides: Mapping[str, Any],
 ) -> Plan:
-    """The plan of a new run. Raises UnknownName for names that do not exist."""
+    """The plan of a new run. Raises UnknownName for names that do not exist, and ManifestError for
+    gates that a scenario makes none of.
+    """
     experiment = loaded.experiment
     now = datetime.now(UTC)
     parameters = experiment.parameters | (experiment.quick.parameters if quick else {})
@@ -40,7 +40,7 @@ def make(
         counts = Blocks(min=experiment.quick.blocks, max=experiment.quick.blocks)
     else:
         counts = experiment.blocks
-    return Plan(
+    plan = Plan(
         run=f"{now:%Y%m%dT%H%M%SZ}-{loaded.name}",
         experiment=loaded.name,
         title=experiment.title,
@@ -58,6 +58,9 @@ def make(
         blocks=counts,
         quick=quick,
     )
+    for scenario in plan.scenarios:
+        gates.limits(experiment, parameters_of(plan, loaded, scenario), loaded.name)
+    return plan
 
 
 def parameters_of(plan: Plan, loaded: Loaded, scenario: Scenario) -> dict[str, Any]:
@@ -89,21 +92,13 @@ def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def estimate_s(plan: Plan, loaded: Loaded) -> tuple[float, float]:
-    """Seconds that the plan takes with its fewest and its most blocks."""
-    per_block = 0.0
-    for scenario in plan.scenarios:
-        values = parameters_of(plan, loaded, scenario)
-        trial_s = float(values.get("duration_s", 0)) + float(values.get("warmup_s", 0))
-        per_block += (len(plan.variants) + 1) * (trial_s + _OVERHEAD_S)
-    return per_block * min(fewest_blocks(plan), plan.blocks.max), per_block * plan.blocks.max
-
-
 def _scenarios(loaded: Loaded, wanted: list[str], quick: bool) -> list[Scenario]:
     factors = loaded.experiment.factors
     try:
         if wanted == ["all"]:
-            return every(factors)
+            experiment = loaded.experiment
+            sensible = [*experiment.scenarios, *experiment.more]
+            return expand(factors, sensible) if experiment.more else every(factors)
         if wanted:
             return expand(factors, [parse_selection(text) for text in wanted])
         chosen = loaded.experiment.quick.scenarios if quick else []

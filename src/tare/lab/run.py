@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from tare.lab import host, planning
+from tare.lab import gates, host, planning
 from tare.lab.bench import LEDGER, Bench, open_bench
 from tare.lab.catalog import Loaded
 from tare.lab.errors import TareError
@@ -128,14 +128,15 @@ class Run:
             if reason:
                 self._note(slot, *reason)
             return
-        retries = self._loaded.experiment.gates.retries
+        parameters = planning.parameters_of(self._plan, self._loaded, scenario)
+        retries = gates.limits(self._loaded.experiment, parameters, self._loaded.name).retries
         for attempt in range(len(made) + 1, retries + 2):
             self._watcher.begins(slot, attempt)
             done = run_trial(
                 bench,
                 slot,
                 attempt,
-                planning.parameters_of(self._plan, self._loaded, scenario),
+                parameters,
                 seed=self._plan.seed,
                 version=self._prepared.versions[slot.variant],
                 work=self._store.work,

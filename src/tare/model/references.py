@@ -20,6 +20,7 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
         yield from _levels(f"outcomes.{name}.only", outcome.only, experiment.factors)
     for field, selections in (
         ("scenarios", experiment.scenarios),
+        ("more", experiment.more),
         ("quick.scenarios", experiment.quick.scenarios),
     ):
         for selection in selections:
