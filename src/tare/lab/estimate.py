@@ -7,7 +7,7 @@ from statistics import median
 from tare.lab import planning
 from tare.lab.catalog import Loaded
 from tare.model.base import Record
-from tare.model.scenario import Scenario, supported
+from tare.model.scenario import Scenario, among, supported
 from tare.model.trial import Plan, parse_trials
 from tare.stats.plan_order import BASELINE_AGAIN
 from tare.stats.study import fewest_blocks
@@ -36,7 +36,7 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path) -> Estimate:
     for scenario in plan.scenarios:
         count = len(_labels(plan, loaded, scenario))
         values = planning.parameters_of(plan, loaded, scenario)
-        per_block += count * (_planned_s(values) + overhead)
+        per_block += count * (_windows(loaded, scenario) * _planned_s(values) + overhead)
         trials += count
     low, high = min(fewest_blocks(plan), plan.blocks.max), plan.blocks.max
     return Estimate(
@@ -57,6 +57,12 @@ def _labels(plan: Plan, loaded: Loaded, scenario: Scenario) -> list[str]:
     ]
 
 
+def _windows(loaded: Loaded, scenario: Scenario) -> int:
+    settings = loaded.experiment.analysis.capacity
+    searched = settings is not None and among(settings.only, scenario.levels)
+    return settings.windows() if settings is not None and searched else 1
+
+
 def _planned_s(values: Mapping[str, object]) -> float:
     return sum(float(str(values.get(name, 0))) for name in ("duration_s", "warmup_s"))
 
@@ -72,5 +78,10 @@ def _overheads(plan: Plan, runs: Path) -> list[float]:
         except (OSError, ValueError):
             continue  # a run that cannot be read tells nothing
         warmup_s = float((earlier.parameters | earlier.overrides).get("warmup_s", 0))
-        found += [t.wall_s - t.measured_s - warmup_s for t in trials if t.status == "valid"]
+        found += [
+            trial.wall_s - trial.measured_s - warmup_s
+            for trial in trials
+            # A search has more to it than one window.
+            if trial.status == "valid" and "capacity" not in trial.instrument
+        ]
     return found

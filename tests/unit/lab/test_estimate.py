@@ -54,3 +54,15 @@ def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) 
     assert (found.overhead_s, found.overhead_of) == (3.0, "2 trials of the latest runs")
     (store.folder / "trials.jsonl").write_text("{]\n")
     assert estimate(made, loaded, tmp_path / "runs").overhead_of == "a guess"
+
+
+def test_a_search_takes_as_long_as_its_windows(tmp_path: Path) -> None:
+    search = "only = { loop = ['open'] }\nparameter = 'connections'\nlimit = 1\nlow = 1\nhigh = 9"
+    text = f"{projects.EXPERIMENT}\n[analysis.capacity]\n{search}\nsteps = 5\n"
+    loaded = load("exp", projects.write(tmp_path, experiment=text))
+    once, searched = (
+        estimate(plan(loaded, scenarios=[f"loop={loop}"], blocks=1), loaded, tmp_path / "runs")
+        for loop in ("closed", "open")
+    )
+    assert once.seconds[0] == pytest.approx(3 * (1.5 + OVERHEAD_S))
+    assert searched.seconds[0] == pytest.approx(3 * (10 * 1.5 + OVERHEAD_S))
