@@ -1,0 +1,16 @@
+//! What all echo servers share, so that they differ by their data path alone: the command line,
+//! sockets and their options, statistics over a control socket, the log, and draining on SIGTERM.
+
+pub mod accept;
+pub mod copy;
+pub mod counters;
+pub mod log;
+pub mod options;
+pub mod readiness;
+pub mod service;
+pub mod sockets;
+mod usage;
+
+pub use counters::{Counters, Moved};
+pub use options::{Options, Shape};
+pub use service::{Thread, serve};

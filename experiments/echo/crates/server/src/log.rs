@@ -1,0 +1,12 @@
+//! Log lines on standard error, each behind its time in UTC.
+
+use std::fmt::Display;
+use std::time::SystemTime;
+
+/// Writes one line.
+pub fn say(line: impl Display) {
+    eprintln!(
+        "{} {line}",
+        humantime::format_rfc3339_millis(SystemTime::now())
+    );
+}

@@ -1,0 +1,57 @@
+//! The command line, the same for every data path.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// What becomes of the bytes of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shape {
+    /// They go back to it.
+    Echo,
+    /// They go to the backend, and the backend's go to the client.
+    Relay,
+}
+
+/// How to serve.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Where to listen.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8888")]
+    pub listen: SocketAddr,
+    /// What becomes of the bytes.
+    #[arg(long, value_enum, default_value = "echo")]
+    pub shape: Shape,
+    /// Where a relay connects to.
+    #[arg(long, value_name = "HOST:PORT", required_if_eq("shape", "relay"))]
+    pub backend: Option<SocketAddr>,
+    /// Threads, each with a listener of its own on the same port (SO_REUSEPORT).
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+    /// Congestion control of every socket; it is set, and verified.
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    pub congestion: String,
+    /// Unix socket that answers each connection with one line of statistics in JSON.
+    #[arg(long, value_name = "PATH")]
+    pub control: Option<PathBuf>,
+    /// Milliseconds after which a connection is closed whose peer takes nothing (TCP_USER_TIMEOUT).
+    #[arg(long, value_name = "MS", default_value_t = 30_000)]
+    pub stall_ms: u32,
+    /// Milliseconds that connections get to end by themselves after SIGTERM.
+    #[arg(long, value_name = "MS", default_value_t = 2_000)]
+    pub drain_ms: u64,
+}
+
+impl Options {
+    /// Where to connect to for each client, in a relay.
+    pub fn upstream(&self) -> Option<SocketAddr> {
+        self.backend.filter(|_| self.shape == Shape::Relay)
+    }
+
+    /// How long connections may go on after SIGTERM.
+    pub fn drain(&self) -> Duration {
+        Duration::from_millis(self.drain_ms)
+    }
+}

@@ -1,0 +1,286 @@
+//! The event loop of data paths that wait with epoll(7) and move bytes themselves.
+//!
+//! Level-triggered: a descriptor is asked for what its flows wait for and nothing else, so one piece
+//! costs one wait (shared with all that are ready), one read and one write.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use rustix::net::{Shutdown, shutdown};
+use slab::Slab;
+
+use crate::accept::Acceptor;
+use crate::counters::Counters;
+use crate::log::say;
+use crate::options::Options;
+use crate::service::Thread;
+use crate::sockets::{abort_on_close, connecting, verify};
+
+const LISTENER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;
+const EVENTS: usize = 256;
+
+/// Where a flow stands after it was pumped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It waits for bytes.
+    Reading,
+    /// It holds bytes that its destination does not take yet.
+    Blocked,
+    /// Its source ended, and all it sent is on its way.
+    Ended,
+}
+
+/// A data path: how bytes get from one socket to another.
+pub trait Mover {
+    /// What one direction of one connection needs.
+    type Flow;
+
+    /// A new direction.
+    fn flow(&mut self) -> Result<Self::Flow>;
+
+    /// Moves one piece, or what was left of the last. An error ends the connection.
+    fn pump(
+        &mut self,
+        flow: &mut Self::Flow,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        counters: &Counters,
+    ) -> Result<State, Errno>;
+}
+
+/// Flow i reads from end i; in an echo there is one end, to which it also writes.
+struct Connection<F> {
+    ends: Vec<OwnedFd>,
+    flows: Vec<(F, State)>,
+    asked: Vec<epoll::EventFlags>,
+}
+
+impl<F> Connection<F> {
+    /// The other end, or the only one.
+    fn across(&self, end: usize) -> usize {
+        self.ends.len() - 1 - end
+    }
+
+    fn wanted(&self, end: usize) -> epoll::EventFlags {
+        let mut flags = epoll::EventFlags::empty();
+        flags.set(epoll::EventFlags::IN, self.flows[end].1 == State::Reading);
+        flags.set(
+            epoll::EventFlags::OUT,
+            self.flows[self.across(end)].1 == State::Blocked,
+        );
+        flags
+    }
+}
+
+type Parts<M> = (Vec<OwnedFd>, Vec<(<M as Mover>::Flow, State)>);
+
+/// One thread's connections.
+struct Loop<'a, M: Mover> {
+    mover: M,
+    counters: &'a Counters,
+    options: &'a Options,
+    epoll: OwnedFd,
+    connections: Slab<Connection<M::Flow>>,
+    dead: Vec<usize>,
+}
+
+/// Serves one thread with `mover`.
+pub fn work<M: Mover>(thread: Thread<'_>, mover: M) -> Result<()> {
+    let Thread {
+        listener,
+        stop,
+        counters,
+        options,
+    } = thread;
+    let mut acceptor = Some(Acceptor::new(listener)?);
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let listening = acceptor.as_ref().expect("just made").listener();
+    epoll::add(
+        &epoll,
+        listening,
+        epoll::EventData::new_u64(LISTENER),
+        epoll::EventFlags::IN,
+    )?;
+    epoll::add(
+        &epoll,
+        stop,
+        epoll::EventData::new_u64(STOP),
+        epoll::EventFlags::IN,
+    )?;
+    let (connections, dead) = (Slab::new(), Vec::new());
+    let mut own = Loop {
+        mover,
+        counters,
+        options,
+        epoll,
+        connections,
+        dead,
+    };
+    let mut deadline: Option<Instant> = None;
+    let mut events = Vec::with_capacity(EVENTS);
+    loop {
+        let timeout = match deadline {
+            Some(_) if own.connections.is_empty() => return Ok(()),
+            Some(end) => {
+                let left = end.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    own.give_up();
+                    return Ok(());
+                }
+                Some(Timespec::try_from(left).context("time to drain")?)
+            }
+            None => None,
+        };
+        events.clear();
+        counters.called();
+        match epoll::wait(&own.epoll, spare_capacity(&mut events), timeout.as_ref()) {
+            Err(Errno::INTR) => continue,
+            other => other.context("epoll_wait")?,
+        };
+        for event in &events {
+            match event.data.u64() {
+                LISTENER => own.take_all(acceptor.as_mut())?,
+                STOP => {
+                    own.take_all(acceptor.as_mut())?;
+                    epoll::delete(&own.epoll, stop)?;
+                    acceptor = None;
+                    deadline = Some(Instant::now() + options.drain());
+                }
+                token => own.serve((token >> 1) as usize, (token & 1) as usize, event.flags)?,
+            }
+        }
+        own.bury();
+    }
+}
+
+impl<M: Mover> Loop<'_, M> {
+    fn take_all(&mut self, acceptor: Option<&mut Acceptor>) -> Result<()> {
+        let Some(acceptor) = acceptor else {
+            return Ok(());
+        };
+        loop {
+            self.counters.called();
+            match acceptor.accept()? {
+                Some(client) => self.take(client)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn take(&mut self, client: OwnedFd) -> Result<()> {
+        Counters::add(&self.counters.accepted, 1);
+        verify(&client, self.options)?;
+        let (ends, flows) = match self.parts(client) {
+            Ok(parts) => parts,
+            Err(error) => {
+                say(format_args!("a client is turned away: {error:#}"));
+                Counters::add(&self.counters.closed, 1);
+                Counters::add(&self.counters.aborted, 1);
+                return Ok(());
+            }
+        };
+        let asked = vec![epoll::EventFlags::IN; ends.len()];
+        let slot = self.connections.insert(Connection { ends, flows, asked });
+        for (end, socket) in self.connections[slot].ends.iter().enumerate() {
+            let data = epoll::EventData::new_u64((slot << 1 | end) as u64);
+            epoll::add(&self.epoll, socket, data, epoll::EventFlags::IN)?;
+        }
+        Ok(())
+    }
+
+    fn parts(&mut self, client: OwnedFd) -> Result<Parts<M>> {
+        let mut ends = vec![client];
+        if let Some(backend) = self.options.upstream() {
+            ends.push(connecting(backend, self.options)?);
+        }
+        let flows = ends
+            .iter()
+            .map(|_| Ok((self.mover.flow()?, State::Reading)));
+        let flows = flows.collect::<Result<_>>()?;
+        Ok((ends, flows))
+    }
+
+    fn serve(&mut self, slot: usize, end: usize, flags: epoll::EventFlags) -> Result<()> {
+        if self.dead.contains(&slot) {
+            return Ok(());
+        }
+        let connection = &mut self.connections[slot];
+        let across = connection.across(end);
+        let mut alive = !flags.contains(epoll::EventFlags::ERR);
+        let mut moved = false;
+        let readable = flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP);
+        for (flow, due) in [
+            (end, readable),
+            (across, flags.contains(epoll::EventFlags::OUT)),
+        ] {
+            let (from, to) = (flow, connection.across(flow));
+            let waits = if flow == end && due {
+                State::Reading
+            } else {
+                State::Blocked
+            };
+            if !alive || !due || connection.flows[flow].1 != waits {
+                continue;
+            }
+            moved = true;
+            let (state, known) = &mut connection.flows[flow];
+            let (source, sink) = (connection.ends[from].as_fd(), connection.ends[to].as_fd());
+            match self.mover.pump(state, source, sink, self.counters) {
+                Ok(found) => *known = found,
+                Err(_) => alive = false,
+            }
+            if *known == State::Ended && to != from {
+                alive &= shutdown(&connection.ends[to], Shutdown::Write).is_ok();
+            }
+        }
+        // A hang-up that no flow waits for would be reported for ever.
+        alive &= moved || !flags.contains(epoll::EventFlags::HUP);
+        let connection = &mut self.connections[slot];
+        if !alive {
+            connection.ends.iter().for_each(abort_on_close);
+            Counters::add(&self.counters.aborted, 1);
+        }
+        if !alive
+            || connection
+                .flows
+                .iter()
+                .all(|(_, state)| *state == State::Ended)
+        {
+            self.dead.push(slot);
+            return Ok(());
+        }
+        for end in 0..connection.ends.len() {
+            let wanted = connection.wanted(end);
+            if connection.asked[end] != wanted {
+                connection.asked[end] = wanted;
+                let data = epoll::EventData::new_u64((slot << 1 | end) as u64);
+                self.counters.called();
+                epoll::modify(&self.epoll, &connection.ends[end], data, wanted)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the slots of ended connections; until then, events of the same wait may name them.
+    fn bury(&mut self) {
+        for slot in self.dead.drain(..) {
+            drop(self.connections.remove(slot));
+            Counters::add(&self.counters.closed, 1);
+        }
+    }
+
+    fn give_up(&mut self) {
+        let left = self.connections.len();
+        say(format_args!(
+            "{left} connection(s) did not end in time and are closed"
+        ));
+        Counters::add(&self.counters.aborted, left as u64);
+        Counters::add(&self.counters.closed, left as u64);
+        self.connections.clear();
+    }
+}
