@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::log::say;
+
 /// Bytes that went out of the server, and in how many pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
@@ -21,6 +23,9 @@ pub struct Counters {
     pub closed: AtomicU64,
     /// Clients of those that the server itself ended, because of an error or a limit.
     pub aborted: AtomicU64,
+    /// Clients that user space forwards although the kernel should, each for a reason that the
+    /// data path's README gives.
+    pub by_hand: AtomicU64,
     /// Bytes forwarded.
     pub bytes: AtomicU64,
     /// Pieces forwarded.
@@ -44,6 +49,13 @@ impl Counters {
     /// One system call was made.
     pub fn called(&self) {
         Self::add(&self.calls, 1);
+    }
+
+    /// An accepted client could not be served.
+    pub fn turned_away(&self, error: &anyhow::Error) {
+        say(format_args!("a client is turned away: {error:#}"));
+        Self::add(&self.closed, 1);
+        Self::add(&self.aborted, 1);
     }
 
     /// What was forwarded so far.

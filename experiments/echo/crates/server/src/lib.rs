@@ -6,6 +6,7 @@ pub mod copy;
 pub mod counters;
 pub mod log;
 pub mod options;
+pub mod privileges;
 pub mod readiness;
 pub mod service;
 pub mod sockets;

@@ -4,7 +4,7 @@
 //! costs one wait (shared with all that are ready), one read and one write.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rustix::buffer::spare_capacity;
@@ -77,14 +77,12 @@ impl<F> Connection<F> {
     }
 }
 
-type Parts<M> = (Vec<OwnedFd>, Vec<(<M as Mover>::Flow, State)>);
-
-/// One thread's connections.
-struct Loop<'a, M: Mover> {
+/// The connections of one thread that user space forwards.
+pub struct Forwarder<'a, M: Mover> {
     mover: M,
     counters: &'a Counters,
-    options: &'a Options,
     epoll: OwnedFd,
+    events: Vec<epoll::Event>,
     connections: Slab<Connection<M::Flow>>,
     dead: Vec<usize>,
 }
@@ -97,93 +95,53 @@ pub fn work<M: Mover>(thread: Thread<'_>, mover: M) -> Result<()> {
         counters,
         options,
     } = thread;
-    let mut acceptor = Some(Acceptor::new(listener)?);
-    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    let listening = acceptor.as_ref().expect("just made").listener();
-    epoll::add(
-        &epoll,
-        listening,
-        epoll::EventData::new_u64(LISTENER),
-        epoll::EventFlags::IN,
-    )?;
-    epoll::add(
-        &epoll,
-        stop,
-        epoll::EventData::new_u64(STOP),
-        epoll::EventFlags::IN,
-    )?;
-    let (connections, dead) = (Slab::new(), Vec::new());
-    let mut own = Loop {
-        mover,
-        counters,
-        options,
-        epoll,
-        connections,
-        dead,
-    };
-    let mut deadline: Option<Instant> = None;
-    let mut events = Vec::with_capacity(EVENTS);
+    let mut acceptor = Acceptor::new(listener)?;
+    let mut own = Forwarder::new(mover, counters)?;
+    own.watch(acceptor.listener(), LISTENER)?;
+    own.watch(&stop, STOP)?;
     loop {
-        let timeout = match deadline {
-            Some(_) if own.connections.is_empty() => return Ok(()),
-            Some(end) => {
-                let left = end.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    own.give_up();
-                    return Ok(());
-                }
-                Some(Timespec::try_from(left).context("time to drain")?)
-            }
-            None => None,
-        };
-        events.clear();
-        counters.called();
-        match epoll::wait(&own.epoll, spare_capacity(&mut events), timeout.as_ref()) {
-            Err(Errno::INTR) => continue,
-            other => other.context("epoll_wait")?,
-        };
-        for event in &events {
-            match event.data.u64() {
-                LISTENER => own.take_all(acceptor.as_mut())?,
-                STOP => {
-                    own.take_all(acceptor.as_mut())?;
-                    epoll::delete(&own.epoll, stop)?;
-                    acceptor = None;
-                    deadline = Some(Instant::now() + options.drain());
-                }
-                token => own.serve((token >> 1) as usize, (token & 1) as usize, event.flags)?,
+        for told in own.turn(None)? {
+            own.take_all(&mut acceptor, options)?;
+            if told == STOP {
+                epoll::delete(own.epoll(), stop)?;
+                drop(acceptor);
+                return own.drain(Instant::now() + options.drain());
             }
         }
-        own.bury();
     }
 }
 
-impl<M: Mover> Loop<'_, M> {
-    fn take_all(&mut self, acceptor: Option<&mut Acceptor>) -> Result<()> {
-        let Some(acceptor) = acceptor else {
-            return Ok(());
-        };
-        loop {
-            self.counters.called();
-            match acceptor.accept()? {
-                Some(client) => self.take(client)?,
-                None => return Ok(()),
-            }
-        }
+impl<'a, M: Mover> Forwarder<'a, M> {
+    /// Without connections.
+    pub fn new(mover: M, counters: &'a Counters) -> Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let (events, connections, dead) = (Vec::with_capacity(EVENTS), Slab::new(), Vec::new());
+        Ok(Self {
+            mover,
+            counters,
+            epoll,
+            events,
+            connections,
+            dead,
+        })
     }
 
-    fn take(&mut self, client: OwnedFd) -> Result<()> {
-        Counters::add(&self.counters.accepted, 1);
-        verify(&client, self.options)?;
-        let (ends, flows) = match self.parts(client) {
-            Ok(parts) => parts,
-            Err(error) => {
-                say(format_args!("a client is turned away: {error:#}"));
-                Counters::add(&self.counters.closed, 1);
-                Counters::add(&self.counters.aborted, 1);
-                return Ok(());
-            }
-        };
+    /// Readable when `turn` has something to do.
+    pub fn epoll(&self) -> &OwnedFd {
+        &self.epoll
+    }
+
+    /// Whether it has no connection.
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    /// Forwards the bytes of a client, which ends[0] is, to ends[1] and back, or to itself.
+    pub fn adopt(&mut self, ends: Vec<OwnedFd>) -> Result<()> {
+        let flows = ends
+            .iter()
+            .map(|_| Ok((self.mover.flow()?, State::Reading)));
+        let flows = flows.collect::<Result<_>>()?;
         let asked = vec![epoll::EventFlags::IN; ends.len()];
         let slot = self.connections.insert(Connection { ends, flows, asked });
         for (end, socket) in self.connections[slot].ends.iter().enumerate() {
@@ -193,16 +151,82 @@ impl<M: Mover> Loop<'_, M> {
         Ok(())
     }
 
-    fn parts(&mut self, client: OwnedFd) -> Result<Parts<M>> {
-        let mut ends = vec![client];
-        if let Some(backend) = self.options.upstream() {
-            ends.push(connecting(backend, self.options)?);
+    /// Waits, for ever without a timeout, and forwards what came. Returns the tokens of what else
+    /// was being watched.
+    pub fn turn(&mut self, timeout: Option<Duration>) -> Result<Vec<u64>> {
+        let timeout = timeout
+            .map(Timespec::try_from)
+            .transpose()
+            .context("timeout")?;
+        let mut events = std::mem::take(&mut self.events);
+        events.clear();
+        self.counters.called();
+        match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error).context("epoll_wait"),
         }
-        let flows = ends
-            .iter()
-            .map(|_| Ok((self.mover.flow()?, State::Reading)));
-        let flows = flows.collect::<Result<_>>()?;
-        Ok((ends, flows))
+        let mut others = Vec::new();
+        for event in &events {
+            match event.data.u64() {
+                token @ (LISTENER | STOP) => others.push(token),
+                token => self.serve((token >> 1) as usize, (token & 1) as usize, event.flags)?,
+            }
+        }
+        self.events = events;
+        self.bury();
+        Ok(others)
+    }
+
+    /// Closes what is left.
+    pub fn give_up(&mut self) {
+        let left = self.connections.len() as u64;
+        if left > 0 {
+            say(format_args!(
+                "{left} connection(s) did not end in time and are closed"
+            ));
+        }
+        Counters::add(&self.counters.aborted, left);
+        Counters::add(&self.counters.closed, left);
+        self.connections.clear();
+    }
+
+    fn watch(&self, what: impl AsFd, token: u64) -> Result<()> {
+        let data = epoll::EventData::new_u64(token);
+        Ok(epoll::add(&self.epoll, what, data, epoll::EventFlags::IN)?)
+    }
+
+    fn drain(&mut self, deadline: Instant) -> Result<()> {
+        while !self.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.give_up();
+            } else {
+                self.turn(Some(left))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_all(&mut self, acceptor: &mut Acceptor, options: &Options) -> Result<()> {
+        loop {
+            self.counters.called();
+            let Some(client) = acceptor.accept()? else {
+                return Ok(());
+            };
+            Counters::add(&self.counters.accepted, 1);
+            verify(&client, options)?;
+            if let Err(error) = self.take(client, options) {
+                self.counters.turned_away(&error);
+            }
+        }
+    }
+
+    fn take(&mut self, client: OwnedFd, options: &Options) -> Result<()> {
+        let mut ends = vec![client];
+        if let Some(backend) = options.upstream() {
+            ends.push(connecting(backend, options)?);
+        }
+        self.adopt(ends)
     }
 
     fn serve(&mut self, slot: usize, end: usize, flags: epoll::EventFlags) -> Result<()> {
@@ -272,15 +296,5 @@ impl<M: Mover> Loop<'_, M> {
             drop(self.connections.remove(slot));
             Counters::add(&self.counters.closed, 1);
         }
-    }
-
-    fn give_up(&mut self) {
-        let left = self.connections.len();
-        say(format_args!(
-            "{left} connection(s) did not end in time and are closed"
-        ));
-        Counters::add(&self.counters.aborted, left as u64);
-        Counters::add(&self.counters.closed, left as u64);
-        self.connections.clear();
     }
 }

@@ -1,0 +1,44 @@
+//! What a BPF program needs of the process and of the kernel, asked before libbpf answers with an
+//! error number.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+const SYS_ADMIN: u32 = 21;
+const CAPABILITIES: [(u32, &str); 3] =
+    [(39, "CAP_BPF"), (38, "CAP_PERFMON"), (12, "CAP_NET_ADMIN")];
+
+/// That BPF programs can be loaded; the error is a sentence with the remedy.
+pub fn ensure_bpf() -> Result<()> {
+    let held = effective_capabilities()?;
+    let has = |bit: u32| held >> bit & 1 == 1;
+    let lacking: Vec<_> = CAPABILITIES
+        .iter()
+        .filter(|(bit, name)| !has(*bit) && (*name == "CAP_NET_ADMIN" || !has(SYS_ADMIN)))
+        .map(|(_, name)| *name)
+        .collect();
+    ensure!(
+        lacking.is_empty(),
+        "BPF programs cannot be loaded without {}: run as root, or give the program these \
+         capabilities with setcap",
+        lacking.join(", ")
+    );
+    ensure!(
+        Path::new(BTF).exists(),
+        "BPF programs cannot be loaded without the kernel's type information, {BTF}: use a kernel \
+         built with CONFIG_DEBUG_INFO_BTF, 5.11 or newer"
+    );
+    Ok(())
+}
+
+fn effective_capabilities() -> Result<u64> {
+    let status = fs::read_to_string("/proc/self/status").context("/proc/self/status")?;
+    let held = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .context("/proc/self/status has no CapEff")?;
+    u64::from_str_radix(held.trim(), 16).context("CapEff of /proc/self/status")
+}
