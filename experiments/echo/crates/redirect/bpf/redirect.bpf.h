@@ -134,6 +134,9 @@ static __always_inline int redirect(struct __sk_buff *skb)
 	__u64 cookie = bpf_get_socket_cookie(skb);
 	__u8 mark = 1;
 
+	/* The end of the stream comes as an skb without bytes; sending it on would count as an error. */
+	if (!skb->len)
+		return SK_DROP;
 	if (bpf_map_lookup_elem(&condemned, &cookie))
 		return SK_DROP;
 	if (!admitted(skb, cookie)) {

@@ -46,7 +46,7 @@ impl Acceptor {
     }
 
     /// Accepts one client only to close it.
-    fn turn_away(&mut self) -> Result<()> {
+    pub fn turn_away(&mut self) -> Result<()> {
         say("out of file descriptors: a client is turned away; raise the limit (ulimit -n)");
         self.spare = None;
         drop(accept_with(self.listener.as_fd(), SocketFlags::CLOEXEC));

@@ -57,7 +57,8 @@ pub trait Mover {
 struct Connection<F> {
     ends: Vec<OwnedFd>,
     flows: Vec<(F, State)>,
-    asked: Vec<epoll::EventFlags>,
+    /// What epoll was asked for at each end; none where the end is not registered.
+    asked: Vec<Option<epoll::EventFlags>>,
 }
 
 impl<F> Connection<F> {
@@ -142,7 +143,7 @@ impl<'a, M: Mover> Forwarder<'a, M> {
             .iter()
             .map(|_| Ok((self.mover.flow()?, State::Reading)));
         let flows = flows.collect::<Result<_>>()?;
-        let asked = vec![epoll::EventFlags::IN; ends.len()];
+        let asked = vec![Some(epoll::EventFlags::IN); ends.len()];
         let slot = self.connections.insert(Connection { ends, flows, asked });
         for (end, socket) in self.connections[slot].ends.iter().enumerate() {
             let data = epoll::EventData::new_u64((slot << 1 | end) as u64);
@@ -238,16 +239,13 @@ impl<'a, M: Mover> Forwarder<'a, M> {
         let mut alive = !flags.contains(epoll::EventFlags::ERR);
         let mut moved = false;
         let readable = flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP);
-        for (flow, due) in [
-            (end, readable),
-            (across, flags.contains(epoll::EventFlags::OUT)),
-        ] {
+        let writable = flags.contains(epoll::EventFlags::OUT);
+        let due = [
+            (end, readable, State::Reading),
+            (across, writable, State::Blocked),
+        ];
+        for (flow, due, waits) in due {
             let (from, to) = (flow, connection.across(flow));
-            let waits = if flow == end && due {
-                State::Reading
-            } else {
-                State::Blocked
-            };
             if !alive || !due || connection.flows[flow].1 != waits {
                 continue;
             }
@@ -262,9 +260,13 @@ impl<'a, M: Mover> Forwarder<'a, M> {
                 alive &= shutdown(&connection.ends[to], Shutdown::Write).is_ok();
             }
         }
-        // A hang-up that no flow waits for would be reported for ever.
-        alive &= moved || !flags.contains(epoll::EventFlags::HUP);
         let connection = &mut self.connections[slot];
+        if alive && !moved && flags.contains(epoll::EventFlags::HUP) {
+            // Both directions of this end have ended, but what came from it waits for the other
+            // end. It would be reported without pause.
+            connection.asked[end] = None;
+            epoll::delete(&self.epoll, &connection.ends[end])?;
+        }
         if !alive {
             connection.ends.iter().for_each(abort_on_close);
             Counters::add(&self.counters.aborted, 1);
@@ -280,12 +282,16 @@ impl<'a, M: Mover> Forwarder<'a, M> {
         }
         for end in 0..connection.ends.len() {
             let wanted = connection.wanted(end);
-            if connection.asked[end] != wanted {
-                connection.asked[end] = wanted;
-                let data = epoll::EventData::new_u64((slot << 1 | end) as u64);
-                self.counters.called();
-                epoll::modify(&self.epoll, &connection.ends[end], data, wanted)?;
+            let data = epoll::EventData::new_u64((slot << 1 | end) as u64);
+            let socket = &connection.ends[end];
+            match connection.asked[end] {
+                None if wanted.is_empty() => continue,
+                None => epoll::add(&self.epoll, socket, data, wanted)?,
+                Some(asked) if asked == wanted => continue,
+                Some(_) => epoll::modify(&self.epoll, socket, data, wanted)?,
             }
+            connection.asked[end] = Some(wanted);
+            self.counters.called();
         }
         Ok(())
     }

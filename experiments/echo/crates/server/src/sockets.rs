@@ -58,6 +58,11 @@ pub fn abort_on_close(socket: impl AsFd) {
     let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
 }
 
+/// Whether operations on it wait.
+pub fn set_blocking(socket: impl AsFd, blocking: bool) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(socket, !blocking)?)
+}
+
 /// What the kernel counts of a connection (`struct tcp_info`, tcp(7)).
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<libc::tcp_info> {
     // SAFETY: zero is a valid tcp_info; the kernel writes at most `length` bytes of it.

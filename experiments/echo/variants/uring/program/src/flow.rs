@@ -1,0 +1,108 @@
+//! One direction of one connection: what was received and is not sent yet, in order.
+
+use crate::buffers::Buffers;
+
+/// Bytes that may wait to be sent; no more is received until they are fewer.
+pub const MOST_PENDING: usize = 256 << 10;
+
+/// What an operation that is under way sends.
+#[derive(Debug)]
+enum Sending {
+    /// A buffer of the ring, without waiting: it must not be kept by a peer that does not read.
+    Buffer { buffer: u16, bytes: usize },
+    /// Bytes of the direction's own.
+    Own { bytes: Vec<u8>, sent: usize },
+}
+
+/// What to submit next.
+#[derive(Clone, Copy, Debug)]
+pub struct Next {
+    pub from: *const u8,
+    pub count: u32,
+    pub flags: i32,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+pub struct Flow {
+    sending: Option<Sending>,
+    pending: Vec<u8>,
+    /// A receive is under way.
+    pub receiving: bool,
+    /// It is being cancelled.
+    pub cancelling: bool,
+    /// The source ended.
+    pub ended: bool,
+    /// So has the destination been told.
+    pub closed: bool,
+}
+
+impl Flow {
+    /// Takes a filled buffer. What to send, if nothing was being sent.
+    pub fn received(&mut self, buffer: u16, bytes: usize, buffers: &mut Buffers) -> Option<Next> {
+        if self.sending.is_some() {
+            self.pending
+                .extend_from_slice(buffers.filled(buffer, 0, bytes));
+            buffers.give_back(buffer);
+            return None;
+        }
+        self.sending = Some(Sending::Buffer { buffer, bytes });
+        let flags = libc::MSG_DONTWAIT;
+        Some(Next {
+            from: buffers.start(buffer),
+            count: bytes as u32,
+            flags,
+        })
+    }
+
+    /// So many bytes of what was being sent are. What to send next.
+    pub fn sent(&mut self, count: usize, buffers: &mut Buffers) -> Option<Next> {
+        match self.sending.take().expect("a send was under way") {
+            Sending::Buffer { buffer, bytes } => {
+                if count < bytes {
+                    let rest = buffers.filled(buffer, count, bytes);
+                    self.pending.splice(0..0, rest.iter().copied());
+                }
+                buffers.give_back(buffer);
+            }
+            Sending::Own { bytes, sent } if sent + count < bytes.len() => {
+                return Some(self.send_own(bytes, sent + count));
+            }
+            Sending::Own { .. } => {}
+        }
+        if self.pending.is_empty() {
+            return None;
+        }
+        let bytes = std::mem::take(&mut self.pending);
+        Some(self.send_own(bytes, 0))
+    }
+
+    /// The send failed; its buffer goes back.
+    pub fn failed(&mut self, buffers: &mut Buffers) {
+        if let Some(Sending::Buffer { buffer, .. }) = self.sending.take() {
+            buffers.give_back(buffer);
+        }
+    }
+
+    /// Whether more may be received.
+    pub fn has_room(&self) -> bool {
+        self.pending.len() <= MOST_PENDING
+    }
+
+    /// Whether all that was received is sent.
+    pub fn is_empty(&self) -> bool {
+        self.sending.is_none() && self.pending.is_empty()
+    }
+
+    fn send_own(&mut self, bytes: Vec<u8>, sent: usize) -> Next {
+        let rest = &bytes[sent..];
+        // The vector's memory stays where it is while the vector itself moves.
+        let next = Next {
+            from: rest.as_ptr(),
+            count: rest.len() as u32,
+            flags: libc::MSG_WAITALL,
+        };
+        self.sending = Some(Sending::Own { bytes, sent });
+        next
+    }
+}
