@@ -9,7 +9,7 @@ use crate::report::conditions::Condition;
 use crate::report::result::Result as Report;
 use crate::report::{schedule, time};
 use crate::run::{Error, run};
-use crate::spec::{Pace, Spec, Spread};
+use crate::spec::{Pace, Spec, Spread, Wait};
 
 /// Most steps that one run may have.
 const MOST: f64 = 1000.0;
@@ -70,7 +70,8 @@ pub fn trace(
 ) -> Result<Vec<Step>, Error> {
     let mut traced = Vec::new();
     for rate in steps.rates() {
-        let pace = Pace::Open { rate, arrivals };
+        let wait = Wait::Spin;
+        let pace = Pace::Open { rate, arrivals, wait };
         let report = run(
             &Spec {
                 pace,

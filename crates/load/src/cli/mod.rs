@@ -12,7 +12,7 @@ pub use self::output::Output;
 use self::values::{header, seconds, think};
 use crate::engine::think::Think;
 use crate::keys::KeySpec;
-use crate::spec::{Body, Expect, Pace, Spec, SpecError, Spread, TargetSpec, Tls, default};
+use crate::spec::{Body, Expect, Pace, Spec, SpecError, Spread, TargetSpec, Tls, Wait, default};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -228,6 +228,7 @@ impl Cli {
             Some(rate) => Pace::Open {
                 rate,
                 arrivals: self.arrivals,
+                wait: Wait::Spin,
             },
             None if self.serial => Pace::Serial { limit },
             None => Pace::Closed { limit },

@@ -39,7 +39,7 @@ fn turns(load: &Load, index: usize) -> Turns {
             limit: share(limit),
             most: 1,
         },
-        Pace::Open { rate, arrivals } => {
+        Pace::Open { rate, arrivals, wait } => {
             let order = load.order();
             // A target's sends are shared out to the threads that have connections to it.
             let targets = load.targets.iter().enumerate().map(|(target, share)| {
@@ -53,7 +53,7 @@ fn turns(load: &Load, index: usize) -> Turns {
                 let rate = rate * share.rate;
                 Some(Arrivals::new(arrivals, rate, random, place, threads.len()))
             });
-            Turns::Intended(targets.collect())
+            Turns::Intended(targets.collect(), wait)
         }
     }
 }

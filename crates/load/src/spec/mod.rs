@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 
-pub use self::pace::{Pace, Spread};
+pub use self::pace::{Pace, Spread, Wait};
 pub use self::parts::{Body, Expect, TargetSpec, Tls};
 use crate::engine::think::Think;
 use crate::keys::KeySpec;
@@ -200,6 +200,7 @@ mod tests {
         let open = Pace::Open {
             rate: 10.0,
             arrivals: Spread::Even,
+            wait: Wait::Spin,
         };
         assert_eq!(Spec::from_json(json).unwrap().pace, open);
     }

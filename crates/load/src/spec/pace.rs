@@ -25,6 +25,9 @@ pub enum Pace {
         /// How they are spread over time.
         #[serde(default)]
         arrivals: Spread,
+        /// How a thread waits for the next send.
+        #[serde(default)]
+        wait: Wait,
     },
 }
 
@@ -46,6 +49,17 @@ impl Default for Pace {
     fn default() -> Self {
         Pace::CLOSED
     }
+}
+
+/// How a thread of an open loop waits for the next send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wait {
+    /// It polls for the last stretch: sends are in time, and the thread is busy at a high rate.
+    #[default]
+    Spin,
+    /// It sleeps, and sends as late as the kernel wakes it: for measuring what the machine spends.
+    Sleep,
 }
 
 /// How the sends of an open loop are spread over time.

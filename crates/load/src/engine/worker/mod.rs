@@ -7,6 +7,7 @@ mod slot;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::mpsc::Sender;
 
 use self::line::{Line, Permits};
@@ -21,6 +22,8 @@ use super::think::Think;
 use super::timeline::Timeline;
 use crate::protocol::{Answer, End, Event, Failure, Protocol, Reading};
 use crate::random::Random;
+use crate::spec::Wait;
+use rustix::thread::set_current_timer_slack;
 
 /// How long a connection that never carried an answer waits before it is opened again.
 const RETRY: u64 = 100_000_000;
@@ -63,7 +66,7 @@ pub enum Turns {
         most: u64,
     },
     /// At the intended sends of each target; none where the thread has no connection to one.
-    Intended(Vec<Option<Arrivals>>),
+    Intended(Vec<Option<Arrivals>>, Wait),
 }
 
 /// What is due at some time for one slot.
@@ -90,6 +93,8 @@ pub struct Worker<'a, P: Protocol> {
     most: u64,
     /// Whether requests have intended sends.
     intends: bool,
+    /// How long before an intended send the thread stops sleeping, in nanoseconds.
+    spin: u64,
     think: Option<(Think, Random)>,
     /// Requests still to be sent in the window.
     left: Option<u64>,
@@ -122,15 +127,16 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let opening = |(slot, (at, _)): (usize, &(u64, usize))| (*at, slot, Alarm::Open);
         let alarms = duty.openings.iter().enumerate().map(opening).collect();
         let slots = duty.openings.iter().map(|(_, target)| Slot::new(*target));
-        let (mut most, mut permits, mut intends) = (u64::MAX, None, false);
+        let (mut most, mut permits, mut intends, mut spin) = (u64::MAX, None, false, 0);
         let lines = match duty.turns {
             Turns::AtOnce => Vec::new(),
             Turns::Limited { limit, most: cap } => {
                 (most, permits) = (cap, limit.map(Permits::new));
                 vec![Line::new(None)]
             }
-            Turns::Intended(arrivals) => {
+            Turns::Intended(arrivals, wait) => {
                 intends = true;
+                spin = if wait == Wait::Spin { SPIN } else { 0 };
                 arrivals.into_iter().map(Line::new).collect()
             }
         };
@@ -145,6 +151,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             permits,
             most,
             intends,
+            spin,
             think: duty.think,
             left: duty.requests,
             in_flight: 0,
@@ -165,6 +172,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// # Errors
     /// When the kernel refuses to poll.
     pub fn run(mut self) -> io::Result<Vec<Tally>> {
+        // A sleep ends when it should, not up to 50 µs later.
+        set_current_timer_slack(NonZeroU64::new(1))?;
         let mut now = self.timeline.now();
         if self.left == Some(0) {
             self.timeline.finish();

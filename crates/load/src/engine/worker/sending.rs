@@ -1,7 +1,7 @@
 //! When a worker sends, and on which connection.
 
 use super::slot::{InFlight, Slot};
-use super::{Alarm, SPIN, Worker};
+use super::{Alarm, Worker};
 use crate::protocol::Protocol;
 
 impl<P: Protocol> Worker<'_, P> {
@@ -35,7 +35,7 @@ impl<P: Protocol> Worker<'_, P> {
         let due = self.lines.iter().filter_map(|line| {
             line.waiting.front()?;
             match line.next() {
-                Some(intended) => Some(intended.saturating_sub(SPIN)).filter(|_| intended < stop),
+                Some(intended) => Some(intended.saturating_sub(self.spin)).filter(|_| intended < stop),
                 None if self.in_flight >= self.most => None,
                 None => self.permits.map(|permits| permits.next()),
             }
