@@ -14,8 +14,9 @@ from tare.lab.index import experiment_names
 _POSITIVE = click.FloatRange(0, min_open=True)
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("experiment", required=False)
+@click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
 @click.option("--quick", is_flag=True, help="A short, honest look: fewer and shorter trials.")
 @click.option("--variants", metavar="A,B", help="Only these (the baseline always).")
 @click.option(
@@ -39,6 +40,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @json_option
 def command(
     experiment: str | None,
+    parameters: tuple[str, ...],
     quick: bool,
     variants: str | None,
     scenarios: tuple[str, ...],
@@ -54,7 +56,8 @@ def command(
 ) -> None:
     """Measure EXPERIMENT's variants against its baseline.
 
-    Without EXPERIMENT: the tour, a quick look at every experiment.
+    Without EXPERIMENT: the tour, a quick look at every experiment. Behind EXPERIMENT each of its
+    parameters is an option, too.
 
     \b
     tare run filters --quick
@@ -62,6 +65,7 @@ def command(
     tare run filters --blocks 20 --seed 7
     tare run filters --variants c-module --scenarios loop=steady --rate 10000
     tare run filters --duration 10 --connections 100 -p url_path=/aaaa
+    tare run echo --connections 20 --rounds 200000 --size 128
     """
     from tare.cli.running import go_on, show_plan
     from tare.lab import planning
@@ -74,7 +78,7 @@ def command(
         "rate": rate,
     }
     overrides: dict[str, Any] = {key: item for key, item in named.items() if item is not None}
-    overrides |= dict(pair(text) for text in param)
+    overrides |= dict(pair(text) for text in param) | named_parameters(experiment, parameters)
     plans = [
         planning.make(
             catalog.load(name),
@@ -100,6 +104,27 @@ def pair(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise click.BadParameter(f"{text!r}: expected NAME=VALUE", param_hint="--param")
     return name, value
+
+
+def named_parameters(experiment: str | None, words: tuple[str, ...]) -> dict[str, str]:
+    """`--name value` or `--name=value` for parameters that only EXPERIMENT knows.
+
+    Raises click.UsageError for anything else.
+    """
+    if experiment is not None and experiment.startswith("-"):
+        raise click.NoSuchOption(experiment)
+    found, rest = {}, list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or not name:
+            raise click.UsageError(f"found {word!r}, expected --PARAMETER VALUE")
+        if not equals:
+            if not rest:
+                raise click.UsageError(f"{word}: expected a value behind it")
+            value = rest.pop(0)
+        found[name.replace("-", "_")] = value
+    return found
 
 
 def folder_of(run: str) -> Path:
