@@ -34,6 +34,13 @@ def _role(found: Measurement, role: str) -> dict[str, float]:
     return values | {name: limit for name, limit in limits.items() if limit is not None}
 
 
+def probed(found: Measurement) -> dict[str, float]:
+    """What the experiment's own probe saw, scaled likewise."""
+    scale = found.window_s / found.probed_s
+    first, last = found.opened.own, found.closed.own
+    return {key: (last[key] - first.get(key, 0.0)) * scale for key in last}
+
+
 def uses(found: Measurement) -> dict[str, Use]:
     """Each role's part of the CPUs on which it may run."""
     return {

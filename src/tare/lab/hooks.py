@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from tare.lab.errors import ManifestError, TareError
 
-NAMES = ("oracle", "counters", "audit")
+NAMES = ("oracle", "counters", "probe", "audit")
 
 
 class OracleError(TareError):
@@ -68,6 +68,10 @@ class Hooks:
     def counters(self, site: SiteView) -> dict[str, int]:
         """The variant's own counters, empty when it has none."""
         return dict(self._call("counters", site) or {})
+
+    def probe(self, site: SiteView) -> dict[str, float]:
+        """Numbers that grow, read at both ends of the instrument's window; empty without any."""
+        return dict(self._call("probe", site) or {})
 
     def audit(
         self,

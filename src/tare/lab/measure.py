@@ -31,6 +31,8 @@ class Snapshot:
     switches: dict[str, Switches]
     strain: dict[str, Strain]
     machine: MachineTime
+    own: dict[str, float]
+    """What the experiment's own probe reads."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
     file = site.folder / "spec.json"
     file.write_text(json.dumps(spec, indent=1))
     argv = [render.text(part, names, where) for part in manifest.argv] + ["--spec", str(file)]
-    process = site.launch(ROLE, argv, "client", {}, stdout=subprocess.PIPE)
+    process = site.launch(ROLE, argv, manifest.cpus, {}, stdout=subprocess.PIPE)
     planned = float(spec.get("warmup_s", 0)) + float(spec.get("duration_s", 0))
     reader = _Reader(site, process, planned + _SLACK_S)
     opened = closed = result = None
@@ -109,6 +111,7 @@ def _snapshot(site: Site) -> Snapshot:
         machine=of_cpus(site.bench.cpus.tested),
         switches={role: switches(process.pids()) for role, process in processes.items()},
         strain={role: process.strain() for role, process in processes.items()},
+        own=site.hooks.probe(site),
     )
 
 

@@ -66,7 +66,12 @@ class Site:
             "site": str(self.folder),
             "tag": self.tag,
             "properties": self.properties,
-            "cpus": {"server": cpus.server, "client": cpus.client, "support": cpus.support},
+            "cpus": {
+                "server": cpus.server,
+                "client": cpus.client,
+                "support": cpus.support,
+                "all": cpus.tested,
+            },
             "seed": self.seed,
             "variant": self.variant,
             "experiment": self.bench.loaded.name,
@@ -82,13 +87,18 @@ class Site:
                 self._start_role(name, role)
 
     def place(self, role: str, kind: str) -> Place:
-        """Group, CPUs and limits of a role whose `cpus` is `kind`. Raises ManifestError."""
+        """Group, CPUs (`kind` is a template) and limits of a role.
+
+        Raises RoleError, and ManifestError.
+        """
         names = self.names(role)
         manifest = self.manifest.roles.get(role, Role())
-        caps = limits.caps(
-            manifest.limits, names, f"{self.bench.loaded.name}/{self.variant}: {role}"
-        )
-        return Place(self.bench.hierarchy.role(self.bench.tag, role), names["cpus"][kind], caps)
+        where = f"{self.bench.loaded.name}/{self.variant}: {role}"
+        caps = limits.caps(manifest.limits, names, where)
+        known, wanted = names["cpus"], render.text(kind, names, f"{where}: cpus")
+        if wanted not in known:
+            raise RoleError(f"{where}: cpus: found {wanted!r}, expected one of {', '.join(known)}")
+        return Place(self.bench.hierarchy.role(self.bench.tag, role), known[wanted], caps)
 
     def ensure_alive(self) -> None:
         """Raise RoleError when a role has ended."""

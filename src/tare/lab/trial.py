@@ -95,10 +95,11 @@ def _measured(
     site.hooks.audit(site, before, after, found.result)
     histograms = found.result.pop("histograms", {})
     roles = account.roles(found)
+    probed = account.probed(found)
     counters = {key: after[key] - before.get(key, 0) for key in after}
     closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
     outcomes = {
-        name: _outcome(outcome, found.result["outcomes"], roles, counters, analysis)
+        name: _outcome(outcome, found.result["outcomes"], roles, counters, probed, analysis)
         for name, outcome in experiment.outcomes.items()
     }
     body = {
@@ -120,6 +121,7 @@ def _outcome(
     instrument: Mapping[str, Any],
     roles: Mapping[str, Mapping[str, float]],
     counters: Mapping[str, int],
+    probed: Mapping[str, float],
     analysis: Mapping[str, float | None],
 ) -> float | None:
     def lookup(path: str) -> float | None:
@@ -129,6 +131,8 @@ def _outcome(
                 return None if value is None else float(value)
             case ["role", role, probe] if probe in roles.get(role, {}):
                 return roles[role][probe]
+            case ["probe", name] if name in probed:
+                return probed[name]
             case ["counter", name] if name in counters:
                 return float(counters[name])
             case ["analysis", capacity.NAME]:

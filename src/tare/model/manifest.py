@@ -100,7 +100,8 @@ class Role(Record):
     files: dict[str, str] = {}
     """File in the role's folder → template, sought in the variant, then the experiment."""
     env: dict[str, str] = {}
-    cpus: Literal["server", "client", "support"] = "server"
+    cpus: str = "server"
+    """Which of the machine's CPUs (template): server, client, support, or all that are tested."""
     limits: Limits = Limits()
     ready: Ready | None = None
     stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
@@ -112,6 +113,8 @@ class Instrument(Record):
 
     argv: list[str] = Field(min_length=1)
     spec: dict[str, Any]
+    cpus: str = "client"
+    """As a role's."""
 
 
 class Variant(Record):
@@ -152,8 +155,8 @@ class Factor(Record):
 class Outcome(Record):
     """A measured quantity with a direction.
 
-    `value` (and `per`, to divide by) is a path: instrument.NAME, role.ROLE.PROBE, counter.NAME, or
-    analysis.NAME, which there is only in the scenarios of that analysis.
+    `value` (and `per`, to divide by) is a path: instrument.NAME, role.ROLE.PROBE, counter.NAME,
+    probe.NAME, or analysis.NAME, which there is only in the scenarios of that analysis.
     """
 
     title: str
