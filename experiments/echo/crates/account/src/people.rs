@@ -1,0 +1,69 @@
+//! Which process is which.
+
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use rustix::net::sockopt::socket_peercred;
+
+/// Whose account a process's time goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Person {
+    Server,
+    Client,
+    Backend,
+    Other,
+}
+
+/// The numbers of the processes that are known.
+#[derive(Debug)]
+pub struct People {
+    server: u32,
+    backend: Option<u32>,
+    own: u32,
+    starter: u32,
+}
+
+impl People {
+    /// Whoever answers at the control sockets is the server and the backend; every other child of
+    /// the process that started this one is the client.
+    pub fn find(server: &Path, backend: Option<&Path>) -> Result<Self> {
+        let starter = std::os::unix::process::parent_id();
+        let own = std::process::id();
+        let (server, backend) = (behind(server)?, backend.map(behind).transpose()?);
+        Ok(Self {
+            server,
+            backend,
+            own,
+            starter,
+        })
+    }
+
+    /// Who a process is; one that has ended is somebody else.
+    pub fn who_is(&self, process: u32) -> Person {
+        if process == self.server {
+            Person::Server
+        } else if Some(process) == self.backend {
+            Person::Backend
+        } else if process != self.own && parent(process) == Some(self.starter) {
+            Person::Client
+        } else {
+            Person::Other
+        }
+    }
+}
+
+fn behind(control: &Path) -> Result<u32> {
+    let what = || format!("control socket {}", control.display());
+    let stream = UnixStream::connect(control).with_context(what)?;
+    let peer = socket_peercred(&stream).with_context(what)?;
+    Ok(peer.pid.as_raw_nonzero().get().cast_unsigned())
+}
+
+fn parent(process: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name before it may hold spaces and parentheses.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(1)?.parse().ok()
+}

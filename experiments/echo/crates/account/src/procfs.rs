@@ -1,0 +1,71 @@
+//! CPU time from /proc, where BPF is not permitted (proc(5)).
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::book::{Ledger, Source, Use};
+
+const PF_KTHREAD: u64 = 0x0020_0000;
+/// Columns of /proc/PID/stat behind the name.
+const FLAGS: usize = 6;
+/// Column of the first line of /proc/stat, and the length of its unit.
+const SOFTIRQ: usize = 7;
+const TICK_NS: u64 = 10_000_000;
+
+/// All tasks that live when they are looked at.
+#[derive(Debug)]
+pub struct Tasks;
+
+impl Source for Tasks {
+    fn name(&self) -> &'static str {
+        "proc"
+    }
+
+    fn read(&mut self) -> Result<Ledger> {
+        let mut ledger = Ledger::default();
+        for entry in fs::read_dir("/proc").context("/proc")? {
+            let path = entry?.path();
+            let number = path
+                .file_name()
+                .and_then(|name| name.to_str()?.parse::<u32>().ok());
+            // A process may end while it is being looked at.
+            let Some((number, (used, kernel))) = number.zip(process(&path)) else {
+                continue;
+            };
+            if kernel {
+                ledger.kernel_threads.ns += used.ns;
+                ledger.kernel_threads.switches += used.switches;
+            } else {
+                ledger.processes.push((number, used));
+            }
+        }
+        let stat = fs::read_to_string("/proc/stat").context("/proc/stat")?;
+        let line = stat.lines().next().unwrap_or_default();
+        let ticks = line
+            .split_ascii_whitespace()
+            .nth(SOFTIRQ)
+            .and_then(|text| text.parse().ok());
+        ledger.softirq.ns = ticks.unwrap_or(0u64) * TICK_NS;
+        Ok(ledger)
+    }
+}
+
+/// What a process used, and whether it is a thread of the kernel's.
+fn process(folder: &Path) -> Option<(Use, bool)> {
+    let stat = fs::read_to_string(folder.join("stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let flags: u64 = fields.split_ascii_whitespace().nth(FLAGS)?.parse().ok()?;
+    let mut used = Use::default();
+    for task in fs::read_dir(folder.join("task")).ok()?.flatten() {
+        // Nanoseconds on a CPU, nanoseconds of waiting, times that it was given a CPU.
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        let mut words = text
+            .split_ascii_whitespace()
+            .map(|word| word.parse::<u64>().ok());
+        used.ns += words.next()??;
+        used.switches += words.nth(1)??;
+    }
+    Some((used, flags & PF_KTHREAD != 0))
+}

@@ -1,0 +1,92 @@
+"""What every echo server must do, exactly; and how its counters and its CPU accounts are read."""
+
+import json
+import random
+import socket
+from pathlib import Path
+from typing import Any
+
+from tare.lab.hooks import OracleError
+
+_PATIENCE_S = 5.0
+_SIZES = (1, 64, 127, 4097, 65537, 300001)
+
+
+def oracle(site: Any) -> None:
+    """Bytes come back as they were sent: in pieces, on several connections, after a half-close."""
+    noise = random.Random(11)
+    connections = [_connect(site) for _ in range(3)]
+    for size in _SIZES:
+        for number, connection in enumerate(connections):
+            message = noise.randbytes(size)
+            connection.sendall(message)
+            if (found := _receive(connection, size)) != message:
+                raise OracleError(
+                    f"connection {number}: of {size} bytes came back {len(found)}, or others"
+                )
+    for size, connection in zip(_SIZES, connections, strict=False):
+        message = noise.randbytes(size)
+        connection.sendall(message)
+        connection.shutdown(socket.SHUT_WR)
+        found = _receive(connection, size + 1)
+        if found != message:
+            raise OracleError(
+                f"after a half-close, of {size} bytes came back {len(found)}, or others"
+            )
+        connection.close()
+
+
+def counters(site: Any) -> dict[str, int]:
+    """The server's own statistics; `requests` are pieces as the data path has them."""
+    found = _ask(site, "sut")
+    whole = {key: int(value) for key, value in found.items() if isinstance(value, int | float)}
+    return whole | {"requests": whole["messages"]}
+
+
+def probe(site: Any) -> dict[str, float]:
+    """Microseconds of CPU by account, and what else the server and the accounting count."""
+    account = _ask(site, "account")
+    found = {
+        key.replace("_ns", "_us"): value / 1e3 if key.endswith("_ns") else value
+        for key, value in account.items()
+        if key != "source"
+    }
+    whose = ("server_us", "client_us", "backend_us", "kernel_us", "softirq_us")
+    found["machine_us"] = sum(found[key] for key in whose)
+    found["system_calls"] = _ask(site, "sut")["system_calls"]
+    return found
+
+
+def audit(site: Any, before: Any, after: Any, result: Any) -> None:
+    """The server forwarded just the bytes that the instrument had answered, warm-up included."""
+    if sum(result["total"]["errors"].values()) or result["load"]["unfinished"]:
+        return
+    times = 2 if site.parameters["shape"] == "relay" else 1
+    wanted = result["total"]["requests"] * site.parameters["size"] * times
+    found = after["bytes"] - before["bytes"]
+    if found != wanted:
+        raise OracleError(f"the server forwarded {found} bytes, expected {wanted}")
+
+
+def _connect(site: Any) -> socket.socket:
+    return socket.create_connection((site.host, site.port["echo"]), timeout=_PATIENCE_S)
+
+
+def _receive(connection: socket.socket, count: int) -> bytes:
+    parts = []
+    try:
+        while count and (part := connection.recv(count)):
+            parts.append(part)
+            count -= len(part)
+    except OSError as error:
+        raise OracleError(f"{count} bytes did not come back: {error}") from error
+    return b"".join(parts)
+
+
+def _ask(site: Any, role: str) -> dict[str, Any]:
+    path = Path("/dev/shm", f"{site.tag}.{role}")
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.settimeout(_PATIENCE_S)
+        asked.connect(str(path))
+        with asked.makefile("rb") as stream:
+            return dict(json.loads(stream.read()))
