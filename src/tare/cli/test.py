@@ -36,10 +36,15 @@ def command(only: str | None, arguments: tuple[str, ...]) -> None:
     tare test
     tare test --only python -- -k gates
     """
-    from tare.lab import requirements
-    from tare.lab.catalog import component
+    from tare.lab import catalog, requirements
+    from tare.lab.index import experiment_names
 
-    requirements.meet(component("load").requires, say)  # what cargo needs to link
+    # What cargo needs to compile and link the whole workspace.
+    loaded = [catalog.load(name) for name in experiment_names()]
+    needed = [
+        item for each in loaded for name in each.variants for item in requirements.of(each, name)
+    ]
+    requirements.meet([item for item in dict.fromkeys(needed) if item.debian], say)
     failed = []
     for step, commands in _STEPS.items():
         if only not in (None, step):

@@ -150,3 +150,25 @@ def test_a_folder_that_is_no_run_is_told_of(
     for command in ("report", "resume"):
         assert run_main(monkeypatch, command, str(tmp_path)) == 1
         assert "run" in capsys.readouterr().err
+
+
+def test_a_parameter_is_an_option_behind_its_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[Any] = []
+    monkeypatch.setattr("tare.cli.running.go_on", lambda store, **_: plans.append(store.plan()))
+    ask("run", "echo", "--connections", "20", "--rounds", "200000", "--size=128")
+    assert plans[0].overrides == {"connections": 20, "rounds": 200000, "size": 128}
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["echo", "--roundz", "3"], "no parameter 'roundz'"),
+        (["echo", "rounds", "3"], "found 'rounds', expected --PARAMETER VALUE"),
+        (["echo", "--rounds"], "--rounds: expected a value behind it"),
+        (["--rounds", "3", "echo"], "No such option"),
+    ],
+)
+def test_words_that_are_no_parameter_are_refused(words: list[str], why: str) -> None:
+    found = ask("run", *words)
+    assert found.exit_code != 0
+    assert why in found.output + str(found.exception)

@@ -25,6 +25,7 @@ def test_only_the_oracle_must_be_there(tmp_path: Path) -> None:
         found.oracle(SITE)
     found.audit(SITE, {}, {}, {})
     assert found.counters(SITE) == {}
+    assert found.probe(SITE) == {}
 
 
 def test_a_variant_overrides_function_by_function(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ fn behind(control: &Path) -> Result<u32> {
     let what = || format!("control socket {}", control.display());
     let stream = UnixStream::connect(control).with_context(what)?;
     let peer = socket_peercred(&stream).with_context(what)?;
-    Ok(peer.pid.as_raw_nonzero().get().cast_unsigned())
+    Ok(peer.pid.as_raw_nonzero().get() as u32)
 }
 
 fn parent(process: u32) -> Option<u32> {
