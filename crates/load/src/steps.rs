@@ -71,7 +71,11 @@ pub fn trace(
     let mut traced = Vec::new();
     for rate in steps.rates() {
         let wait = Wait::Spin;
-        let pace = Pace::Open { rate, arrivals, wait };
+        let pace = Pace::Open {
+            rate,
+            arrivals,
+            wait,
+        };
         let report = run(
             &Spec {
                 pace,

@@ -39,7 +39,11 @@ fn turns(load: &Load, index: usize) -> Turns {
             limit: share(limit),
             most: 1,
         },
-        Pace::Open { rate, arrivals, wait } => {
+        Pace::Open {
+            rate,
+            arrivals,
+            wait,
+        } => {
             let order = load.order();
             // A target's sends are shared out to the threads that have connections to it.
             let targets = load.targets.iter().enumerate().map(|(target, share)| {

@@ -35,7 +35,9 @@ impl<P: Protocol> Worker<'_, P> {
         let due = self.lines.iter().filter_map(|line| {
             line.waiting.front()?;
             match line.next() {
-                Some(intended) => Some(intended.saturating_sub(self.spin)).filter(|_| intended < stop),
+                Some(intended) => {
+                    Some(intended.saturating_sub(self.spin)).filter(|_| intended < stop)
+                }
                 None if self.in_flight >= self.most => None,
                 None => self.permits.map(|permits| permits.next()),
             }

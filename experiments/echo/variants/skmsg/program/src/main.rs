@@ -10,7 +10,7 @@ use clap::Parser;
 use echo_server::copy::Copy;
 use echo_server::log::say;
 use echo_server::{Moved, Options, privileges, readiness, serve};
-use libbpf_rs::{Link, MapHandle, Object, ObjectBuilder};
+use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/skmsg.bpf.o"));
 
