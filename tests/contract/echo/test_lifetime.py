@@ -16,8 +16,8 @@ pytestmark = pytest.mark.contract
 
 _CHURN = 10_000
 _GROWTH_BYTES = 8 << 20
-_NEVER_READ_BYTES = 1 << 30
-_BOUND_BYTES = 256 << 20
+_NEVER_READ_BYTES = 512 << 20
+_BOUND_BYTES = 128 << 20
 
 
 def test_ten_thousand_connections_leave_nothing(serve: Callable[..., Server], variant: str) -> None:
@@ -41,8 +41,11 @@ def test_ten_thousand_connections_leave_nothing(serve: Callable[..., Server], va
 
 
 def test_a_client_that_never_reads_is_bounded_and_then_closed(
-    serve: Callable[..., Server], variant: str
+    serve: Callable[..., Server], variant: str, request: pytest.FixtureRequest
 ) -> None:
+    if variant == "skmsg":
+        why = "the kernel does not tell an sk_msg program what the peer has not read"
+        request.node.add_marker(pytest.mark.xfail(reason=why, strict=True))
     server = serve(variant, "echo", "--stall-ms", "1000")
     available = lowest = _available()
     sent = 0

@@ -1,6 +1,7 @@
 //! Which process is which.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -56,8 +57,9 @@ impl People {
 
 fn behind(control: &Path) -> Result<u32> {
     let what = || format!("control socket {}", control.display());
-    let stream = UnixStream::connect(control).with_context(what)?;
+    let mut stream = UnixStream::connect(control).with_context(what)?;
     let peer = socket_peercred(&stream).with_context(what)?;
+    stream.read_to_string(&mut String::new()).with_context(what)?;
     Ok(peer.pid.as_raw_nonzero().get() as u32)
 }
 
