@@ -29,6 +29,16 @@ def _pattern(text: str) -> str:
     return text
 
 
+def _cpus(text: str) -> str:
+    if text not in ("server", "client", "support", "all") and "{{" not in text:
+        raise ValueError("'server', 'client', 'support', 'all' or a template of one of them")
+    return text
+
+
+Cpus = Annotated[str, AfterValidator(_cpus)]
+"""Which of the machine's CPUs (template): server, client, support, or all that are tested."""
+
+
 class Requirement(Record):
     """One thing that must be there: exactly one of debian, command, path."""
 
@@ -100,8 +110,7 @@ class Role(Record):
     files: dict[str, str] = {}
     """File in the role's folder → template, sought in the variant, then the experiment."""
     env: dict[str, str] = {}
-    cpus: str = "server"
-    """Which of the machine's CPUs (template): server, client, support, or all that are tested."""
+    cpus: Cpus = "server"
     limits: Limits = Limits()
     ready: Ready | None = None
     stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
@@ -113,8 +122,7 @@ class Instrument(Record):
 
     argv: list[str] = Field(min_length=1)
     spec: dict[str, Any]
-    cpus: str = "client"
-    """As a role's."""
+    cpus: Cpus = "client"
 
 
 class Variant(Record):

@@ -32,7 +32,7 @@ VARIANT_FAULTS = {
     "rols = {}": "rols: unknown field; remove it or correct its name",
     "ports = [1]": "ports.0: found 1, expected a valid string",
     "properties = { a = [1] }": "found [1], expected a valid boolean",
-    "roles = { sut = { cpus = 'all' } }": "cpus: found 'all', expected 'server', 'client' or 'supp",
+    "roles = { sut = { cpus = 'two' } }": "cpus: found 'two', expected 'server', 'client', 'support",
     "roles = { Sut = {} }": "roles.Sut.[key]: found 'Sut', expected",
     "roles = { load = {} }": "expected roles other than 'load'",
     "build = { argv = ['x'] }": "build.outputs: missing; expected a value",
@@ -59,7 +59,7 @@ def test_a_fault_of_a_variant_names_file_field_found_and_expected(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('cpus = "support"', "cpus = 3", "roles.first.cpus: found 3, expected 'server'"),
+        ('cpus = "support"', "cpus = 3", "roles.first.cpus: found 3, expected a valid string"),
         ('cpus = "support"', "speed = 3", "roles.first.speed: unknown field"),
         ('argv = ["true"], spec = {}', "spec = {}", "instrument.argv: missing"),
         ('baseline = "none"', 'baseline = "nil"', "baseline: found 'nil', expected one of its"),
