@@ -59,7 +59,9 @@ fn behind(control: &Path) -> Result<u32> {
     let what = || format!("control socket {}", control.display());
     let mut stream = UnixStream::connect(control).with_context(what)?;
     let peer = socket_peercred(&stream).with_context(what)?;
-    stream.read_to_string(&mut String::new()).with_context(what)?;
+    stream
+        .read_to_string(&mut String::new())
+        .with_context(what)?;
     Ok(peer.pid.as_raw_nonzero().get() as u32)
 }
 

@@ -99,7 +99,7 @@ pub fn work<M: Mover>(thread: Thread<'_>, mover: M) -> Result<()> {
     let mut acceptor = Acceptor::new(listener)?;
     let mut own = Forwarder::new(mover, counters)?;
     own.watch(acceptor.listener(), LISTENER)?;
-    own.watch(&stop, STOP)?;
+    own.watch(stop, STOP)?;
     loop {
         for told in own.turn(None)? {
             own.take_all(&mut acceptor, options)?;
