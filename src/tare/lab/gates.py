@@ -3,9 +3,26 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tare.model.manifest import Gates
+from pydantic import ValidationError
+
+from tare.lab import render
+from tare.lab.errors import ManifestError
+from tare.model.manifest import Experiment, Gates
 from tare.model.trial import Gate
 from tare.stats.little import little_residual
+
+
+def limits(experiment: Experiment, parameters: Mapping[str, Any]) -> Gates:
+    """The experiment's gates in the scenario of `parameters`. Raises ManifestError."""
+    values = render.value(experiment.gates, parameters, "gates")
+    try:
+        return Gates.model_validate(values)
+    except ValidationError as error:
+        what = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: found {fault['input']!r}, expected a number"
+            for fault in error.errors()
+        )
+        raise ManifestError(f"gates: {what}") from error
 
 
 def judge(

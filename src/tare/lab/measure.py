@@ -16,6 +16,8 @@ from tare.model.manifest import INSTRUMENT_ROLE as ROLE
 from tare.probes.cpu import CpuTime, MachineTime, of_cpus
 from tare.probes.process import Switches, Usage, switches, usage
 
+MEASURING = "measuring"
+"""Made in the site's folder when the window opens: what acts within it waits for this file."""
 _TICK_S = 0.2
 _SLACK_S = 15.0
 Progress = Callable[[Mapping[str, Any]], None]
@@ -72,6 +74,7 @@ def measure(site: Site, progress: Progress) -> Measurement:
                 progress(event)
             case "measure":
                 opened = _snapshot(site)
+                (site.folder / MEASURING).touch()
             case "measured":
                 closed = _snapshot(site)
                 memory = {role: usage(each.pids()) for role, each in site.processes.items()}

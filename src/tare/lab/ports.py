@@ -1,4 +1,4 @@
-"""Free TCP ports for servers."""
+"""Free ports for servers."""
 
 import random
 import socket
@@ -9,17 +9,18 @@ _RANGE = range(10_000, 32_000)
 
 
 def allocate(host: str, names: Sequence[str], rng: random.Random) -> dict[str, int]:
-    """One port of `host` for each name, all different, each free a moment ago."""
+    """One port of `host` for each name, all different, each free for TCP and UDP a moment ago."""
     found: dict[str, int] = {}
     while len(found) < len(names):
         port = rng.choice(_RANGE)
         if port in found.values():
             continue
-        with socket.socket() as probe:
+        with socket.socket() as probe, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
             # As servers do: connections of a former server that linger do not hold the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
+                datagrams.bind((host, port))
             except OSError:
                 continue
         found[names[len(found)]] = port

@@ -10,6 +10,7 @@ from tare.lab import host, planning
 from tare.lab.bench import LEDGER, Bench, open_bench
 from tare.lab.catalog import Loaded
 from tare.lab.errors import TareError
+from tare.lab.gates import limits
 from tare.lab.ledger import sweep, sweep_all
 from tare.lab.preparation import Prepared, fingerprint
 from tare.lab.store import Store, write_json
@@ -87,6 +88,7 @@ class Run:
             host.by_core(),
             server=int(parameters.get("server_cpus", 1)),
             client=int(parameters.get("threads", 1)),
+            backend=int(parameters.get("backend_cpus", 0)),
         )
         bench = open_bench(
             self._loaded,
@@ -128,14 +130,15 @@ class Run:
             if reason:
                 self._note(slot, *reason)
             return
-        retries = self._loaded.experiment.gates.retries
+        parameters = planning.parameters_of(self._plan, self._loaded, scenario)
+        retries = limits(self._loaded.experiment, parameters).retries
         for attempt in range(len(made) + 1, retries + 2):
             self._watcher.begins(slot, attempt)
             done = run_trial(
                 bench,
                 slot,
                 attempt,
-                planning.parameters_of(self._plan, self._loaded, scenario),
+                parameters,
                 seed=self._plan.seed,
                 version=self._prepared.versions[slot.variant],
                 work=self._store.work,
@@ -154,7 +157,8 @@ class Run:
         ]
         if any(trial.status == "unavailable" for trial in known):
             return ()
-        if reason := supported(self._loaded.variants[slot.variant].supports, scenario):
+        variant = self._loaded.variants[slot.variant]
+        if reason := supported(variant.supports, scenario, variant.excludes):
             return "unavailable", reason
         if reason := self._prepared.unavailable.get(slot.variant):
             return "unavailable", reason
@@ -193,6 +197,7 @@ class Run:
             "cpus": {
                 "server": bench.cpus.server,
                 "client": bench.cpus.client,
+                "backend": bench.cpus.backend,
                 "support": bench.cpus.support,
             },
             "remarks": self._remarks,

@@ -10,11 +10,11 @@ from typing import Any
 
 from tare.lab.bench import Bench
 from tare.lab.errors import RoleError
-from tare.lab.gates import judge
+from tare.lab.gates import judge, limits
 from tare.lab.hooks import OracleError
 from tare.lab.measure import Measurement, Progress, measure
+from tare.lab.outcomes import Measured
 from tare.lab.site import Site
-from tare.model.manifest import Outcome
 from tare.model.trial import Slot, Trial
 
 
@@ -72,10 +72,11 @@ def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str,
     roles = _roles(found)
     machine = _machine(site, found)
     counters = {key: after[key] - before.get(key, 0) for key in after}
-    gates = judge(site.bench.loaded.experiment.gates, found.result, machine)
+    gates = judge(limits(site.bench.loaded.experiment, site.parameters), found.result, machine)
     closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in gates if not gate.ok]
+    measured = Measured(found.result, roles, counters, site.manifest.roles)
     outcomes = {
-        name: _outcome(outcome, found.result["outcomes"], roles, counters)
+        name: measured.outcome(outcome)
         for name, outcome in site.bench.loaded.experiment.outcomes.items()
     }
     body = {
@@ -122,30 +123,6 @@ def _machine(site: Site, found: Measurement) -> dict[str, float]:
     )
     foreign = max(0.0, used - ours)
     return {"foreign_share": foreign / capacity, "steal_share": steal / capacity}
-
-
-def _outcome(
-    outcome: Outcome,
-    instrument: Mapping[str, Any],
-    roles: Mapping[str, Mapping[str, float]],
-    counters: Mapping[str, int],
-) -> float | None:
-    def lookup(path: str) -> float | None:
-        match path.split("."):
-            case ["instrument", name] if name in instrument:
-                value = instrument[name]
-                return None if value is None else float(value)
-            case ["role", role, probe] if probe in roles.get(role, {}):
-                return roles[role][probe]
-            case ["counter", name] if name in counters:
-                return float(counters[name])
-        raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {path!r}")
-
-    value = lookup(outcome.value)
-    if outcome.per is None or value is None:
-        return value
-    divisor = lookup(outcome.per)
-    return value / divisor if divisor else None
 
 
 def _cause(site: Site | None, error: Exception) -> str:

@@ -89,9 +89,11 @@ class Role(Record):
 
     argv: list[str] = []
     files: dict[str, str] = {}
-    """File in the role's folder → template, sought in the variant, then the experiment."""
+    """File in the role's folder → template, sought in the variant, then the experiment.
+
+    Both names are templates themselves."""
     env: dict[str, str] = {}
-    cpus: Literal["server", "client", "support"] = "server"
+    cpus: Literal["server", "client", "backend", "support"] = "server"
     ready: Ready | None = None
     stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
     stop_timeout_s: float = Field(default=5.0, gt=0)
@@ -119,6 +121,8 @@ class Variant(Record):
     instrument: Instrument
     supports: dict[Key, list[str]] = {}
     """Factor → the levels this variant can take; a factor not named: all of them."""
+    excludes: list[Selection] = []
+    """Levels that do not go together for this variant, whatever it supports of each."""
     properties: dict[Key, Scalar] = {}
     """What templates and hooks of the experiment want to know about the variant."""
     try_lines: list[str] = []
@@ -142,7 +146,9 @@ class Factor(Record):
 class Outcome(Record):
     """A measured quantity with a direction.
 
-    `value` (and `per`, to divide by) is a path: instrument.NAME, role.ROLE.PROBE, or counter.NAME.
+    `value` (and `per`, to divide by) is a path, or a sum of them (`a + b`): instrument.NAME,
+    load.NAME, error.KIND or error.all, role.ROLE.PROBE, counter.NAME. A role that a variant does
+    not have adds nothing to a sum; alone it is no value.
     """
 
     title: str
@@ -171,6 +177,14 @@ class Gates(Record):
     send_lag_max: float = 0.5
     """Largest share of the latency's p50 and p99 that the send lag's may be, in an open loop."""
     retries: int = 2
+
+
+def _gates(limits: dict[str, float | str]) -> dict[str, float | str]:
+    fixed = {key: value for key, value in limits.items() if not isinstance(value, str)}
+    if limits.keys() - Gates.model_fields.keys():
+        raise ValueError(f"gates of these names: {', '.join(Gates.model_fields)}")
+    Gates.model_validate(fixed)
+    return limits
 
 
 class Blocks(Record):
@@ -204,7 +218,8 @@ class Experiment(Record):
     scenarios: list[Selection] = [{}]
     outcomes: dict[Key, Outcome]
     sesoi_pct: float = Field(default=2.0, gt=0)
-    gates: Gates = Gates()
+    gates: Annotated[dict[str, float | str], AfterValidator(_gates)] = {}
+    """Fields of `Gates`; a template makes one differ by scenario."""
     blocks: Blocks = Blocks()
     quick: Quick = Quick()
 

@@ -32,7 +32,7 @@ VARIANT_FAULTS = {
     "rols = {}": "rols: unknown field; remove it or correct its name",
     "ports = [1]": "ports.0: found 1, expected a valid string",
     "properties = { a = [1] }": "found [1], expected a valid boolean",
-    "roles = { sut = { cpus = 'all' } }": "cpus: found 'all', expected 'server', 'client' or 'supp",
+    "roles = { sut = { cpus = 'all' } }": "cpus: found 'all', expected 'server', 'client', 'b",
     "roles = { Sut = {} }": "roles.Sut.[key]: found 'Sut', expected",
     "roles = { load = {} }": "expected roles other than 'load'",
     "build = { argv = ['x'] }": "build.outputs: missing; expected a value",

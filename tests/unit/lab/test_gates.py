@@ -1,9 +1,11 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from tare.lab.gates import judge
-from tare.model.manifest import Gates
+from tare.lab.errors import ManifestError
+from tare.lab.gates import judge, limits
+from tare.model.manifest import Experiment, Gates
 from tare.model.trial import Gate
 
 QUIET = {"foreign_share": 0.0, "steal_share": 0.0}
@@ -122,3 +124,31 @@ def test_the_machine_must_be_quiet(gate: str, share: str, limit: float) -> None:
     assert gates(result(), QUIET | {share: limit})[gate].ok
     assert gates(result(), QUIET | {share: limit - 0.001})[gate].ok
     assert not gates(result(), QUIET | {share: limit + 0.001})[gate].ok
+
+
+def experiment(**gates: Any) -> Experiment:
+    return Experiment.model_validate(
+        {
+            "schema": 1,
+            "title": "T",
+            "question": "Q?",
+            "baseline": "a",
+            "parameters": {},
+            "outcomes": {},
+            "gates": gates,
+        }
+    )
+
+
+def test_a_gate_may_differ_by_scenario() -> None:
+    own = experiment(errors_max="{{ lost }}", steal_max=0.2)
+    assert limits(own, {"lost": 0.5}) == Gates(errors_max=0.5, steal_max=0.2)
+    with pytest.raises(ManifestError, match="errors_max: found 'many', expected a number"):
+        limits(own, {"lost": "many"})
+
+
+def test_a_gate_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValidationError, match="gates of these names: achieved_min"):
+        experiment(errors="{{ lost }}")
+    with pytest.raises(ValidationError):
+        experiment(retries=0.5)
