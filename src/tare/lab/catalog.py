@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from tare.lab import gates
 from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.index import experiment_names, read_toml
 from tare.lab.paths import ROOT
@@ -54,6 +55,7 @@ def load(name: str, root: Path = ROOT) -> Loaded:
         raise UnknownName(_unknown("experiment", name, experiment_names(root)))
     experiment = _validate(Experiment, read_toml(file), [file])
     _refuse(file, of_experiment(experiment))
+    gates.limits(experiment, experiment.parameters, str(file))
     variants: dict[str, Variant] = {}
     for path in sorted(folder.glob("variants/*/variant.toml")):
         own = read_toml(path)

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tare.lab.errors import TareError
+from tare.probes import strain
 from tare.probes.cpu import CpuTime, of_cgroup_v1, of_cgroup_v2
+from tare.probes.strain import Strain
 
 MOUNT = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids")
@@ -58,6 +60,12 @@ class Group:
         if self.kind == "v2":
             return of_cgroup_v2(self.folders["v2"])
         return of_cgroup_v1(self.folders["cpuacct"])
+
+    def strain(self) -> Strain:
+        """What its limits have made of it so far."""
+        if self.kind == "v2":
+            return strain.of_cgroup_v2(self.folders["v2"])
+        return strain.of_cgroup_v1(self.folders["cpu"], self.folders.get("memory"))
 
     def remove(self, patience_s: float = 5.0) -> None:
         """Kill what is in it and below it, and remove it; an absent group is no error.

@@ -12,7 +12,7 @@ from tare.lab import host, paths, planning
 from tare.lab.bench import Bench, open_bench
 from tare.lab.build import Say
 from tare.lab.catalog import Loaded
-from tare.lab.errors import TareError
+from tare.lab.errors import TareError, Unavailable
 from tare.lab.preparation import prepare
 from tare.lab.site import Site
 from tare.model.base import Record
@@ -41,11 +41,16 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
                 name = f"{loaded.name}/{variant}"
                 if reason := prepared.unavailable.get(variant):
                     yield Checked(name=name, status="unavailable", detail=reason)
-                elif reason := prepared.failed.get(variant) or _trouble(bench, variant, home):
-                    yield Checked(name=name, status="failed", detail=reason)
-                else:
+                    continue
+                try:
+                    reason = prepared.failed.get(variant) or _trouble(bench, variant, home)
+                except Unavailable as error:
+                    yield Checked(name=name, status="unavailable", detail=str(error))
+                    continue
+                if not reason:
                     shutil.rmtree(home / variant)
-                    yield Checked(name=name, status="ok", detail=prepared.versions[variant])
+                detail = reason or prepared.versions[variant]
+                yield Checked(name=name, status="failed" if reason else "ok", detail=detail)
         finally:
             bench.close()
 
@@ -65,6 +70,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
+    """What is wrong with a variant, once started. Raises Unavailable."""
     loaded = bench.loaded
     scenario = first(loaded.experiment.factors, loaded.variants[variant].supports)
     parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, {})
@@ -75,6 +81,8 @@ def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
             site.ask_oracle()
         finally:
             stubborn = site.stop()
+    except Unavailable:
+        raise
     except (TareError, OSError) as error:
         return str(error)
     return "; ".join(stubborn) or None

@@ -1,41 +1,52 @@
-"""The gates: conditions under which a trial counts. Pure functions of what was measured."""
+"""The gates: conditions under which a trial counts. Functions of what was measured."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from tare.lab import render
+from tare.lab import bottleneck, render
+from tare.lab.bottleneck import Use
 from tare.lab.errors import ManifestError
 from tare.model.manifest import Experiment, Gates
 from tare.model.trial import Gate
 from tare.stats.little import little_residual
 
 
-def limits(experiment: Experiment, parameters: Mapping[str, Any]) -> Gates:
-    """The experiment's gates in the scenario of `parameters`. Raises ManifestError."""
-    values = render.value(experiment.gates, parameters, "gates")
+def limits(experiment: Experiment, parameters: Mapping[str, Any], where: str) -> Gates:
+    """The experiment's gates under these parameters. Raises ManifestError that names `where`."""
+    names = render.parameters(parameters)
+    found = {
+        key: render.value(item, names, f"{where}: gates.{key}")
+        for key, item in experiment.gates.items()
+    }
     try:
-        return Gates.model_validate(values)
+        return Gates.model_validate(found)
     except ValidationError as error:
-        what = "; ".join(
-            f"{'.'.join(map(str, fault['loc']))}: found {fault['input']!r}, expected a number"
-            for fault in error.errors()
-        )
-        raise ManifestError(f"gates: {what}") from error
+        problem = error.errors()[0]
+        expected = problem["msg"].removeprefix("Input should be ")
+        name = problem["loc"][0]
+        raise ManifestError(
+            f"{where}: gates.{name}: found {problem['input']!r}, expected {expected}"
+        ) from error
 
 
 def judge(
     limits: Gates,
     result: Mapping[str, Any],
     machine: Mapping[str, float],
+    uses: Mapping[str, Use],
 ) -> list[Gate]:
-    """All gates that apply to an instrument's `result` and the machine's shares.
+    """All gates that apply to an instrument's `result`, the machine's shares and the roles' CPU.
 
     An instrument that offers no load of its own (no `load` in its result) is judged by its errors
     and the machine alone.
     """
-    return [*_load(limits, result), *_machine(limits, machine)]
+    found = [*_load(limits, result), *_machine(limits, machine)]
+    loop, role = (result.get("load") or {}).get("loop"), limits.bottleneck
+    if loop == "closed" and role is not None and role in uses:
+        found.append(bottleneck.gate(role, limits, uses, machine["steal_share"]))
+    return found
 
 
 def _load(limits: Gates, result: Mapping[str, Any]) -> Iterator[Gate]:

@@ -10,11 +10,12 @@ from typing import Any
 
 from tare.lab import render
 from tare.lab.errors import RoleError
-from tare.lab.process import Process, ending
+from tare.lab.process import Place, Process, ending
 from tare.lab.site import Site
 from tare.model.manifest import INSTRUMENT_ROLE as ROLE
 from tare.probes.cpu import CpuTime, MachineTime, of_cpus
 from tare.probes.process import Switches, Usage, switches, usage
+from tare.probes.strain import Strain
 
 MEASURING = "measuring"
 """Made in the site's folder when the window opens: what acts within it waits for this file."""
@@ -30,6 +31,7 @@ class Snapshot:
     at: float
     cpu: dict[str, CpuTime]
     switches: dict[str, Switches]
+    strain: dict[str, Strain]
     machine: MachineTime
 
 
@@ -41,6 +43,7 @@ class Measurement:
     opened: Snapshot
     closed: Snapshot
     memory: dict[str, Usage]
+    places: dict[str, Place]
     spec: dict[str, Any]
 
     @property
@@ -80,6 +83,7 @@ def measure(site: Site, progress: Progress) -> Measurement:
                 memory = {role: usage(each.pids()) for role, each in site.processes.items()}
             case "result":
                 result = event
+    places = {role: each.place for role, each in site.processes.items()}
     code = _exit_code(process)
     process.kill()
     site.processes.pop(ROLE)
@@ -87,7 +91,7 @@ def measure(site: Site, progress: Progress) -> Measurement:
         site.ensure_alive()
         lacks = "" if code else ", but without measure, measured and result"
         raise RoleError(f"{where} ended with {ending(code)}{lacks}{process.last_words()}")
-    return Measurement(result, opened, closed, memory, spec)
+    return Measurement(result, opened, closed, memory, places, spec)
 
 
 def _exit_code(process: Process) -> int:
@@ -104,6 +108,7 @@ def _snapshot(site: Site) -> Snapshot:
         cpu={role: process.cpu_time() for role, process in processes.items()},
         machine=of_cpus(site.bench.cpus.tested),
         switches={role: switches(process.pids()) for role, process in processes.items()},
+        strain={role: process.strain() for role, process in processes.items()},
     )
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from tare.lab import gates
 from tare.lab.catalog import Loaded
 from tare.lab.errors import UnknownName
 from tare.model.manifest import Blocks
@@ -28,7 +29,9 @@ def make(
     seed: int | None,
     overrides: Mapping[str, Any],
 ) -> Plan:
-    """The plan of a new run. Raises UnknownName for names that do not exist."""
+    """The plan of a new run. Raises UnknownName for names that do not exist, and ManifestError for
+    gates that a scenario makes none of.
+    """
     experiment = loaded.experiment
     now = datetime.now(UTC)
     parameters = experiment.parameters | (experiment.quick.parameters if quick else {})
@@ -40,7 +43,7 @@ def make(
         counts = Blocks(min=experiment.quick.blocks, max=experiment.quick.blocks)
     else:
         counts = experiment.blocks
-    return Plan(
+    plan = Plan(
         run=f"{now:%Y%m%dT%H%M%SZ}-{loaded.name}",
         experiment=loaded.name,
         title=experiment.title,
@@ -58,6 +61,9 @@ def make(
         blocks=counts,
         quick=quick,
     )
+    for scenario in plan.scenarios:
+        gates.limits(experiment, parameters_of(plan, loaded, scenario), loaded.name)
+    return plan
 
 
 def parameters_of(plan: Plan, loaded: Loaded, scenario: Scenario) -> dict[str, Any]:

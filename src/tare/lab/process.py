@@ -13,8 +13,10 @@ from typing import IO
 
 from tare.lab.cgroup import Group
 from tare.lab.errors import RoleError
+from tare.lab.limits import UNLIMITED, Caps, impose
 from tare.lab.proc import ended, session_pids, start_time
 from tare.probes.cpu import CpuTime, of_processes
+from tare.probes.strain import Strain
 
 _FILES = 65536
 _TAIL_LINES = 6
@@ -23,10 +25,11 @@ _KILL_PATIENCE_S = 5.0
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process runs: its group (None without cgroups) and its CPUs."""
+    """Where a process runs: its group (None without cgroups), its CPUs, its limits."""
 
     group: Group | None
     cpus: Sequence[int]
+    caps: Caps = UNLIMITED
 
 
 class Process:
@@ -44,7 +47,8 @@ class Process:
         enrol: Callable[[int], None] = lambda _: None,
         stdout: int | IO[bytes] | None = None,
     ) -> None:
-        """Start it. `stdout`, if given, takes its output instead of the log. Raises RoleError.
+        """Start it. `stdout`, if given, takes its output instead of the log. Raises RoleError,
+        and Unavailable when its limits cannot be imposed.
 
         The new process calls `enrol` with its number before it becomes the role, so that there is
         no moment at which it runs and is not noted.
@@ -52,6 +56,7 @@ class Process:
         self.role, self.argv, self.log, self.place = role, list(argv), log, place
         if place.group is not None:
             place.group.create(place.cpus)
+        impose(place.caps, place.group)
         entrances = place.group.entrances() if place.group is not None else []
         try:
             with log.open("ab") as output:
@@ -87,8 +92,20 @@ class Process:
             return self.place.group.cpu_time()
         return of_processes(self.pids())
 
+    def strain(self) -> Strain:
+        """What its limits have made of it so far."""
+        return self.place.group.strain() if self.place.group is not None else Strain()
+
     def ensure_alive(self) -> None:
-        """Raise RoleError, with the last lines of its log, when it has ended."""
+        """Raise RoleError, with the last lines of its log, when it has ended, or when one of its
+        processes was killed for its memory limit: others may have gone on.
+        """
+        most = self.place.caps.memory_bytes
+        if most is not None and (kills := self.strain().oom_kills):
+            raise RoleError(
+                f"role {self.role} needed more than its limit of {most / (1 << 20):g} MB: "
+                f"the kernel killed {kills} of its processes{self.last_words()}"
+            )
         if (code := self._child.poll()) is not None:
             raise RoleError(f"role {self.role} ended with {ending(code)}{self.last_words()}")
 

@@ -36,6 +36,11 @@ def value(template: Any, names: Mapping[str, Any], where: str) -> Any:
             return template
 
 
+def parameters(templates: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters rendered: one may be a template over the others. Raises ManifestError."""
+    return {key: value(item, templates, key) for key, item in templates.items()}
+
+
 def file(name: str, folders: list[Path], names: Mapping[str, Any]) -> str:
     """The template file `name`, sought in `folders` in turn. Raises ManifestError."""
     environment = Environment(

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from tare.lab import host, planning
+from tare.lab import gates, host, planning
 from tare.lab.bench import LEDGER, Bench, open_bench
 from tare.lab.catalog import Loaded
 from tare.lab.errors import TareError
-from tare.lab.gates import limits
 from tare.lab.ledger import sweep, sweep_all
 from tare.lab.preparation import Prepared, fingerprint
 from tare.lab.store import Store, write_json
@@ -131,7 +130,7 @@ class Run:
                 self._note(slot, *reason)
             return
         parameters = planning.parameters_of(self._plan, self._loaded, scenario)
-        retries = limits(self._loaded.experiment, parameters).retries
+        retries = gates.limits(self._loaded.experiment, parameters, self._loaded.name).retries
         for attempt in range(len(made) + 1, retries + 2):
             self._watcher.begins(slot, attempt)
             done = run_trial(

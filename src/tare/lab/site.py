@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tare.lab import ports, render
+from tare.lab import limits, ports, render
 from tare.lab.bench import Bench
 from tare.lab.build import names
 from tare.lab.errors import RoleError, TareError
@@ -48,9 +48,7 @@ class Site:
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
         self.port = ports.allocate(HOST, self.manifest.ports, self._random)
-        self.parameters = {
-            key: render.value(item, parameters, key) for key, item in parameters.items()
-        }
+        self.parameters = render.parameters(parameters)
         self.processes: dict[str, Process] = {}
         self.rendered: dict[str, str] = {}
         self.hooks = Hooks([bench.loaded.variant_folder(variant), bench.loaded.folder])
@@ -89,9 +87,13 @@ class Site:
                 self._start_role(name, role)
 
     def place(self, role: str, kind: str) -> Place:
-        """Group and CPUs of a role whose `cpus` is `kind`."""
-        cpus = self.names(role)["cpus"][kind]
-        return Place(self.bench.hierarchy.role(self.bench.tag, role), cpus)
+        """Group, CPUs and limits of a role whose `cpus` is `kind`. Raises ManifestError."""
+        names = self.names(role)
+        manifest = self.manifest.roles.get(role, Role())
+        caps = limits.caps(
+            manifest.limits, names, f"{self.bench.loaded.name}/{self.variant}: {role}"
+        )
+        return Place(self.bench.hierarchy.role(self.bench.tag, role), names["cpus"][kind], caps)
 
     def ask_oracle(self) -> None:
         """Raise what the oracle finds, or the end of a role that had ended by then."""

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tare.lab import account, gates
 from tare.lab.bench import Bench
-from tare.lab.errors import RoleError
-from tare.lab.gates import judge, limits
+from tare.lab.errors import RoleError, Unavailable
 from tare.lab.hooks import OracleError
-from tare.lab.measure import Measurement, Progress, measure
+from tare.lab.measure import Progress, measure
 from tare.lab.outcomes import Measured
 from tare.lab.site import Site
 from tare.model.trial import Slot, Trial
@@ -48,6 +48,8 @@ def run_trial(
     try:
         site = Site(bench, slot.variant, parameters, seed=own_seed, name=name, folder=work / name)
         body, histograms = _measured(site, progress)
+    except Unavailable as reason:
+        body, histograms = {"status": "unavailable", "reason": str(reason)}, {}
     except Exception as error:
         body, histograms = {"status": "failed", "reason": _cause(site, error)}, {}
     finally:
@@ -69,21 +71,20 @@ def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str,
     after = site.hooks.counters(site)
     site.hooks.audit(site, before, after, found.result)
     histograms = found.result.pop("histograms", {})
-    roles = _roles(found)
-    machine = _machine(site, found)
+    roles = account.roles(found)
+    machine = account.machine(found, site.bench.cpus.tested)
     counters = {key: after[key] - before.get(key, 0) for key in after}
-    gates = judge(limits(site.bench.loaded.experiment, site.parameters), found.result, machine)
-    closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in gates if not gate.ok]
+    experiment, name = site.bench.loaded.experiment, site.bench.loaded.name
+    limits = gates.limits(experiment, site.parameters, name)
+    judged = gates.judge(limits, found.result, machine, account.uses(found))
+    closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
     measured = Measured(found.result, roles, counters, site.manifest.roles)
-    outcomes = {
-        name: measured.outcome(outcome)
-        for name, outcome in site.bench.loaded.experiment.outcomes.items()
-    }
+    outcomes = {name: measured.outcome(outcome) for name, outcome in experiment.outcomes.items()}
     body = {
         "status": "invalid" if closed else "valid",
         "reason": "; ".join(closed) or None,
         "measured_s": found.window_s,
-        "gates": gates,
+        "gates": judged,
         "outcomes": outcomes,
         "roles": roles,
         "machine": machine,
@@ -91,38 +92,6 @@ def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str,
         "instrument": found.result,
     }
     return body, histograms
-
-
-def _roles(found: Measurement) -> dict[str, dict[str, float]]:
-    """Probes of each role, scaled from the probes' window to the instrument's."""
-    scale = found.window_s / found.probed_s
-    values: dict[str, dict[str, float]] = {}
-    for role in found.opened.cpu:
-        used = found.closed.cpu[role].since(found.opened.cpu[role])
-        first, last = found.opened.switches[role], found.closed.switches[role]
-        values[role] = {
-            "cpu_us": used.total_s * scale * 1e6,
-            "cpu_user_us": used.user_s * scale * 1e6,
-            "cpu_system_us": used.system_s * scale * 1e6,
-            "cpu_share": used.total_s / found.probed_s,
-            "switches_voluntary": (last.voluntary - first.voluntary) * scale,
-            "switches_involuntary": (last.involuntary - first.involuntary) * scale,
-            "memory_bytes": found.memory[role].memory_bytes,
-            "peak_bytes": found.memory[role].peak_bytes,
-        }
-    return values
-
-
-def _machine(site: Site, found: Measurement) -> dict[str, float]:
-    """Shares of the test CPUs' time that went to others."""
-    capacity = found.probed_s * len(site.bench.cpus.tested)
-    used = found.closed.machine.used_s - found.opened.machine.used_s
-    steal = found.closed.machine.steal_s - found.opened.machine.steal_s
-    ours = sum(
-        found.closed.cpu[role].since(found.opened.cpu[role]).total_s for role in found.opened.cpu
-    )
-    foreign = max(0.0, used - ours)
-    return {"foreign_share": foreign / capacity, "steal_share": steal / capacity}
 
 
 def _cause(site: Site | None, error: Exception) -> str:

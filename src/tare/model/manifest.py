@@ -84,6 +84,15 @@ class Ready(Record):
         return self
 
 
+class Limits(Record):
+    """The most that a role may have, imposed by its control group; templates. 0: no limit."""
+
+    cpus: float | str | None = None
+    """CPU seconds a second."""
+    memory_mb: float | str | None = None
+    """Of 1024 × 1024 bytes, swap included."""
+
+
 class Role(Record):
     """A part that runs as a process of its own. Without argv the variant has no such role."""
 
@@ -94,6 +103,7 @@ class Role(Record):
     Both names are templates themselves."""
     env: dict[str, str] = {}
     cpus: Literal["server", "client", "backend", "support"] = "server"
+    limits: Limits = Limits()
     ready: Ready | None = None
     stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
     stop_timeout_s: float = Field(default=5.0, gt=0)
@@ -164,7 +174,7 @@ class Outcome(Record):
 
 
 class Gates(Record):
-    """The conditions that make a trial count. Shares are of 1."""
+    """The conditions that make a trial count, as rendered for it. Shares are of 1."""
 
     achieved_min: float = 0.99
     errors_max: float = 0.0
@@ -176,15 +186,13 @@ class Gates(Record):
     since a generator that polls for the next send is always busy."""
     send_lag_max: float = 0.5
     """Largest share of the latency's p50 and p99 that the send lag's may be, in an open loop."""
+    bottleneck: str | None = None
+    """The role that a closed loop must have waited for, in variants that have it."""
+    bottleneck_min: float = 0.9
+    """How busy its CPUs must have been, or how much of its CPU limit it must have used."""
+    bottleneck_share_min: float = 0.5
+    """Its part of the CPU time of all roles on its CPUs."""
     retries: int = 2
-
-
-def _gates(limits: dict[str, float | str]) -> dict[str, float | str]:
-    fixed = {key: value for key, value in limits.items() if not isinstance(value, str)}
-    if limits.keys() - Gates.model_fields.keys():
-        raise ValueError(f"gates of these names: {', '.join(Gates.model_fields)}")
-    Gates.model_validate(fixed)
-    return limits
 
 
 class Blocks(Record):
@@ -218,10 +226,18 @@ class Experiment(Record):
     scenarios: list[Selection] = [{}]
     outcomes: dict[Key, Outcome]
     sesoi_pct: float = Field(default=2.0, gt=0)
-    gates: Annotated[dict[str, float | str], AfterValidator(_gates)] = {}
-    """Fields of `Gates`; a template makes one differ by scenario."""
+    gates: dict[Key, Scalar] = {}
+    """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
     blocks: Blocks = Blocks()
     quick: Quick = Quick()
+
+    @field_validator("gates")
+    @classmethod
+    def _gates(cls, gates: dict[str, Scalar]) -> dict[str, Scalar]:
+        for name in gates:
+            if name not in Gates.model_fields:
+                raise ValueError(f"only {', '.join(Gates.model_fields)}, and not {name}")
+        return gates
 
 
 class Component(Record):

@@ -62,13 +62,30 @@ class VariantResult(Record):
     """Quantiles of all its trials' latency histograms merged, by name: p50 … p9999."""
 
 
+class PairResult(Record):
+    """How one variant compares with another that is not the baseline, in one judged outcome."""
+
+    outcome: str
+    variant: str
+    against: str
+    effect_pct: float
+    ci_pct: tuple[float, float] | None
+    p_adjusted: float
+    """After Holm's correction over all pairs and judged outcomes of the scenario."""
+    verdict: Verdict
+    why: str
+    more_blocks: int | None
+    blocks: int
+
+
 class ScenarioResult(Record):
-    """One scenario: the noise floor, and every variant."""
+    """One scenario: the noise floor, every variant, and every pair of them."""
 
     name: str
     levels: dict[str, str]
     noise_floor: dict[str, Floor]
     variants: dict[str, VariantResult]
+    pairs: list[PairResult] = []
 
 
 class Results(Record):

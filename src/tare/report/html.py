@@ -8,6 +8,7 @@ from jinja2 import Environment
 from tare.model.results import Results
 from tare.report.folder import RunFolder
 from tare.report.numbers import figure, percent
+from tare.report.pairs import by_outcome
 from tare.report.table import notes
 from tare.stats.plan_order import BASELINE_AGAIN
 
@@ -25,6 +26,7 @@ def render(folder: RunFolder, results: Results) -> str:
         figure=figure,
         percent=percent,
         notes=notes(results),
+        pairs=partial(by_outcome, results),
         again=BASELINE_AGAIN,
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from tare.model.results import (
     Floor,
     OutcomeResult,
+    PairResult,
     Quantile,
     Results,
     ScenarioResult,
@@ -91,6 +92,21 @@ def _scenario(folder: RunFolder, study: Study, again: Mapping[Key, Judgement]) -
             label: _variant(folder, study, label, verdicts)
             for label in [*plan.variants, BASELINE_AGAIN]
         },
+        pairs=[
+            PairResult(
+                outcome=outcome,
+                variant=variant,
+                against=other,
+                effect_pct=effect.percent,
+                ci_pct=effect.percent_interval,
+                p_adjusted=found.p_adjusted,
+                verdict=found.verdict.value,
+                why=found.why,
+                more_blocks=found.more_blocks,
+                blocks=effect.n,
+            )
+            for (variant, other, outcome), (effect, found) in study.judge_pairs().items()
+        ],
     )
 
 

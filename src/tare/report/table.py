@@ -7,6 +7,7 @@ from rich.text import Text
 
 from tare.model.results import OutcomeResult, Results, ScenarioResult
 from tare.report.numbers import figure, percent
+from tare.report.pairs import NOTE, Row, by_outcome
 from tare.stats.plan_order import BASELINE_AGAIN
 
 _STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved": "yellow"}
@@ -36,6 +37,8 @@ def notes(results: Results) -> list[str]:
         found = {name: item.trials_invalid for name, item in scenario.variants.items()}
         if lost := ", ".join(f"{name} {count}" for name, count in found.items() if count):
             lines.append(f"Trials that did not count in {scenario.name}, repeated: {lost}.")
+    if any(scenario.pairs for scenario in results.scenarios):
+        lines.append(NOTE)
     for remark in results.environment.get("remarks", []):
         lines.append(f"Remark: {remark}.")
     for scenario in results.scenarios:
@@ -59,6 +62,8 @@ def _scenario(results: Results, scenario: ScenarioResult) -> Group:
     outcomes = next((item.outcomes for item in scenario.variants.values() if item.outcomes), {})
     for name, outcome in outcomes.items():
         parts.append(Padding(_outcome(results, scenario, name, outcome), (0, 0, 0, 2)))
+    for title, rows in by_outcome(results, scenario):
+        parts.append(Padding(_pairs(title, rows), (0, 0, 0, 2)))
     parts += [Text(f"  {trouble}", style="red") for trouble in troubles]
     return Group(*parts)  # type: ignore[arg-type]
 
@@ -68,14 +73,7 @@ def _outcome(
 ) -> Table:
     floor = scenario.noise_floor[name]
     reach = "" if floor.reach_pct is None else f", noise floor {floor.reach_pct:.2g} %"
-    table = Table(
-        title=Text(f"{outcome.title}, {outcome.unit} ({outcome.better} is better{reach})"),
-        title_justify="left",
-        title_style="",
-        box=None,
-        padding=(0, 3, 0, 2),
-        show_header=False,
-    )
+    table = _table(f"{outcome.title}, {outcome.unit} ({outcome.better} is better{reach})")
     for label, variant in scenario.variants.items():
         found = variant.outcomes.get(name)
         if found is None:
@@ -90,3 +88,22 @@ def _outcome(
             Text(verdict, style=_STYLES.get(verdict, "") or dim),
         )
     return table
+
+
+def _pairs(title: str, rows: list[Row]) -> Table:
+    table = _table(f"{title}: each pair")
+    for row in rows:
+        verdict = Text(row.verdict, style=_STYLES[row.verdict])
+        table.add_row(Text(row.title), Text(row.effect), verdict, Text(row.meaning, style="dim"))
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=Text(title),
+        title_justify="left",
+        title_style="",
+        box=None,
+        padding=(0, 3, 0, 2),
+        show_header=False,
+    )

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from tare.model.manifest import Outcome
 from tare.model.scenario import Scenario
@@ -18,6 +19,8 @@ from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdi
 
 Key = tuple[str, str]
 """Label (or scenario) and outcome."""
+Pair = tuple[str, str, str]
+"""A variant, the one it is compared with, and the outcome."""
 
 
 def slots(plan: Plan, block: int) -> list[Slot]:
@@ -71,8 +74,12 @@ class Study:
 
         A zero on either side has no ratio, and leaves its block out.
         """
+        return self.between(label, self.plan.baseline, outcome)
+
+    def between(self, label: str, other: str, outcome: str) -> Effect | None:
+        """The same against any other label."""
         own = self._values.get((label, outcome), {})
-        base = self._values.get((self.plan.baseline, outcome), {})
+        base = self._values.get((other, outcome), {})
         blocks = [block for block in sorted(own) if own[block] > 0 and base.get(block, 0) > 0]
         if not blocks:
             return None
@@ -105,6 +112,24 @@ class Study:
         for comparison, found in zip(comparisons, judge_family(comparisons, criteria), strict=True):
             verdicts[comparison.variant, comparison.outcome] = found
         return verdicts
+
+    def judge_pairs(self) -> dict[Pair, tuple[Effect, Judgement]]:
+        """Each variant against each that stands before it in the plan, the baseline apart, in all
+        judged outcomes: a family of its own, beside that of `judge`.
+        """
+        criteria = Criteria(sesoi_percent=self.plan.sesoi_pct)
+        family: dict[Pair, Comparison] = {}
+        for outcome in self.judged():
+            floor, better = self.floor(outcome), Direction(self.plan.outcomes[outcome].better)
+            for other, variant in combinations(self.plan.variants[1:], 2):
+                effect = self.between(variant, other, outcome)
+                if effect is not None and floor is not None:
+                    comparison = Comparison(variant, outcome, better, effect, floor)
+                    family[variant, other, outcome] = comparison
+        verdicts = judge_family(list(family.values()), criteria)
+        return {
+            pair: (family[pair].effect, found) for pair, found in zip(family, verdicts, strict=True)
+        }
 
     def watched(self) -> list[Effect]:
         """The effects whose intervals decide when there are enough blocks.

@@ -1,11 +1,14 @@
+from pathlib import Path
 from typing import Any
 
+import projects
 import pytest
-from pydantic import ValidationError
 
+from tare.lab import planning
+from tare.lab.catalog import Loaded, load
 from tare.lab.errors import ManifestError
 from tare.lab.gates import judge, limits
-from tare.model.manifest import Experiment, Gates
+from tare.model.manifest import Gates
 from tare.model.trial import Gate
 
 QUIET = {"foreign_share": 0.0, "steal_share": 0.0}
@@ -38,7 +41,7 @@ def result(**changes: Any) -> dict[str, Any]:
 
 
 def gates(found: dict[str, Any], machine: dict[str, float] = QUIET) -> dict[str, Gate]:
-    return {gate.name: gate for gate in judge(LIMITS, found, machine)}
+    return {gate.name: gate for gate in judge(LIMITS, found, machine, {})}
 
 
 def test_a_good_trial_passes_every_gate() -> None:
@@ -126,29 +129,44 @@ def test_the_machine_must_be_quiet(gate: str, share: str, limit: float) -> None:
     assert not gates(result(), QUIET | {share: limit + 0.001})[gate].ok
 
 
-def experiment(**gates: Any) -> Experiment:
-    return Experiment.model_validate(
-        {
-            "schema": 1,
-            "title": "T",
-            "question": "Q?",
-            "baseline": "a",
-            "parameters": {},
-            "outcomes": {},
-            "gates": gates,
-        }
-    )
+def project(folder: Path, gates: str) -> Loaded:
+    text = projects.EXPERIMENT.replace(
+        "open = { connections = 8 }", "open = { allowed = 0.5 }"
+    ).replace("[parameters]", "[parameters]\nallowed = 0.0\nsame = '{{ allowed }}'")
+    return load("exp", projects.write(folder, experiment=f"{text}\n[gates]\n{gates}\n"))
 
 
-def test_a_gate_may_differ_by_scenario() -> None:
-    own = experiment(errors_max="{{ lost }}", steal_max=0.2)
-    assert limits(own, {"lost": 0.5}) == Gates(errors_max=0.5, steal_max=0.2)
-    with pytest.raises(ManifestError, match="errors_max: found 'many', expected a number"):
-        limits(own, {"lost": "many"})
+def test_a_level_sets_gates_by_its_parameters(tmp_path: Path) -> None:
+    loaded = project(tmp_path, "errors_max = '{{ same }}'\nretries = 1")
+    found = [
+        limits(loaded.experiment, loaded.experiment.parameters | level, "exp")
+        for level in loaded.experiment.factors["loop"].levels.values()
+    ]
+    assert [gates.errors_max for gates in found] == [0.0, 0.5]
+    assert {gates.retries for gates in found} == {1}
+    assert {gates.steal_max for gates in found} == {Gates().steal_max}
 
 
-def test_a_gate_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(ValidationError, match="gates of these names: achieved_min"):
-        experiment(errors="{{ lost }}")
-    with pytest.raises(ValidationError):
-        experiment(retries=0.5)
+@pytest.mark.parametrize(
+    ("gates", "message"),
+    [
+        ("errors_max = 'none'", "gates.errors_max: found 'none', expected a valid number"),
+        ("errors_max = '{{ nothing }}'", "gates.errors_max: .*nothing"),
+        ("errors_most = 1", "gates: found .* expected only achieved_min, .* and not errors_most"),
+    ],
+)
+def test_gates_that_are_none_are_refused_when_read(
+    tmp_path: Path, gates: str, message: str
+) -> None:
+    with pytest.raises(ManifestError, match=f"experiment.toml: {message}"):
+        project(tmp_path, gates)
+
+
+def test_gates_that_a_level_spoils_are_refused_before_the_run(tmp_path: Path) -> None:
+    loaded = project(tmp_path, "retries = '{{ (allowed * 3) if allowed else 2 }}'")
+    asked: dict[str, Any] = {
+        "quick": False, "variants": None, "blocks": None, "seed": 3, "overrides": {}
+    }  # fmt: skip
+    assert planning.make(loaded, scenarios=["loop=closed"], **asked)
+    with pytest.raises(ManifestError, match=r"gates.retries: found 1.5, expected a valid integer"):
+        planning.make(loaded, scenarios=["loop=open"], **asked)

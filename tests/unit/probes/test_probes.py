@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tare.probes import audit as host_audit
-from tare.probes import cpu
+from tare.probes import cpu, strain
 from tare.probes.audit import audit, findings
 from tare.probes.process import switches, usage
+from tare.probes.strain import Strain
 
 
 def test_a_v1_group_is_read_in_seconds(tmp_path: Path) -> None:
@@ -88,3 +89,22 @@ def test_a_setting_that_cannot_be_read_is_unavailable(tmp_path: Path) -> None:
             host_audit._Check("n", str(tmp_path / "x"), "w", lambda _: True, "why")
         )
         assert found.status == "unavailable"
+
+
+def test_what_limits_did_is_read_from_v1(tmp_path: Path) -> None:
+    (tmp_path / "cpu.stat").write_text(
+        "nr_periods 20\nnr_throttled 5\nthrottled_time 1500000000\nnr_bursts 0\n"
+    )
+    (tmp_path / "memory.failcnt").write_text("7\n")
+    (tmp_path / "memory.oom_control").write_text("under_oom 0\noom_kill 1\n")
+    assert strain.of_cgroup_v1(tmp_path, tmp_path) == Strain(1.5, 20, 5, 7, 1)
+    assert strain.of_cgroup_v1(tmp_path, None) == Strain(1.5, 20, 5, 0, 0)
+
+
+def test_what_limits_did_is_read_from_v2(tmp_path: Path) -> None:
+    assert strain.of_cgroup_v2(tmp_path) == Strain(), "a group without controllers"
+    (tmp_path / "cpu.stat").write_text("nr_periods 20\nnr_throttled 5\nthrottled_usec 1500000\n")
+    (tmp_path / "memory.events").write_text("low 0\nmax 7\noom 2\noom_kill 1\n")
+    found = strain.of_cgroup_v2(tmp_path)
+    assert found == Strain(1.5, 20, 5, 7, 1)
+    assert found.since(Strain(1.0, 10, 5, 0, 1)) == Strain(0.5, 10, 0, 7, 0)

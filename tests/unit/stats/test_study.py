@@ -171,3 +171,45 @@ def test_a_variant_that_failed_does_not_keep_a_run_going() -> None:
         if trial.label != "two" or trial.block < 2
     ]
     assert stop(made, done, 8) is Stop.NARROW
+
+
+def test_pairs_are_judged_apart_from_the_baseline() -> None:
+    made = plan(variants=["none", "one", "two", "three"])
+    done = trials(made, 10, one=2.0, two=2.0, three=2.2)
+    found = Study(made, OPEN, done).judge_pairs()
+    assert list(found) == [
+        ("two", "one", "cpu"),
+        ("three", "one", "cpu"),
+        ("three", "two", "cpu"),
+    ]
+    verdicts = {pair[:2]: judgement.verdict for pair, (_, judgement) in found.items()}
+    assert verdicts == {
+        ("two", "one"): "equivalent",
+        ("three", "one"): "costs",
+        ("three", "two"): "costs",
+    }
+    effect, judgement = found["three", "one", "cpu"]
+    assert effect.percent == pytest.approx(10, abs=0.5) and effect.n == 10
+    assert judgement.p_adjusted == pytest.approx(min(1.0, 3 * effect.p)), "three pairs, one outcome"
+    assert len(Study(made, CLOSED, done).judge_pairs()) == 6, "two judged outcomes"
+
+
+def test_a_pair_is_no_finding_below_the_noise_floor() -> None:
+    made = plan()
+    done = trials(made, 10, one=1.0, two=1.1, **{BASELINE_AGAIN: 1.2})
+    (_, judgement) = Study(made, OPEN, done).judge_pairs()["two", "one", "cpu"]
+    assert judgement.verdict == "unresolved" and "noise floor" in judgement.why
+
+
+def test_one_variant_makes_no_pair() -> None:
+    made = plan(variants=["none", "one"])
+    assert Study(made, OPEN, trials(made, 8)).judge_pairs() == {}
+
+
+def test_a_pair_needs_blocks_in_which_both_counted() -> None:
+    made = plan()
+    done = [
+        with_status(trial, "invalid") if trial.label == ["one", "two"][trial.block % 2] else trial
+        for trial in trials(made, 8)
+    ]
+    assert Study(made, OPEN, done).judge_pairs() == {}

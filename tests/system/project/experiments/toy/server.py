@@ -1,6 +1,7 @@
 """A small HTTP/1.1 server: answers `ok` after counting to --spin, and `/count` with its counter."""
 
 import argparse
+import os
 import selectors
 import signal
 import socket
@@ -9,6 +10,7 @@ import time
 from pathlib import Path
 
 CRASH_AFTER = 100
+HOARD_BYTES = 1 << 20
 
 
 def answer(mode: str, path: bytes, served: int) -> bytes:
@@ -21,6 +23,7 @@ def serve(port: int, spin: int, mode: str) -> None:
     selector = selectors.DefaultSelector()
     selector.register(listener, selectors.EVENT_READ)
     served = 0
+    hoard = []
     while True:
         for key, _ in selector.select():
             connection = key.fileobj
@@ -38,6 +41,8 @@ def serve(port: int, spin: int, mode: str) -> None:
                 pass
             connection.sendall(answer(mode, path, served))
             served += path != b"/count"
+            if mode == "hoard":
+                hoard.append(bytearray(os.urandom(HOARD_BYTES)))
             if mode == "crash" and served > CRASH_AFTER:
                 sys.exit("the toy has had enough")
 

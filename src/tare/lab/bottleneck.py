@@ -1,0 +1,58 @@
+"""Which role a closed loop's throughput is the throughput of (docs/METHODOLOGY.md, "Gates")."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tare.model.manifest import Gates
+from tare.model.trial import Gate
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a role had of the CPUs on which it may run."""
+
+    cpus: frozenset[int]
+    used: float
+    """CPU seconds a second."""
+    limit: float | None = None
+    """The most that it was allowed, in the same unit."""
+
+
+def gate(wanted: str, limits: Gates, uses: Mapping[str, Use], steal_share: float) -> Gate:
+    """Whether the role `wanted`, one of `uses`, was what the loop waited for.
+
+    `steal_share` of its CPUs' time was not there to be used.
+    """
+    ok, found = _judge(wanted, limits, uses, 1 - steal_share)
+    least = f"{wanted}, at least {limits.bottleneck_min:.0%} busy"
+    return Gate(name="bottleneck", ok=ok, found=found, wanted=least)
+
+
+def _judge(
+    wanted: str, limits: Gates, uses: Mapping[str, Use], available: float
+) -> tuple[bool, str]:
+    own, busy = uses[wanted], {role: _busy(role, uses, available) for role in uses}
+    first = max(busy, key=lambda role: busy[role])
+    if busy[first] > busy[wanted]:
+        return False, f"{first}, {busy[first]:.0%} busy where {wanted} was {busy[wanted]:.0%}"
+    if busy[wanted] < limits.bottleneck_min:
+        return False, f"none: {wanted} was the busiest with {busy[wanted]:.0%}, so the loop waited"
+    if _of_limit(own) >= limits.bottleneck_min:
+        return True, f"{wanted}, which used {_of_limit(own):.0%} of its CPU limit"
+    beside = {role: item.used for role, item in uses.items() if item.cpus & own.cpus}
+    part = own.used / sum(beside.values())
+    if part < limits.bottleneck_share_min:
+        most = max(beside, key=lambda role: beside[role])
+        return False, f"{most}: {wanted} had only {part:.0%} of the CPU time that they shared"
+    return True, f"{wanted}, {busy[wanted]:.0%} busy, {part:.0%} of it by itself"
+
+
+def _busy(role: str, uses: Mapping[str, Use], available: float) -> float:
+    """How busy its CPUs were, with all roles on them, or it was by its limit; 1 is all there is."""
+    own = uses[role]
+    on_them = sum(item.used for item in uses.values() if item.cpus & own.cpus)
+    return max(on_them / (len(own.cpus) * available), _of_limit(own))
+
+
+def _of_limit(own: Use) -> float:
+    return own.used / own.limit if own.limit else 0.0

@@ -1,0 +1,114 @@
+"""Limits of a role, imposed by its control group: written, read back, or refused.
+
+Kernel documentation: scheduler/sched-bwc and cgroup-v1/memory for v1, cgroup-v2 for v2.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tare.lab import render
+from tare.lab.cgroup import Group
+from tare.lab.errors import ManifestError, Unavailable
+from tare.model.manifest import Limits
+
+_PERIOD_US = 100_000
+"""The kernel's own default, and that of container runtimes."""
+_LEAST_CPUS = 0.01
+"""The kernel takes no quota below 1 ms."""
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What a role may have at most; None: as much as there is."""
+
+    cpus: float | None = None
+    """CPU seconds a second."""
+    memory_bytes: int | None = None
+    """Rounded down to whole pages, as the kernel does."""
+
+    def __bool__(self) -> bool:
+        return self.cpus is not None or self.memory_bytes is not None
+
+
+UNLIMITED = Caps()
+
+
+def caps(limits: Limits, names: Mapping[str, Any], where: str) -> Caps:
+    """What the templates of a role's limits come to. Raises ManifestError that names `where`."""
+    cpus = _number(limits.cpus, _LEAST_CPUS, names, f"{where}: limits.cpus")
+    memory_mb = _number(limits.memory_mb, 1, names, f"{where}: limits.memory_mb")
+    return Caps(cpus, int(memory_mb * (1 << 20)) // _PAGE * _PAGE if memory_mb else None)
+
+
+def impose(wanted: Caps, group: Group | None) -> None:
+    """Set the limits of a group that has been made, and read them back.
+
+    Raises Unavailable where this machine cannot hold a role to them; half a limit is undone.
+    """
+    if not wanted:
+        return
+    if group is None:
+        raise Unavailable("its limits need control groups with the cpu and memory controllers")
+    settings = _settings(wanted, group)
+    try:
+        for file, text in settings:
+            _set(file, text)
+    except Unavailable:
+        group.remove()
+        raise
+
+
+def _number(template: Any, least: float, names: Mapping[str, Any], where: str) -> float | None:
+    found = render.value(template, names, where)
+    try:
+        number = float(found or 0)
+        if number == 0 or number >= least:
+            return number or None
+    except (TypeError, ValueError):
+        pass
+    raise ManifestError(f"{where}: found {found!r}, expected 0 (no limit) or at least {least:g}")
+
+
+def _settings(wanted: Caps, group: Group) -> list[tuple[Path, str]]:
+    """Files and what they must hold, in the order in which the kernel takes them."""
+    found = []
+    if wanted.cpus is not None:
+        folder, quota = _folder(group, "cpu"), str(round(wanted.cpus * _PERIOD_US))
+        if group.kind == "v2":
+            found.append((folder / "cpu.max", f"{quota} {_PERIOD_US}"))
+        else:
+            found.append((folder / "cpu.cfs_period_us", str(_PERIOD_US)))
+            found.append((folder / "cpu.cfs_quota_us", quota))
+    if wanted.memory_bytes is not None:
+        folder, text = _folder(group, "memory"), str(wanted.memory_bytes)
+        if group.kind == "v2":
+            limit, swap = (folder / "memory.max", text), (folder / "memory.swap.max", "0")
+        else:
+            limit = (folder / "memory.limit_in_bytes", text)
+            swap = (folder / "memory.memsw.limit_in_bytes", text)
+        # A kernel that does not account for swap has no file to forbid it.
+        found += [limit, swap] if swap[0].exists() else [limit]
+    return found
+
+
+def _folder(group: Group, controller: str) -> Path:
+    name = "v2" if group.kind == "v2" else controller
+    if name not in group.folders:
+        raise Unavailable(f"its limits need a control group with the {controller} controller")
+    return group.folders[name]
+
+
+def _set(file: Path, text: str) -> None:
+    if not file.exists():
+        raise Unavailable(f"its limit cannot be set: this kernel has no {file.name}")
+    try:
+        file.write_text(text)
+        found = file.read_text().strip()
+    except OSError as error:
+        raise Unavailable(f"its limit cannot be set: {file.name}: {error.strerror}") from error
+    if found != text:
+        raise Unavailable(f"its limit does not hold: {file.name} found {found}, expected {text}")

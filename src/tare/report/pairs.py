@@ -1,0 +1,45 @@
+"""Each pair of variants in words: what differs, and what cannot be told apart."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tare.model.results import PairResult, Results, ScenarioResult
+from tare.report.numbers import percent
+
+NOTE = (
+    "Pairs are compared within blocks like a variant with its baseline, by the same noise floor; "
+    "Holm's correction runs over all pairs and judged outcomes of a scenario."
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table of pairs."""
+
+    title: str
+    effect: str
+    verdict: str
+    meaning: str
+
+
+def by_outcome(results: Results, scenario: ScenarioResult) -> Iterator[tuple[str, list[Row]]]:
+    """Title of each judged outcome, and its pairs."""
+    titles = {
+        name: outcome.title
+        for variant in scenario.variants.values()
+        for name, outcome in variant.outcomes.items()
+    }
+    for name in dict.fromkeys(pair.outcome for pair in scenario.pairs):
+        own = [pair for pair in scenario.pairs if pair.outcome == name]
+        yield titles[name], [_row(results, pair) for pair in own]
+
+
+def _row(results: Results, pair: PairResult) -> Row:
+    meaning = {
+        "equivalent": f"cannot be told apart: surely within ±{results.sesoi_pct:g} %",
+        "unresolved": f"cannot be told apart in this run: {pair.why}",
+    }.get(pair.verdict, pair.why)
+    if pair.verdict == "unresolved" and pair.more_blocks:
+        meaning += f" (about {pair.more_blocks} more blocks)"
+    effect = percent(pair.effect_pct, pair.ci_pct)
+    return Row(f"{pair.variant} against {pair.against}", effect, pair.verdict, meaning)

@@ -1,0 +1,86 @@
+from typing import Any
+
+import pytest
+
+from tare.lab.bottleneck import Use, gate
+from tare.lab.gates import judge
+from tare.model.manifest import Gates
+
+ONE, TWO = frozenset([0]), frozenset([1])
+LIMITS = Gates(bottleneck="proxy")
+
+
+def found(steal: float = 0.0, **uses: Use) -> tuple[bool, str]:
+    judged = gate("proxy", LIMITS, uses, steal)
+    assert judged.name == "bottleneck" and judged.wanted == "proxy, at least 90% busy"
+    return judged.ok, judged.found
+
+
+def test_a_busy_role_on_a_cpu_of_its_own() -> None:
+    ok, why = found(proxy=Use(ONE, 0.97), load=Use(TWO, 0.6))
+    assert ok and why == "proxy, 97% busy, 100% of it by itself"
+
+
+def test_a_generator_that_is_busier_is_the_bottleneck() -> None:
+    ok, why = found(proxy=Use(ONE, 0.93), load=Use(TWO, 0.96))
+    assert not ok and why == "load, 96% busy where proxy was 93%"
+
+
+def test_a_loop_in_which_nobody_is_busy_waits() -> None:
+    ok, why = found(proxy=Use(ONE, 0.7), load=Use(TWO, 0.5))
+    assert not ok and why == "none: proxy was the busiest with 70%, so the loop waited"
+
+
+@pytest.mark.parametrize(
+    ("proxy", "ok", "why"),
+    [
+        (0.6, True, "proxy, 96% busy, 62% of it by itself"),
+        (0.3, False, "backend: proxy had only 31% of the CPU time that they shared"),
+    ],
+)
+def test_on_a_shared_cpu_the_larger_part_decides(proxy: float, ok: bool, why: str) -> None:
+    roles = {"proxy": Use(ONE, proxy), "backend": Use(ONE, 0.96 - proxy), "load": Use(TWO, 0.8)}
+    assert found(**roles) == (ok, why)
+
+
+def test_two_cpus_are_busy_when_both_are() -> None:
+    both = frozenset([0, 1])
+    assert not found(proxy=Use(both, 0.97), load=Use(frozenset([2]), 0.1))[0]
+    assert found(proxy=Use(both, 1.94), load=Use(frozenset([2]), 0.1))[0]
+
+
+def test_a_role_at_its_limit_is_the_bottleneck_of_an_idle_cpu() -> None:
+    limited = Use(ONE, 0.49, limit=0.5)
+    ok, why = found(proxy=limited, backend=Use(ONE, 0.2), load=Use(TWO, 0.3))
+    assert ok and why == "proxy, which used 98% of its CPU limit"
+    assert not found(proxy=Use(ONE, 0.3, limit=0.5), load=Use(TWO, 0.5))[0]
+
+
+def test_time_that_was_stolen_could_not_be_used() -> None:
+    roles = {"proxy": Use(ONE, 0.85), "load": Use(TWO, 0.3)}
+    assert not found(0.0, **roles)[0]
+    assert found(0.08, **roles)[0]
+
+
+@pytest.mark.parametrize(
+    ("loop", "wanted", "applies"),
+    [
+        ("closed", "proxy", True),
+        ("open", "proxy", False),
+        ("serial", "proxy", False),
+        ("closed", "none-such", False),
+        ("closed", None, False),
+    ],
+)
+def test_the_gate_is_for_closed_loops_of_variants_with_that_role(
+    loop: str, wanted: str | None, applies: bool
+) -> None:
+    load: dict[str, Any] = {
+        "loop": loop, "completed": 1, "offered": 1, "in_flight_mean": 1, "cpu_busiest_thread": 0,
+        "send_lag_p50_us": None, "send_lag_p99_us": None,
+    }  # fmt: skip
+    outcomes = {"requests": 1, "latency_p50_us": None, "latency_p99_us": None}
+    quiet = {"foreign_share": 0.0, "steal_share": 0.0}
+    limits, uses = Gates(bottleneck=wanted), {"proxy": Use(ONE, 1.0)}
+    names = [item.name for item in judge(limits, {"outcomes": outcomes, "load": load}, quiet, uses)]
+    assert ("bottleneck" in names) is applies
