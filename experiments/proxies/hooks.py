@@ -55,6 +55,7 @@ def audit(
     connections that were kept.
     """
     if site.parameters["fault"] != "none":
+        _happened(site)
         return
     served = after["requests"] - before["requests"] - 1  # the question after the run
     answered = int(result["total"]["requests"])
@@ -66,6 +67,12 @@ def audit(
         )
     _kept(site, after["connections"] - before["connections"] - 1, served)
     _encrypted(site, result)
+
+
+def _happened(site: Any) -> None:
+    fault = site.parameters["fault"]
+    if f"fault: {fault} is over" not in _lines(site.folder / "backend" / "backend.log"):
+        raise OracleError(f"backend.log does not say that {fault} is over: see what it says")
 
 
 def _await_routes(site: Any) -> None:

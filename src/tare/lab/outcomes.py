@@ -20,10 +20,10 @@ class Measured:
     def outcome(self, outcome: Outcome) -> float | None:
         """Its value; None where it cannot be named. Raises LookupError for an unknown path."""
         value = self._sum(outcome, outcome.value)
-        if outcome.per is None or value is None:
-            return value
-        divisor = self._sum(outcome, outcome.per)
-        return value / divisor if divisor else None
+        if value is None:
+            return None
+        divisor = 1.0 if outcome.per is None else self._sum(outcome, outcome.per)
+        return value * outcome.times / divisor if divisor else None
 
     def _sum(self, outcome: Outcome, paths: str) -> float | None:
         """A role that this variant does not have adds nothing; without any there is no value."""

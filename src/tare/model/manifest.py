@@ -166,6 +166,8 @@ class Outcome(Record):
     better: Literal["lower", "higher"]
     value: str
     per: str | None = None
+    times: float = Field(default=1.0, gt=0)
+    """What the value is multiplied by: 100 for a percentage."""
     judged: bool = False
     stops: bool = True
     """Whether a run goes on until this outcome's intervals are narrow, if it is judged."""

@@ -50,6 +50,13 @@ def test_what_nobody_measures_is_an_error_and_not_nothing(path: str) -> None:
         MEASURED.outcome(outcome(f"role.proxy.cpu_us + {path}"))
 
 
+def test_a_share_may_be_of_a_hundred() -> None:
+    share = Outcome(
+        title="X", unit="%", better="lower", value="error.all", per="load.offered", times=100.0
+    )
+    assert MEASURED.outcome(share) == 15.0
+
+
 def test_nothing_is_divided_by_nothing() -> None:
     empty: Any = Measured({"outcomes": {"requests": 0}}, {}, {}, ())
     assert empty.outcome(outcome("instrument.requests", "instrument.requests")) is None
