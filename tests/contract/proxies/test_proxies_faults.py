@@ -10,21 +10,22 @@ from tare.model.trial import Slot
 
 pytestmark = pytest.mark.contract
 FAULTS = [level for level in loaded.experiment.factors["fault"].levels if level != "none"]
-SHORT = {"warmup_s": 0.1, "duration_s": 1.5, "fault_after_s": 0.2, "rate": 500}
+SHORT = {"warmup_s": 0.1, "duration_s": 0.8, "fault_after_s": 0.1, "rate": 500}
+STALLED = {"duration_s": 1.4}
 
 
 @pytest.fixture
 def trial(bench, tmp_path):
     """Makes a short trial in the scenario of some levels, whatever else the machine does."""
 
-    def make(variant, **levels):
+    def make(variant, changed, **levels):
         (scenario,) = expand(loaded.experiment.factors, [levels])
         known = loaded.experiment.parameters
         return run_trial(
             bench,
             Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id="f"),
             1,
-            planning.scenario_parameters(loaded, known, scenario, SHORT),
+            planning.scenario_parameters(loaded, known, scenario, SHORT | changed),
             seed=1,
             version="",
             work=tmp_path,
@@ -37,7 +38,7 @@ def trial(bench, tmp_path):
 @pytest.mark.parametrize("variant", variants)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_it_happens_and_is_counted(trial, variant, fault):
-    found = trial(variant, fault=fault)
+    found = trial(variant, STALLED if fault == "backend-stall" else {}, fault=fault)
     assert found.status in ("valid", "invalid"), found.reason
     missing = {name: found.outcomes[name] for name in ("lost", "refused", "wrong")}
     assert missing["wrong"] == 0

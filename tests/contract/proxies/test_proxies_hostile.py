@@ -12,6 +12,7 @@ from wire import Wire, get
 
 pytestmark = pytest.mark.contract
 GOOD = b"GET /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+POST = b"POST /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 BAD = {
     "no request": b"\x00\xff\xfe garbage\r\n\r\n",
     "a method that is no token": b"GE(T /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
@@ -23,26 +24,24 @@ BAD = {
     "1,500 KB of fields": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     + b"X-Y: zzz\r\n" * 150_000
     + b"\r\n",
-    "a negative length": b"POST /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n",
-    "two lengths": b"POST /probe HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-    b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "a negative length": POST + b"Content-Length: -1\r\n\r\n",
+    "two lengths": POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
     "a NUL in a field": b"GET /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\x00b\r\n\r\n",
     "TLS to a port in clear": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
     + b"\x00" * 512
     + b"\r\n\r\n",
 }
 SMUGGLED = b"GET /body.json?smuggled HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+WHOLE = POST + b"Content-Length: %d\r\n" % (5 + len(SMUGGLED))
+PART = POST + b"Content-Length: 4\r\n"
+CHUNK = b"%x\r\n" % len(SMUGGLED) + SMUGGLED + b"\r\n0\r\n\r\n"
 DESYNC = {
-    "CL.TE": b"POST /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
-    b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" % (5 + len(SMUGGLED)) + SMUGGLED,
-    "CL.TE, hidden by a space": b"POST /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
-    b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" % (5 + len(SMUGGLED)) + SMUGGLED,
-    "CL.TE, in two values": b"POST /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n"
-    b"Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-    % (5 + len(SMUGGLED))
+    "CL.TE": WHOLE + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "CL.TE, hidden by a space": WHOLE + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "CL.TE, in two fields": WHOLE
+    + b"Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     + SMUGGLED,
-    "TE.CL": b"POST /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n"
-    b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(SMUGGLED) + SMUGGLED + b"\r\n0\r\n\r\n",
+    "TE.CL": PART + b"Transfer-Encoding: chunked\r\n\r\n" + CHUNK,
 }
 
 

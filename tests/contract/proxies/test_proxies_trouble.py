@@ -21,6 +21,7 @@ BROKEN = {
     "traefik-fast": "traefik.yml",
     "haproxy": "haproxy.cfg:",
     "envoy": "envoy.yaml",
+    "apache": "apache.conf",
 }
 TAKEN = {
     "direct": "Address already in use",
@@ -30,6 +31,7 @@ TAKEN = {
     "traefik-fast": "address already in use",
     "haproxy": "cannot bind socket (Address already in use)",
     "envoy": "Address already in use",
+    "apache": "Address already in use",
 }
 GARBAGE = "{{{ no configuration of anything"
 
