@@ -12,7 +12,7 @@ from tare.lab.interrupt import raising
 _COMMANDS = (
     "run", "resume", "list", "show", "doctor", "setup", "check",
     "up", "down", "restart", "status", "stats", "watch", "logs",
-    "load", "report", "test",
+    "load", "report", "export", "test",
 )  # fmt: skip
 
 

@@ -4,8 +4,10 @@ from functools import partial
 from importlib.resources import files
 
 from jinja2 import Environment
+from markupsafe import Markup
 
-from tare.model.results import Results
+from tare.model.results import Results, ScenarioResult
+from tare.report import charts, drawing
 from tare.report.folder import RunFolder
 from tare.report.numbers import figure, percent
 from tare.report.pairs import by_outcome
@@ -27,8 +29,34 @@ def render(folder: RunFolder, results: Results) -> str:
         percent=percent,
         notes=notes(results),
         pairs=partial(by_outcome, results),
+        drawn=_drawn(folder, results),
         again=BASELINE_AGAIN,
     )
+
+
+def _drawn(folder: RunFolder, results: Results) -> dict[str, list[Markup]]:
+    """Scenario → its charts: the judged outcomes and the latencies."""
+    return {
+        scenario.name: [
+            Markup(drawing.svg(chart))
+            for chart in (
+                *(charts.outcome(results, scenario, name) for name in _judged(scenario)),
+                charts.latency(folder, results, scenario),
+            )
+            if chart is not None
+        ]
+        for scenario in results.scenarios
+    }
+
+
+def _judged(scenario: ScenarioResult) -> list[str]:
+    found = [
+        name
+        for variant in scenario.variants.values()
+        for name, outcome in variant.outcomes.items()
+        if outcome.judged
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _reach(results: Results) -> float:

@@ -1,0 +1,87 @@
+"""A run's results in the formats of others: each writes its files into one folder."""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from tare.model.results import Results
+from tare.report import frames, google_benchmark, openmetrics
+from tare.report.folder import RunFolder
+
+
+class CannotExport(Exception):
+    """What keeps a format from being written."""
+
+
+def _csv(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    for name, rows in frames.tables(folder, results).items():
+        file = target / f"{name}.csv"
+        with file.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, list(frames.COLUMNS[name]))
+            writer.writeheader()
+            writer.writerows(rows)
+        yield file
+
+
+def _parquet(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise CannotExport("Parquet needs pyarrow: pip install 'tare[parquet]'") from error
+    kinds = {"text": pyarrow.string(), "whole": pyarrow.int64(), "number": pyarrow.float64()}
+    for name, rows in frames.tables(folder, results).items():
+        columns = frames.COLUMNS[name].items()
+        schema = pyarrow.schema([(column, kinds[kind]) for column, kind in columns])
+        file = target / f"{name}.parquet"
+        parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), file)
+        yield file
+
+
+def _pictures(suffix: str) -> Callable[[RunFolder, Results, Path], Iterator[Path]]:
+    def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+        from tare.report import charts, drawing  # takes a second to import
+
+        for picture in charts.pictures(folder, results):
+            file = target / f"{re.sub(r'[^A-Za-z0-9_.=,-]', '-', picture.name)}.{suffix}"
+            if suffix == "svg":
+                file.write_text(drawing.svg(picture.chart))
+            else:
+                file.write_bytes(drawing.png(picture.chart))
+            yield file
+
+    return write
+
+
+def _google_benchmark(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    file = target / "google-benchmark.json"
+    file.write_text(json.dumps(google_benchmark.content(folder), indent=1, ensure_ascii=False))
+    yield file
+
+
+def _openmetrics(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    file = target / "openmetrics.txt"
+    file.write_text(openmetrics.text(results))
+    yield file
+
+
+_WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {
+    "csv": _csv,
+    "parquet": _parquet,
+    "png": _pictures("png"),
+    "svg": _pictures("svg"),
+    "google-benchmark": _google_benchmark,
+    "openmetrics": _openmetrics,
+}
+FORMATS: Sequence[str] = tuple(_WRITERS)
+
+
+def write(form: str, folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    """Write the files of one of `FORMATS` into `target`, which is made, and name each when done.
+
+    Raises CannotExport and OSError.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    yield from _WRITERS[form](folder, results, target)
