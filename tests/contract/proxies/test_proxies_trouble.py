@@ -13,26 +13,8 @@ from tare.lab.errors import ManifestError, RoleError
 from tare.lab.hooks import OracleError
 
 pytestmark = pytest.mark.contract
-# What each says of a configuration that is not one, and of a port that is taken.
-BROKEN = {
-    "nginx": 'unexpected "{"',
-    "caddy": "config",
-    "traefik": "traefik.yml",
-    "traefik-fast": "traefik.yml",
-    "haproxy": "haproxy.cfg:",
-    "envoy": "envoy.yaml",
-    "apache": "apache.conf",
-}
-TAKEN = {
-    "direct": "Address already in use",
-    "nginx": "Address already in use",
-    "caddy": "address already in use",
-    "traefik": "address already in use",
-    "traefik-fast": "address already in use",
-    "haproxy": "cannot bind socket (Address already in use)",
-    "envoy": "Address already in use",
-    "apache": "Address already in use",
-}
+# What some say of a configuration that is none; the others name its file.
+BROKEN = {"nginx": 'unexpected "{"', "caddy": "config", "haproxy": "haproxy.cfg:"}
 GARBAGE = "{{{ no configuration of anything"
 
 
@@ -51,7 +33,7 @@ def test_a_broken_configuration_is_told_in_its_words_with_the_file(make, variant
         site.start()
     told = str(caught.value)
     name = "caddy.json" if variant == "caddy" else configuration
-    assert BROKEN[variant] in told and str(site.folder / "proxy" / name) in told
+    assert BROKEN.get(variant, name) in told and str(site.folder / "proxy" / name) in told
     assert f"proxies/{variant}" in told
 
 
@@ -66,7 +48,7 @@ def test_a_port_that_is_taken_is_told_in_its_words(make, variant):
         for _ in range(100):  # the port accepts before some of them notice that it is not theirs
             site.ensure_alive()
             time.sleep(0.05)
-    assert TAKEN[variant] in str(caught.value)
+    assert "ddress already in use" in str(caught.value)
 
 
 def test_a_template_that_cannot_be_rendered_names_its_line(make):
