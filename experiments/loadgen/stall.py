@@ -1,9 +1,10 @@
 """What a stall of the server looks like to each generator.
 
-1000 requests a second over 20 connections for ten seconds; in the middle the server, nginx's only
-worker or one that echoes, is stopped for one second. 1000 of 10,000 requests come due in the stall
-and wait for 500 ms on average: the truth is a mean of 50, a p95 of 500, a p99 of 900 and a maximum
-of 1000 ms, and a little more for as long as the server then works through its queue.
+1000 requests a second for ten seconds; in the middle the server, nginx's only worker or one that
+echoes, is stopped for one second. 1000 of 10,000 requests come due in the stall and wait for 500 ms
+on average: the truth is a mean of 50, a p95 of 500, a p99 of 900 and a maximum of 1000 ms, and a
+little more for as long as the server then works through its queue. tare has room for all of them in
+flight, so that they queue up at the server; the others have 20 connections.
 """
 
 import json
@@ -40,7 +41,7 @@ class Generator:
     argv: str
     """Templates: {url}, and {bin} for the programs of the component named like the variant."""
     parse: Callable[[str], Found]
-    url: str = "http://{host}:{http}/2b.txt"
+    url: str = "http://{host}:{http}/ok"
     """Of what is loaded: nginx, or the echo server."""
 
 
@@ -86,16 +87,16 @@ def k6(output: str) -> Found:
     return {name: duration[theirs] for name, theirs in names.items()}
 
 
-TARE = (
-    f"{{bin}}/tare-load --rate {RATE} --arrivals even -c {CONNECTIONS} -d {SECONDS}s --json {{url}}"
-)
-HTTPS = "https://{host}:{https}/2b.txt"
+TARE = f"{{bin}}/tare-load --rate {RATE} --arrivals even -d {SECONDS}s --json {{url}}"
+DEEP = f"{TARE} -c {CONNECTIONS} -m {RATE // CONNECTIONS}"
+HTTPS = "https://{host}:{https}/ok"
 GENERATORS = {
-    "tare": Generator("tare", TARE, tare),
-    "tare-tls": Generator("tare", TARE, tare, HTTPS),
-    "tare-h2": Generator("tare", f"{TARE} -p h2", tare, HTTPS),
-    "tare-h3": Generator("tare", f"{TARE} -p h3", tare, HTTPS),
-    "tare-echo": Generator("tare", TARE, tare, "tcp://{host}:{echo}"),
+    # Not pipelined: nginx leaves Nagle's algorithm on once answers have queued up.
+    "tare": Generator("tare", f"{TARE} -c {RATE}", tare),
+    "tare-tls": Generator("tare", DEEP, tare, HTTPS),
+    "tare-h2": Generator("tare", f"{DEEP} -p h2", tare, HTTPS),
+    "tare-h3": Generator("tare", f"{DEEP} -p h3", tare, HTTPS),
+    "tare-echo": Generator("tare", DEEP, tare, "tcp://{host}:{echo}"),
     "oha-corrected": Generator(
         "oha",
         f"{{bin}}/oha --no-tui --output-format json -q {RATE} --latency-correction "

@@ -59,13 +59,15 @@ def audit(
         return
     served = after["requests"] - before["requests"] - 1  # the question after the run
     answered = int(result["total"]["requests"])
-    in_flight = int(site.parameters["connections"])  # cut off when the generator ended
-    if not answered <= served <= answered + in_flight:
+    windows = len(result.get("capacity", {}).get("windows", [None]))  # more, where rates are tried
+    # Cut off when a window ended, or given up on.
+    cut = int(site.parameters["connections"]) * windows + sum(result["total"]["errors"].values())
+    if not answered <= served <= answered + cut:
         raise OracleError(
             f"the backend had {served} requests, the instrument {answered} answers; "
-            f"expected at most {in_flight} requests more than answers"
+            f"expected at most {cut} requests more than answers"
         )
-    _kept(site, after["connections"] - before["connections"] - 1, served)
+    _kept(site, after["connections"] - before["connections"] - 1, served, windows)
     _encrypted(site, result)
 
 
@@ -200,11 +202,11 @@ def _encrypted(site: Any, result: Mapping[str, Any]) -> None:
             raise OracleError(f"TLS: {what}: found {result['tls'][what]!r}, expected {value!r}")
 
 
-def _kept(site: Any, opened: int, served: int) -> None:
+def _kept(site: Any, opened: int, served: int, windows: int = 1) -> None:
     """How many connections the proxy opened to the backend for so many requests."""
     if not site.properties["proxy"] or site.parameters["profile"] != "tuned":
         return
-    most = _POOL_MAX * int(site.parameters["connections"])
+    most = _POOL_MAX * int(site.parameters["connections"]) * windows
     if opened > most:
         raise OracleError(
             f"the proxy opened {opened} connections to the backend for {served} requests, "

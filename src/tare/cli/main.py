@@ -12,7 +12,7 @@ from tare.lab.interrupt import raising
 _COMMANDS = (
     "run", "resume", "list", "show", "doctor", "setup", "check",
     "up", "down", "restart", "status", "stats", "watch", "logs",
-    "load", "report", "export", "test",
+    "load", "report", "export", "compare", "history", "test",
 )  # fmt: skip
 
 
@@ -45,7 +45,10 @@ def tare() -> None:
 
 
 def main() -> None:
-    """Entry point. Exit codes: 0 done, 1 something failed, 2 usage, 130 stopped by the user."""
+    """Entry point.
+
+    Exit codes: 0 done, 1 something failed, 2 usage, 3 a regression, 130 stopped by the user.
+    """
     try:
         with raising():
             tare(prog_name="tare", standalone_mode=False)

@@ -22,7 +22,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     "--scenarios",
     multiple=True,
     metavar="F=L[|L][,…]",
-    help="Only these levels; repeatable; `all` for the whole matrix.",
+    help="Only these levels; repeatable; `all` for every sensible combination.",
 )
 @click.option("--blocks", type=click.IntRange(1), help="Exactly so many blocks.")
 @click.option("--duration", type=_POSITIVE, metavar="S", help="Seconds measured in a trial.")
@@ -33,6 +33,9 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.option("--rate", type=_POSITIVE, help="Requests per second of the open loop.")
 @click.option("-p", "--param", multiple=True, metavar="NAME=VALUE", help="Any other parameter.")
 @click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
+@click.option(
+    "--dry-run", is_flag=True, help="Say what would be measured and how long; stop there."
+)
 @json_option
 def command(
     experiment: str | None,
@@ -46,6 +49,7 @@ def command(
     rate: float | None,
     param: tuple[str, ...],
     seed: int | None,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Measure EXPERIMENT's variants against its baseline.
@@ -54,11 +58,12 @@ def command(
 
     \b
     tare run filters --quick
+    tare run filters --scenarios all --dry-run
     tare run filters --blocks 20 --seed 7
     tare run filters --variants c-module --scenarios loop=steady --rate 10000
     tare run filters --duration 10 --connections 100 -p url_path=/aaaa
     """
-    from tare.cli.running import go_on
+    from tare.cli.running import go_on, show_plan
     from tare.lab import planning
     from tare.lab.store import Store
 
@@ -82,6 +87,9 @@ def command(
         )
         for name in ([experiment] if experiment else experiment_names())
     ]
+    if dry_run:
+        show_plan(plans, as_json=as_json)
+        return
     done = [go_on(Store.create(paths.runs(), plan), as_json=as_json) for plan in plans]
     sys.exit(0 if all(done) else 1)
 

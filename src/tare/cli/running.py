@@ -6,12 +6,14 @@ import click
 
 from tare.cli.output import console, print_json, say
 from tare.cli.progress import Follower
-from tare.lab import catalog, planning
+from tare.lab import catalog, estimate, paths
 from tare.lab.errors import Interrupted
 from tare.lab.preparation import prepare
 from tare.lab.run import Run
 from tare.lab.store import Store
 from tare.model.results import Results
+from tare.model.scenario import supported
+from tare.model.trial import Plan
 from tare.report import folder as run_folder
 from tare.report import html, results, table
 
@@ -21,12 +23,7 @@ def go_on(store: Store, *, as_json: bool) -> bool:
     plan = store.plan()
     loaded = catalog.load(plan.experiment)
     prepared = prepare(loaded, plan.variants, say)
-    low, high = planning.estimate_s(plan, loaded)
-    span = _minutes(low) if high == low else f"{_minutes(low)} to {_minutes(high)}"
-    say(
-        f"run {plan.run}: {len(plan.variants)} variants, {len(plan.scenarios)} scenarios, "
-        f"seed {plan.seed}, about {span}"
-    )
+    say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, loaded)}")
     try:
         with Follower(plan) as follower:
             Run(loaded, plan, store, prepared, follower).execute()
@@ -57,5 +54,45 @@ def report(folder: Path, *, as_json: bool) -> Results:
     return found
 
 
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+def show_plan(plans: list[Plan], *, as_json: bool) -> None:
+    """Print what would be measured, and about how long it would take."""
+    loaded = [catalog.load(plan.experiment) for plan in plans]
+    if as_json:
+        pairs = zip(plans, loaded, strict=True)
+        print_json(
+            [
+                plan.model_dump(mode="json")
+                | {"estimate": estimate.estimate(plan, each, paths.runs()).model_dump(mode="json")}
+                for plan, each in pairs
+            ]
+        )
+        return
+    for plan, each in zip(plans, loaded, strict=True):
+        click.echo(f"{plan.experiment}: {outlook(plan, each)}")
+        click.echo(f"  variants   {', '.join(plan.variants)}")
+        for scenario in plan.scenarios:
+            click.echo(f"  scenario   {scenario.name}")
+            for name in plan.variants:
+                if why := supported(each.variants[name].supports, scenario):
+                    click.echo(f"             without {name}: {why}")
+
+
+def outlook(plan: Plan, loaded: catalog.Loaded) -> str:
+    """How much a plan is, in words."""
+    found = estimate.estimate(plan, loaded, paths.runs())
+    counts, spans = map(str, found.trials), map(_duration, found.seconds)
+    return (
+        f"{len(plan.variants)} variants, {len(plan.scenarios)} scenarios, "
+        f"{_range(*counts)} trials, about {_range(*spans)} "
+        f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
+    )
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -57,10 +57,13 @@ class Measurement:
         return self.closed.at - self.opened.at
 
 
-def measure(site: Site, progress: Progress) -> Measurement:
-    """One run of the variant's instrument. Raises RoleError when it or a role fails."""
+def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None) -> Measurement:
+    """One run of the variant's instrument, whose spec may use the names in `own` over the site's.
+
+    Raises RoleError when it or a role fails.
+    """
     manifest = site.manifest.instrument
-    names = site.names(ROLE)
+    names = site.names(ROLE) | dict(own or {})
     where = f"{site.bench.loaded.name}/{site.variant}: instrument"
     spec = render.value(manifest.spec, names, where)
     file = site.folder / "spec.json"

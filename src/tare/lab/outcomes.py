@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tare.lab import capacity
 from tare.model.manifest import Outcome
 
 
@@ -16,6 +17,8 @@ class Measured:
     counters: Mapping[str, int]
     declared: Collection[str]
     """The roles that the experiment knows; this variant may have fewer."""
+    analysis: Mapping[str, float | None]
+    """What an analysis found, where the scenario has one."""
 
     def outcome(self, outcome: Outcome) -> float | None:
         """Its value; None where it cannot be named. Raises LookupError for an unknown path."""
@@ -54,6 +57,8 @@ class Measured:
                 found = self.roles[role][probe]
             case ["counter", name] if name in self.counters:
                 found = self.counters[name]
+            case ["analysis", capacity.NAME]:
+                found = self.analysis.get(capacity.NAME)
             case _:
                 raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {path!r}")
         return None if found is None else float(found)

@@ -1,4 +1,4 @@
-"""Makes plans, and says how long one takes."""
+"""Makes plans."""
 
 import random
 from collections.abc import Mapping
@@ -12,10 +12,7 @@ from tare.lab.errors import UnknownName
 from tare.model.manifest import Blocks
 from tare.model.scenario import Scenario, every, expand, level_parameters, parse_selection
 from tare.model.trial import Plan
-from tare.stats.study import fewest_blocks
 
-_OVERHEAD_S = 0.7
-"""Seconds of a trial beside warm-up and measuring, as seen on a 2-core machine."""
 _SEED_BITS = 32
 
 
@@ -95,21 +92,13 @@ def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def estimate_s(plan: Plan, loaded: Loaded) -> tuple[float, float]:
-    """Seconds that the plan takes with its fewest and its most blocks."""
-    per_block = 0.0
-    for scenario in plan.scenarios:
-        values = parameters_of(plan, loaded, scenario)
-        trial_s = float(values.get("duration_s", 0)) + float(values.get("warmup_s", 0))
-        per_block += (len(plan.variants) + 1) * (trial_s + _OVERHEAD_S)
-    return per_block * min(fewest_blocks(plan), plan.blocks.max), per_block * plan.blocks.max
-
-
 def _scenarios(loaded: Loaded, wanted: list[str], quick: bool) -> list[Scenario]:
     factors = loaded.experiment.factors
     try:
         if wanted == ["all"]:
-            return every(factors)
+            experiment = loaded.experiment
+            sensible = [*experiment.scenarios, *experiment.more]
+            return expand(factors, sensible) if experiment.more else every(factors)
         if wanted:
             return expand(factors, [parse_selection(text) for text in wanted])
         chosen = loaded.experiment.quick.scenarios if quick else []

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 _RANGE = range(10_000, 32_000)
 """Below the range from which the kernel takes the ports of outgoing connections."""
+_CHANCE = random.SystemRandom()
 
 
-def allocate(host: str, names: Sequence[str], rng: random.Random) -> dict[str, int]:
-    """One port of `host` for each name, all different, each free for TCP and UDP a moment ago."""
+def allocate(host: str, names: Sequence[str]) -> dict[str, int]:
+    """One port of `host` for each name, all different, each free for TCP and UDP a moment ago.
+
+    By chance and not by a seed: two that allocate at once would choose the same, both free still.
+    """
     found: dict[str, int] = {}
     while len(found) < len(names):
-        port = rng.choice(_RANGE)
+        port = _CHANCE.choice(_RANGE)
         if port in found.values():
             continue
         with socket.socket() as probe, socket.socket(type=socket.SOCK_DGRAM) as datagrams:

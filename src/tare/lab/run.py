@@ -138,6 +138,7 @@ class Run:
                 slot,
                 attempt,
                 parameters,
+                scenario.levels,
                 seed=self._plan.seed,
                 version=self._prepared.versions[slot.variant],
                 work=self._store.work,

@@ -47,7 +47,7 @@ class Site:
         self.folder = folder
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
-        self.port = ports.allocate(HOST, self.manifest.ports, self._random)
+        self.port = ports.allocate(HOST, self.manifest.ports)
         self.parameters = render.parameters(parameters)
         self.processes: dict[str, Process] = {}
         self.rendered: dict[str, str] = {}

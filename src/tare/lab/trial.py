@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tare.lab import account, gates
+from tare.lab import account, capacity, gates
 from tare.lab.bench import Bench
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.hooks import OracleError
-from tare.lab.measure import Progress, measure
+from tare.lab.measure import Measurement, Progress, measure
 from tare.lab.outcomes import Measured
 from tare.lab.site import Site
-from tare.model.trial import Slot, Trial
+from tare.model.scenario import among
+from tare.model.trial import Gate, Slot, Trial
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ def run_trial(
     slot: Slot,
     attempt: int,
     parameters: Mapping[str, Any],
+    levels: Mapping[str, str],
     *,
     seed: int,
     version: str,
@@ -47,7 +49,7 @@ def run_trial(
     site: Site | None = None
     try:
         site = Site(bench, slot.variant, parameters, seed=own_seed, name=name, folder=work / name)
-        body, histograms = _measured(site, progress)
+        body, histograms = _measured(site, levels, progress)
     except Unavailable as reason:
         body, histograms = {"status": "unavailable", "reason": str(reason)}, {}
     except Exception as error:
@@ -62,32 +64,49 @@ def run_trial(
     return Done(trial, histograms, site.rendered if site is not None else {})
 
 
-def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
+def _measured(
+    site: Site, levels: Mapping[str, str], progress: Progress
+) -> tuple[dict[str, Any], dict[str, str]]:
     site.start()
     site.hooks.oracle(site)
     before = site.hooks.counters(site)
-    found = measure(site, progress)
+    experiment, tested = site.bench.loaded.experiment, site.bench.cpus.tested
+    limits = gates.limits(experiment, site.parameters, site.bench.loaded.name)
+
+    def window(own: Mapping[str, Any]) -> Measurement:
+        return measure(site, progress, own)
+
+    def judge(made: Measurement) -> list[Gate]:
+        shares = account.machine(made, tested)
+        return gates.judge(limits, made.result, shares, account.uses(made))
+
+    analysis: dict[str, float | None] = {}
+    settings = experiment.analysis.capacity
+    if settings is not None and among(settings.only, levels):
+        searched = capacity.search(site, limits, settings, window, judge)
+        found = searched.measurement
+        judged = searched.gates or judge(found)
+        analysis[capacity.NAME], measured_s = searched.rate, searched.measured_s
+    else:
+        found = window({})
+        judged, measured_s = judge(found), found.window_s
     site.ensure_alive()
     after = site.hooks.counters(site)
     site.hooks.audit(site, before, after, found.result)
     histograms = found.result.pop("histograms", {})
     roles = account.roles(found)
-    machine = account.machine(found, site.bench.cpus.tested)
     counters = {key: after[key] - before.get(key, 0) for key in after}
-    experiment, name = site.bench.loaded.experiment, site.bench.loaded.name
-    limits = gates.limits(experiment, site.parameters, name)
-    judged = gates.judge(limits, found.result, machine, account.uses(found))
     closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
-    measured = Measured(found.result, roles, counters, site.manifest.roles)
+    measured = Measured(found.result, roles, counters, site.manifest.roles, analysis)
     outcomes = {name: measured.outcome(outcome) for name, outcome in experiment.outcomes.items()}
     body = {
         "status": "invalid" if closed else "valid",
         "reason": "; ".join(closed) or None,
-        "measured_s": found.window_s,
+        "measured_s": measured_s,
         "gates": judged,
         "outcomes": outcomes,
         "roles": roles,
-        "machine": machine,
+        "machine": account.machine(found, tested),
         "counters": counters,
         "instrument": found.result,
     }

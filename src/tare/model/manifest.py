@@ -157,8 +157,9 @@ class Outcome(Record):
     """A measured quantity with a direction.
 
     `value` (and `per`, to divide by) is a path, or a sum of them (`a + b`): instrument.NAME,
-    load.NAME, error.KIND or error.all, role.ROLE.PROBE, counter.NAME. A role that a variant does
-    not have adds nothing to a sum; alone it is no value.
+    load.NAME, error.KIND or error.all, role.ROLE.PROBE, counter.NAME, or analysis.NAME, which there
+    is only in the scenarios of that analysis. A role that a variant does not have adds nothing to a
+    sum; alone it is no value.
     """
 
     title: str
@@ -173,6 +174,35 @@ class Outcome(Record):
     """Whether a run goes on until this outcome's intervals are narrow, if it is judged."""
     only: dict[Key, list[str]] = {}
     """Factor → levels in which this outcome is compared; it is reported in all of them."""
+
+
+class Capacity(Record):
+    """The highest rate of an open loop at which an outcome of the instrument keeps its limit.
+
+    A trial searches it in windows of `duration_s`; an outcome's value names it as
+    analysis.capacity_per_second. `limit`, `low` and `high` may be templates over the parameters.
+    """
+
+    only: dict[Key, list[str]] = {}
+    """Factor → levels in which trials search; in the others they measure once, as ever."""
+    parameter: Key = "rate"
+    """The parameter that the search sets."""
+    outcome: Key = "latency_p99_us"
+    limit: float | str
+    low: float | str
+    high: float | str
+    steps: int = Field(default=8, ge=1, le=20)
+    """Halvings of the range, on a logarithmic scale."""
+
+    def windows(self) -> int:
+        """How many windows a search takes, about (tests/unit/stats/test_search.py)."""
+        return 2 * self.steps
+
+
+class Analysis(Record):
+    """How a trial comes to its outcomes, other than by one window."""
+
+    capacity: Capacity | None = None
 
 
 class Gates(Record):
@@ -226,7 +256,10 @@ class Experiment(Record):
     """What all variants have in common; each variant.toml is merged over it."""
     factors: dict[Key, Factor] = {}
     scenarios: list[Selection] = [{}]
+    more: list[Selection] = []
+    """Scenarios for the patient: what `--scenarios all` measures beside `scenarios`."""
     outcomes: dict[Key, Outcome]
+    analysis: Analysis = Analysis()
     sesoi_pct: float = Field(default=2.0, gt=0)
     gates: dict[Key, Scalar] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""

@@ -18,8 +18,13 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
                     yield _dangling(f"factors.{factor}.levels.{level}", name, known)
     for name, outcome in experiment.outcomes.items():
         yield from _levels(f"outcomes.{name}.only", outcome.only, experiment.factors)
+    if capacity := experiment.analysis.capacity:
+        yield from _levels("analysis.capacity.only", capacity.only, experiment.factors)
+        if capacity.parameter not in known:
+            yield _dangling("analysis.capacity.parameter", capacity.parameter, known)
     for field, selections in (
         ("scenarios", experiment.scenarios),
+        ("more", experiment.more),
         ("quick.scenarios", experiment.quick.scenarios),
     ):
         for selection in selections:

@@ -66,6 +66,11 @@ def level_parameters(factors: Mapping[str, Factor], scenario: Scenario) -> dict[
     return merged
 
 
+def among(only: Mapping[str, list[str]], levels: Mapping[str, str]) -> bool:
+    """Whether the levels are among those that `only` allows; a factor not named: any."""
+    return all(levels.get(name) in allowed for name, allowed in only.items())
+
+
 def supported(
     supports: Mapping[str, list[str]], scenario: Scenario, excludes: Iterable[Selection] = ()
 ) -> str | None:

@@ -142,7 +142,9 @@ def _variant(
         trials_failed=len(by_status["failed"]),
         outcomes={
             name: _outcome(study, label, name, verdicts.get((label, name)))
-            for name in folder.plan.outcomes
+            for name, outcome in folder.plan.outcomes.items()
+            # What only a search can find is no lack where nothing was searched for.
+            if study.values(label, name) or not outcome.value.startswith("analysis.")
         }
         if valid
         else {},

@@ -59,7 +59,11 @@ def _scenario(results: Results, scenario: ScenarioResult) -> Group:
         for name, variant in scenario.variants.items()
         if variant.status != "measured"
     ]
-    outcomes = next((item.outcomes for item in scenario.variants.values() if item.outcomes), {})
+    outcomes = {
+        name: outcome
+        for variant in scenario.variants.values()
+        for name, outcome in variant.outcomes.items()
+    }
     for name, outcome in outcomes.items():
         parts.append(Padding(_outcome(results, scenario, name, outcome), (0, 0, 0, 2)))
     for title, rows in by_outcome(results, scenario):

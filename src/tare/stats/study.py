@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import combinations
 
 from tare.model.manifest import Outcome
-from tare.model.scenario import Scenario
+from tare.model.scenario import Scenario, among
 from tare.model.trial import Plan, Slot, Trial
 from tare.stats.effect import Effect, paired_effect
 from tare.stats.floor import NoiseFloor
@@ -166,8 +166,7 @@ def judge_again(studies: Sequence[Study]) -> dict[Key, Judgement]:
 
 def judged(outcome: Outcome, scenario: Scenario) -> bool:
     """Whether the outcome gets a verdict in the scenario."""
-    fits = all(scenario.levels.get(name) in levels for name, levels in outcome.only.items())
-    return outcome.judged and fits
+    return outcome.judged and among(outcome.only, scenario.levels)
 
 
 def comparisons(plan: Plan) -> int:

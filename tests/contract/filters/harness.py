@@ -1,7 +1,6 @@
 """Starts a variant role by role, as a test wants it: without cgroups, pinning or measuring."""
 
 import os
-import random
 import re
 import signal
 import socket
@@ -32,7 +31,7 @@ class Site:
         self.properties = self.manifest.properties
         self.parameters = loaded.experiment.parameters | parameters
         self.tag = f"tare-test-{uuid.uuid4().hex[:12]}"
-        self.port = ports.allocate(self.host, self.manifest.ports, random.Random())
+        self.port = ports.allocate(self.host, self.manifest.ports)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.env: dict[str, str] = {}
         self.names = {

@@ -9,7 +9,14 @@ from tare.model.scenario import expand
 from tare.model.trial import Slot
 
 pytestmark = pytest.mark.contract
+
+
+def takes(variant, fault):
+    return fault in loaded.variants[variant].supports.get("fault", [fault])
+
+
 FAULTS = [level for level in loaded.experiment.factors["fault"].levels if level != "none"]
+EACH = [(variant, fault) for variant in variants for fault in FAULTS if takes(variant, fault)]
 SHORT = {"warmup_s": 0.1, "duration_s": 0.8, "fault_after_s": 0.1, "rate": 500}
 STALLED = {"duration_s": 1.4}
 
@@ -26,6 +33,7 @@ def trial(bench, tmp_path):
             Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id="f"),
             1,
             planning.scenario_parameters(loaded, known, scenario, SHORT | changed),
+            scenario.levels,
             seed=1,
             version="",
             work=tmp_path,
@@ -35,8 +43,7 @@ def trial(bench, tmp_path):
     return make
 
 
-@pytest.mark.parametrize("variant", variants)
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("variant", "fault"), EACH)
 def test_it_happens_and_is_counted(trial, variant, fault):
     found = trial(variant, STALLED if fault == "backend-stall" else {}, fault=fault)
     assert found.status in ("valid", "invalid"), found.reason

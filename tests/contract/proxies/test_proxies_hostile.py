@@ -25,7 +25,6 @@ BAD = {
     + b"X-Y: zzz\r\n" * 150_000
     + b"\r\n",
     "a negative length": POST + b"Content-Length: -1\r\n\r\n",
-    "two lengths": POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
     "a NUL in a field": b"GET /body.json HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\x00b\r\n\r\n",
     "TLS to a port in clear": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
     + b"\x00" * 512
@@ -41,6 +40,7 @@ DESYNC = {
     "CL.TE, in two fields": WHOLE
     + b"Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     + SMUGGLED,
+    "two lengths": POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
     "TE.CL": PART + b"Transfer-Encoding: chunked\r\n\r\n" + CHUNK,
 }
 

@@ -14,6 +14,7 @@ MEASURED = Measured(
     roles={"proxy": {"cpu_us": 30.0}, "backend": {"cpu_us": 12.0}},
     counters={"connections": 4},
     declared={"proxy", "backend", "controller"},
+    analysis={"capacity_per_second": 9.0},
 )
 
 
@@ -35,6 +36,7 @@ def outcome(value: str, per: str | None = None) -> Outcome:
         ("error.read", None, 1.0),
         ("error.all", "load.offered", 0.15),
         ("counter.connections", None, 4.0),
+        ("analysis.capacity_per_second", None, 9.0),
     ],
 )
 def test_a_path_or_a_sum_of_them(value: str, per: str | None, found: float | None) -> None:
@@ -58,5 +60,5 @@ def test_a_share_may_be_of_a_hundred() -> None:
 
 
 def test_nothing_is_divided_by_nothing() -> None:
-    empty: Any = Measured({"outcomes": {"requests": 0}}, {}, {}, ())
+    empty: Any = Measured({"outcomes": {"requests": 0}}, {}, {}, (), {})
     assert empty.outcome(outcome("instrument.requests", "instrument.requests")) is None

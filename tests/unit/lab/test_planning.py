@@ -10,8 +10,6 @@ from tare.lab.errors import UnknownName
 from tare.lab.store import Store
 from tare.model.trial import Plan
 
-OVERHEAD_S = 0.7
-
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> Loaded:
@@ -118,12 +116,17 @@ def test_scenarios_that_do_not_exist_are_refused(
         plan(loaded, scenarios=scenarios)
 
 
-def test_an_estimate_counts_baseline_again_and_every_scenario(loaded: Loaded) -> None:
-    made = plan(loaded, scenarios=["all"], blocks=10, overrides={"duration_s": 2.0})
-    expected = 4 * 3 * (2.0 + OVERHEAD_S) * 10
-    assert planning.estimate_s(made, loaded) == pytest.approx((expected, expected))
-    low, high = planning.estimate_s(plan(loaded), loaded)
-    assert (low, high) == pytest.approx((3 * 2.2 * 8, 3 * 2.2 * 40))
+def test_all_scenarios_are_those_that_the_experiment_calls_sensible(tmp_path: Path) -> None:
+    more = (
+        "scenarios = [{ loop = 'closed' }]\nmore = [{ loop = 'open', size = ['small', 'large'] }]"
+    )
+    text = projects.EXPERIMENT.replace("[parameters]", f"{more}\n[parameters]", 1)
+    made = load("exp", projects.write(tmp_path, experiment=text))
+    names = [scenario.name for scenario in plan(made, scenarios=["all"]).scenarios]
+    assert names == [
+        "loop=closed,size=small", "loop=open,size=small", "loop=open,size=large",
+    ]  # fmt: skip
+    assert [scenario.name for scenario in plan(made).scenarios] == names[:1]
 
 
 def test_runs_of_the_same_second_have_folders_of_their_own(loaded: Loaded, tmp_path: Path) -> None:

@@ -80,3 +80,13 @@ def test_a_variant_supports_what_there_is() -> None:
     assert list(of_variant(variant(loop=["half-open"], body=["large"]), experiment())) == [
         "supports.loop: found 'half-open', expected one of: closed, open"
     ]
+
+
+def test_an_analysis_and_more_scenarios_name_what_there_is() -> None:
+    settings = {"limit": 1, "low": 1, "high": 2, "parameter": "raet", "only": {"loop": ["opne"]}}
+    found = experiment(analysis={"capacity": settings}, more=[{"loop": "shut"}])
+    assert list(of_experiment(found)) == [
+        "analysis.capacity.only.loop: found 'opne', expected one of: closed, open",
+        "analysis.capacity.parameter: found 'raet', expected one of: rate, size",
+        "more.loop: found 'shut', expected one of: closed, open",
+    ]

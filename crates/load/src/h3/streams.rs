@@ -137,19 +137,17 @@ impl Connection {
 
     /// Reads what has come on a stream of the server's own.
     fn read_server(&mut self, id: StreamId, events: &mut Vec<Event>) -> Result<(), End> {
-        let found = self
-            .server_streams
-            .iter_mut()
-            .find(|stream| stream.id == id);
-        let Some(stream) = found else {
+        let mut all = self.server_streams.iter();
+        let Some(index) = all.position(|stream| stream.id == id) else {
             return Ok(());
         };
+        let stream = &mut self.server_streams[index];
         let mut receiving = self.quic.recv_stream(id);
         let Ok(mut chunks) = receiving.read(true) else {
             return Ok(());
         };
         let mut outcome = Ok(());
-        let mut goaway = None;
+        let (mut goaway, mut ended) = (None, false);
         loop {
             match chunks.next(usize::MAX) {
                 Ok(Some(chunk)) => match stream.feed(&chunk.bytes) {
@@ -162,8 +160,9 @@ impl Connection {
                 },
                 Err(ReadError::Blocked) => break,
                 Ok(None) | Err(ReadError::Reset(_)) => {
-                    if stream.is_control() {
-                        outcome = Err("the server closed its control stream");
+                    match stream.is_control() {
+                        true => outcome = Err("the server closed its control stream"),
+                        false => ended = true,
                     }
                     break;
                 }
@@ -171,6 +170,9 @@ impl Connection {
         }
         let _ = chunks.finalize();
         outcome.map_err(|why| self.violated(why))?;
+        if ended {
+            self.server_streams.swap_remove(index);
+        }
         if let Some(first) = goaway {
             self.goaway = Some(first);
             while let Some(index) = self

@@ -5,8 +5,7 @@ mod line;
 mod sending;
 mod slot;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::mpsc::Sender;
 
@@ -82,7 +81,8 @@ pub struct Worker<'a, P: Protocol> {
     timeouts: Timeouts,
     poller: Poller,
     slots: Vec<Slot<P::Connection>>,
-    alarms: BinaryHeap<Reverse<(u64, usize, Alarm)>>,
+    /// What is due and when, of which slot; at most one timer a slot.
+    alarms: BTreeSet<(u64, usize, Alarm)>,
     /// Where connections with room wait for their turn; none when they need not.
     lines: Vec<Line>,
     permits: Option<Permits>,
@@ -119,7 +119,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         targets: usize,
         seconds: Sender<Second>,
     ) -> io::Result<Self> {
-        let opening = |(slot, (at, _)): (usize, &(u64, usize))| Reverse((*at, slot, Alarm::Open));
+        let opening = |(slot, (at, _)): (usize, &(u64, usize))| (*at, slot, Alarm::Open);
         let alarms = duty.openings.iter().enumerate().map(opening).collect();
         let slots = duty.openings.iter().map(|(_, target)| Slot::new(*target));
         let (mut most, mut permits, mut intends) = (u64::MAX, None, false);
@@ -199,26 +199,26 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     fn next_wake(&self) -> u64 {
-        let alarm = self.alarms.peek().map(|Reverse((at, ..))| *at);
+        let alarm = self.alarms.first().map(|(at, ..)| *at);
         let others = alarm.into_iter().chain(self.next_send());
         others.fold(self.next_chore, u64::min)
     }
 
     /// Does what is due.
     fn ring(&mut self, now: u64) -> io::Result<()> {
-        while let Some(Reverse((at, slot, alarm))) = self.alarms.peek().copied() {
+        while let Some((at, slot, alarm)) = self.alarms.first().copied() {
             if at > now {
                 break;
             }
-            self.alarms.pop();
+            self.alarms.pop_first();
             match alarm {
                 Alarm::Open => self.open(slot, now)?,
                 Alarm::Think if self.slots[slot].thinks_until == at => {
                     self.offer(slot, now);
                     self.flush(slot, now);
                 }
-                Alarm::Timer if self.slots[slot].timer == Some(at) => self.on_timer(slot, now),
-                Alarm::Think | Alarm::Timer => {}
+                Alarm::Think => {}
+                Alarm::Timer => self.on_timer(slot, now),
             }
         }
         Ok(())
@@ -305,8 +305,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             && let Some((think, random)) = &mut self.think
         {
             place.thinks_until = now + think.draw(random);
-            let alarm = (place.thinks_until, slot, Alarm::Think);
-            self.alarms.push(Reverse(alarm));
+            self.alarms.insert((place.thinks_until, slot, Alarm::Think));
         }
         let in_window = self.settled(&request, target, now);
         let times = Times {
@@ -347,12 +346,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     /// Closes a connection, fails what was in flight on it, and plans to open it again.
     fn close(&mut self, slot: usize, end: End, now: u64) {
+        self.set_timer(slot, None);
         let place = &mut self.slots[slot];
         place.connection = None;
-        place.timer = None;
         let target = place.target;
         let again = if place.proved { now } else { now + RETRY };
-        self.alarms.push(Reverse((again, slot, Alarm::Open)));
+        self.alarms.insert((again, slot, Alarm::Open));
         let lost = std::mem::take(&mut place.requests);
         let failure = match end {
             End::Broken(failure) => failure,

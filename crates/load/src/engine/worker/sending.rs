@@ -3,7 +3,6 @@
 use super::slot::{InFlight, Slot};
 use super::{Alarm, SPIN, Worker};
 use crate::protocol::Protocol;
-use std::cmp::Reverse;
 
 impl<P: Protocol> Worker<'_, P> {
     /// Lets a connection that has room send, or wait for its turn.
@@ -55,10 +54,17 @@ impl<P: Protocol> Worker<'_, P> {
         }
         let timer = self.protocol.timer(connection);
         let timer = timer.map(|instant| self.timeline.at(instant));
-        if timer != place.timer {
-            place.timer = timer;
-            let alarm = timer.map(|at| Reverse((at, slot, Alarm::Timer)));
-            self.alarms.extend(alarm);
+        self.set_timer(slot, timer);
+    }
+
+    /// Moves the protocol's timer of a slot; QUIC does so with almost every packet.
+    pub(super) fn set_timer(&mut self, slot: usize, timer: Option<u64>) {
+        let before = std::mem::replace(&mut self.slots[slot].timer, timer);
+        if before != timer {
+            if let Some(at) = before {
+                self.alarms.remove(&(at, slot, Alarm::Timer));
+            }
+            self.alarms.extend(timer.map(|at| (at, slot, Alarm::Timer)));
         }
     }
 

@@ -80,6 +80,7 @@ def main() -> None:
             "requests_per_second": len(measured) / window_s,
             "latency_mean_us": mean_us,
             "latency_p50_us": measured[len(measured) // 2] / 1e3,
+            "asked": spec.get("rate"),
         },
         load={
             "loop": "closed",

@@ -1,0 +1,110 @@
+"""`tare compare`: how a run differs from a stored one."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tare.cli.output import console, json_option, print_json, say
+from tare.cli.run import folder_of
+
+if TYPE_CHECKING:
+    from tare.model.comparison import RunComparison
+
+_REGRESSION = 3
+_STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved": "yellow"}
+
+
+@click.command()
+@click.argument("before", metavar="RUN")
+@click.argument("after", metavar="RUN", default="last")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="any|OUTCOME[:PERCENT]",
+    help="Exit with 3 when this surely got worse (by more than so much), or was lost; repeatable.",
+)
+@json_option
+def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) -> None:
+    """Compare the effects in two runs: a stored one (its folder or results.json) and a later one.
+
+    \b
+    tare compare record/filters last
+    tare compare record/filters last --fail-on any
+    tare compare record/filters last --fail-on requests_per_second:5
+    """
+    from tare.report.comparison import NotComparable, compare, stored
+    from tare.report.folder import NotARun
+
+    limits = [_limit(text) for text in fail_on]
+    try:
+        first, last = (
+            stored(Path(run) if Path(run).is_file() else folder_of(run)) for run in (before, after)
+        )
+        found = compare(first, last)
+    except (NotARun, NotComparable) as error:
+        say(str(error))
+        sys.exit(1)
+    known = {change.outcome for change in found.changes}
+    for name, _ in limits:
+        if name not in (known | {"any"}):
+            expected = ", ".join(["any", *sorted(known)])
+            raise click.BadParameter(
+                f"{name!r}: expected one of {expected}", param_hint="--fail-on"
+            )
+    if as_json:
+        print_json(found)
+    else:
+        _show(found)
+    regressions = [
+        change
+        for change in found.changes
+        for name, most in limits
+        if name in ("any", change.outcome) and change.worse_by_pct > most
+    ]
+    for change in regressions:
+        where = f"{change.scenario}, {change.variant}, {change.outcome}"
+        say(f"regression: {where}: surely worse by {change.worse_by_pct:.1f} %")
+    sys.exit(_REGRESSION if regressions or (limits and found.lost) else 0)
+
+
+def _limit(text: str) -> tuple[str, float]:
+    name, _, percent = text.partition(":")
+    try:
+        return name, float(percent or 0)
+    except ValueError as error:
+        expected = "expected any or OUTCOME[:PERCENT]"
+        raise click.BadParameter(f"{text!r}: {expected}", param_hint="--fail-on") from error
+
+
+def _show(found: "RunComparison") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from tare.report.comparison import NOTE
+    from tare.report.numbers import percent
+
+    click.echo(f"{found.experiment}: {found.before}, then {found.after}")
+    for scenario in dict.fromkeys(item.scenario for item in found.changes):
+        table = Table("variant", "outcome", "before", "after", "change", "", box=None)
+        for item in found.changes:
+            if item.scenario != scenario:
+                continue
+            figures = (
+                percent(item.before_pct, item.before_ci_pct),
+                percent(item.after_pct, item.after_ci_pct),
+                percent(item.change_pct, item.change_ci_pct),
+            )
+            trend = Text(item.trend, style=_STYLES[item.trend])
+            table.add_row(item.variant, item.outcome, *map(Text, figures), trend)
+        click.echo(f"\n{scenario}")
+        console().print(table, highlight=False)
+    if not found.changes:
+        click.echo("they have no judged outcome of a variant in common")
+    for line in found.lost:
+        click.echo(f"LOST: {line}")
+    click.echo()
+    for line in found.differences:
+        click.echo(f"Not the same: {line}")
+    click.echo(NOTE)

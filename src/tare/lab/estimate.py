@@ -1,0 +1,87 @@
+"""How many trials a plan is, and about how long they take."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+
+from tare.lab import planning
+from tare.lab.catalog import Loaded
+from tare.model.base import Record
+from tare.model.scenario import Scenario, among, supported
+from tare.model.trial import Plan, parse_trials
+from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.study import fewest_blocks
+
+OVERHEAD_S = 0.7
+"""Seconds of a trial beside warm-up and measuring, as seen on a 2-core machine."""
+_RUNS = 3
+
+
+class Estimate(Record):
+    """From the fewest to the most blocks; trials that have to be repeated come on top."""
+
+    trials: tuple[int, int]
+    seconds: tuple[float, float]
+    overhead_s: float
+    """Of each trial, beside warm-up and measuring."""
+    overhead_of: str
+    """Where that comes from."""
+
+
+def estimate(plan: Plan, loaded: Loaded, runs: Path) -> Estimate:
+    """Of a plan, with the overhead of the experiment's latest runs in `runs`, if there are any."""
+    known = _overheads(plan, runs)
+    overhead = median(known) if known else OVERHEAD_S
+    per_block, trials = 0.0, 0
+    for scenario in plan.scenarios:
+        count = len(_labels(plan, loaded, scenario))
+        values = planning.parameters_of(plan, loaded, scenario)
+        per_block += count * (_windows(loaded, scenario) * _planned_s(values) + overhead)
+        trials += count
+    low, high = min(fewest_blocks(plan), plan.blocks.max), plan.blocks.max
+    return Estimate(
+        trials=(trials * low, trials * high),
+        seconds=(per_block * low, per_block * high),
+        overhead_s=overhead,
+        overhead_of=f"{len(known)} trials of the latest runs" if known else "a guess",
+    )
+
+
+def _labels(plan: Plan, loaded: Loaded, scenario: Scenario) -> list[str]:
+    """What a block measures in the scenario: variants that do not support it are left out."""
+    names = {label: label for label in plan.variants} | {BASELINE_AGAIN: plan.baseline}
+    return [
+        label
+        for label, name in names.items()
+        if supported(loaded.variants[name].supports, scenario) is None
+    ]
+
+
+def _windows(loaded: Loaded, scenario: Scenario) -> int:
+    settings = loaded.experiment.analysis.capacity
+    searched = settings is not None and among(settings.only, scenario.levels)
+    return settings.windows() if settings is not None and searched else 1
+
+
+def _planned_s(values: Mapping[str, object]) -> float:
+    return sum(float(str(values.get(name, 0))) for name in ("duration_s", "warmup_s"))
+
+
+def _overheads(plan: Plan, runs: Path) -> list[float]:
+    """Seconds beside warm-up and measuring, of the valid trials of the latest runs."""
+    found: list[float] = []
+    folders = sorted(file.parent for file in runs.glob(f"*-{plan.experiment}/plan.json"))
+    for folder in folders[-_RUNS:]:
+        try:
+            earlier = Plan.model_validate_json((folder / "plan.json").read_text())
+            trials = parse_trials((folder / "trials.jsonl").read_bytes())
+        except (OSError, ValueError):
+            continue  # a run that cannot be read tells nothing
+        warmup_s = float((earlier.parameters | earlier.overrides).get("warmup_s", 0))
+        found += [
+            trial.wall_s - trial.measured_s - warmup_s
+            for trial in trials
+            # A search has more to it than one window.
+            if trial.status == "valid" and "capacity" not in trial.instrument
+        ]
+    return found

@@ -1,0 +1,39 @@
+"""What two runs of an experiment say about each other."""
+
+from typing import Literal
+
+from tare.model.base import Record
+
+Trend = Literal["worse", "better", "equivalent", "unresolved"]
+
+
+class Changed(Record):
+    """One judged outcome of one variant: its effect against the baseline of each run."""
+
+    scenario: str
+    variant: str
+    outcome: str
+    better: Literal["lower", "higher"]
+    before_pct: float
+    before_ci_pct: tuple[float, float] | None
+    after_pct: float
+    after_ci_pct: tuple[float, float] | None
+    change_pct: float
+    change_ci_pct: tuple[float, float] | None
+    trend: Trend
+    why: str
+    worse_by_pct: float
+    """By how much it surely got worse; 0 unless it did."""
+
+
+class RunComparison(Record):
+    """Two runs: what differs between them beside the results, and how the effects changed."""
+
+    experiment: str
+    before: str
+    after: str
+    differences: list[str]
+    """What the two runs do not have in common, in words."""
+    lost: list[str]
+    """What was measured before and not after, with the reason."""
+    changes: list[Changed]

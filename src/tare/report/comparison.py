@@ -1,0 +1,130 @@
+"""Compares two runs by their results.json alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tare.model.comparison import Changed, RunComparison
+from tare.model.results import OutcomeResult, Results, ScenarioResult
+from tare.report.folder import NotARun
+from tare.stats.change import Measured, change
+from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.verdict import Direction
+
+_MACHINE = ("cpu", "cpu_count", "memory_bytes", "distribution", "kernel", "control_groups", "cpus")
+NOTE = (
+    "The two runs were made at different times, so nothing is paired between them: what is "
+    "compared is each variant's effect against the baseline of its own run. What befell the "
+    "baseline and a variant alike is not seen."
+)
+
+
+class NotComparable(Exception):
+    """Two runs that do not ask the same question."""
+
+
+def stored(path: Path) -> Results:
+    """The results of a run's folder, or of a results.json by itself. Raises NotARun."""
+    file = path / "results.json" if path.is_dir() else path
+    try:
+        return Results.model_validate_json(file.read_text())
+    except (OSError, ValidationError) as error:
+        raise NotARun(f"{file} holds no results: {error}") from error
+
+
+def compare(before: Results, after: Results) -> RunComparison:
+    """Effects of the same variants, scenarios and judged outcomes. Raises NotComparable."""
+    for field in ("experiment", "baseline"):
+        one, other = getattr(before, field), getattr(after, field)
+        if one != other:
+            raise NotComparable(f"the runs have different {field}s: {one} and {other}")
+    return RunComparison(
+        experiment=after.experiment,
+        before=before.run,
+        after=after.run,
+        differences=list(dict.fromkeys(_differences(before, after))),
+        lost=list(_lost(before, after)),
+        changes=list(_changes(before, after)),
+    )
+
+
+def _changes(before: Results, after: Results) -> Iterator[Changed]:
+    earlier = {scenario.name: scenario for scenario in before.scenarios}
+    for scenario in after.scenarios:
+        if (old := earlier.get(scenario.name)) is None:
+            continue
+        for label, variant in scenario.variants.items():
+            known = old.variants.get(label)
+            if known is None or label in (after.baseline, BASELINE_AGAIN):
+                continue
+            for name, new in variant.outcomes.items():
+                first = _measured(old, name, known.outcomes.get(name))
+                last = _measured(scenario, name, new)
+                if not new.judged or first is None or last is None:
+                    continue
+                better = Direction(new.better)
+                found = change(first, last, better, after.sesoi_pct)
+                yield Changed(
+                    scenario=scenario.name,
+                    variant=label,
+                    outcome=name,
+                    better=new.better,
+                    before_pct=first.effect,
+                    before_ci_pct=first.interval,
+                    after_pct=last.effect,
+                    after_ci_pct=last.interval,
+                    change_pct=found.percent,
+                    change_ci_pct=found.interval,
+                    trend=found.trend.value,
+                    why=found.why,
+                    worse_by_pct=found.worse_by(better),
+                )
+
+
+def _measured(
+    scenario: ScenarioResult, name: str, outcome: OutcomeResult | None
+) -> Measured | None:
+    if outcome is None or outcome.effect_pct is None:
+        return None
+    return Measured(outcome.effect_pct, outcome.ci_pct, scenario.noise_floor[name].reach_pct)
+
+
+def _lost(before: Results, after: Results) -> Iterator[str]:
+    later = {scenario.name: scenario for scenario in after.scenarios}
+    for scenario in before.scenarios:
+        if (new := later.get(scenario.name)) is None:
+            yield f"{scenario.name}: not in {after.run}"
+            continue
+        for label, variant in scenario.variants.items():
+            now = new.variants.get(label)
+            if variant.status != "measured" or (now is not None and now.status == "measured"):
+                continue
+            why = f"{now.status}: {now.reason}" if now is not None else f"not in {after.run}"
+            yield f"{scenario.name}, {label}: {why}"
+
+
+def _differences(before: Results, after: Results) -> Iterator[str]:
+    for which in (before, after):
+        if not which.complete:
+            yield f"{which.run} is not finished"
+        for scenario in which.scenarios:
+            for name, floor in scenario.noise_floor.items():
+                if floor.verdict in ("costs", "saves"):
+                    where = f"{which.run}, {scenario.name}"
+                    yield f"{where}: the baseline differs from itself in {name}"
+    first, last = before.environment, after.environment
+    for key in _MACHINE:
+        if first.get(key) != last.get(key):
+            yield f"{key.replace('_', ' ')}: {first.get(key)}, then {last.get(key)}"
+    for kind in ("versions", "components"):
+        yield from _unlike(kind, first.get(kind) or {}, last.get(kind) or {})
+    if first.get("fingerprint") != last.get("fingerprint"):
+        yield "fingerprint: the experiment's files, or what was built for it, are not the same"
+
+
+def _unlike(kind: str, first: dict[str, Any], last: dict[str, Any]) -> Iterator[str]:
+    for name in sorted(set(first) & set(last)):
+        if first[name] != last[name]:
+            yield f"{kind}: {name} {first[name]}, then {last[name]}"

@@ -1,0 +1,120 @@
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tare.lab.capacity import Found, search
+from tare.lab.errors import ManifestError
+from tare.lab.measure import Measurement
+from tare.lab.site import Site
+from tare.model.manifest import Capacity, Gates
+from tare.model.trial import Gate
+
+SETTINGS = Capacity(limit="{{ limit_us }}", low=100, high="{{ 100 * 100 }}", steps=6)
+SITE = cast(
+    Site,
+    SimpleNamespace(
+        seed=7,
+        parameters={"limit_us": 5000},
+        bench=SimpleNamespace(loaded=SimpleNamespace(name="exp")),
+    ),
+)
+
+
+class Machine:
+    """Keeps the limit up to a rate; what is closed by its rate and its number is the test's."""
+
+    def __init__(
+        self, capacity: float, closed: Callable[[float, int], list[str]] = lambda rate, number: []
+    ) -> None:
+        self.capacity, self.closed = capacity, closed
+        self.asked: list[float] = []
+
+    def window(self, own: Mapping[str, Any]) -> Measurement:
+        (rate,) = own.values()
+        assert list(own) == ["rate"]
+        self.asked.append(rate)
+        latency = 1000.0 if rate <= self.capacity else 50_000.0
+        result = {
+            "window_s": 0.5,
+            "outcomes": {"latency_p99_us": latency, "rate": rate},
+            "total": {"requests": 10, "statuses": {"200": 10}, "reasons": [rate]},
+        }
+        return Measurement(result, None, None, {}, {}, {})  # type: ignore[arg-type]
+
+    def judge(self, found: Measurement) -> list[Gate]:
+        names = self.closed(found.result["outcomes"]["rate"], len(self.asked))
+        return [Gate(name=name, ok=False, found="bad", wanted="good") for name in names]
+
+    def search(self, settings: Capacity = SETTINGS) -> Found:
+        return search(SITE, Gates(retries=2), settings, self.window, self.judge)
+
+
+def test_a_search_ends_close_to_the_truth_with_the_last_window_that_held() -> None:
+    machine = Machine(3000)
+    found = machine.search()
+    assert found.rate == pytest.approx(3000, rel=0.08) and found.gates == []
+    best = found.measurement.result
+    assert best["outcomes"]["rate"] == max(rate for rate in machine.asked if rate <= 3000)
+    assert found.measured_s == 0.5 * len(machine.asked)
+    assert best["total"]["requests"] == best["total"]["statuses"]["200"] == 10 * len(machine.asked)
+    assert best["total"]["reasons"] == machine.asked
+    assert [note["rate"] for note in best["capacity"]["windows"]] == machine.asked
+    assert best["capacity"]["limit"] == 5000
+
+
+def test_a_rate_fails_when_two_windows_do() -> None:
+    machine = Machine(3000)
+    machine.search()
+    for rate in machine.asked:
+        assert machine.asked.count(rate) in ((1,) if rate <= 3000 else (2, 4)), "4: asked again"
+    stall = Machine(3000, lambda rate, number: ["achieved"] if number == 1 else [])
+    assert stall.search().rate == pytest.approx(3000, rel=0.08), "one stall at the first rate"
+
+
+@pytest.mark.parametrize("gate", ["errors", "achieved", "requests"])
+def test_failed_requests_are_a_rate_too_high(gate: str) -> None:
+    machine = Machine(1e9, lambda rate, number: [gate] if rate > 2000 else [])
+    assert machine.search().rate == pytest.approx(2000, rel=0.08)
+
+
+@pytest.mark.parametrize("gate", ["foreign-cpu", "send-lag-p99", "little"])
+def test_a_disturbed_window_is_repeated_and_not_believed(gate: str) -> None:
+    machine = Machine(3000, lambda rate, number: [gate] if number % 2 else [])
+    found = machine.search()
+    assert found.rate == pytest.approx(3000, rel=0.08) and found.gates == []
+    notes = found.measurement.result["capacity"]["windows"]
+    assert any(note["spoilt"] == [gate] for note in notes)
+
+
+def test_what_is_always_disturbed_closes_the_trial() -> None:
+    found = Machine(3000, lambda rate, number: ["foreign-cpu"]).search()
+    (gate,) = found.gates
+    assert found.rate is None and not gate.ok
+    assert gate.found.endswith("/s foreign-cpu: bad, wanted good")
+
+
+def test_littles_law_is_not_asked_of_a_growing_queue() -> None:
+    machine = Machine(3000, lambda rate, number: ["little"] if rate > 3000 else [])
+    assert machine.search().rate == pytest.approx(3000, rel=0.08)
+
+
+@pytest.mark.parametrize(("capacity", "found"), [(10, "not even"), (1e6, "even 9")])
+def test_a_capacity_beyond_the_range_closes_the_trial(capacity: float, found: str) -> None:
+    (gate,) = Machine(capacity).search().gates
+    assert gate.found.startswith(found)
+    assert gate.wanted == "a rate between 100 and 10000 per second that holds"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"low": 0}, "found a range from 0 to 10000, expected 0 < low < high"),
+        ({"low": "{{ nothing }}"}, "analysis.capacity.low"),
+        ({"limit": "much"}, "analysis.capacity.limit: found 'much', expected a number"),
+    ],
+)
+def test_settings_that_are_none_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ManifestError, match=message):
+        Machine(3000).search(SETTINGS.model_copy(update=changes))

@@ -1,0 +1,68 @@
+from pathlib import Path
+from typing import Any
+
+import projects
+import pytest
+
+from tare.lab import planning
+from tare.lab.catalog import Loaded, load
+from tare.lab.estimate import OVERHEAD_S, estimate
+from tare.lab.store import Store
+from tare.model.trial import Plan, Trial
+from tare.stats.study import slots
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Loaded:
+    return load("exp", projects.write(tmp_path))
+
+
+def plan(loaded: Loaded, **changes: Any) -> Plan:
+    asked: dict[str, Any] = {
+        "quick": False, "variants": None, "scenarios": [], "blocks": None, "seed": 3,
+        "overrides": {},
+    }  # fmt: skip
+    return planning.make(loaded, **asked | changes)
+
+
+def test_it_counts_baseline_again_and_every_scenario(loaded: Loaded, tmp_path: Path) -> None:
+    made = plan(loaded, scenarios=["all"], blocks=10, overrides={"duration_s": 2.0})
+    found = estimate(made, loaded, tmp_path / "runs")
+    assert found.trials == (4 * 3 * 10, 4 * 3 * 10) and found.overhead_of == "a guess"
+    expected = 4 * 3 * (2.0 + OVERHEAD_S) * 10
+    assert found.seconds == pytest.approx((expected, expected))
+    found = estimate(plan(loaded), loaded, tmp_path / "runs")
+    assert found.trials == (3 * 8, 3 * 40)
+    assert found.seconds == pytest.approx((3 * 2.2 * 8, 3 * 2.2 * 40))
+
+
+def test_what_a_variant_does_not_support_takes_no_time(tmp_path: Path) -> None:
+    variants = {"none": "", "other": "supports = { loop = ['closed'] }"}
+    loaded = load("exp", projects.write(tmp_path, variants=variants))
+    found = estimate(plan(loaded, scenarios=["all"], blocks=1), loaded, tmp_path / "runs")
+    assert found.trials == (2 * 3 + 2 * 2,) * 2
+
+
+def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) -> None:
+    made = plan(loaded)
+    store = Store.create(tmp_path / "runs", made)
+    for number, slot in enumerate(slots(made, 0)):
+        body = {"attempt": 1, "started": "now", "measured_s": 1.5, "wall_s": 1.5 + 2 * number}
+        status = {"status": "valid" if number else "failed"}
+        store.append(Trial.model_validate(slot.model_dump() | body | status))
+    found = estimate(made, loaded, tmp_path / "runs")
+    assert (found.overhead_s, found.overhead_of) == (3.0, "2 trials of the latest runs")
+    (store.folder / "trials.jsonl").write_text("{]\n")
+    assert estimate(made, loaded, tmp_path / "runs").overhead_of == "a guess"
+
+
+def test_a_search_takes_as_long_as_its_windows(tmp_path: Path) -> None:
+    search = "only = { loop = ['open'] }\nparameter = 'connections'\nlimit = 1\nlow = 1\nhigh = 9"
+    text = f"{projects.EXPERIMENT}\n[analysis.capacity]\n{search}\nsteps = 5\n"
+    loaded = load("exp", projects.write(tmp_path, experiment=text))
+    once, searched = (
+        estimate(plan(loaded, scenarios=[f"loop={loop}"], blocks=1), loaded, tmp_path / "runs")
+        for loop in ("closed", "open")
+    )
+    assert once.seconds[0] == pytest.approx(3 * (1.5 + OVERHEAD_S))
+    assert searched.seconds[0] == pytest.approx(3 * (10 * 1.5 + OVERHEAD_S))

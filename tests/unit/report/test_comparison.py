@@ -1,0 +1,110 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import runs
+from click.testing import CliRunner, Result
+
+from tare.cli.main import tare
+from tare.model.results import Results
+from tare.report import results
+from tare.report.comparison import NotComparable, compare
+from tare.report.folder import read
+
+HERE = {"cpu": "a CPU", "kernel": "6", "versions": {"none": "1", "dear": "1"}, "fingerprint": "x"}
+
+
+def run(
+    folder: Path, cost: float, environment: dict[str, Any] = HERE, **changes: Any
+) -> tuple[Path, Results]:
+    plan = runs.plan(run=folder.name, **changes)
+    done = runs.trials(plan, 8, {"dear": cost})
+    made = results.make(read(runs.write(folder, plan, done, json.dumps(environment))))
+    (folder / "results.json").write_text(made.model_dump_json())
+    return folder, made
+
+
+def asked(*arguments: object) -> Result:
+    return CliRunner().invoke(tare, ["compare", *map(str, arguments)])
+
+
+def test_a_dearer_variant_is_a_regression(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.5)[0]
+    done = asked(before, after, "--fail-on", "any")
+    assert done.exit_code == 3, done.output
+    assert "regression: default, dear, cpu: surely worse by 2" in done.stderr
+    assert "worse" in done.stdout and "nothing is paired between them" in done.stdout
+    assert asked(before, after).exit_code == 0, "only when asked to fail"
+    assert asked(before, after, "--fail-on", "cpu:50").exit_code == 0
+    assert asked(before, after, "--fail-on", "cpu:20").exit_code == 3
+    assert asked(after, before, "--fail-on", "any").exit_code == 0, "better is none"
+    assert asked(before / "results.json", after, "--fail-on", "any").exit_code == 3
+
+
+def test_the_same_is_no_regression(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2)[0]
+    done = asked(before, after, "--fail-on", "any", "--json")
+    assert done.exit_code == 0
+    (change,) = json.loads(done.stdout)["changes"]
+    assert change["trend"] == "equivalent" and change["worse_by_pct"] == 0
+
+
+def test_what_the_runs_do_not_share_is_named(tmp_path: Path) -> None:
+    other = HERE | {"kernel": "7", "versions": {"none": "2"}, "fingerprint": "y"}
+    found = compare(run(tmp_path / "a", 1.2)[1], run(tmp_path / "b", 1.2, other)[1])
+    assert found.differences == [
+        "kernel: 6, then 7",
+        "versions: none 1, then 2",
+        "fingerprint: the experiment's files, or what was built for it, are not the same",
+    ]
+
+
+def test_a_variant_that_is_gone_is_told_of_and_fails(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2, variants=["none"])[0]
+    done = asked(before, after, "--fail-on", "any")
+    assert "LOST: default, dear: not in b" in done.stdout
+    assert "no judged outcome of a variant in common" in done.stdout
+    assert done.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"experiment": "else"}, "different experiments: exp and else"),
+        ({"baseline": "dear", "variants": ["dear", "none"]}, "different baselines: none and dear"),
+    ],
+)
+def test_runs_that_ask_something_else_are_refused(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    one, other = run(tmp_path / "a", 1.2), run(tmp_path / "b", 1.2, **changes)
+    with pytest.raises(NotComparable, match=message):
+        compare(one[1], other[1])
+    assert asked(one[0], other[0]).exit_code == 1
+
+
+def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
+    folder, _ = run(tmp_path / "a", 1.2)
+    assert asked(folder, folder, "--fail-on", "cpu:lots").exit_code == 2
+    unknown = asked(folder, folder, "--fail-on", "speed")
+    assert unknown.exit_code == 2 and "expected one of any, cpu" in unknown.stderr
+    (folder / "results.json").unlink()
+    assert asked(folder, folder).exit_code == 1
+
+
+def test_history_shows_effects_run_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARE_RUNS", str(tmp_path))
+    monkeypatch.setattr("tare.cli.history.experiment_names", lambda: ["exp"])
+    assert "no run is stored" in CliRunner().invoke(tare, ["history"]).stdout
+    for name, cost in (("20260101-a", 1.2), ("20260102-b", 1.5)):
+        run(tmp_path / name, cost)
+    done = CliRunner().invoke(tare, ["history", "exp"])
+    assert done.exit_code == 0 and "default: dear, cpu" in done.stdout
+    lines = [line for line in done.stdout.splitlines() if line.endswith("costs")]
+    assert "20260101-a" in lines[0] and "+20" in lines[0]
+    assert "20260102-b" in lines[1] and "+50" in lines[1]
+    rows = json.loads(CliRunner().invoke(tare, ["history", "--json"]).stdout)
+    assert [row["trials_valid"] for row in rows] == [24, 24]
+    unknown = CliRunner().invoke(tare, ["history", "nonsense"])
+    assert unknown.exit_code != 0
