@@ -7,7 +7,6 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from tare.model.results import Results, ScenarioResult
-from tare.report import charts, drawing
 from tare.report.folder import RunFolder
 from tare.report.numbers import figure, percent
 from tare.report.pairs import by_outcome
@@ -35,26 +34,36 @@ def render(folder: RunFolder, results: Results) -> str:
 
 
 def _drawn(folder: RunFolder, results: Results) -> dict[str, list[Markup]]:
-    """Scenario → its charts: the judged outcomes and the latencies."""
+    """Scenario → its charts: the judged outcomes and the latencies.
+
+    With too few blocks for an interval there is nothing that a chart could show and a table not.
+    """
+    outcomes = {scenario.name: _with_interval(scenario) for scenario in results.scenarios}
+    if not any(outcomes.values()):
+        return {}
+    from tare.report import charts, drawing  # takes a second to import
+
     return {
         scenario.name: [
             Markup(drawing.svg(chart))
             for chart in (
-                *(charts.outcome(results, scenario, name) for name in _judged(scenario)),
+                *(charts.outcome(results, scenario, name) for name in outcomes[scenario.name]),
                 charts.latency(folder, results, scenario),
             )
             if chart is not None
         ]
         for scenario in results.scenarios
+        if outcomes[scenario.name]
     }
 
 
-def _judged(scenario: ScenarioResult) -> list[str]:
+def _with_interval(scenario: ScenarioResult) -> list[str]:
+    """Judged outcomes of which at least one variant's effect has an interval."""
     found = [
         name
         for variant in scenario.variants.values()
         for name, outcome in variant.outcomes.items()
-        if outcome.judged
+        if outcome.judged and outcome.ci_pct is not None
     ]
     return list(dict.fromkeys(found))
 

@@ -128,3 +128,14 @@ def test_one_block_has_no_interval_and_says_so(tmp_path: Path) -> None:
     assert found.complete
     assert "+99" in html.render(folder, found) or "+100" in html.render(folder, found)
     assert "[no interval]" in html.render(folder, found)
+
+
+def test_charts_are_drawn_where_there_are_intervals(tmp_path: Path) -> None:
+    for blocks, drawn in ((8, 2), (2, 0)):
+        plan = runs.plan(blocks={"min": blocks, "max": blocks})
+        done = runs.trials(plan, blocks, {"dear": 1.2})
+        folder = read(runs.write(tmp_path / str(blocks), plan, done))
+        page = html.render(folder, results.make(folder))
+        assert page.count('<div class="chart"><svg') == drawn, (
+            "one judged outcome, one of latencies"
+        )
