@@ -145,7 +145,7 @@ def _when_measured(site: Path, after_s: float) -> None:
     time.sleep(after_s)
 
 
-def _happen(fault: str, reload: Path, backend: Backend, relay: Relay | None) -> None:
+def _happen(fault: str, site: Path, reload: Path, backend: Backend, relay: Relay | None) -> None:
     print(f"fault: {fault} begins", flush=True)
     match fault:
         case "backend-restart":
@@ -157,6 +157,7 @@ def _happen(fault: str, reload: Path, backend: Backend, relay: Relay | None) -> 
         case "proxy-reload":
             subprocess.run(["sh", str(reload)], check=True)
     print(f"fault: {fault} is over", flush=True)
+    (site / "fault-over").touch()
 
 
 def main() -> int:
@@ -179,7 +180,7 @@ def main() -> int:
 
     def later() -> None:
         _when_measured(known.site, known.after)
-        _happen(known.fault, known.reload, backend, relay)
+        _happen(known.fault, known.site, known.reload, backend, relay)
 
     threading.Thread(target=later, daemon=True).start()
     return backend.wait()

@@ -79,8 +79,8 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
             case "progress":
                 progress(event)
             case "measure":
-                opened = _snapshot(site)
                 (site.folder / MEASURING).touch()
+                opened = _snapshot(site)
             case "measured":
                 closed = _snapshot(site)
                 memory = {role: usage(each.pids()) for role, each in site.processes.items()}
