@@ -113,15 +113,16 @@ class Store:
     def _flush(self) -> None:
         file = self.folder / "trials.jsonl"
         whole = _whole_bytes(file)
-        with file.open("ab") as stream:
+        lines = b"".join(trial.model_dump_json().encode() + b"\n" for trial in self._unwritten)
+        # Unbuffered: a buffer would write the rest of a line that was cut off when it is closed.
+        with file.open("ab", buffering=0) as stream:
             stream.truncate(whole)
             try:
-                for trial in self._unwritten:
-                    stream.write(trial.model_dump_json().encode() + b"\n")
-                stream.flush()
+                while lines:
+                    lines = lines[stream.write(lines) :]
                 os.fsync(stream.fileno())
             except OSError:
-                os.ftruncate(stream.fileno(), whole)
+                stream.truncate(whole)
                 raise
         self._unwritten.clear()
 

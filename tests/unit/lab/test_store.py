@@ -1,5 +1,6 @@
 import errno
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +106,23 @@ def test_what_finds_no_room_is_kept_and_told_of(
     assert store.append(trial("b"))
     assert [each.id for each in store.trials()] == ["a", "b"]
     store.finish()
+
+
+def test_a_line_that_was_cut_off_leaves_nothing(store: Store) -> None:
+    first, second = (trial(name, reason="x" * 5000) for name in ("first", "second"))
+    assert store.append(first)
+    # Enough for each half of the second line by itself.
+    room = (store.folder / "trials.jsonl").stat().st_size + 3000
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        assert not store.append(second)
+        assert store.trials() == [first]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    third = trial("third")
+    assert store.append(third)
+    assert store.trials() == [first, second, third]
 
 
 def test_what_a_cut_off_trial_left_is_cleared_and_what_a_failed_one_left_is_kept(
