@@ -67,7 +67,10 @@ def test_an_up_that_is_killed_leaves_nothing(lab: Laboratory) -> None:
 
 def test_check_names_what_is_wrong_with_each_variant(lab: Laboratory) -> None:
     assert lab.tare("check", "toy/plain").split()[:2] == ["toy/plain", "ok"]
+    assert not list((lab.home / "cache").glob("check-*"))
     assert "not ready" in lab.tare("check", "toy/never-ready", code=1)
+    # What failed is left to be looked at.
+    assert list((lab.home / "cache").glob("check-*/never-ready/sut/sut.log"))
     assert "expected b'ok\\n'" in lab.tare("check", "toy/wrong-answers", code=1)
     assert lab.tare("check", "toy/unavailable").split()[1] == "unavailable"
 

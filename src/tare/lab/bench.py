@@ -1,7 +1,7 @@
 """What all sites of a run, a check or an `up` have in common."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tare.lab import cgroup
@@ -41,7 +41,7 @@ def open_bench(
 
     Raises TareError when another process has it.
     """
-    hierarchy = cgroup.detect()
+    hierarchy = replace(cgroup.detect(), priority=loaded.experiment.priority)
     ledger = Ledger(folder / LEDGER, tag, hierarchy.run(tag))
     ledger.guard()
     journal = Journal(folder / "events.log")

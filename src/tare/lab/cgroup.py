@@ -14,13 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tare.lab.errors import TareError
+from tare.model.manifest import Priority
 from tare.probes import strain
 from tare.probes.cpu import CpuTime, of_cgroup_v1, of_cgroup_v2
 from tare.probes.strain import Strain
 
 MOUNT = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids")
-_WEIGHT = {"cpu.shares": "262144", "cpu.weight": "10000"}
+_WEIGHTS = {
+    "high": {"cpu.shares": "262144", "cpu.weight": "10000"},
+    "usual": {"cpu.shares": "1024", "cpu.weight": "100"},
+}
 _INHERITED = ("cpuset.cpus", "cpuset.mems")
 
 
@@ -30,22 +34,33 @@ class Group:
 
     kind: str
     folders: dict[str, Path]
+    priority: Priority = "high"
 
     def create(self, cpus: Sequence[int]) -> None:
-        """Make a role's group within its run's, pinned to `cpus`, with the highest CPU weight.
+        """Make a role's group within its run's, pinned to `cpus`, with its CPU weight.
 
         Raises TareError.
         """
         try:
             for folder in self.folders.values():
-                _make(folder.parent)
+                self._make(folder.parent)
                 if self.kind == "v2":
                     _enable(folder.parent)
-                _make(folder)
+                self._make(folder)
                 if (folder / "cpuset.cpus").exists():
                     (folder / "cpuset.cpus").write_text(",".join(map(str, cpus)))
         except OSError as error:
             raise TareError(f"cannot set up control group {error.filename}: {error}") from error
+
+    def _make(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        for name in _INHERITED:
+            if (folder / name).exists() and not _words(folder / name):
+                with contextlib.suppress(OSError):  # v2 inherits by itself and may refuse
+                    (folder / name).write_text((folder.parent / name).read_text())
+        for name, weight in _WEIGHTS[self.priority].items():
+            if (folder / name).exists():
+                (folder / name).write_text(weight)
 
     def entrances(self) -> list[str]:
         """Files to which a process writes 0 to move itself in."""
@@ -87,6 +102,7 @@ class Hierarchy:
     kind: str
     bases: dict[str, Path] = field(default_factory=dict)
     remark: str | None = None
+    priority: Priority = "high"
 
     def run(self, tag: str) -> Group | None:
         """The group of a whole run; None without cgroups."""
@@ -99,7 +115,8 @@ class Hierarchy:
     def _group(self, name: Path) -> Group | None:
         if not self.bases:
             return None
-        return Group(self.kind, {key: base / name for key, base in self.bases.items()})
+        folders = {key: base / name for key, base in self.bases.items()}
+        return Group(self.kind, folders, self.priority)
 
 
 def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierarchy:
@@ -132,17 +149,6 @@ def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierar
             )
             return Hierarchy("none", {}, remark)
     return Hierarchy("v2" if "v2" in bases else "v1", bases)
-
-
-def _make(folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    for name in _INHERITED:
-        if (folder / name).exists() and not _words(folder / name):
-            with contextlib.suppress(OSError):  # v2 inherits by itself and may refuse
-                (folder / name).write_text((folder.parent / name).read_text())
-    for name, weight in _WEIGHT.items():
-        if (folder / name).exists():
-            (folder / name).write_text(weight)
 
 
 def _enable(folder: Path) -> None:

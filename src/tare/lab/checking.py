@@ -1,7 +1,10 @@
 """Starts variants once each and lets their oracles see them."""
 
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +17,8 @@ from tare.lab.preparation import prepare
 from tare.lab.site import Site
 from tare.model.base import Record
 from tare.model.scenario import first
+
+_KEPT_S = 86_400
 
 
 class Checked(Record):
@@ -28,8 +33,7 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
     """Each variant's fate, as it is known."""
     prepared = prepare(loaded, variants, say)
     paths.cache().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="check-", dir=paths.cache()) as place:
-        home = Path(place)
+    with _folder() as home:
         cpus = host.assign(host.by_core(), server=1, client=1)
         bench = open_bench(loaded, prepared.built, folder=home, tag=f"tare-{home.name}", cpus=cpus)
         try:
@@ -43,10 +47,26 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
                 except Unavailable as error:
                     yield Checked(name=name, status="unavailable", detail=str(error))
                     continue
+                if not reason:
+                    shutil.rmtree(home / variant)
                 detail = reason or prepared.versions[variant]
                 yield Checked(name=name, status="failed" if reason else "ok", detail=detail)
         finally:
             bench.close()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder in which what failed is left to be looked at, for a day."""
+    for old in paths.cache().glob("check-*"):
+        if time.time() - old.stat().st_mtime > _KEPT_S:
+            shutil.rmtree(old, ignore_errors=True)
+    home = Path(tempfile.mkdtemp(prefix="check-", dir=paths.cache()))
+    try:
+        yield home
+    finally:
+        if not any(path.is_dir() for path in home.iterdir()):
+            shutil.rmtree(home)
 
 
 def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
@@ -58,7 +78,7 @@ def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
         site = Site(bench, variant, parameters, seed=0, name=variant, folder=home / variant)
         try:
             site.start()
-            site.hooks.oracle(site)
+            site.ask_oracle()
         finally:
             stubborn = site.stop()
     except Unavailable:

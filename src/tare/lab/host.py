@@ -15,38 +15,46 @@ class Cpus:
 
     server: list[int]
     client: list[int]
+    backend: list[int]
+    """Of their own where there are enough; else the server's, which then carry both."""
     support: list[int]
     remark: str | None = None
 
     @property
     def tested(self) -> list[int]:
         """The CPUs on which foreign work spoils a trial."""
-        return sorted({*self.server, *self.client})
+        return sorted({*self.server, *self.client, *self.backend})
 
 
-def assign(ordered: Sequence[int], server: int, client: int) -> Cpus:
-    """Server CPUs first, then the client's; the next supports (controllers, the laboratory).
+def assign(ordered: Sequence[int], server: int, client: int, backend: int = 0) -> Cpus:
+    """Server CPUs first, then the client's, then the backends', if any are wanted; the next
+    supports (controllers, the laboratory).
 
     `ordered` as from `by_core`. With too few CPUs for all, roles share, and the remark says so.
     """
     wanted = server + client
     if len(ordered) <= 1:
         only = list(ordered)
-        return Cpus(only, only, only, "one CPU: server, client and laboratory share it")
+        return Cpus(only, only, only, only, "one CPU: server, client and laboratory share it")
     if len(ordered) < wanted:
         server = max(1, len(ordered) * server // wanted)
         client = len(ordered) - server
     servers, clients = list(ordered[:server]), list(ordered[server : server + client])
-    rest = list(ordered[server + client :][:1])
+    backends = list(ordered[server + client :][:backend])
+    rest = list(ordered[server + client + len(backends) :][:1])
     remarks = []
     if len(ordered) < wanted:
         remarks.append(
             f"{wanted} CPUs wanted, {len(ordered)} there: {server} to the server, "
             f"{client} to the client"
         )
+    if backend and not backends:
+        remarks.append("backends share the server's CPUs")
+    elif len(backends) < backend:
+        remarks.append(f"{backend} CPUs wanted for backends, {len(backends)} there")
     if not rest:
         remarks.append("controllers and the laboratory share the client's CPUs")
-    return Cpus(servers, clients, rest or clients, "; ".join(remarks) or None)
+    return Cpus(servers, clients, backends or servers, rest or clients, "; ".join(remarks) or None)
 
 
 def by_core(available: Sequence[int] | None = None, topology: Path = _TOPOLOGY) -> list[int]:

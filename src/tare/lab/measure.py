@@ -17,6 +17,8 @@ from tare.probes.cpu import CpuTime, MachineTime, of_cpus
 from tare.probes.process import Switches, Usage, switches, usage
 from tare.probes.strain import Strain
 
+MEASURING = "measuring"
+"""Made in the site's folder when the window opens: what acts within it waits for this file."""
 _TICK_S = 0.2
 _SLACK_S = 15.0
 Progress = Callable[[Mapping[str, Any]], None]
@@ -79,6 +81,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
             case "progress":
                 progress(event)
             case "measure":
+                (site.folder / MEASURING).touch()
                 opened = _snapshot(site)
             case "measured":
                 closed = _snapshot(site)

@@ -1,4 +1,4 @@
-"""Free TCP ports for servers."""
+"""Free ports for servers."""
 
 import random
 import socket
@@ -10,7 +10,7 @@ _CHANCE = random.SystemRandom()
 
 
 def allocate(host: str, names: Sequence[str]) -> dict[str, int]:
-    """One port of `host` for each name, all different, each free a moment ago.
+    """One port of `host` for each name, all different, each free for TCP and UDP a moment ago.
 
     By chance and not by a seed: two that allocate at once would choose the same, both free still.
     """
@@ -19,11 +19,12 @@ def allocate(host: str, names: Sequence[str]) -> dict[str, int]:
         port = _CHANCE.choice(_RANGE)
         if port in found.values():
             continue
-        with socket.socket() as probe:
+        with socket.socket() as probe, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
             # As servers do: connections of a former server that linger do not hold the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
+                datagrams.bind((host, port))
             except OSError:
                 continue
         found[names[len(found)]] = port

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -17,6 +18,7 @@ from tare.lab.proc import ended, session_pids, start_time
 from tare.probes.cpu import CpuTime, of_processes
 from tare.probes.strain import Strain
 
+_FILES = 65536
 _TAIL_LINES = 6
 _KILL_PATIENCE_S = 5.0
 
@@ -156,6 +158,9 @@ def wait_until(ready: Callable[[], bool], processes: Sequence[Process], timeout_
 
 def _enter(entrances: Sequence[str], cpus: Sequence[int], enrol: Callable[[int], None]) -> None:
     enrol(os.getpid())
+    # Servers differ in whether they raise this themselves, and some make tables of its size.
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, min(most, _FILES)), most))
     for entrance in entrances:
         Path(entrance).write_text("0")
     os.sched_setaffinity(0, cpus)

@@ -87,6 +87,7 @@ class Run:
             host.by_core(),
             server=int(parameters.get("server_cpus", 1)),
             client=int(parameters.get("threads", 1)),
+            backend=int(parameters.get("backend_cpus", 0)),
         )
         bench = open_bench(
             self._loaded,
@@ -156,7 +157,8 @@ class Run:
         ]
         if any(trial.status == "unavailable" for trial in known):
             return ()
-        if reason := supported(self._loaded.variants[slot.variant].supports, scenario):
+        variant = self._loaded.variants[slot.variant]
+        if reason := supported(variant.supports, scenario, variant.excludes):
             return "unavailable", reason
         if reason := self._prepared.unavailable.get(slot.variant):
             return "unavailable", reason
@@ -195,6 +197,7 @@ class Run:
             "cpus": {
                 "server": bench.cpus.server,
                 "client": bench.cpus.client,
+                "backend": bench.cpus.backend,
                 "support": bench.cpus.support,
             },
             "remarks": self._remarks,

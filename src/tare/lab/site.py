@@ -14,7 +14,7 @@ from typing import Any
 from tare.lab import limits, ports, render
 from tare.lab.bench import Bench
 from tare.lab.build import names
-from tare.lab.errors import RoleError
+from tare.lab.errors import RoleError, TareError
 from tare.lab.hooks import Hooks
 from tare.lab.ledger import remove_shared_memory
 from tare.lab.paths import ROOT
@@ -69,6 +69,7 @@ class Site:
             "cpus": {
                 "server": cpus.server,
                 "client": cpus.client,
+                "backend": cpus.backend,
                 "support": cpus.support,
                 "all": cpus.tested,
             },
@@ -99,6 +100,14 @@ class Site:
         if wanted not in known:
             raise RoleError(f"{where}: cpus: found {wanted!r}, expected one of {', '.join(known)}")
         return Place(self.bench.hierarchy.role(self.bench.tag, role), known[wanted], caps)
+
+    def ask_oracle(self) -> None:
+        """Raise what the oracle finds, or the end of a role that had ended by then."""
+        try:
+            self.hooks.oracle(self)
+        except TareError:
+            self.ensure_alive()
+            raise
 
     def ensure_alive(self) -> None:
         """Raise RoleError when a role has ended."""
@@ -152,8 +161,9 @@ class Site:
             self.bench.loaded.variant_folder(self.variant),
             self.bench.loaded.folder,
         ]
-        for target, template in role.files.items():
-            content = render.file(template, manifest_folders, names)
+        for key, template in role.files.items():
+            target = render.text(key, names, where)
+            content = render.file(render.text(template, names, where), manifest_folders, names)
             (folder / target).write_text(content)
             self.rendered[f"{name}/{target}"] = content
         argv = [render.text(part, names, where) for part in role.argv]

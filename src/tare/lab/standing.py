@@ -15,7 +15,7 @@ from tare.lab.bench import LEDGER, open_bench
 from tare.lab.build import Say
 from tare.lab.catalog import Loaded, load
 from tare.lab.cgroup import Group
-from tare.lab.errors import TareError
+from tare.lab.errors import RoleError, TareError
 from tare.lab.hooks import Hooks
 from tare.lab.ledger import sweep
 from tare.lab.preparation import prepare
@@ -159,9 +159,10 @@ def _read(state: Path) -> Standing:
 
 def _ask_oracle(site: Site) -> None:
     try:
-        site.hooks.oracle(site)
+        site.ask_oracle()
+    except RoleError:
+        raise
     except TareError as error:
-        site.ensure_alive()
         name = f"{site.bench.loaded.name}/{site.variant}"
         raise TareError(f"{name} starts, but its oracle refuses it: {error}") from error
 

@@ -13,8 +13,8 @@ from tare.lab.bench import Bench
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.hooks import OracleError
 from tare.lab.measure import Measurement, Progress, measure
+from tare.lab.outcomes import Measured
 from tare.lab.site import Site
-from tare.model.manifest import Outcome
 from tare.model.scenario import among
 from tare.model.trial import Gate, Slot, Trial
 
@@ -98,10 +98,8 @@ def _measured(
     probed = account.probed(found)
     counters = {key: after[key] - before.get(key, 0) for key in after}
     closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
-    outcomes = {
-        name: _outcome(outcome, found.result["outcomes"], roles, counters, probed, analysis)
-        for name, outcome in experiment.outcomes.items()
-    }
+    measured = Measured(found.result, roles, counters, probed, site.manifest.roles, analysis)
+    outcomes = {name: measured.outcome(outcome) for name, outcome in experiment.outcomes.items()}
     body = {
         "status": "invalid" if closed else "valid",
         "reason": "; ".join(closed) or None,
@@ -114,36 +112,6 @@ def _measured(
         "instrument": found.result,
     }
     return body, histograms
-
-
-def _outcome(
-    outcome: Outcome,
-    instrument: Mapping[str, Any],
-    roles: Mapping[str, Mapping[str, float]],
-    counters: Mapping[str, int],
-    probed: Mapping[str, float],
-    analysis: Mapping[str, float | None],
-) -> float | None:
-    def lookup(path: str) -> float | None:
-        match path.split("."):
-            case ["instrument", name] if name in instrument:
-                value = instrument[name]
-                return None if value is None else float(value)
-            case ["role", role, probe] if probe in roles.get(role, {}):
-                return roles[role][probe]
-            case ["probe", name] if name in probed:
-                return probed[name]
-            case ["counter", name] if name in counters:
-                return float(counters[name])
-            case ["analysis", capacity.NAME]:
-                return analysis.get(capacity.NAME)
-        raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {path!r}")
-
-    value = lookup(outcome.value)
-    if outcome.per is None or value is None:
-        return value
-    divisor = lookup(outcome.per)
-    return value / divisor if divisor else None
 
 
 def _cause(site: Site | None, error: Exception) -> str:

@@ -30,13 +30,17 @@ def _pattern(text: str) -> str:
 
 
 def _cpus(text: str) -> str:
-    if text not in ("server", "client", "support", "all") and "{{" not in text:
-        raise ValueError("'server', 'client', 'support', 'all' or a template of one of them")
+    if text not in ("server", "client", "backend", "support", "all") and "{{" not in text:
+        raise ValueError("'server', 'client', 'backend', 'support', 'all' or a template of one")
     return text
 
 
 Cpus = Annotated[str, AfterValidator(_cpus)]
-"""Which of the machine's CPUs (template): server, client, support, or all that are tested."""
+"""Which of the machine's CPUs (template): server, client, backend, support, or all tested."""
+
+
+Priority = Literal["high", "usual"]
+"""The CPU weight of roles: before everything else on the machine, or as any process."""
 
 
 class Requirement(Record):
@@ -108,7 +112,9 @@ class Role(Record):
 
     argv: list[str] = []
     files: dict[str, str] = {}
-    """File in the role's folder → template, sought in the variant, then the experiment."""
+    """File in the role's folder → template, sought in the variant, then the experiment.
+
+    Both names are templates themselves."""
     env: dict[str, str] = {}
     cpus: Cpus = "server"
     limits: Limits = Limits()
@@ -140,6 +146,8 @@ class Variant(Record):
     instrument: Instrument
     supports: dict[Key, list[str]] = {}
     """Factor → the levels this variant can take; a factor not named: all of them."""
+    excludes: list[Selection] = []
+    """Levels that do not go together for this variant, whatever it supports of each."""
     properties: dict[Key, Scalar] = {}
     """What templates and hooks of the experiment want to know about the variant."""
     try_lines: list[str] = []
@@ -163,8 +171,10 @@ class Factor(Record):
 class Outcome(Record):
     """A measured quantity with a direction.
 
-    `value` (and `per`, to divide by) is a path: instrument.NAME, role.ROLE.PROBE, counter.NAME,
-    probe.NAME, or analysis.NAME, which there is only in the scenarios of that analysis.
+    `value` (and `per`, to divide by) is a path, or a sum of them (`a + b`): instrument.NAME,
+    load.NAME, error.KIND or error.all, role.ROLE.PROBE, counter.NAME, probe.NAME, or analysis.NAME,
+    which there is only in the scenarios of that analysis. A role that a variant does not have adds
+    nothing to a sum; alone it is no value.
     """
 
     title: str
@@ -172,6 +182,8 @@ class Outcome(Record):
     better: Literal["lower", "higher"]
     value: str
     per: str | None = None
+    times: float = Field(default=1.0, gt=0)
+    """What the value is multiplied by: 100 for a percentage."""
     judged: bool = False
     stops: bool = True
     """Whether a run goes on until this outcome's intervals are narrow, if it is judged."""
@@ -264,6 +276,8 @@ class Experiment(Record):
     outcomes: dict[Key, Outcome]
     analysis: Analysis = Analysis()
     sesoi_pct: float = Field(default=2.0, gt=0)
+    priority: Priority = "high"
+    """`usual` where the kernel's own threads do a part of the work, which roles would starve."""
     gates: dict[Key, Scalar] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
     blocks: Blocks = Blocks()

@@ -34,6 +34,8 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
 def of_variant(variant: Variant, experiment: Experiment) -> Iterator[str]:
     """The same for a variant of the experiment."""
     yield from _levels("supports", variant.supports, experiment.factors)
+    for selection in variant.excludes:
+        yield from _levels("excludes", selection, experiment.factors)
 
 
 def _levels(

@@ -71,11 +71,17 @@ def among(only: Mapping[str, list[str]], levels: Mapping[str, str]) -> bool:
     return all(levels.get(name) in allowed for name, allowed in only.items())
 
 
-def supported(supports: Mapping[str, list[str]], scenario: Scenario) -> str | None:
+def supported(
+    supports: Mapping[str, list[str]], scenario: Scenario, excludes: Iterable[Selection] = ()
+) -> str | None:
     """Why a variant cannot take the scenario, or None when it can."""
     for name, level in scenario.levels.items():
         if name in supports and level not in supports[name]:
             return f"{name}={level} is not one of its levels ({', '.join(supports[name])})"
+    for selection in excludes:
+        if all(scenario.levels[name] in _levels(levels) for name, levels in selection.items()):
+            named = ", ".join(f"{name}={scenario.levels[name]}" for name in selection)
+            return f"{named} do not go together"
     return None
 
 
@@ -83,7 +89,7 @@ def _known(factors: Mapping[str, Factor], selection: Selection) -> None:
     for name, wanted in selection.items():
         if name not in factors:
             raise ValueError(f"no factor {name!r}; there are: {', '.join(factors) or 'none'}")
-        for level in [wanted] if isinstance(wanted, str) else wanted:
+        for level in _levels(wanted):
             if level not in factors[name].levels:
                 known = ", ".join(factors[name].levels)
                 raise ValueError(f"factor {name!r} has no level {level!r}; it has: {known}")
@@ -93,4 +99,8 @@ def _choices(name: str, factor: Factor, selection: Selection) -> list[str]:
     wanted = selection.get(name)
     if wanted is None:
         return [next(iter(factor.levels))]
+    return _levels(wanted)
+
+
+def _levels(wanted: str | list[str]) -> list[str]:
     return [wanted] if isinstance(wanted, str) else list(wanted)

@@ -8,6 +8,7 @@ from tare.lab.cgroup import MOUNT, Group, Hierarchy, detect
 from tare.lab.errors import TareError
 
 V1 = ("cpu", "cpuacct", "cpuset", "memory", "pids")
+from tare.model.manifest import Priority
 
 
 def mount(folder: Path, kind: str, path: str = "/mine") -> tuple[Path, Path]:
@@ -67,8 +68,11 @@ def test_without_the_right_to_write_it_says_so(
     )
 
 
-def test_a_v2_group_gets_controllers_cpus_and_weight(tmp_path: Path) -> None:
-    group = Hierarchy("v2", {"v2": tmp_path}).role("tare-x", "sut")
+@pytest.mark.parametrize(("priority", "weight"), [("high", "10000"), ("usual", "100")])
+def test_a_v2_group_gets_controllers_cpus_and_weight(
+    tmp_path: Path, priority: Priority, weight: str
+) -> None:
+    group = Hierarchy("v2", {"v2": tmp_path}, priority=priority).role("tare-x", "sut")
     assert group is not None
     inner = tmp_path / "tare-x" / "sut"
     inner.mkdir(parents=True)
@@ -79,7 +83,7 @@ def test_a_v2_group_gets_controllers_cpus_and_weight(tmp_path: Path) -> None:
     group.create([1, 3])
     assert (inner.parent / "cgroup.subtree_control").read_text() == "+cpu +cpuset"
     assert (inner / "cpuset.cpus").read_text() == "1,3"
-    assert (inner / "cpu.weight").read_text() == "10000"
+    assert (inner / "cpu.weight").read_text() == weight
     assert group.entrances() == [f"{inner}/cgroup.procs"]
 
 

@@ -70,3 +70,15 @@ def test_second_threads_come_after_all_cores(tmp_path: Path) -> None:
 
 def test_without_a_topology_every_cpu_is_a_core(tmp_path: Path) -> None:
     assert by_core([3, 1], tmp_path) == [1, 3]
+
+
+def test_backends_get_cpus_of_their_own_or_the_servers() -> None:
+    found = assign(range(8), server=2, client=2, backend=2)
+    assert (found.server, found.client, found.backend) == ([0, 1], [2, 3], [4, 5])
+    assert found.support == [6] and found.tested == list(range(6)) and found.remark is None
+    few = assign(range(2), server=1, client=1, backend=1)
+    assert few.backend == few.server == [0] and few.tested == [0, 1]
+    assert few.remark is not None and "backends share the server's CPUs" in few.remark
+    some = assign(range(3), server=1, client=1, backend=2)
+    assert some.backend == [2] and "2 CPUs wanted for backends, 1 there" in str(some.remark)
+    assert assign(range(4), server=1, client=1).backend == [0]

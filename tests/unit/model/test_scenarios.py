@@ -3,7 +3,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tare.model.manifest import Factor, Selection
-from tare.model.scenario import every, expand, first, level_parameters, parse_selection, supported
+from tare.model.scenario import (
+    Scenario,
+    every,
+    expand,
+    first,
+    level_parameters,
+    parse_selection,
+    supported,
+)
 
 FACTORS = {
     "loop": Factor(levels={"closed": {"rate": 0}, "open": {"rate": 5}}),
@@ -97,3 +105,10 @@ def test_an_unsupported_level_is_named_and_avoided() -> None:
     assert supported(supports, open_) is None
     assert first(FACTORS, supports).name == "loop=open,size=small"
     assert first(FACTORS, {}).name == first(FACTORS, {"loop": []}).name == "loop=closed,size=small"
+
+
+def test_levels_that_do_not_go_together() -> None:
+    scenario = Scenario(name="s", levels={"loop": "open", "size": "large", "mode": "a"})
+    together: Selection = {"loop": ["open", "other"], "size": "large"}
+    assert supported({}, scenario, [together]) == "loop=open, size=large do not go together"
+    assert supported({}, scenario, [{"loop": "open", "size": "small"}]) is None

@@ -1,0 +1,242 @@
+"""What every proxy must do before its time is taken, and how its work is held against what the
+backend saw.
+
+The client is the load generator itself, so that what is checked is what will be measured. What came
+through is told by the backend's log of a probe and, where a proxy says it nowhere else, by its own.
+"""
+
+import hashlib
+import http.client
+import json
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tare.lab.hooks import OracleError
+
+TLS = {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "group": "X25519"}
+ALPN = {"https": "http/1.1", "h2": "h2"}
+VERSIONS = {"http": "HTTP/1.1", "https": "HTTP/1.1", "h2": "HTTP/2.0", "h3": "HTTP/3.0"}
+_ROUNDS = 10
+"""Requests of the oracle for each connection."""
+_POOL_MAX = 3
+"""Backend connections that a proxy may open for each of its clients', and still be said to keep
+them."""
+_START_S = 5.0
+_PATIENCE_S = 2.0
+
+
+def oracle(site: Any) -> None:
+    """The body byte for byte, in the scenario's protocol as the proxy itself saw it, encrypted as
+    all others, with what it must tell the backend, over connections that it keeps.
+    """
+    _await_routes(site)
+    _handles_bodies(site)
+    if site.parameters["fault"] == "none":
+        _keeps_connections(site)
+    _tells_the_backend(site)
+
+
+def counters(site: Any) -> dict[str, int]:
+    """What the backend counted so far, this very question included."""
+    connection = http.client.HTTPConnection(site.host, site.port["status"], timeout=5)
+    connection.request("GET", "/")
+    words = connection.getresponse().read().split()
+    connection.close()
+    return {"connections": int(words[7]), "requests": int(words[9])}
+
+
+def audit(
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+) -> None:
+    """The backend had each request that the instrument had an answer to, and no others; over
+    connections that were kept.
+    """
+    if site.parameters["fault"] != "none":
+        _happened(site, float(result["window_s"]))
+        return
+    served = after["requests"] - before["requests"] - 1  # the question after the run
+    answered = int(result["total"]["requests"])
+    windows = len(result.get("capacity", {}).get("windows", [None]))  # more, where rates are tried
+    # Cut off when a window ended, or given up on.
+    cut = int(site.parameters["connections"]) * windows + sum(result["total"]["errors"].values())
+    if not answered <= served <= answered + cut:
+        raise OracleError(
+            f"the backend had {served} requests, the instrument {answered} answers; "
+            f"expected at most {cut} requests more than answers"
+        )
+    _kept(site, after["connections"] - before["connections"] - 1, served, windows)
+    _encrypted(site, result)
+
+
+def _happened(site: Any, window_s: float) -> None:
+    """A fault that came late, or not at all, would look like one that harms nobody."""
+    over, fault = site.folder / "fault-over", site.parameters["fault"]
+    if not over.exists():
+        raise OracleError(f"{fault} is not over: see what backend.log says")
+    took = over.stat().st_mtime - (site.folder / "measuring").stat().st_mtime
+    if took > window_s:
+        raise OracleError(
+            f"{fault} was over {took:.1f} s into the window, expected at most {window_s:.1f} s"
+        )
+
+
+def _await_routes(site: Any) -> None:
+    """Some proxies open their port before they know what to do with a request."""
+    give_up = time.monotonic() + _START_S
+    while True:
+        try:
+            _ask(site, "/probe", b"ok", rounds=1, connections=1)
+            return
+        except OracleError:
+            if time.monotonic() > give_up:
+                raise
+        time.sleep(0.02)
+
+
+def _handles_bodies(site: Any) -> None:
+    body = (site.folder / "backend" / "body.json").read_bytes()
+    if len(body) != site.parameters["bytes"]:
+        raise OracleError(
+            f"body.json: found {len(body)} bytes, expected {site.parameters['bytes']}"
+        )
+    result = _ask(site, "/body.json", body, rounds=_ROUNDS)
+    _encrypted(site, result)
+
+
+def _keeps_connections(site: Any) -> None:
+    body = (site.folder / "backend" / "body.json").read_bytes()
+    before = counters(site)
+    result = _ask(site, "/body.json", body, rounds=_ROUNDS)
+    after = counters(site)
+    _kept(site, after["connections"] - before["connections"] - 1, int(result["total"]["requests"]))
+
+
+def _tells_the_backend(site: Any) -> None:
+    log = site.folder / "backend" / "probe.log"
+    known = len(_lines(log))
+    _ask(site, "/probe", b"ok", rounds=1, connections=1)
+    probe = json.loads(_awaited(log, known))
+    found = {"method": probe["method"], "body": _sha256(probe["body"].encode())}
+    sent = (site.folder / "backend" / "upload.json").read_bytes()
+    expected = {
+        "method": site.parameters["method"],
+        "body": _sha256(sent if site.parameters["method"] == "POST" else b""),
+    }
+    wanted = VERSIONS[site.parameters["protocol"]]
+    if not site.properties["proxy"]:
+        found["protocol"], expected["protocol"] = probe["protocol"], wanted
+    elif site.parameters["profile"] == "tuned":
+        found["protocol the proxy saw"] = _seen(site, probe)
+        found["X-Forwarded-For"] = probe["for"]
+        found["X-Forwarded-Proto"] = probe["proto"]
+        found["protocol to the backend"] = probe["protocol"]
+        expected["protocol the proxy saw"] = wanted
+        expected["X-Forwarded-For"] = site.host
+        expected["X-Forwarded-Proto"] = _scheme(site)
+        expected["protocol to the backend"] = "HTTP/1.1"
+    for what, value in expected.items():
+        if found[what] != value:
+            raise OracleError(f"probe: {what}: found {found[what]!r}, expected {value!r}")
+
+
+def _seen(site: Any, probe: Mapping[str, str]) -> str:
+    """The version of HTTP in which the proxy was asked, as it says in a header or in its log."""
+    if site.properties["names_protocol"]:
+        seen = probe["seen"]
+    else:
+        seen = str(json.loads(_awaited(site.folder / "proxy" / "access.log", 0))["RequestProtocol"])
+    return seen + ".0" if seen in ("HTTP/2", "HTTP/3") else seen
+
+
+def _ask(site: Any, path: str, body: bytes, *, rounds: int, connections: int = 0) -> dict[str, Any]:
+    """The instrument's result of asking for `path` on each connection `rounds` times, each answer
+    compared with `body`. Raises OracleError for any that is not it.
+    """
+    known = site.parameters
+    connections = connections or int(known["connections"])
+    wanted = connections * rounds
+    secure = known["protocol"] != "http"
+    spec = {
+        "protocol": "h1" if known["protocol"] in ("http", "https") else known["protocol"],
+        "url": f"{_scheme(site)}://{site.host}:{site.port['front']}{path}",
+        "method": known["method"],
+        "headers": {"Connection": "close"} if known["connection"] == "new" else {},
+        "body": {"file": str(site.folder / "backend" / "upload.json")}
+        if known["method"] == "POST"
+        else None,
+        "tls": TLS if secure and known["profile"] == "tuned" else {},
+        "connections": connections,
+        "warmup_s": 0,
+        "duration_s": 20,
+        "requests": wanted,
+        "expect": {"status": [200], "body_length": len(body), "body_sha256": _sha256(body)},
+    }
+    file = site.folder / "oracle-spec.json"
+    file.write_text(json.dumps(spec))
+    client = json.loads((site.folder / "backend" / "oracle.json").read_text())["client"]
+    done = subprocess.run(
+        [client, "--spec", str(file)], capture_output=True, text=True, timeout=40, check=False
+    )
+    if done.returncode != 0:
+        raise OracleError(f"{path}: the client ended with {done.returncode}: {done.stderr.strip()}")
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    total = result["total"]
+    good = int(total["statuses"].get("200", 0))
+    if good < wanted or any(total["errors"].values()):
+        reasons = "; ".join(f"{each['count']} of {each['why']}" for each in total["reasons"])
+        raise OracleError(
+            f"{path}: found {good} answers with 200, statuses {total['statuses']} and errors "
+            f"{ {kind: count for kind, count in total['errors'].items() if count} } ({reasons}); "
+            f"expected {wanted} of {len(body)} bytes as they are at the backend"
+        )
+    return result
+
+
+def _encrypted(site: Any, result: Mapping[str, Any]) -> None:
+    """Over QUIC nothing is told, and nothing else was offered."""
+    alpn = ALPN.get(site.parameters["protocol"])
+    if alpn is None:
+        return
+    expected = {"alpn": alpn, "other": 0}
+    if site.parameters["profile"] == "tuned":
+        expected |= TLS
+    for what, value in expected.items():
+        if result["tls"][what] != value:
+            raise OracleError(f"TLS: {what}: found {result['tls'][what]!r}, expected {value!r}")
+
+
+def _kept(site: Any, opened: int, served: int, windows: int = 1) -> None:
+    """How many connections the proxy opened to the backend for so many requests."""
+    if not site.properties["proxy"] or site.parameters["profile"] != "tuned":
+        return
+    most = _POOL_MAX * int(site.parameters["connections"]) * windows
+    if opened > most:
+        raise OracleError(
+            f"the proxy opened {opened} connections to the backend for {served} requests, "
+            f"expected at most {most}: it does not keep them"
+        )
+
+
+def _scheme(site: Any) -> str:
+    return "http" if site.parameters["protocol"] == "http" else "https"
+
+
+def _awaited(log: Path, known: int) -> str:
+    """The first line after the first `known` ones, which may be written after the answer."""
+    give_up = time.monotonic() + _PATIENCE_S
+    while len(lines := _lines(log)) <= known:
+        if time.monotonic() > give_up:
+            raise OracleError(f"{log}: found {len(lines)} lines, expected one more for the probe")
+        time.sleep(0.01)
+    return lines[known]
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,63 @@
+"""Fixtures of the contract tests of `proxies`: the laboratory's own bench and sites."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from proxies import loaded
+
+from tare.lab import host, planning
+from tare.lab.bench import Bench, open_bench
+from tare.lab.preparation import prepare
+from tare.lab.site import Site
+from tare.model.scenario import expand
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One for all proxies that can be run here."""
+    folder = tmp_path_factory.mktemp("proxies")
+    prepared = prepare(loaded, list(loaded.variants), print)
+    assert not prepared.failed
+    cpus = host.assign(host.by_core(), server=1, client=1, backend=1)
+    found = open_bench(
+        loaded, prepared.built, folder=folder, tag=f"tare-test-{folder.name}", cpus=cpus
+    )
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def make(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Site]]:
+    """Allocates a variant in the scenario of some levels, with some parameters changed."""
+    made: list[Site] = []
+    numbers = count()
+
+    def allocate(variant: str, changed: dict[str, Any] | None = None, **levels: str) -> Site:
+        (scenario,) = expand(loaded.experiment.factors, [levels])
+        known = loaded.experiment.parameters
+        parameters = planning.scenario_parameters(loaded, known, scenario, changed or {})
+        number = next(numbers)
+        folder = tmp_path_factory.mktemp(f"site-{number}") / "site"
+        made.append(Site(bench, variant, parameters, seed=number, name=f"{number}", folder=folder))
+        return made[-1]
+
+    yield allocate
+    for site in made:
+        site.stop()
+
+
+@pytest.fixture
+def start(make: Callable[..., Site]) -> Iterator[Callable[..., Site]]:
+    """The same, started, and stopped when the test ends."""
+    started: list[Site] = []
+
+    def run(*arguments: Any, **levels: str) -> Site:
+        started.append(make(*arguments, **levels))
+        started[-1].start()
+        return started[-1]
+
+    yield run
+    for site in started:
+        assert site.stop() == []

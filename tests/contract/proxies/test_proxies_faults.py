@@ -1,0 +1,61 @@
+"""Each fault happens, is counted, and no proxy passes what was cut off for a whole answer."""
+
+import pytest
+from proxies import loaded, variants
+
+from tare.lab import planning
+from tare.lab.trial import run_trial
+from tare.model.scenario import expand
+from tare.model.trial import Slot
+
+pytestmark = pytest.mark.contract
+
+
+def takes(variant, fault):
+    return fault in loaded.variants[variant].supports.get("fault", [fault])
+
+
+FAULTS = [level for level in loaded.experiment.factors["fault"].levels if level != "none"]
+EACH = [(variant, fault) for variant in variants for fault in FAULTS if takes(variant, fault)]
+SHORT = {"warmup_s": 0.1, "duration_s": 0.8, "fault_after_s": 0.1, "rate": 500}
+STALLED = {"duration_s": 1.4}
+
+
+@pytest.fixture
+def trial(bench, tmp_path):
+    """Makes a short trial in the scenario of some levels, whatever else the machine does."""
+
+    def make(variant, changed, **levels):
+        (scenario,) = expand(loaded.experiment.factors, [levels])
+        known = loaded.experiment.parameters
+        return run_trial(
+            bench,
+            Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id="f"),
+            1,
+            planning.scenario_parameters(loaded, known, scenario, SHORT | changed),
+            scenario.levels,
+            seed=1,
+            version="",
+            work=tmp_path,
+            progress=lambda _: None,
+        ).trial
+
+    return make
+
+
+@pytest.mark.parametrize(("variant", "fault"), EACH)
+def test_it_happens_and_is_counted(trial, variant, fault):
+    found = trial(variant, STALLED if fault == "backend-stall" else {}, fault=fault)
+    assert found.status in ("valid", "invalid"), found.reason
+    missing = {name: found.outcomes[name] for name in ("lost", "refused", "wrong")}
+    assert missing["wrong"] == 0
+    assert found.outcomes["latency_p50_us"] is not None
+    match fault:
+        case "backend-stall":
+            assert found.outcomes["latency_max_us"] > 500_000
+            assert sum(missing.values()) == 0
+        case "backend-reset":
+            # A part of the body has gone out already: nobody can make it good.
+            assert missing["lost"] > 0
+        case "backend-restart":
+            assert missing["lost"] + missing["refused"] > 0
