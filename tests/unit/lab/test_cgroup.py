@@ -6,9 +6,9 @@ import pytest
 
 from tare.lab.cgroup import MOUNT, Group, Hierarchy, detect
 from tare.lab.errors import TareError
+from tare.model.manifest import Priority
 
 V1 = ("cpu", "cpuacct", "cpuset", "memory", "pids")
-from tare.model.manifest import Priority
 
 
 def mount(folder: Path, kind: str, path: str = "/mine") -> tuple[Path, Path]:
