@@ -203,3 +203,19 @@ fn an_interrupt_ends_the_window_and_keeps_its_result() {
     assert!(count(&result, "load.completed") > 0);
     assert_eq!(count(&result, "total.requests"), server.answered());
 }
+
+#[test]
+fn a_connection_carries_as_many_requests_as_it_may() {
+    let server = Server::always(OK, || Then::Keep);
+    let changes = json!({"requests": 30, "warmup_s": 0, "duration_s": 600, "connections": 2,
+                         "requests_per_connection": 3});
+    let result = run(server.address, &changes);
+    assert_eq!(count(&result, "total.requests"), 30);
+    assert_eq!(errors(&result), 0);
+    // The last one to be opened may find nothing left to do.
+    assert!(
+        (10..=12).contains(&server.accepted()),
+        "{}",
+        server.accepted()
+    );
+}

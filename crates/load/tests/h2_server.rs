@@ -197,3 +197,13 @@ fn resets_fail_their_request_alone() {
     assert_eq!(server.accepted.load(SeqCst), 4);
     assert_adds_up(&result);
 }
+
+#[test]
+fn a_connection_carries_as_many_streams_as_it_may() {
+    let server = serve(Builder::new(), 0, two_bytes);
+    let changes = json!({"requests": 30, "warmup_s": 0, "duration_s": 600, "connections": 2,
+                         "requests_per_connection": 5});
+    let result = assert_all_right(&server, changes);
+    assert_eq!(count(&result, "total.requests"), 30);
+    assert!((6..=8).contains(&server.accepted.load(SeqCst)));
+}

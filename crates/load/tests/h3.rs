@@ -311,3 +311,19 @@ fn a_server_without_http3_is_a_connect_error() {
         "QUIC handshake",
     );
 }
+
+#[test]
+fn a_connection_carries_as_many_requests_as_it_may() {
+    let once = |_: &[u8], number| {
+        Do::Say(if number == 0 {
+            ok(b"ok")
+        } else {
+            head(500, Some(0))
+        })
+    };
+    let changes = json!({"requests": 20, "warmup_s": 0, "duration_s": 600,
+                         "requests_per_connection": 1});
+    let result = load(once, &changes);
+    assert_eq!(errors(&result), 0, "{result}");
+    assert_eq!(count(&result, "load.completed"), 20);
+}

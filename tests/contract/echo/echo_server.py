@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -40,7 +39,7 @@ class Server:
         *extra: str,
         wrap: tuple[str, ...] = (),
     ) -> None:
-        self.port, backend = ports.allocate(HOST, ["echo", "backend"], random.Random()).values()
+        self.port, backend = ports.allocate(HOST, ["echo", "backend"]).values()
         self.control = folder / "sut"
         self.log = folder / "sut.log"
         self.backend = None
@@ -102,7 +101,7 @@ class Server:
 
 def refusal(variant: str, *extra: str, wrap: tuple[str, ...] = ()) -> str:
     """What a server that cannot start says; it must be one line, and no success."""
-    port = ports.allocate(HOST, ["echo"], random.Random())["echo"]
+    port = ports.allocate(HOST, ["echo"])["echo"]
     argv = [*wrap, program(variant), "--listen", f"{HOST}:{port}", *extra]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 1, done

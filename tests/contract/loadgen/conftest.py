@@ -46,6 +46,7 @@ def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
             slot,
             1,
             _parameters(scenario),
+            scenario.levels,
             seed=1,
             version="",
             work=tmp_path,

@@ -74,6 +74,10 @@ pub struct Cli {
     #[arg(short = 'm', long, value_name = "N", default_value_t = default::depth())]
     depth: usize,
 
+    /// Requests on each connection, which is then closed and another opened; without it, all
+    #[arg(long, value_name = "N")]
+    requests_per_connection: Option<u64>,
+
     /// Worker threads
     #[arg(short, long, value_name = "N", default_value_t = default::threads())]
     threads: usize,
@@ -280,6 +284,7 @@ impl Cli {
                 Some(_) => default::LONGEST_S,
             }),
             cooldown_s: 0.0,
+            requests_per_connection: self.requests_per_connection,
             ramp_per_s: self.ramp,
             timeout_s: self.timeout,
             connect_timeout_s: self.connect_timeout,

@@ -23,6 +23,7 @@ pub fn of(load: &Load, index: usize) -> Duty {
             let threads = load.threads as u64;
             requests / threads + u64::from((index as u64) < requests % threads)
         }),
+        per_connection: load.requests_per_connection,
         timeouts: load.timeouts,
     }
 }

@@ -18,6 +18,8 @@ pub struct Load {
     pub think: Option<Think>,
     /// Requests of the window after which it ends, over all threads.
     pub requests: Option<u64>,
+    /// Requests after whose answers a connection is closed and another opened.
+    pub requests_per_connection: Option<u64>,
     /// Load before the window.
     pub warmup: u64,
     /// The window.

@@ -44,9 +44,13 @@ pub fn load(spec: &Spec) -> Result<Load, SpecError> {
         let remedy = "write how many requests are in flight on a connection";
         return Err(SpecError::new("depth", "0 requests", remedy));
     }
-    if spec.requests == Some(0) {
+    let counts = [
+        ("requests", spec.requests),
+        ("requests_per_connection", spec.requests_per_connection),
+    ];
+    if let Some((field, _)) = counts.iter().find(|(_, count)| *count == Some(0)) {
         let remedy = "write how many, or leave it out";
-        return Err(SpecError::new("requests", "0 requests", remedy));
+        return Err(SpecError::new(field, "0 requests", remedy));
     }
     positive("duration_s", spec.duration_s)?;
     let timeout = |field, value: Option<f64>| {
@@ -69,6 +73,7 @@ pub fn load(spec: &Spec) -> Result<Load, SpecError> {
             delay: timeout("delay_timeout_s", spec.delay_timeout_s)?,
             answer: timeout("timeout_s", None)?,
         },
+        requests_per_connection: spec.requests_per_connection,
         ramp_per_s: spec.ramp_per_s,
         seed: spec.seed,
     })

@@ -73,6 +73,9 @@ pub struct Spec {
     /// Requests in flight on each connection: pipelined, or in streams.
     #[serde(default = "default::depth")]
     pub depth: usize,
+    /// Requests after whose answers a connection is closed and another opened.
+    #[serde(default)]
+    pub requests_per_connection: Option<u64>,
     /// Local addresses that connections take turns in.
     #[serde(default)]
     pub sources: Vec<IpAddr>,

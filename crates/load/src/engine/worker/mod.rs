@@ -49,6 +49,8 @@ pub struct Duty {
     pub think: Option<(Think, Random)>,
     /// Requests to be sent in the window, if their number is fixed.
     pub requests: Option<u64>,
+    /// Requests after whose answers a connection is closed and another opened.
+    pub per_connection: Option<u64>,
     /// How long things may take.
     pub timeouts: Timeouts,
 }
@@ -96,6 +98,8 @@ pub struct Worker<'a, P: Protocol> {
     /// How long before an intended send the thread stops sleeping, in nanoseconds.
     spin: u64,
     think: Option<(Think, Random)>,
+    /// Requests that a connection carries.
+    per_connection: u64,
     /// Requests still to be sent in the window.
     left: Option<u64>,
     in_flight: u64,
@@ -153,6 +157,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             intends,
             spin,
             think: duty.think,
+            per_connection: duty.per_connection.unwrap_or(u64::MAX),
             left: duty.requests,
             in_flight: 0,
             refused: 0,
@@ -236,6 +241,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn open(&mut self, slot: usize, now: u64) -> io::Result<()> {
         let place = &mut self.slots[slot];
         place.proved = false;
+        place.asked = 0;
         place.opened = now;
         match self.protocol.open(place.target) {
             Ok(connection) => {

@@ -2,11 +2,14 @@
 
 use super::slot::{InFlight, Slot};
 use super::{Alarm, Worker};
-use crate::protocol::Protocol;
+use crate::protocol::{End, Protocol};
 
 impl<P: Protocol> Worker<'_, P> {
-    /// Lets a connection that has room send, or wait for its turn.
+    /// Lets a connection that has room send, or wait for its turn; closes one that has served.
     pub(super) fn offer(&mut self, slot: usize, now: u64) {
+        if self.has_served(slot) {
+            return self.close(slot, End::Proper, now);
+        }
         if now < self.slots[slot].thinks_until {
             return;
         }
@@ -122,14 +125,29 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     fn has_room(&self, slot: usize) -> bool {
-        let connection = self.slots[slot].connection.as_ref();
+        let Slot {
+            connection, asked, ..
+        } = &self.slots[slot];
+        let connection = connection.as_ref().filter(|_| *asked < self.per_connection);
         connection.is_some_and(|connection| self.protocol.room(connection) > 0)
+    }
+
+    /// Whether all the requests that a connection may carry are answered.
+    fn has_served(&self, slot: usize) -> bool {
+        let Slot {
+            connection,
+            asked,
+            requests,
+            ..
+        } = &self.slots[slot];
+        connection.is_some() && *asked >= self.per_connection && requests.is_empty()
     }
 
     fn send(&mut self, slot: usize, intended: u64, sent: u64) {
         let Slot {
             connection: Some(connection),
             requests,
+            asked,
             target,
             ..
         } = &mut self.slots[slot]
@@ -142,6 +160,7 @@ impl<P: Protocol> Worker<'_, P> {
             begun: None,
         });
         let outcome = self.protocol.send(connection, request);
+        *asked += 1;
         self.in_flight += 1;
         self.tallies[*target].in_flight_area -= i128::from(self.timeline.window_before(intended));
         if let Some(left) = &mut self.left

@@ -10,6 +10,8 @@ pub struct Slot<C> {
     pub opened: u64,
     /// When its transport was connected.
     pub connected: u64,
+    /// Requests that it has carried since it was opened.
+    pub asked: u64,
     /// Whether it has carried an answer since it was opened.
     pub proved: bool,
     /// Since when it stands in a line.
@@ -37,6 +39,7 @@ impl<C> Slot<C> {
             target,
             opened: 0,
             connected: 0,
+            asked: 0,
             proved: false,
             in_line_since: None,
             thinks_until: 0,
