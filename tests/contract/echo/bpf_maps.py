@@ -25,11 +25,17 @@ def hash_entries(pid: int) -> int:
         return sum(
             _entries(process, int(info.name))
             for info in Path(f"/proc/{pid}/fdinfo").iterdir()
-            # BPF_MAP_TYPE_SOCKHASH
-            if "map_type:\t18\n" in info.read_text()
+            if _is_of_sockets(info)
         )
     finally:
         os.close(process)
+
+
+def _is_of_sockets(info: Path) -> bool:
+    try:
+        return "map_type:\t18\n" in info.read_text()  # BPF_MAP_TYPE_SOCKHASH
+    except FileNotFoundError:
+        return False  # a socket that has been closed since the folder was listed
 
 
 def _entries(process: int, number: int) -> int:
