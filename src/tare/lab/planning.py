@@ -54,6 +54,7 @@ def make(
         parameters=parameters,
         overrides=checked(loaded, overrides),
         outcomes=experiment.outcomes,
+        overview=experiment.overview,
         sesoi_pct=experiment.sesoi_pct,
         blocks=counts,
         quick=quick,

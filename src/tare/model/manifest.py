@@ -275,6 +275,8 @@ class Experiment(Record):
     """Scenarios for the patient: what `--scenarios all` measures beside `scenarios`."""
     outcomes: dict[Key, Outcome]
     analysis: Analysis = Analysis()
+    overview: list[Key] = []
+    """Outcomes that each scenario shows side by side before the tables of single ones."""
     sesoi_pct: float = Field(default=2.0, gt=0)
     priority: Priority = "high"
     """`usual` where the kernel's own threads do a part of the work, which roles would starve."""

@@ -18,6 +18,9 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
                     yield _dangling(f"factors.{factor}.levels.{level}", name, known)
     for name, outcome in experiment.outcomes.items():
         yield from _levels(f"outcomes.{name}.only", outcome.only, experiment.factors)
+    for name in experiment.overview:
+        if name not in experiment.outcomes:
+            yield _dangling("overview", name, experiment.outcomes)
     if capacity := experiment.analysis.capacity:
         yield from _levels("analysis.capacity.only", capacity.only, experiment.factors)
         if capacity.parameter not in known:

@@ -100,6 +100,8 @@ class Results(Record):
     baseline: str
     complete: bool
     sesoi_pct: float
+    overview: list[str] = []
+    """Outcomes to show side by side."""
     measured_share: float
     """Share of the trials' wall time that was measuring."""
     environment: dict[str, Any]

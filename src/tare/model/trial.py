@@ -27,6 +27,7 @@ class Plan(Record):
     overrides: dict[str, Any]
     """Parameters set on the command line; they win over levels."""
     outcomes: dict[str, Outcome]
+    overview: list[str] = []
     sesoi_pct: float
     blocks: Blocks
     quick: bool

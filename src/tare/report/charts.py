@@ -10,6 +10,7 @@ import altair as alt
 from tare.model.results import Results, ScenarioResult
 from tare.report.folder import RunFolder
 from tare.report.numbers import figure, percent
+from tare.report.titles import titles
 from tare.stats.histogram import Histogram, merge
 from tare.stats.plan_order import BASELINE_AGAIN
 
@@ -110,7 +111,7 @@ def outcome(results: Results, scenario: ScenarioResult, name: str) -> Chart | No
     shade = "" if floor is None else f"; shaded: the noise floor, ±{floor:.2g} %"
     title = alt.TitleParams(
         kind.title,
-        subtitle=f"{scenario.name} · medians of trials, 95 % intervals{shade}",
+        subtitle=f"{titles(results)[scenario.name]} · medians of trials, 95 % intervals{shade}",
         anchor="start",
         subtitleColor="#59636e",
     )
@@ -160,7 +161,7 @@ def latency(folder: RunFolder, results: Results, scenario: ScenarioResult) -> Ch
     strokes = alt.Scale(domain=names, range=[*dashes, [4, 4]][: len(names)])
     title = alt.TitleParams(
         "Latency by percentile",
-        subtitle=f"{scenario.name} · all requests of all trials that count",
+        subtitle=f"{titles(results)[scenario.name]} · all requests of all trials that count",
         anchor="start",
         subtitleColor="#59636e",
     )

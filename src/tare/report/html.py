@@ -7,10 +7,12 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from tare.model.results import Results, ScenarioResult
+from tare.report import overview
 from tare.report.folder import RunFolder
 from tare.report.numbers import figure, percent
 from tare.report.pairs import by_outcome
 from tare.report.table import notes
+from tare.report.titles import titles
 from tare.stats.plan_order import BASELINE_AGAIN
 
 
@@ -28,6 +30,9 @@ def render(folder: RunFolder, results: Results) -> str:
         percent=percent,
         notes=notes(results),
         pairs=partial(by_outcome, results),
+        titles=titles(results),
+        side_by_side=partial(overview.of, results),
+        details=partial(overview.details, results),
         drawn=_drawn(folder, results),
         again=BASELINE_AGAIN,
     )

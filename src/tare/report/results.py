@@ -36,6 +36,7 @@ def make(folder: RunFolder) -> Results:
         baseline=plan.baseline,
         complete=complete(folder),
         sesoi_pct=plan.sesoi_pct,
+        overview=plan.overview,
         measured_share=sum(trial.measured_s for trial in trials) / wall_s if wall_s else 0.0,
         environment={key: item for key, item in folder.environment.items() if key != "files"},
         scenarios=_scenarios(folder),

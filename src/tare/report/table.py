@@ -6,8 +6,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tare.model.results import OutcomeResult, Results, ScenarioResult
+from tare.report import overview
 from tare.report.numbers import figure, percent
 from tare.report.pairs import NOTE, Row, by_outcome
+from tare.report.titles import common, titles
 from tare.stats.plan_order import BASELINE_AGAIN
 
 _STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved": "yellow"}
@@ -18,9 +20,10 @@ def show(results: Results, console: Console) -> None:
     console.print(Text(f"{results.title}: {results.question}", style="bold"))
     state = "" if results.complete else "  (not finished: tare resume)"
     console.print(f"run {results.run}, seed {results.seed}{state}", highlight=False, markup=False)
+    named = titles(results)
     for scenario in results.scenarios:
         console.print()
-        console.print(_scenario(results, scenario), highlight=False)
+        console.print(_scenario(results, scenario, named[scenario.name]), highlight=False)
     console.print()
     for line in notes(results):
         console.print(line, highlight=False, markup=False)
@@ -28,7 +31,9 @@ def show(results: Results, console: Console) -> None:
 
 def notes(results: Results) -> list[str]:
     """What a reader must know to read the tables."""
+    named = titles(results)
     lines = [
+        *filter(None, [common(results)]),
         f"Effects are against {results.baseline}, paired within blocks, with 95 % intervals. "
         f"equivalent: surely within ±{results.sesoi_pct:g} %.",
         f"{results.measured_share:.0%} of the trials' wall time was measuring.",
@@ -36,7 +41,9 @@ def notes(results: Results) -> list[str]:
     for scenario in results.scenarios:
         found = {name: item.trials_invalid for name, item in scenario.variants.items()}
         if lost := ", ".join(f"{name} {count}" for name, count in found.items() if count):
-            lines.append(f"Trials that did not count in {scenario.name}, repeated: {lost}.")
+            lines.append(f"Trials that did not count in {named[scenario.name]}, repeated: {lost}.")
+    if results.overview:
+        lines.append(overview.NOTE)
     if any(scenario.pairs for scenario in results.scenarios):
         lines.append(NOTE)
     for remark in results.environment.get("remarks", []):
@@ -44,16 +51,19 @@ def notes(results: Results) -> list[str]:
     for scenario in results.scenarios:
         for name, floor in scenario.noise_floor.items():
             if floor.verdict in ("costs", "saves"):
+                where = named[scenario.name]
                 lines.append(
-                    f"WARNING: in {scenario.name} the baseline differs from itself in {name}: "
+                    f"WARNING: in {where} the baseline differs from itself in {name}: "
                     "this machine was not quiet enough, or something is wrong; do not believe "
                     "this scenario's verdicts."
                 )
     return lines
 
 
-def _scenario(results: Results, scenario: ScenarioResult) -> Group:
-    parts: list[object] = [Text(scenario.name, style="bold underline")]
+def _scenario(results: Results, scenario: ScenarioResult, title: str) -> Group:
+    parts: list[object] = [Text(title, style="bold underline")]
+    if (found := overview.of(results, scenario)) is not None:
+        parts.append(Padding(_overview(found), (0, 0, 0, 2)))
     troubles = [
         f"{name}: {variant.status}: {variant.reason}"
         for name, variant in scenario.variants.items()
@@ -64,12 +74,22 @@ def _scenario(results: Results, scenario: ScenarioResult) -> Group:
         for variant in scenario.variants.values()
         for name, outcome in variant.outcomes.items()
     }
-    for name, outcome in outcomes.items():
-        parts.append(Padding(_outcome(results, scenario, name, outcome), (0, 0, 0, 2)))
+    for name in overview.details(results, scenario):
+        parts.append(Padding(_outcome(results, scenario, name, outcomes[name]), (0, 0, 0, 2)))
     for title, rows in by_outcome(results, scenario):
         parts.append(Padding(_pairs(title, rows), (0, 0, 0, 2)))
     parts += [Text(f"  {trouble}", style="red") for trouble in troubles]
     return Group(*parts)  # type: ignore[arg-type]
+
+
+def _overview(found: overview.Overview) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("")
+    for head in found.heads:
+        table.add_column(head, justify="right")
+    for label, cells in found.rows:
+        table.add_row(label, *cells)
+    return table
 
 
 def _outcome(

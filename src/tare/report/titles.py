@@ -1,0 +1,33 @@
+"""Scenarios by what tells them apart: names that hold every level are too long to read."""
+
+from tare.model.results import Results
+
+
+def titles(results: Results) -> dict[str, str]:
+    """Scenario's name → the levels in which the run's scenarios differ; the name if in none."""
+    varied = _varied(results)
+    return {
+        scenario.name: ",".join(f"{factor}={scenario.levels[factor]}" for factor in varied)
+        or scenario.name
+        for scenario in results.scenarios
+    }
+
+
+def common(results: Results) -> str | None:
+    """The levels that all scenarios have, where their titles do not say so."""
+    varied = _varied(results)
+    if not varied:
+        return None
+    levels = results.scenarios[0].levels
+    same = ", ".join(f"{name} {level}" for name, level in levels.items() if name not in varied)
+    return f"All scenarios have {same}." if same else None
+
+
+def _varied(results: Results) -> list[str]:
+    if not results.scenarios:
+        return []
+    return [
+        factor
+        for factor in results.scenarios[0].levels
+        if len({scenario.levels[factor] for scenario in results.scenarios}) > 1
+    ]
