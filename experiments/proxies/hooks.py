@@ -163,7 +163,7 @@ def _ask(site: Any, path: str, body: bytes, *, rounds: int, connections: int = 0
         "protocol": "h1" if known["protocol"] in ("http", "https") else known["protocol"],
         "url": f"{_scheme(site)}://{site.host}:{site.port['front']}{path}",
         "method": known["method"],
-        "headers": {"Connection": "close"} if known["connection"] == "new" else {},
+        "requests_per_connection": 1 if known["connection"] == "new" else None,
         "body": {"file": str(site.folder / "backend" / "upload.json")}
         if known["method"] == "POST"
         else None,

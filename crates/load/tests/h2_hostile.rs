@@ -195,3 +195,31 @@ fn silent_servers_are_timeouts() {
     let late = count(&result, "total.errors.timeout");
     assert_eq!(late + flooded, errors(&result), "{result}");
 }
+
+#[test]
+fn what_was_to_be_said_at_the_end_does_not_reach_the_next_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let begins = thread::spawn(move || {
+        let mut begins = Vec::new();
+        for stream in listener.incoming().flatten().take(3) {
+            let mut stream: TcpStream = stream;
+            let mut piece = [0; 4096];
+            let read = stream.read(&mut piece).expect("a preface");
+            begins.push(piece[..read.min(14)].to_vec());
+            // Settings that are to be acknowledged come together with the whole answer.
+            let hello = [settings(&[]), answer(1, b"ok")].concat();
+            stream.write_all(&hello).expect("a client");
+            while stream.read(&mut piece).expect("its end") > 0 {}
+        }
+        begins
+    });
+    let spec = json!({"protocol": "h2", "connections": 1, "requests": 3, "warmup_s": 0,
+                      "duration_s": 600, "requests_per_connection": 1});
+    let result = run(address, &spec);
+    assert_eq!(errors(&result), 0, "{result}");
+    assert_eq!(
+        begins.join().expect("three connections"),
+        [b"PRI * HTTP/2.0"; 3]
+    );
+}

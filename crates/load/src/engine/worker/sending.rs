@@ -8,7 +8,12 @@ impl<P: Protocol> Worker<'_, P> {
     /// Lets a connection that has room send, or wait for its turn; closes one that has served.
     pub(super) fn offer(&mut self, slot: usize, now: u64) {
         if self.has_served(slot) {
-            return self.close(slot, End::Proper, now);
+            // Protocols share a thread's buffers: what is still to be said must not reach another.
+            self.flush(slot, now);
+            if self.slots[slot].connection.is_some() {
+                self.close(slot, End::Proper, now);
+            }
+            return;
         }
         if now < self.slots[slot].thinks_until {
             return;
