@@ -175,8 +175,10 @@ mod tests {
 
     #[test]
     fn there_is_room_until_too_much_waits() {
-        let mut flow = Flow::default();
-        flow.pending = vec![0; MOST_PENDING];
+        let mut flow = Flow {
+            pending: vec![0; MOST_PENDING],
+            ..Flow::default()
+        };
         assert!(flow.has_room());
         flow.pending.push(0);
         assert!(!flow.has_room());
