@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tare.lab import cgroup
+from tare.lab import cgroup, network
 from tare.lab.proc import ended
 from tare.model.trial import Plan, Trial, parse_trials
 
@@ -67,7 +67,7 @@ class Laboratory:
         return lambda: bool(list(self.runs.glob("*/plan.json"))) and len(self.trials()) >= count
 
     def assert_nothing_left(self) -> None:
-        """No process, group, shared memory or ledger of any run, soon after its end."""
+        """No process, group, shared memory, network or ledger of any run, soon after its end."""
         wait_for(lambda: not self._left(), self._left)
 
     def _left(self) -> list[str]:
@@ -75,7 +75,12 @@ class Laboratory:
         groups = [path for base in bases for path in base.glob("tare-*")]
         memory = list(Path("/dev/shm").glob("tare-*"))
         names = [path.parent.name for path in self.runs.glob("*/plan.json")]
-        left = [path for path in [*groups, *memory] if any(name in path.name for name in names)]
+        networks = network.NAMES.glob("tare-*")
+        left = [
+            path
+            for path in [*groups, *memory, *networks]
+            if any(name in path.name for name in names)
+        ]
         return [str(path) for path in [*left, *self.runs.glob("*/ledger.jsonl")]] + self.processes()
 
     def processes(self) -> list[str]:

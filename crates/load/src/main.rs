@@ -19,7 +19,7 @@ use tare_load::report::result::Result as Report;
 use tare_load::report::summary::summary;
 use tare_load::report::{All, schedule};
 use tare_load::run::{self, Error};
-use tare_load::spec::{Spec, SpecError, Spread};
+use tare_load::spec::{Spec, SpecError, Spread, Wait};
 use tare_load::steps::{self, Steps};
 
 fn main() -> ExitCode {
@@ -55,10 +55,10 @@ fn instrument(file: &Path) -> Result<ExitCode, Error> {
 
 /// Runs for people: how it goes on is told on standard error, what came of it on standard output.
 fn people(cli: Cli) -> Result<ExitCode, Error> {
-    let (output, arrivals) = (cli.output.clone(), cli.arrivals);
+    let (output, arrivals, wait) = (cli.output.clone(), cli.arrivals, cli.wait);
     let spec = cli.into_spec()?;
     if let Some(steps) = output.steps {
-        return trace(&spec, &output, steps, arrivals);
+        return trace(&spec, &output, steps, arrivals, wait);
     }
     let mut observers = All(vec![view()]);
     if let Some(file) = &output.series {
@@ -85,9 +85,15 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(u8::from(!well)))
 }
 
-fn trace(spec: &Spec, output: &Output, steps: Steps, arrivals: Spread) -> Result<ExitCode, Error> {
-    let interrupt = interrupt()?;
-    let traced = steps::trace(spec, steps, arrivals, &output.fail_on, view, &interrupt)?;
+fn trace(
+    spec: &Spec,
+    output: &Output,
+    steps: Steps,
+    arrivals: Spread,
+    wait: Wait,
+) -> Result<ExitCode, Error> {
+    let (interrupt, conditions) = (interrupt()?, &output.fail_on);
+    let traced = steps::trace(spec, steps, arrivals, wait, conditions, view, &interrupt)?;
     if output.json {
         let mut events = Events(io::stdout().lock());
         traced

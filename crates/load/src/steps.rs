@@ -64,13 +64,13 @@ pub fn trace(
     spec: &Spec,
     steps: Steps,
     arrivals: Spread,
+    wait: Wait,
     conditions: &[Condition],
     mut observer: impl FnMut() -> Box<dyn Observer>,
     interrupt: &AtomicBool,
 ) -> Result<Vec<Step>, Error> {
     let mut traced = Vec::new();
     for rate in steps.rates() {
-        let wait = Wait::Spin;
         let pace = Pace::Open {
             rate,
             arrivals,

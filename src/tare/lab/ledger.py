@@ -19,6 +19,7 @@ from typing import Any
 
 from tare.lab.cgroup import Group
 from tare.lab.errors import TareError
+from tare.lab.network import Network
 from tare.lab.proc import ended, session_pids, start_time
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -27,7 +28,7 @@ _POLL_S = 0.01
 
 
 class Ledger:
-    """The list of one run's groups, sessions and shared memory."""
+    """The list of one run's groups, sessions, networks and shared memory."""
 
     def __init__(self, file: Path, tag: str, group: Group | None) -> None:
         """Begin (or, after `sweep`, begin again) the ledger in `file`, and lock it.
@@ -45,6 +46,10 @@ class Ledger:
     def add_session(self, leader: int) -> None:
         """A role's session, by the process that leads it."""
         self._write({"session": leader, "start": start_time(leader)})
+
+    def add_network(self, network: Network) -> None:
+        """A namespace that is about to be made."""
+        self._write({"network": network.tag})
 
     def guard(self) -> None:
         """Start the guardian: it sweeps as soon as this process has ended, however it ends."""
@@ -113,6 +118,8 @@ def _sweep(file: Path) -> None:
             Group(entry["kind"], folders).remove()
         if "session" in entry and same_boot:
             _end(session_pids(entry["session"], entry["start"]))
+        if "network" in entry:
+            Network(entry["network"]).remove()
         if tag := entry.get("tag"):
             remove_shared_memory(f"{tag}.")
     file.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from typing import IO
 from tare.lab.cgroup import Group
 from tare.lab.errors import RoleError
 from tare.lab.limits import UNLIMITED, Caps, impose
+from tare.lab.network import Network
 from tare.lab.proc import ended, session_pids, start_time
 from tare.probes.cpu import CpuTime, of_processes
 from tare.probes.strain import Strain
@@ -25,11 +26,14 @@ _KILL_PATIENCE_S = 5.0
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process runs: its group (None without cgroups), its CPUs, its limits."""
+    """Where a process runs: its group (None without cgroups), its CPUs, its limits, its network
+    (None: the laboratory's own).
+    """
 
     group: Group | None
     cpus: Sequence[int]
     caps: Caps = UNLIMITED
+    network: Network | None = None
 
 
 class Process:
@@ -68,7 +72,7 @@ class Process:
                     stdout=output if stdout is None else stdout,
                     stderr=output,
                     start_new_session=True,
-                    preexec_fn=lambda: _enter(entrances, place.cpus, enrol),
+                    preexec_fn=lambda: _enter(entrances, place, enrol),
                 )
         except (OSError, subprocess.SubprocessError) as error:
             raise RoleError(f"role {role}: cannot start {self.argv[0]}: {error}") from error
@@ -156,14 +160,16 @@ def wait_until(ready: Callable[[], bool], processes: Sequence[Process], timeout_
         time.sleep(0.002)
 
 
-def _enter(entrances: Sequence[str], cpus: Sequence[int], enrol: Callable[[int], None]) -> None:
+def _enter(entrances: Sequence[str], place: Place, enrol: Callable[[int], None]) -> None:
     enrol(os.getpid())
+    if place.network is not None:
+        place.network.enter()
     # Servers differ in whether they raise this themselves, and some make tables of its size.
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, min(most, _FILES)), most))
     for entrance in entrances:
         Path(entrance).write_text("0")
-    os.sched_setaffinity(0, cpus)
+    os.sched_setaffinity(0, place.cpus)
     if not entrances:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, -20)

@@ -14,9 +14,10 @@ from typing import Any
 from tare.lab import limits, ports, render
 from tare.lab.bench import Bench
 from tare.lab.build import names
-from tare.lab.errors import RoleError, TareError
+from tare.lab.errors import ManifestError, RoleError, TareError
 from tare.lab.hooks import Hooks
 from tare.lab.ledger import remove_shared_memory
+from tare.lab.network import Network
 from tare.lab.paths import ROOT
 from tare.lab.process import Place, Process, wait_until
 from tare.model.manifest import Ready, Role
@@ -43,6 +44,8 @@ class Site:
         self.manifest = bench.loaded.variants[variant]
         self.properties = self.manifest.properties
         self.host = HOST
+        self._network: Network | None = None
+        self._apart: set[str] = set()
         self.tag = f"{bench.tag}.{name}"
         self.folder = folder
         folder.mkdir(parents=True)
@@ -83,12 +86,15 @@ class Site:
 
     def start(self) -> None:
         """Render and start every role in order, each ready before the next. Raises TareError."""
-        for name, role in self.manifest.roles.items():
-            if role.argv:
-                self._start_role(name, role)
+        roles = {name: role for name, role in self.manifest.roles.items() if role.argv}
+        self._apart = {name for name, role in roles.items() if self._netns(name, role) == "trial"}
+        if self._apart:
+            self._make_network()
+        for name, role in roles.items():
+            self._start_role(name, role)
 
     def place(self, role: str, kind: str) -> Place:
-        """Group, CPUs (`kind` is a template) and limits of a role.
+        """Group, CPUs (`kind` is a template), limits and network of a role.
 
         Raises RoleError, and ManifestError.
         """
@@ -99,7 +105,8 @@ class Site:
         known, wanted = names["cpus"], render.text(kind, names, f"{where}: cpus")
         if wanted not in known:
             raise RoleError(f"{where}: cpus: found {wanted!r}, expected one of {', '.join(known)}")
-        return Place(self.bench.hierarchy.role(self.bench.tag, role), known[wanted], caps)
+        network = self._network if role in self._apart else None
+        return Place(self.bench.hierarchy.role(self.bench.tag, role), known[wanted], caps, network)
 
     def ask_oracle(self) -> None:
         """Raise what the oracle finds, or the end of a role that had ended by then."""
@@ -149,7 +156,23 @@ class Site:
                 )
         self.bench.journal.unfollow()
         remove_shared_memory(self.tag)
+        if self._network is not None:
+            self._network.remove()
         return stubborn
+
+    def _netns(self, name: str, role: Role) -> str:
+        where = f"{self.bench.loaded.name}/{self.variant}: role {name}: netns"
+        found = render.text(role.netns, self.names(name), where)
+        if found not in ("laboratory", "trial"):
+            raise ManifestError(f"{where}: found {found!r}, expected 'laboratory' or 'trial'")
+        return found
+
+    def _make_network(self) -> None:
+        """A namespace of the site's own, where `host` is from now on. Raises Unavailable."""
+        self._network = Network(self.tag)
+        self.bench.ledger.add_network(self._network)
+        self._network.create()
+        self.host = self._network.address
 
     def _start_role(self, name: str, role: Role) -> None:
         names = self.names(name)

@@ -20,7 +20,7 @@ from tare.lab.hooks import Hooks
 from tare.lab.ledger import sweep
 from tare.lab.preparation import prepare
 from tare.lab.proc import ended, session_pids, start_time
-from tare.lab.site import HOST, Site
+from tare.lab.site import Site
 from tare.lab.store import write_json
 from tare.model.base import Record
 from tare.model.scenario import first
@@ -189,7 +189,7 @@ def _standing(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Standing
         overrides=overrides,
         parameters=site.parameters,
         properties=dict(site.properties),
-        host=HOST,
+        host=site.host,
         port=site.port,
         tag=site.tag,
         folder=site.folder,

@@ -39,6 +39,16 @@ Cpus = Annotated[str, AfterValidator(_cpus)]
 """Which of the machine's CPUs (template): server, client, backend, support, or all tested."""
 
 
+def _netns(text: str) -> str:
+    if text not in ("laboratory", "trial") and "{{" not in text:
+        raise ValueError("'laboratory', 'trial' or a template of one")
+    return text
+
+
+Netns = Annotated[str, AfterValidator(_netns)]
+"""Which network namespace (template): the laboratory's own, or one that the trial makes."""
+
+
 Priority = Literal["high", "usual"]
 """The CPU weight of roles: before everything else on the machine, or as any process."""
 
@@ -117,6 +127,7 @@ class Role(Record):
     Both names are templates themselves."""
     env: dict[str, str] = {}
     cpus: Cpus = "server"
+    netns: Netns = "laboratory"
     limits: Limits = Limits()
     ready: Ready | None = None
     stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"

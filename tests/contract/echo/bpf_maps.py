@@ -7,6 +7,7 @@ from pathlib import Path
 _BPF, _PIDFD_GETFD = 321, 438  # of x86-64 and, the second, of all
 _GET_NEXT_KEY = 4
 _KEY_BYTES = 64
+_HASHES = (1, 18)  # BPF_MAP_TYPE_HASH, BPF_MAP_TYPE_SOCKHASH
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -19,23 +20,24 @@ class _Attributes(ctypes.Structure):
 
 
 def hash_entries(pid: int) -> int:
-    """Entries of all maps of sockets that the process has open."""
+    """Entries of all hash maps, those of sockets included, that the process has open."""
     process = os.pidfd_open(pid)
     try:
         return sum(
             _entries(process, int(info.name))
             for info in Path(f"/proc/{pid}/fdinfo").iterdir()
-            if _is_of_sockets(info)
+            if _is_hash(info)
         )
     finally:
         os.close(process)
 
 
-def _is_of_sockets(info: Path) -> bool:
+def _is_hash(info: Path) -> bool:
     try:
-        return "map_type:\t18\n" in info.read_text()  # BPF_MAP_TYPE_SOCKHASH
+        text = info.read_text()
     except FileNotFoundError:
         return False  # a socket that has been closed since the folder was listed
+    return any(f"map_type:\t{kind}\n" in text for kind in _HASHES)
 
 
 def _entries(process: int, number: int) -> int:

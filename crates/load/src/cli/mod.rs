@@ -102,6 +102,11 @@ pub struct Cli {
     #[arg(long, value_enum, default_value_t = Spread::Poisson)]
     pub arrivals: Spread,
 
+    /// How a thread waits for the next send of --rate and --steps: it polls for the last 100 µs
+    /// before it, or sleeps, costs less, and sends as late as the kernel wakes it
+    #[arg(long, value_enum, default_value_t = Wait::Spin)]
+    pub wait: Wait,
+
     /// One request at a time over all connections, which take turns
     #[arg(long)]
     serial: bool,
@@ -232,7 +237,7 @@ impl Cli {
             Some(rate) => Pace::Open {
                 rate,
                 arrivals: self.arrivals,
-                wait: Wait::Spin,
+                wait: self.wait,
             },
             None if self.serial => Pace::Serial { limit },
             None => Pace::Closed { limit },
@@ -356,6 +361,20 @@ mod tests {
         assert_eq!(made.pace, Pace::Closed { limit });
         let serial = spec("tcp://127.0.0.1:9 --serial");
         assert_eq!(serial.pace, Pace::Serial { limit: None });
+    }
+
+    #[test]
+    fn an_open_loop_spins_unless_it_is_to_sleep() {
+        let made = |more: &str| spec(&format!("http://a/ --rate 5 --arrivals even{more}")).pace;
+        let (rate, arrivals) = (5.0, Spread::Even);
+        for (more, wait) in [("", Wait::Spin), (" --wait sleep", Wait::Sleep)] {
+            let wanted = Pace::Open {
+                rate,
+                arrivals,
+                wait,
+            };
+            assert_eq!(made(more), wanted);
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Default for Pace {
 }
 
 /// How a thread of an open loop waits for the next send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Wait {
     /// It polls for the last stretch: sends are in time, and the thread is busy at a high rate.

@@ -66,8 +66,62 @@ fn behind(control: &Path) -> Result<u32> {
 }
 
 fn parent(process: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    parent_in(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+}
+
+fn parent_in(stat: &str) -> Option<u32> {
     // The name before it may hold spaces and parentheses.
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_child_of_the_same_starter_is_the_client_while_it_lives() {
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("cat");
+        let own = u32::MAX;
+        let people = People {
+            server: 5,
+            backend: Some(6),
+            own,
+            starter: std::process::id(),
+        };
+        assert_eq!(people.who_is(5), Person::Server);
+        assert_eq!(people.who_is(6), Person::Backend);
+        assert_eq!(people.who_is(child.id()), Person::Client);
+        assert_eq!(people.who_is(std::process::id()), Person::Other);
+        let itself = People {
+            own: child.id(),
+            ..people
+        };
+        assert_eq!(itself.who_is(child.id()), Person::Other);
+        drop(child.stdin.take());
+        child.wait().expect("its end");
+        let none = People { own, ..itself };
+        assert_eq!(none.who_is(child.id()), Person::Other);
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_does_not_hide_the_parent(name in "[ ()a-z0-9]{0,15}", parent in 0..4_194_304u32) {
+            let stat = format!("17 ({name}) S {parent} 17 17 0 -1 4194304\n");
+            prop_assert_eq!(parent_in(&stat), Some(parent));
+        }
+
+        #[test]
+        fn other_text_has_no_parent(text in "[^)]*") {
+            prop_assert_eq!(parent_in(&text), None);
+        }
+    }
 }

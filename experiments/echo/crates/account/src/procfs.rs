@@ -69,3 +69,24 @@ fn process(folder: &Path) -> Option<(Use, bool)> {
     }
     Some((used, flags & PF_KTHREAD != 0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_found_with_what_it_used() {
+        let (used, kernel) = process(Path::new("/proc/self")).expect("it lives");
+        assert!(used.ns > 0 && used.switches > 0 && !kernel, "{used:?}");
+        let ledger = Tasks.read().expect("proc is mounted");
+        let own = std::process::id();
+        let found = ledger.processes.iter().find(|(number, _)| *number == own);
+        // Not more than before: threads of other tests may have ended since.
+        assert!(found.is_some_and(|(_, later)| later.ns > 0));
+    }
+
+    #[test]
+    fn who_has_ended_has_no_account() {
+        assert!(process(Path::new("/proc/4194305")).is_none());
+    }
+}

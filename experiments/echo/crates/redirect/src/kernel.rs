@@ -160,3 +160,23 @@ fn map(object: &Object, name: &str) -> Result<MapHandle> {
     let found = found.ok_or_else(|| anyhow!("the BPF object has no map {name:?}"))?;
     Ok(MapHandle::try_from(&found)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_have_the_layout_of_the_program_s_constants() {
+        let limits = Limits {
+            most_bytes: 1 << 33,
+            most_buffers: 7,
+        };
+        for (shape, relay) in [(Shape::Echo, 0u32), (Shape::Relay, 1)] {
+            let found = limits.encode(shape);
+            assert_eq!(found.len(), 16);
+            assert_eq!(found[..8], (1u64 << 33).to_ne_bytes());
+            assert_eq!(found[8..12], 7u32.to_ne_bytes());
+            assert_eq!(found[12..], relay.to_ne_bytes());
+        }
+    }
+}

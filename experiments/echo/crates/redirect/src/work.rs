@@ -197,7 +197,8 @@ impl<'a> Loop<'a> {
 
     /// Something happened to a socket.
     fn notice(&mut self, slot: usize, end: usize, flags: epoll::EventFlags) -> Result<()> {
-        if self.dead.contains(&slot) {
+        // It may also have been handed over because of an earlier event of the same wait.
+        if self.dead.contains(&slot) || !self.connections.contains(slot) {
             return Ok(());
         }
         if flags.contains(epoll::EventFlags::ERR) {

@@ -55,3 +55,59 @@ impl Options {
         Duration::from_millis(self.drain_ms)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<Options, String> {
+        let words = [&["server"], arguments].concat();
+        let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
+        Ok(cli.options)
+    }
+
+    #[test]
+    fn an_echo_has_no_backend_even_when_one_is_named() {
+        assert_eq!(parse(&[]).expect("defaults").upstream(), None);
+        let named = parse(&["--backend", "127.0.0.1:9"]).expect("valid");
+        assert_eq!((named.shape, named.upstream()), (Shape::Echo, None));
+    }
+
+    #[test]
+    fn a_relay_wants_a_backend() {
+        let error = parse(&["--shape", "relay"]).expect_err("no backend");
+        assert!(error.contains("--backend"), "{error}");
+        let relay = parse(&["--shape", "relay", "--backend", "[::1]:9"]).expect("valid");
+        assert_eq!(
+            relay.upstream(),
+            Some("[::1]:9".parse().expect("an address"))
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for bad in [
+            ["--threads", "0"],
+            ["--threads", "1025"],
+            ["--listen", "8888"],
+            ["--shape", "circle"],
+            ["--stall-ms", "-1"],
+        ] {
+            assert!(parse(&bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_to_drain_is_in_milliseconds() {
+        let options = parse(&["--drain-ms", "1500"]).expect("valid");
+        assert_eq!(options.drain(), Duration::from_millis(1500));
+    }
+}

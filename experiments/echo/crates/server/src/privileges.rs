@@ -13,13 +13,7 @@ const CAPABILITIES: [(u32, &str); 3] =
 
 /// That BPF programs can be loaded; the error is a sentence with the remedy.
 pub fn ensure_bpf() -> Result<()> {
-    let held = effective_capabilities()?;
-    let has = |bit: u32| held >> bit & 1 == 1;
-    let lacking: Vec<_> = CAPABILITIES
-        .iter()
-        .filter(|(bit, name)| !has(*bit) && (*name == "CAP_NET_ADMIN" || !has(SYS_ADMIN)))
-        .map(|(_, name)| *name)
-        .collect();
+    let lacking = lacking(effective_capabilities()?);
     ensure!(
         lacking.is_empty(),
         "BPF programs cannot be loaded without {}: run as root, or give the program these \
@@ -34,6 +28,16 @@ pub fn ensure_bpf() -> Result<()> {
     Ok(())
 }
 
+/// What a process with these capabilities does not have; CAP_SYS_ADMIN stands for the first two.
+fn lacking(held: u64) -> Vec<&'static str> {
+    let has = |bit: u32| held >> bit & 1 == 1;
+    CAPABILITIES
+        .iter()
+        .filter(|(bit, name)| !has(*bit) && (*name == "CAP_NET_ADMIN" || !has(SYS_ADMIN)))
+        .map(|(_, name)| *name)
+        .collect()
+}
+
 fn effective_capabilities() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status").context("/proc/self/status")?;
     let held = status
@@ -41,4 +45,23 @@ fn effective_capabilities() -> Result<u64> {
         .find_map(|line| line.strip_prefix("CapEff:"))
         .context("/proc/self/status has no CapEff")?;
     u64::from_str_radix(held.trim(), 16).context("CapEff of /proc/self/status")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_capability_stands_for_two_of_the_new() {
+        assert_eq!(lacking(0), ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"]);
+        assert_eq!(lacking(1 << SYS_ADMIN), ["CAP_NET_ADMIN"]);
+        assert_eq!(lacking(1 << 39 | 1 << 12), ["CAP_PERFMON"]);
+        assert!(lacking(1 << 39 | 1 << 38 | 1 << 12).is_empty());
+        assert!(lacking(u64::MAX).is_empty());
+    }
+
+    #[test]
+    fn the_own_capabilities_can_be_read() {
+        effective_capabilities().expect("proc is mounted");
+    }
 }

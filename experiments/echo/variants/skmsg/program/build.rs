@@ -17,5 +17,5 @@ fn main() {
         .obj(out.join("skmsg.bpf.o"))
         .build()
         .expect("the BPF program compiles; it needs clang, and libelf-dev and zlib1g-dev");
-    println!("cargo:rerun-if-changed={SOURCE}");
+    println!("cargo:rerun-if-changed=src/bpf");
 }

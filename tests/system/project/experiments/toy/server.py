@@ -18,8 +18,8 @@ def answer(mode: str, path: bytes, served: int) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-def serve(port: int, spin: int, mode: str) -> None:
-    listener = socket.create_server(("127.0.0.1", port))
+def serve(host: str, port: int, spin: int, mode: str) -> None:
+    listener = socket.create_server((host, port))
     selector = selectors.DefaultSelector()
     selector.register(listener, selectors.EVENT_READ)
     served = 0
@@ -49,6 +49,7 @@ def serve(port: int, spin: int, mode: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--spin", type=int, default=0)
     parser.add_argument("--mode", default="")
@@ -63,10 +64,10 @@ def main() -> None:
     if options.mode == "idle":
         time.sleep(60)
     if options.mode == "holds":
-        with socket.create_server(("127.0.0.1", options.port)):
+        with socket.create_server((options.host, options.port)):
             print("holding", flush=True)
             time.sleep(60)
-    serve(options.port, options.spin, options.mode)
+    serve(options.host, options.port, options.spin, options.mode)
 
 
 main()

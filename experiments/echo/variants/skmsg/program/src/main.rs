@@ -20,11 +20,34 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/skmsg.bpf.o"));
 struct Cli {
     #[command(flatten)]
     options: Options,
+    /// Bytes that a peer of the server may have unread; if there are more, the connection is closed.
+    /// The server itself may have twice as many.
+    #[arg(long, value_name = "BYTES", default_value_t = 8 << 20)]
+    most_bytes: u64,
+    /// Messages that a peer of the server may have unread; the server itself twice as many.
+    #[arg(long, value_name = "COUNT", default_value_t = 8192,
+          value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
+    most_messages: u32,
+}
+
+impl Cli {
+    /// The variable `settings` of skmsg.bpf.c.
+    fn settings(&self) -> Vec<u8> {
+        let backend = self.options.upstream().map_or(0, |backend| backend.port());
+        [
+            &self.most_bytes.to_ne_bytes()[..],
+            &self.most_messages.to_ne_bytes(),
+            &u32::from(self.options.listen.port()).to_ne_bytes(),
+            &u32::from(backend).to_ne_bytes(),
+            &[0; 4], // the end of a structure that is aligned to eight bytes
+        ]
+        .concat()
+    }
 }
 
 fn main() -> ExitCode {
-    let options = Cli::parse().options;
-    let _bypass = match Bypass::set_up(&options) {
+    let cli = Cli::parse();
+    let _bypass = match Bypass::set_up(&cli) {
         Ok(bypass) => bypass,
         Err(error) => {
             say(format_args!("skmsg: {error:#}"));
@@ -33,7 +56,7 @@ fn main() -> ExitCode {
     };
     serve(
         "skmsg",
-        &options,
+        &cli.options,
         |thread| readiness::work(thread, Copy::new()),
         || Ok(Moved::default()),
     )
@@ -46,10 +69,10 @@ struct Bypass {
 }
 
 impl Bypass {
-    fn set_up(options: &Options) -> Result<Self> {
+    fn set_up(cli: &Cli) -> Result<Self> {
         privileges::ensure_bpf()?;
         ensure!(
-            options.listen.is_ipv4(),
+            cli.options.listen.is_ipv4(),
             "--listen: an IPv4 address, which the programs know"
         );
         let cgroup = whole_machine()?;
@@ -58,18 +81,11 @@ impl Bypass {
         let mut open = ObjectBuilder::default()
             .open_memory(&bytes)
             .context("the BPF object")?;
-        let backend = options
-            .upstream()
-            .map_or(0, |backend| u32::from(backend.port()));
-        let ports = [
-            u32::from(options.listen.port()).to_ne_bytes(),
-            backend.to_ne_bytes(),
-        ];
         open.maps_mut()
             .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
             .context("the BPF object has no constants")?
-            .set_initial_value(&ports.concat())
-            .context("ports")?;
+            .set_initial_value(&cli.settings())
+            .context("settings")?;
         let object = open
             .load()
             .context("the kernel does not take the BPF programs")?;

@@ -130,3 +130,17 @@ impl Drop for Buffers {
         debug_assert!(unmapped.is_ok(), "{}", io::Error::last_os_error());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::power_of_two;
+
+    #[test]
+    fn a_ring_has_a_power_of_two_of_buffers() {
+        assert_eq!(power_of_two("1"), Ok(1));
+        assert_eq!(power_of_two("32768"), Ok(32768));
+        for bad in ["0", "3", "65536", "-1", "many", ""] {
+            assert!(power_of_two(bad).is_err(), "{bad:?}");
+        }
+    }
+}

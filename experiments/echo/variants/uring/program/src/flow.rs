@@ -106,3 +106,81 @@ impl Flow {
         next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use clap::Parser;
+    use io_uring::IoUring;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BUFFERS: u16 = 4;
+    const BYTES: usize = 64;
+
+    /// What is being sent, as a peer takes it.
+    fn seen(next: &Next, count: usize) -> Vec<u8> {
+        // SAFETY: the flow keeps these bytes until the send has completed.
+        unsafe { std::slice::from_raw_parts(next.from, next.count as usize)[..count].to_vec() }
+    }
+
+    proptest! {
+        /// Each step is a piece that comes, or a part (of 256) of what is being sent that goes.
+        #[test]
+        fn bytes_go_in_the_order_in_which_they_came(
+            steps in prop::collection::vec((any::<bool>(), 1..=BYTES, 0..=256usize), 1..200)
+        ) {
+            let ring = IoUring::new(8).expect("io_uring is permitted");
+            let sizes = ["", "--buffers", &BUFFERS.to_string(), "--buffer-bytes", &BYTES.to_string()];
+            let pool = crate::Cli::parse_from(sizes).pool;
+            let mut buffers = Buffers::register(&ring, &pool).expect("a ring of buffers");
+            let mut free: VecDeque<u16> = (0..BUFFERS).collect();
+            let (mut flow, mut next) = (Flow::default(), None::<Next>);
+            let (mut came, mut went) = (Vec::new(), Vec::new());
+            let rest = std::iter::repeat_n((false, 1, 256), 2);
+            for (arrives, size, part) in steps.into_iter().chain(rest) {
+                if arrives {
+                    let buffer = free.pop_front().expect("one is being sent at most");
+                    for at in 0..size {
+                        let byte = (came.len() * 7 + 1) as u8;
+                        // SAFETY: within a buffer that nobody else uses now.
+                        unsafe { buffers.start(buffer).cast_mut().add(at).write(byte) };
+                        came.push(byte);
+                    }
+                    let held = next.is_some();
+                    let started = flow.received(buffer, size, &mut buffers);
+                    prop_assert_eq!(started.is_none(), held);
+                    if held {
+                        free.push_back(buffer);
+                    } else {
+                        next = started;
+                    }
+                } else if let Some(sending) = next.take() {
+                    let count = sending.count as usize * part / 256;
+                    went.extend(seen(&sending, count));
+                    let from_ring = sending.flags == libc::MSG_DONTWAIT;
+                    next = flow.sent(count, &mut buffers);
+                    if from_ring {
+                        free = (0..BUFFERS).collect();
+                    }
+                }
+                prop_assert_eq!(flow.is_empty(), next.is_none());
+            }
+            prop_assert!(flow.is_empty());
+            prop_assert_eq!(went, came);
+        }
+    }
+
+    #[test]
+    fn there_is_room_until_too_much_waits() {
+        let mut flow = Flow {
+            pending: vec![0; MOST_PENDING],
+            ..Flow::default()
+        };
+        assert!(flow.has_room());
+        flow.pending.push(0);
+        assert!(!flow.has_room());
+    }
+}

@@ -196,3 +196,20 @@ impl<'a> Ring<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_token_comes_back_as_it_was(
+            kind in 0..KINDS.len(), slot in 0..1usize << 55, end in 0..2usize
+        ) {
+            let token = Token { kind: KINDS[kind], slot, end };
+            prop_assert_eq!(Token::decode(token.encode()), token);
+        }
+    }
+}

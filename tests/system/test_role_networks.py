@@ -1,0 +1,47 @@
+"""Roles in a network namespace that the trial makes, and takes away however it ends."""
+
+import os
+from pathlib import Path
+
+import pytest
+from laboratory import Laboratory, wait_for
+
+from tare.lab import network
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces are made by root"),
+]
+RUN = ("run", "toy", "--variants", "plain", "-p", "netns=trial", "--blocks", "1")
+
+
+def devices() -> set[str]:
+    """All of the machine's network devices."""
+    return {path.name for path in Path("/sys/class/net").iterdir()}
+
+
+def test_a_role_of_another_network_is_reached_over_it(lab: Laboratory) -> None:
+    lab.tare(*RUN)
+    assert {trial.status for trial in lab.trials()} == {"valid"}
+    log = (lab.run_folder() / "events.log").read_text()
+    for trial in lab.trials():
+        made = network.Network(f"tare-{lab.plan().run}.{trial.id}")
+        assert f"--host {made.address} " in log
+        assert made.near not in devices()
+
+
+def test_a_killed_run_leaves_no_network(lab: Laboratory) -> None:
+    command = lab.start(*RUN, "-p", "duration_s=20")
+    made: list[network.Network] = []
+
+    def began() -> bool:
+        names = [path.name for path in network.NAMES.glob("tare-*") if "-toy." in path.name]
+        plans = [path.parent.name for path in lab.runs.glob("*/plan.json")]
+        made[:] = [network.Network(name) for name in names if any(plan in name for plan in plans)]
+        return bool(made) and made[0].near in devices() and bool(lab.processes())
+
+    wait_for(began)
+    command.kill()
+    command.communicate()
+    lab.assert_nothing_left()
+    assert made[0].near not in devices()
