@@ -1,0 +1,123 @@
+//! What the helpers do, behind the one signature by which compiled code and the interpreter call them.
+
+use std::slice;
+
+use crate::helpers::Helper;
+use crate::maps::{Map, MapError, Update};
+
+/// A helper as machine code calls it: r1…r5 to r0. Maps are addresses of [`Map`].
+pub type Function = unsafe extern "C" fn(u64, u64, u64, u64, u64) -> u64;
+
+/// What runs when a program calls the helper.
+///
+/// # Safety
+/// Calls of it must pass what [`Helper::arguments`] says, alive for the time of the call.
+pub fn function(helper: Helper) -> Function {
+    match helper {
+        Helper::MapLookup => map_lookup,
+        Helper::MapUpdate => map_update,
+        Helper::MapDelete => map_delete,
+        Helper::KtimeNs => ktime_ns,
+        Helper::TracePrintk => trace_printk,
+        Helper::RandomU32 => random_u32,
+        Helper::ProcessorId => processor_id,
+        Helper::PerfEventOutput => perf_event_output,
+        Helper::RingbufOutput => ringbuf_output,
+    }
+}
+
+unsafe fn memory<'a>(address: u64, bytes: u64) -> &'a [u8] {
+    // SAFETY: the caller vouches for it.
+    unsafe { slice::from_raw_parts(address as *const u8, bytes as usize) }
+}
+
+unsafe fn map<'a>(address: u64) -> &'a Map {
+    // SAFETY: the caller vouches for it.
+    unsafe { &*(address as *const Map) }
+}
+
+unsafe fn key<'a>(map: &Map, address: u64) -> &'a [u8] {
+    // SAFETY: the caller vouches for it.
+    unsafe { memory(address, u64::from(map.spec().key_size)) }
+}
+
+/// 0, or the error as the kernel has it: negative.
+fn status(result: Result<(), MapError>) -> u64 {
+    match result {
+        Ok(()) => 0,
+        Err(error) => (-(error as i64)) as u64,
+    }
+}
+
+unsafe extern "C" fn map_lookup(r1: u64, r2: u64, _: u64, _: u64, _: u64) -> u64 {
+    // SAFETY: as `function` demands.
+    unsafe {
+        let map = map(r1);
+        map.lookup(key(map, r2)).map_or(0, |value| value as u64)
+    }
+}
+
+unsafe extern "C" fn map_update(r1: u64, r2: u64, r3: u64, flags: u64, _: u64) -> u64 {
+    let when = match flags {
+        0 => Update::Any,
+        1 => Update::New,
+        2 => Update::Known,
+        _ => return status(Err(MapError::Invalid)),
+    };
+    // SAFETY: as `function` demands.
+    unsafe {
+        let map = map(r1);
+        let value = memory(r3, u64::from(map.spec().value_size));
+        status(map.update(key(map, r2), value, when))
+    }
+}
+
+unsafe extern "C" fn map_delete(r1: u64, r2: u64, _: u64, _: u64, _: u64) -> u64 {
+    // SAFETY: as `function` demands.
+    unsafe {
+        let map = map(r1);
+        status(map.delete(key(map, r2)))
+    }
+}
+
+unsafe extern "C" fn ktime_ns(_: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: fills the structure; this clock is always there.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Writes the text to standard error as it is: numbers in it are not filled in.
+unsafe extern "C" fn trace_printk(r1: u64, size: u64, _: u64, _: u64, _: u64) -> u64 {
+    // SAFETY: as `function` demands.
+    let text = unsafe { memory(r1, size) };
+    let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+    eprintln!("ebpf: {}", String::from_utf8_lossy(text).trim_end());
+    text.len() as u64
+}
+
+unsafe extern "C" fn random_u32(_: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    let mut random = [0; 4];
+    // SAFETY: fills the four bytes.
+    unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), 0) };
+    u64::from(u32::from_ne_bytes(random))
+}
+
+unsafe extern "C" fn processor_id(_: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
+    // SAFETY: takes nothing and cannot fail on Linux.
+    let processor = unsafe { libc::sched_getcpu() };
+    processor.max(0) as u64
+}
+
+unsafe extern "C" fn perf_event_output(_: u64, r2: u64, _: u64, r4: u64, size: u64) -> u64 {
+    // SAFETY: as `function` demands.
+    unsafe { status(map(r2).send(memory(r4, size))) }
+}
+
+unsafe extern "C" fn ringbuf_output(r1: u64, r2: u64, size: u64, _: u64, _: u64) -> u64 {
+    // SAFETY: as `function` demands.
+    unsafe { status(map(r1).send(memory(r2, size))) }
+}

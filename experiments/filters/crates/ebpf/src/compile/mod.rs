@@ -1,0 +1,195 @@
+//! Machine code for verified programs, by Cranelift.
+//!
+//! Registers become values that Cranelift allocates, addresses stay addresses: nothing is checked that
+//! the verifier has proved. What costs at run time is fuel, one number that every jump backwards
+//! counts down; when it is used up, the run ends with an error, from however deep a call.
+
+mod lower;
+
+use std::sync::Arc;
+
+use cranelift_codegen::ir::{AbiParam, Signature, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, default_libcall_names};
+use thiserror::Error;
+
+use crate::context::FieldKind;
+use crate::maps::Maps;
+use crate::verifier::Verified;
+
+/// Why a program cannot be compiled.
+#[derive(Debug, Error)]
+pub enum CompileError {
+    /// The maps were made for another program.
+    #[error("the maps are not those that the program declares")]
+    Maps,
+    /// The machine, or a limit of the compiler.
+    #[error("the compiler fails: {0}")]
+    Compiler(String),
+}
+
+/// A run that took more jumps backwards than it was allowed.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the program ran out of fuel")]
+pub struct OutOfFuel;
+
+/// r0 and the fuel that is left, negative when it was used up: two registers.
+#[repr(C)]
+struct Outcome {
+    result: u64,
+    fuel: i64,
+}
+
+type Entry = unsafe extern "C" fn(*const u8, i64) -> Outcome;
+
+/// A program as machine code. Processes forked after it was compiled can run it, too.
+pub struct Compiled {
+    entry: Entry,
+    windows: usize,
+    module: Option<JITModule>,
+    _maps: Arc<Maps>,
+}
+
+// SAFETY: the code is not written any more, and the maps may be used by all threads.
+unsafe impl Send for Compiled {}
+// SAFETY: as above.
+unsafe impl Sync for Compiled {}
+
+impl Compiled {
+    /// Compiles a program that was verified, with the maps that it declares.
+    pub fn new(verified: &Verified, maps: Arc<Maps>) -> Result<Self, CompileError> {
+        let program = verified.program();
+        if !program
+            .maps()
+            .iter()
+            .eq(maps.all().iter().map(|map| map.spec()))
+        {
+            return Err(CompileError::Maps);
+        }
+        let mut module = module()?;
+        let mut ids = Vec::new();
+        for number in 0..program.functions().len() {
+            let signature = signature(&module, if number == 0 { 1 } else { 5 });
+            let name = format!("f{number}");
+            let id = module.declare_function(&name, Linkage::Local, &signature);
+            ids.push(id.map_err(compiler)?);
+        }
+        let mut context = module.make_context();
+        let mut scratch = FunctionBuilderContext::new();
+        for (number, id) in ids.iter().enumerate() {
+            let arguments = if number == 0 { 1 } else { 5 };
+            context.func.signature = signature(&module, arguments);
+            lower::function(lower::Unit {
+                verified,
+                maps: &maps,
+                number,
+                ids: &ids,
+                module: &mut module,
+                function: &mut context.func,
+                scratch: &mut scratch,
+            });
+            module
+                .define_function(*id, &mut context)
+                .map_err(compiler)?;
+            module.clear_context(&mut context);
+        }
+        module.finalize_definitions().map_err(compiler)?;
+        let address = module.get_finalized_function(ids[0]);
+        // SAFETY: the code was compiled with the entry's signature, two integers to two integers.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        let fields = &verified.layout().fields;
+        let windows = fields
+            .iter()
+            .filter(|f| matches!(f.kind, FieldKind::Start(_)))
+            .count();
+        let plain = *verified.layout() == crate::context::ContextLayout::windows(windows as u8);
+        Ok(Self {
+            entry,
+            windows: if plain { windows } else { usize::MAX },
+            module: Some(module),
+            _maps: maps,
+        })
+    }
+
+    /// Runs the program on windows, at most `fuel` jumps backwards.
+    ///
+    /// # Panics
+    /// When the program was not verified for a context of as many windows and nothing else.
+    pub fn run<const N: usize>(&self, windows: [&[u8]; N], fuel: u32) -> Result<u64, OutOfFuel> {
+        assert_eq!(N, self.windows, "the program's context has other windows");
+        let context = windows.map(<[u8]>::as_ptr_range);
+        // SAFETY: the context has the layout that was verified, and its windows are alive.
+        unsafe { self.run_raw(context.as_ptr().cast(), fuel) }
+    }
+
+    /// Runs the program on a context of any layout.
+    ///
+    /// # Safety
+    /// `context` must have the layout that the program was verified for, each window must be readable
+    /// from its start to its end, and its end not below its start.
+    pub unsafe fn run_raw(&self, context: *const u8, fuel: u32) -> Result<u64, OutOfFuel> {
+        // SAFETY: verified code, called with what it was verified for.
+        let outcome = unsafe { (self.entry)(context, i64::from(fuel)) };
+        if outcome.fuel < 0 {
+            return Err(OutOfFuel);
+        }
+        Ok(outcome.result)
+    }
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: `run` borrows self, so nobody runs the code.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+fn compiler(error: impl std::fmt::Display + std::fmt::Debug) -> CompileError {
+    CompileError::Compiler(format!("{error:?}"))
+}
+
+fn module() -> Result<JITModule, CompileError> {
+    let mut flags = settings::builder();
+    let wanted = [
+        ("opt_level", "speed"),
+        // A load may not stand for another: other processes write the maps between them.
+        ("enable_alias_analysis", "false"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        ("unwind_info", "false"),
+        (
+            "enable_verifier",
+            if cfg!(debug_assertions) {
+                "true"
+            } else {
+                "false"
+            },
+        ),
+    ];
+    for (name, value) in wanted {
+        flags.set(name, value).map_err(compiler)?;
+    }
+    let isa = cranelift_native::builder()
+        .map_err(compiler)?
+        .finish(settings::Flags::new(flags))
+        .map_err(compiler)?;
+    Ok(JITModule::new(JITBuilder::with_isa(
+        isa,
+        default_libcall_names(),
+    )))
+}
+
+/// Some integers and the fuel, to r0 and the fuel that is left.
+fn signature(module: &JITModule, arguments: usize) -> Signature {
+    let mut signature = module.make_signature();
+    signature.call_conv = CallConv::SystemV;
+    let integer = AbiParam::new(types::I64);
+    signature.params = vec![integer; arguments + 1];
+    signature.returns = vec![integer; 2];
+    signature
+}

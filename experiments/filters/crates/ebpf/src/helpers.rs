@@ -1,0 +1,99 @@
+//! The helpers that a program may call: their numbers, and what they take and give.
+//!
+//! Source: the kernel's include/uapi/linux/bpf.h, whose numbers these are. There is no `probe_read`:
+//! what a program may read, it reads itself.
+
+/// What a helper does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named as the kernel has it")]
+pub enum Helper {
+    MapLookup,
+    MapUpdate,
+    MapDelete,
+    KtimeNs,
+    TracePrintk,
+    RandomU32,
+    ProcessorId,
+    PerfEventOutput,
+    RingbufOutput,
+}
+
+/// What an argument must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// Not looked at.
+    Unused,
+    /// A number.
+    Number,
+    /// The context.
+    Context,
+    /// A map with keys and values.
+    Map,
+    /// A map with keys and values that the program may write.
+    WritableMap,
+    /// A queue of events.
+    Events,
+    /// Memory with a key of the map before.
+    Key,
+    /// Memory with a value of the map before.
+    Value,
+    /// Memory with as many bytes as the next argument says.
+    Memory,
+    /// The size of the memory before.
+    Size,
+}
+
+/// What a helper gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// A number.
+    Number,
+    /// The address of a value of the map, or null.
+    ValueOrNull,
+}
+
+/// The most bytes that a helper takes in one piece.
+pub const MAX_MEMORY: u64 = 1 << 16;
+
+impl Helper {
+    /// The helper with a number of the kernel's.
+    pub fn by_number(number: u32) -> Option<Self> {
+        Some(match number {
+            1 => Self::MapLookup,
+            2 => Self::MapUpdate,
+            3 => Self::MapDelete,
+            5 => Self::KtimeNs,
+            6 => Self::TracePrintk,
+            7 => Self::RandomU32,
+            8 => Self::ProcessorId,
+            25 => Self::PerfEventOutput,
+            130 => Self::RingbufOutput,
+            _ => return None,
+        })
+    }
+
+    /// What it takes in r1…r5.
+    pub fn arguments(self) -> [Argument; 5] {
+        use Argument::{
+            Context, Events, Key, Map, Memory, Number, Size, Unused, Value, WritableMap,
+        };
+        match self {
+            Self::MapLookup => [Map, Key, Unused, Unused, Unused],
+            Self::MapUpdate => [WritableMap, Key, Value, Number, Unused],
+            Self::MapDelete => [WritableMap, Key, Unused, Unused, Unused],
+            Self::KtimeNs | Self::RandomU32 | Self::ProcessorId => [Unused; 5],
+            // Programs rarely set all three numbers: those not set are not looked at.
+            Self::TracePrintk => [Memory, Size, Unused, Unused, Unused],
+            Self::PerfEventOutput => [Context, Events, Number, Memory, Size],
+            Self::RingbufOutput => [Events, Memory, Size, Number, Unused],
+        }
+    }
+
+    /// What it gives in r0.
+    pub fn returns(self) -> Returns {
+        match self {
+            Self::MapLookup => Returns::ValueOrNull,
+            _ => Returns::Number,
+        }
+    }
+}

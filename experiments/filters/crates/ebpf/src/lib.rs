@@ -1,0 +1,19 @@
+//! A userspace eBPF runtime that is safe and fast.
+//!
+//! [`elf`] links a program out of an object file of `clang -target bpf`, [`verifier`] proves it safe,
+//! [`compile`] lowers it to machine code without checks of memory, and [`maps`] are memory that
+//! several processes share. [`interpreter`] runs the same programs slowly and checks everything: the
+//! reference that compiled code is tested against.
+
+pub mod btf;
+mod calls;
+pub mod compile;
+pub mod concrete;
+pub mod context;
+pub mod elf;
+pub mod helpers;
+pub mod insn;
+pub mod interpreter;
+pub mod maps;
+pub mod program;
+pub mod verifier;

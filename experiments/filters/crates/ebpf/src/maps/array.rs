@@ -1,0 +1,39 @@
+//! Arrays: one value after the other.
+
+use super::{Map, MapError, Update, padded};
+use crate::program::MapSpec;
+
+pub fn stride(spec: &MapSpec) -> usize {
+    padded(spec.value_size)
+}
+
+pub fn bytes(spec: &MapSpec) -> usize {
+    stride(spec) * spec.max_entries as usize
+}
+
+/// Puts the contents of a data section into the first value.
+pub fn fill(map: &Map) {
+    let initial = &map.spec.initial;
+    // SAFETY: the first value has at least as many bytes (checked with the declaration).
+    unsafe {
+        map.base
+            .copy_from_nonoverlapping(initial.as_ptr(), initial.len())
+    };
+}
+
+pub fn lookup(map: &Map, key: &[u8]) -> Option<*mut u8> {
+    let index = u32::from_le_bytes(*key.first_chunk()?);
+    // SAFETY: the index is below the number of entries.
+    (index < map.spec.max_entries)
+        .then(|| unsafe { map.base.add(index as usize * stride(&map.spec)) })
+}
+
+pub fn update(map: &Map, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
+    let place = lookup(map, key).ok_or(MapError::TooBig)?;
+    if when == Update::New {
+        return Err(MapError::Exists);
+    }
+    // SAFETY: a value has as many bytes as `value` (checked by the caller).
+    unsafe { place.copy_from(value.as_ptr(), value.len()) };
+    Ok(())
+}

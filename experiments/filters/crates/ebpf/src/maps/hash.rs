@@ -1,0 +1,255 @@
+//! Hashes: chains of entries that are all there from the start, as in the kernel's preallocated hash.
+//!
+//! Writers hold a lock. Readers hold none: they look at a number that is odd while chains change, walk,
+//! and look again; after some tries in vain they take the lock, too. Which entries are in use is one
+//! word of each, so that everything else can be made again when a writer dies midway.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::Hasher;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use super::lock::Lock;
+use super::{Map, MapError, Update, padded};
+use crate::program::MapSpec;
+
+/// Readers' tries without the lock.
+const TRIES: usize = 8;
+/// The end of a chain; entries are numbered from 1.
+const NONE: u32 = 0;
+
+#[repr(C, align(64))]
+struct Header {
+    lock: Lock,
+    /// Odd while chains change.
+    version: AtomicU64,
+    /// Makes chains unpredictable to who chooses keys.
+    seed: AtomicU64,
+    free: AtomicU32,
+}
+
+#[repr(C)]
+struct Entry {
+    next: AtomicU32,
+    used: AtomicU32,
+}
+
+struct Table<'a> {
+    map: &'a Map,
+    header: &'a Header,
+    buckets: &'a [AtomicU32],
+}
+
+fn bucket_count(spec: &MapSpec) -> usize {
+    (spec.max_entries as usize).next_power_of_two()
+}
+
+fn buckets_bytes(spec: &MapSpec) -> usize {
+    (bucket_count(spec) * size_of::<AtomicU32>()).next_multiple_of(8)
+}
+
+fn entry_bytes(spec: &MapSpec) -> usize {
+    size_of::<Entry>() + padded(spec.key_size) + padded(spec.value_size)
+}
+
+pub fn bytes(spec: &MapSpec) -> usize {
+    size_of::<Header>() + buckets_bytes(spec) + entry_bytes(spec) * spec.max_entries as usize
+}
+
+/// The address of the first value, the bytes from one to the next, and how many there are.
+pub fn values(map: &Map) -> (usize, usize, u32) {
+    let first = size_of::<Header>() + buckets_bytes(&map.spec);
+    let start = map.base.addr() + first + size_of::<Entry>() + padded(map.spec.key_size);
+    (start, entry_bytes(&map.spec), map.spec.max_entries)
+}
+
+pub fn make(map: &Map) {
+    Lock::make(map.base.cast());
+    let table = Table::of(map);
+    let mut seed = [0; 8];
+    // SAFETY: fills the eight bytes. Should it fail, chains are predictable and nothing worse.
+    unsafe { libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0) };
+    table
+        .header
+        .seed
+        .store(u64::from_ne_bytes(seed), Ordering::Relaxed);
+    table.repair();
+}
+
+pub fn lookup(map: &Map, key: &[u8]) -> Option<*mut u8> {
+    let table = Table::of(map);
+    for _ in 0..TRIES {
+        let version = table.header.version.load(Ordering::Acquire);
+        let found = table.find(key);
+        fence(Ordering::Acquire);
+        if version.is_multiple_of(2) && table.header.version.load(Ordering::Relaxed) == version {
+            return found.map(|number| table.value(number));
+        }
+        std::hint::spin_loop();
+    }
+    table.locked(|| table.find(key).map(|number| table.value(number)))
+}
+
+pub fn update(map: &Map, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
+    let table = Table::of(map);
+    table.locked(|| {
+        let number = match (table.find(key), when) {
+            (Some(_), Update::New) => return Err(MapError::Exists),
+            (None, Update::Known) => return Err(MapError::NoEntry),
+            (Some(number), _) => number,
+            (None, _) => return table.insert(key, value),
+        };
+        // SAFETY: a value has as many bytes as `value`, which may be the value itself.
+        unsafe { table.value(number).copy_from(value.as_ptr(), value.len()) };
+        Ok(())
+    })
+}
+
+pub fn delete(map: &Map, key: &[u8]) -> Result<(), MapError> {
+    let table = Table::of(map);
+    table.locked(|| {
+        let number = table.find(key).ok_or(MapError::NoEntry)?;
+        table.changing(|| {
+            let entry = table.entry(number);
+            entry.used.store(0, Ordering::Release);
+            let after = entry.next.load(Ordering::Relaxed);
+            let mut link = table.bucket(key);
+            while link.load(Ordering::Relaxed) != number {
+                link = &table.entry(link.load(Ordering::Relaxed)).next;
+            }
+            link.store(after, Ordering::Relaxed);
+            table.release(number);
+        });
+        Ok(())
+    })
+}
+
+impl<'a> Table<'a> {
+    fn of(map: &'a Map) -> Self {
+        // SAFETY: the map's memory begins with a header and its buckets, all of them atomic or locks.
+        let (header, buckets) = unsafe {
+            let first = map.base.add(size_of::<Header>()).cast();
+            let buckets = std::slice::from_raw_parts(first, bucket_count(&map.spec));
+            (&*map.base.cast::<Header>(), buckets)
+        };
+        Self {
+            map,
+            header,
+            buckets,
+        }
+    }
+
+    fn place(&self, number: u32) -> *mut u8 {
+        let spec = &self.map.spec;
+        // Modulo: a number read while chains change may be anything.
+        let index = (number as usize - 1) % spec.max_entries as usize;
+        let offset = size_of::<Header>() + buckets_bytes(spec) + index * entry_bytes(spec);
+        // SAFETY: the index is below the number of entries.
+        unsafe { self.map.base.add(offset) }
+    }
+
+    fn entry(&self, number: u32) -> &Entry {
+        // SAFETY: entries are atomic, and aligned to 8 bytes like all their parts.
+        unsafe { &*self.place(number).cast() }
+    }
+
+    fn key(&self, number: u32) -> *mut u8 {
+        // SAFETY: the key follows the entry's head.
+        unsafe { self.place(number).add(size_of::<Entry>()) }
+    }
+
+    fn value(&self, number: u32) -> *mut u8 {
+        // SAFETY: the value follows the key.
+        unsafe { self.key(number).add(padded(self.map.spec.key_size)) }
+    }
+
+    fn bucket(&self, key: &[u8]) -> &AtomicU32 {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.header.seed.load(Ordering::Relaxed));
+        hasher.write(key);
+        &self.buckets[hasher.finish() as usize & (self.buckets.len() - 1)]
+    }
+
+    /// The entry with a key. Without the lock the answer may be wrong, but it comes.
+    fn find(&self, key: &[u8]) -> Option<u32> {
+        let mut number = self.bucket(key).load(Ordering::Acquire);
+        for _ in 0..self.map.spec.max_entries {
+            if number == NONE {
+                return None;
+            }
+            // SAFETY: a key has as many bytes (checked by the caller); bytes may be read torn.
+            let found = unsafe { std::slice::from_raw_parts(self.key(number), key.len()) };
+            if found == key {
+                return Some(number);
+            }
+            number = self.entry(number).next.load(Ordering::Acquire);
+        }
+        None
+    }
+
+    fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), MapError> {
+        let number = self.header.free.load(Ordering::Relaxed);
+        if number == NONE {
+            return Err(MapError::TooBig);
+        }
+        self.changing(|| {
+            let entry = self.entry(number);
+            let after = entry.next.load(Ordering::Relaxed);
+            self.header.free.store(after, Ordering::Relaxed);
+            // SAFETY: an entry has room for a key and a value of these sizes.
+            unsafe {
+                self.key(number).copy_from(key.as_ptr(), key.len());
+                self.value(number).copy_from(value.as_ptr(), value.len());
+            }
+            entry.used.store(1, Ordering::Release);
+            self.link(number, key);
+        });
+        Ok(())
+    }
+
+    fn link(&self, number: u32, key: &[u8]) {
+        let bucket = self.bucket(key);
+        let first = bucket.load(Ordering::Relaxed);
+        self.entry(number).next.store(first, Ordering::Relaxed);
+        bucket.store(number, Ordering::Release);
+    }
+
+    fn release(&self, number: u32) {
+        let first = self.header.free.load(Ordering::Relaxed);
+        self.entry(number).next.store(first, Ordering::Relaxed);
+        self.header.free.store(number, Ordering::Relaxed);
+    }
+
+    fn changing(&self, work: impl FnOnce()) {
+        let version = self.header.version.load(Ordering::Relaxed);
+        self.header.version.store(version | 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        work();
+        self.header
+            .version
+            .store((version | 1) + 1, Ordering::Release);
+    }
+
+    fn locked<T>(&self, work: impl FnOnce() -> T) -> T {
+        Lock::with(self.map.base.cast(), || self.repair(), work)
+    }
+
+    /// Makes chains and the list of free entries again from what each entry says of itself.
+    fn repair(&self) {
+        self.changing(|| {
+            for bucket in self.buckets {
+                bucket.store(NONE, Ordering::Relaxed);
+            }
+            self.header.free.store(NONE, Ordering::Relaxed);
+            for number in (1..=self.map.spec.max_entries).rev() {
+                if self.entry(number).used.load(Ordering::Acquire) == 0 {
+                    self.release(number);
+                    continue;
+                }
+                let bytes = self.map.spec.key_size as usize;
+                // SAFETY: the key of an entry in use was written before it was marked.
+                let key = unsafe { std::slice::from_raw_parts(self.key(number), bytes) };
+                self.link(number, key);
+            }
+        });
+    }
+}

@@ -1,0 +1,66 @@
+//! The memory that maps lie in.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+use std::sync::atomic::AtomicU64;
+
+/// A shared mapping, unmapped when dropped.
+#[derive(Debug)]
+pub struct Memory {
+    base: *mut u8,
+    len: usize,
+}
+
+// SAFETY: the mapping belongs to the process; what is in it is atomic or guarded by locks in it.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// `len` zeroed bytes, shared with processes that are forked later.
+    pub fn anonymous(len: usize) -> io::Result<Self> {
+        Self::map(len, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
+    }
+
+    /// The first `len` bytes of `file`, which has as many, shared with who else maps them.
+    pub fn of(file: BorrowedFd<'_>, len: usize) -> io::Result<Self> {
+        Self::map(len, libc::MAP_SHARED, file.as_raw_fd())
+    }
+
+    fn map(len: usize, flags: i32, fd: i32) -> io::Result<Self> {
+        // SAFETY: a new mapping, at an address that the kernel chooses.
+        let base = unsafe {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(ptr::null_mut(), len, access, flags, fd, 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            base: base.cast(),
+            len,
+        })
+    }
+
+    pub(super) fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The first word, which says whether the maps are made.
+    pub(super) fn ready(&self) -> &AtomicU64 {
+        // SAFETY: maps are placed only in memory with room for this, which is used as nothing else.
+        unsafe { &*self.base.cast() }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map` with this length; nothing outlives the maps that own it.
+        unsafe { libc::munmap(self.base.cast(), self.len) };
+    }
+}

@@ -1,0 +1,108 @@
+//! Calls of helpers: that they get what their signatures say.
+
+use super::scalar::Scalar;
+use super::state::State;
+use super::value::{Pointer, Region, Value};
+use super::walk::{Walk, reject};
+use super::{MapAt, Rejection};
+use crate::helpers::{Argument, Helper, MAX_MEMORY, Returns};
+use crate::insn::Reg;
+use crate::program::MapKind;
+
+impl Walk<'_> {
+    pub(super) fn helper(
+        &mut self,
+        at: usize,
+        state: &mut State,
+        number: u32,
+    ) -> Result<(), Rejection> {
+        let helper = Helper::by_number(number)
+            .ok_or_else(|| reject(at, &format!("there is no helper {number}")))?;
+        let arguments = helper.arguments();
+        let mut map = None;
+        for (register, argument) in (1..).zip(arguments) {
+            match argument {
+                Argument::Unused | Argument::Memory => {}
+                Argument::Number => {
+                    self.number(at, state, register)?;
+                }
+                Argument::Context => match state.get(register) {
+                    Value::Pointer(p) if p.region == Region::Context && p.at() == Some(0) => {}
+                    _ => return Err(reject(at, &format!("r{register} is not the context"))),
+                },
+                Argument::Map | Argument::WritableMap | Argument::Events => {
+                    map = Some(self.map_argument(at, state, register, argument)?);
+                }
+                Argument::Key | Argument::Value => {
+                    // A signature names the map before its keys and values.
+                    let spec = &self.program.maps()[map.unwrap_or(0)];
+                    let bytes = if argument == Argument::Key {
+                        spec.key_size
+                    } else {
+                        spec.value_size
+                    };
+                    self.readable(at, state, register, u64::from(bytes))?;
+                }
+                Argument::Size => {
+                    let size = self.number(at, state, register)?;
+                    if size.umin == 0 || size.umax > MAX_MEMORY {
+                        return Err(reject(
+                            at,
+                            &format!(
+                                "r{register}, a size, may be 0 or more than {MAX_MEMORY}; bound it first"
+                            ),
+                        ));
+                    }
+                    self.readable(at, state, register - 1, size.umax)?;
+                }
+            }
+        }
+        if let Some(map) = map {
+            self.maps_at[at] = match self.maps_at[at] {
+                MapAt::None => MapAt::One(map),
+                MapAt::One(known) if known == map => MapAt::One(map),
+                _ => MapAt::Many,
+            };
+        }
+        for register in 1..=5 {
+            state.set(register, Value::Unusable);
+        }
+        let result = match helper.returns() {
+            Returns::Number => Value::scalar(Scalar::UNKNOWN),
+            Returns::ValueOrNull => {
+                let map = map.unwrap_or(0);
+                let size = i64::from(self.program.maps()[map].value_size);
+                let mut pointer = Pointer::new(Region::MapValue(map), 0, size);
+                pointer.nullable = true;
+                pointer.link = Self::fresh(at, state);
+                Value::Pointer(pointer)
+            }
+        };
+        state.set(0, result);
+        Ok(())
+    }
+
+    fn map_argument(
+        &self,
+        at: usize,
+        state: &State,
+        register: Reg,
+        argument: Argument,
+    ) -> Result<usize, Rejection> {
+        let Value::Map(map) = state.get(register) else {
+            return Err(reject(
+                at,
+                &format!("r{register} is not a map, the same on every path"),
+            ));
+        };
+        let spec = &self.program.maps()[map];
+        let reason = match (argument, spec.kind) {
+            (Argument::Events, MapKind::Events) => return Ok(map),
+            (Argument::Events, _) => "no queue of events",
+            (_, MapKind::Events) => "a queue of events, without keys",
+            (Argument::WritableMap, _) if spec.read_only => "read-only",
+            _ => return Ok(map),
+        };
+        Err(reject(at, &format!("{} is {reason}", spec.name)))
+    }
+}

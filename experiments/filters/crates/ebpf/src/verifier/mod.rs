@@ -1,0 +1,109 @@
+//! The verifier: proves before a program is compiled that no run of it can do harm.
+//!
+//! It is an abstract interpretation to a fixed point. For each point where paths meet, a [`state`]
+//! says what every register and stack slot may hold; states are joined there and, at the heads of
+//! loops, widened until nothing changes. A program is accepted only if every instruction is safe in
+//! every state in which it may be reached. What holds then, with no check at run time:
+//!
+//! - every load, store and atomic is inside the memory that its pointer was made for, which is alive;
+//!   an atomic is aligned; read-only memory is not written;
+//! - nothing is read that was not written: registers, stack bytes;
+//! - no address leaves the program: not as its result, not in a map, not as a number;
+//! - helpers get what their signatures say, and a result that may be null is looked at first;
+//! - the context's windows are read only below an end that was compared with, as XDP programs do;
+//! - at most [`MAX_CALLS`] calls are under way at once, so that stack use is bounded.
+//!
+//! Termination is not proved: every jump backwards costs a unit of fuel, which the compiled code and
+//! the interpreter count.
+//!
+//! Sources: the kernel's Documentation/bpf/verifier.rst for the rules; Gershuni and others, "Simple
+//! and Precise Static Analysis of Untrusted Linux Kernel Extensions" (PLDI 2019) for verifying to a
+//! fixed point instead of path by path. Unlike the kernel's, this verifier does not defend against
+//! speculative execution.
+
+mod access;
+mod arithmetic;
+mod branch;
+mod call;
+mod scalar;
+mod state;
+mod tnum;
+mod value;
+mod walk;
+
+use thiserror::Error;
+
+use crate::context::ContextLayout;
+use crate::program::Program;
+
+pub use state::FRAME;
+
+/// The most calls under way at once, the entry included.
+pub const MAX_CALLS: usize = 8;
+/// The most instructions that the verifier looks at, counted again each time.
+pub const MAX_STEPS: usize = 100_000;
+
+/// Why a program is not accepted.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("instruction {at}: {reason}")]
+pub struct Rejection {
+    /// The slot, counted from the program's first.
+    pub at: usize,
+    /// What cannot be proved, and what would help.
+    pub reason: String,
+}
+
+/// Which map a helper's call uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapAt {
+    /// None so far.
+    None,
+    /// Always this one.
+    One(usize),
+    /// It depends.
+    Many,
+}
+
+/// A program that was accepted, for contexts of one layout.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    program: Program,
+    layout: ContextLayout,
+    reached: Vec<bool>,
+    maps_at: Vec<MapAt>,
+}
+
+impl Verified {
+    /// Proves `program` safe when it is called with contexts of `layout`, or says why it cannot.
+    pub fn new(program: Program, layout: ContextLayout) -> Result<Self, Rejection> {
+        let mut walk = walk::Walk::new(&program, &layout);
+        walk.run()?;
+        let (reached, maps_at) = (walk.reached, walk.maps_at);
+        Ok(Self {
+            program,
+            layout,
+            reached,
+            maps_at,
+        })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What it may be called with.
+    pub fn layout(&self) -> &ContextLayout {
+        &self.layout
+    }
+
+    /// Whether any run can reach a slot.
+    pub fn reaches(&self, slot: usize) -> bool {
+        self.reached[slot]
+    }
+
+    /// The map that the helper's call in a slot uses.
+    pub fn map_at(&self, slot: usize) -> MapAt {
+        self.maps_at[slot]
+    }
+}

@@ -1,0 +1,175 @@
+//! What holds at one point of the program: registers and the stack frames of all calls under way.
+
+use super::value::{Link, Value};
+use crate::insn::Reg;
+
+/// Bytes of a stack frame.
+pub const FRAME: usize = 512;
+const SLOTS: usize = FRAME / 8;
+
+/// Eight bytes of a stack frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slot {
+    /// Numbers byte by byte: a one for each byte that was written.
+    Bytes(u8),
+    /// A value stored in one piece.
+    Whole(Value),
+}
+
+/// The frame of one call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Its memory, lowest address first.
+    pub slots: [Slot; SLOTS],
+    /// The caller's r6…r9.
+    pub saved: [Value; 4],
+}
+
+impl Frame {
+    /// A frame in which nothing was written.
+    pub fn new(saved: [Value; 4]) -> Self {
+        Self {
+            slots: [Slot::Bytes(0); SLOTS],
+            saved,
+        }
+    }
+}
+
+/// Registers r0…r9 and the frames, the running function's last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    registers: [Value; 10],
+    /// One for each call under way.
+    pub frames: Vec<Frame>,
+}
+
+impl State {
+    /// A first call, with nothing in its registers.
+    pub fn new() -> Self {
+        Self {
+            registers: [Value::Unusable; 10],
+            frames: vec![Frame::new([Value::Unusable; 4])],
+        }
+    }
+
+    /// What a register holds.
+    pub fn get(&self, register: Reg) -> Value {
+        match self.registers.get(usize::from(register)) {
+            Some(value) => *value,
+            None => {
+                use super::value::{Pointer, Region};
+                let region = Region::Stack(self.frames.len() - 1);
+                Value::Pointer(Pointer::new(region, FRAME as i64, FRAME as i64))
+            }
+        }
+    }
+
+    /// Puts a value into a register, r0…r9.
+    pub fn set(&mut self, register: Reg, value: Value) {
+        self.registers[usize::from(register)] = value;
+    }
+
+    /// Every place that holds a value in one piece.
+    pub fn places(&mut self) -> impl Iterator<Item = &mut Value> {
+        let frames = self.frames.iter_mut().flat_map(|frame| {
+            let slots = frame.slots.iter_mut().filter_map(|slot| match slot {
+                Slot::Whole(value) => Some(value),
+                Slot::Bytes(_) => None,
+            });
+            slots.chain(frame.saved.iter_mut())
+        });
+        self.registers.iter_mut().chain(frames)
+    }
+
+    /// Makes `id` a number that no value has: whoever had it forgets what it shared.
+    pub fn free_link(&mut self, id: u32) {
+        for value in self.places() {
+            if value.link().id == id {
+                value.set_link(Link::default());
+            }
+        }
+    }
+
+    /// What may be true when either is, widened where bounds grew if `thresholds` are given. Both
+    /// must have been made at the same point of the same call.
+    pub fn join(&self, other: &Self, thresholds: Option<&[i64]>) -> Self {
+        let mut links = Links::default();
+        let mut merge = |a: &Value, b: &Value| {
+            let mut joined = a.join(b);
+            if let Some(thresholds) = thresholds {
+                joined = a.widen(&joined, thresholds);
+            }
+            joined.set_link(links.joined(a.link(), b.link()));
+            joined
+        };
+        let registers = std::array::from_fn(|n| merge(&self.registers[n], &other.registers[n]));
+        let frames = self.frames.iter().zip(&other.frames).map(|(a, b)| Frame {
+            slots: std::array::from_fn(|n| match (&a.slots[n], &b.slots[n]) {
+                (Slot::Whole(a), Slot::Whole(b)) => match merge(a, b) {
+                    Value::Unusable => Slot::Bytes(0),
+                    value => Slot::Whole(value),
+                },
+                (a, b) => Slot::Bytes(written(a) & written(b)),
+            }),
+            saved: std::array::from_fn(|n| merge(&a.saved[n], &b.saved[n])),
+        });
+        let frames = frames.collect();
+        let mut joined = Self { registers, frames };
+        joined.normalise();
+        joined
+    }
+
+    /// Numbers all links by where they first occur, so that equal states compare as equal.
+    pub fn normalise(&mut self) {
+        let mut seen: Vec<Link> = Vec::new();
+        for value in self.places() {
+            let link = value.link();
+            if link.id == 0 {
+                value.set_link(Link::default());
+                continue;
+            }
+            let index = seen.iter().position(|first| first.id == link.id);
+            let index = index.unwrap_or_else(|| {
+                seen.push(link);
+                seen.len() - 1
+            });
+            value.set_link(Link {
+                id: index as u32 + 1,
+                delta: link.delta - seen[index].delta,
+            });
+        }
+    }
+}
+
+/// The bytes of a slot that hold numbers.
+pub fn written(slot: &Slot) -> u8 {
+    match slot {
+        Slot::Bytes(mask) => *mask,
+        Slot::Whole(Value::Scalar(..)) => 0xff,
+        Slot::Whole(_) => 0,
+    }
+}
+
+/// Links of a joined state: values stay tied if they were in both states, at the same distance.
+#[derive(Default)]
+struct Links(Vec<(Link, Link)>);
+
+impl Links {
+    fn joined(&mut self, a: Link, b: Link) -> Link {
+        if a.id == 0 || b.id == 0 {
+            return Link::default();
+        }
+        let same = |(first_a, first_b): &(Link, Link)| {
+            let distance = a.delta - first_a.delta;
+            first_a.id == a.id && first_b.id == b.id && distance == b.delta - first_b.delta
+        };
+        let index = self.0.iter().position(same).unwrap_or_else(|| {
+            self.0.push((a, b));
+            self.0.len() - 1
+        });
+        Link {
+            id: index as u32 + 1,
+            delta: a.delta - self.0[index].0.delta,
+        }
+    }
+}

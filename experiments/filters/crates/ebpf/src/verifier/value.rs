@@ -1,0 +1,180 @@
+//! What a register or a stack slot may hold.
+
+use super::scalar::Scalar;
+use super::tnum::Tnum;
+
+/// Memory that a pointer points into. Two pointers into the same region of the same call may be
+/// compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// What the program is called with.
+    Context,
+    /// The stack frame of the call at this depth.
+    Stack(usize),
+    /// Some value of this map.
+    MapValue(usize),
+    /// The bytes between the start and the end that the context gives, by the number of the pair.
+    Window(u8),
+    /// The end itself, which can be compared with and nothing else.
+    WindowEnd(u8),
+}
+
+/// What ties values together that hold the same base: a bound found for one holds for all.
+/// The number 0 ties nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Values with the same number have the same base.
+    pub id: u32,
+    /// The value is its base plus this.
+    pub delta: i64,
+}
+
+/// An address. Invariant: `-LIMIT <= from_start` and `-LIMIT <= to_end`, so that it lies within
+/// [`Pointer::LIMIT`] bytes of its region and neither wraps around nor compares wrongly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// What it points into.
+    pub region: Region,
+    /// It may be null instead (and then nothing else here holds).
+    pub nullable: bool,
+    /// At least so many bytes after the region's first.
+    pub from_start: i64,
+    /// At least so many bytes before the region's end.
+    pub to_end: i64,
+    /// Its distance from the region's first byte.
+    pub offset: Tnum,
+    /// Who shares its base.
+    pub link: Link,
+}
+
+impl Pointer {
+    /// How far from its region a pointer may stray, in bytes.
+    pub const LIMIT: i64 = 1 << 30;
+
+    /// The address of byte `at` of a region of `size` bytes.
+    pub fn new(region: Region, at: i64, size: i64) -> Self {
+        Self {
+            region,
+            nullable: false,
+            from_start: at,
+            to_end: size - at,
+            offset: Tnum::constant(at as u64),
+            link: Link::default(),
+        }
+    }
+
+    /// The offset from the region's first byte, if it is only one.
+    pub fn at(&self) -> Option<i64> {
+        (self.offset.mask == 0).then_some(self.offset.value as i64)
+    }
+
+    /// The pointer moved by a number; `None` when it might stray beyond the limit.
+    pub fn moved(mut self, by: Scalar) -> Option<Self> {
+        self.from_start = self.from_start.checked_add(by.smin)?;
+        self.to_end = self.to_end.checked_sub(by.smax)?;
+        self.offset = self.offset.add(by.bits);
+        match by.known() {
+            Some(by) => self.link.delta = self.link.delta.checked_add(by as i64)?,
+            None => self.link = Link::default(),
+        }
+        let near = |distance: i64| (-Self::LIMIT..=Self::LIMIT).contains(&distance);
+        let delta = near(self.link.delta) || self.link.id == 0;
+        (near(by.smin)
+            && near(by.smax)
+            && delta
+            && self.from_start >= -Self::LIMIT
+            && self.to_end >= -Self::LIMIT)
+            .then_some(self)
+    }
+
+    /// Whether `bytes` bytes, `offset` bytes further, are inside the region.
+    pub fn covers(&self, offset: i64, bytes: i64) -> bool {
+        !self.nullable && self.from_start + offset >= 0 && self.to_end - offset >= bytes
+    }
+}
+
+/// What a register or a stack slot may hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// Nothing that may be looked at: never written, or of a kind that depends on the path.
+    Unusable,
+    /// A number, and who holds the same one.
+    Scalar(Scalar, Link),
+    /// An address.
+    Pointer(Pointer),
+    /// A handle on a map.
+    Map(usize),
+}
+
+impl Value {
+    /// A number that nothing else is known to equal.
+    pub fn scalar(scalar: Scalar) -> Self {
+        Self::Scalar(scalar, Link::default())
+    }
+
+    /// Who shares its base.
+    pub fn link(&self) -> Link {
+        match self {
+            Self::Scalar(_, link) => *link,
+            Self::Pointer(pointer) => pointer.link,
+            _ => Link::default(),
+        }
+    }
+
+    /// The same value with another link.
+    pub fn set_link(&mut self, new: Link) {
+        match self {
+            Self::Scalar(_, link) => *link = new,
+            Self::Pointer(pointer) => pointer.link = new,
+            _ => {}
+        }
+    }
+
+    /// What may be either. Links are the caller's business.
+    pub fn join(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Scalar(a, _), Self::Scalar(b, _)) => Self::scalar(a.union(*b)),
+            (Self::Map(a), Self::Map(b)) if a == b => Self::Map(*a),
+            (Self::Pointer(a), Self::Pointer(b)) if a.region == b.region => {
+                Self::Pointer(Pointer {
+                    region: a.region,
+                    nullable: a.nullable || b.nullable,
+                    from_start: a.from_start.min(b.from_start),
+                    to_end: a.to_end.min(b.to_end),
+                    offset: a.offset.union(b.offset),
+                    link: Link::default(),
+                })
+            }
+            _ => Self::Unusable,
+        }
+    }
+
+    /// `next`, which contains `self`, with every bound that grew moved far enough for loops to settle.
+    pub fn widen(&self, next: &Self, thresholds: &[i64]) -> Self {
+        match (self, next) {
+            (Self::Scalar(a, _), Self::Scalar(b, link)) => {
+                Self::Scalar(a.widen(*b, thresholds), *link)
+            }
+            (Self::Pointer(a), Self::Pointer(b)) => {
+                let mut wide = *b;
+                if b.from_start < a.from_start {
+                    wide.from_start = if b.from_start >= 0 {
+                        0
+                    } else {
+                        -Pointer::LIMIT
+                    };
+                }
+                if b.to_end < a.to_end {
+                    wide.to_end = if b.to_end >= 0 { 0 } else { -Pointer::LIMIT };
+                }
+                if b.offset != a.offset {
+                    let aligned = b.offset.mask.trailing_zeros().min(63);
+                    wide.offset.mask = u64::MAX << aligned;
+                    wide.offset.value &= !wide.offset.mask;
+                }
+                Self::Pointer(wide)
+            }
+            _ => *next,
+        }
+    }
+}

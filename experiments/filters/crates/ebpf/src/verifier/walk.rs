@@ -1,0 +1,328 @@
+//! The way through the program to a fixed point.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::state::{Frame, Slot, State, written};
+use super::value::{Link, Pointer, Region, Value};
+use super::{MAX_CALLS, MAX_STEPS, MapAt, Rejection};
+use crate::context::ContextLayout;
+use crate::insn::{Op, Source};
+use crate::program::Program;
+
+/// How often states are joined at the head of a loop before they are widened.
+const JOINS: usize = 3;
+/// Fresh links are numbered by instruction from here on; links in joined states have small numbers.
+const FRESH: u32 = 1 << 28;
+
+/// The verification under way.
+pub struct Walk<'a> {
+    pub(super) program: &'a Program,
+    pub(super) layout: &'a ContextLayout,
+    pub(super) reached: Vec<bool>,
+    pub(super) maps_at: Vec<MapAt>,
+    /// Numbers that bounds of loops are likely to be, ascending.
+    thresholds: Vec<i64>,
+    targets: BTreeSet<usize>,
+    heads: BTreeSet<usize>,
+    steps: usize,
+}
+
+/// The states after a conditional jump: taken, and not. `None` is a way that no run goes.
+pub(super) type Ways = (Option<State>, Option<State>);
+
+/// Where an instruction leads, and with which state.
+pub(super) enum Next {
+    Fall(State),
+    Jump(usize, State),
+    /// Taken, to the slot, and not taken.
+    Branch(usize, Box<Ways>),
+    Exit(State),
+    Nowhere,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(program: &'a Program, layout: &'a ContextLayout) -> Self {
+        let ops = program.ops();
+        let mut walk = Self {
+            program,
+            layout,
+            reached: vec![false; ops.len()],
+            maps_at: vec![MapAt::None; ops.len()],
+            thresholds: vec![0],
+            targets: BTreeSet::new(),
+            heads: BTreeSet::new(),
+            steps: 0,
+        };
+        for (at, op) in ops.iter().enumerate() {
+            match *op {
+                Op::Jump { target } | Op::Branch { target, .. } => {
+                    walk.targets.insert(target);
+                    if target <= at {
+                        walk.heads.insert(target);
+                    }
+                }
+                _ => {}
+            }
+            let number = match *op {
+                Op::LoadImm { value, .. } => value as i64,
+                Op::Alu {
+                    src: Source::Imm(imm),
+                    ..
+                }
+                | Op::Branch {
+                    src: Source::Imm(imm),
+                    ..
+                } => i64::from(imm),
+                _ => continue,
+            };
+            let near = [number.checked_sub(1), Some(number), number.checked_add(1)];
+            walk.thresholds.extend(near.into_iter().flatten());
+        }
+        walk.thresholds
+            .extend([i64::from(i32::MAX), i64::from(u32::MAX)]);
+        walk.thresholds.sort_unstable();
+        walk.thresholds.dedup();
+        walk
+    }
+
+    /// Verifies the entry with a context in r1.
+    pub(super) fn run(&mut self) -> Result<(), Rejection> {
+        let mut state = State::new();
+        let size = i64::from(u16::MAX);
+        state.set(1, Value::Pointer(Pointer::new(Region::Context, 0, size)));
+        self.function(0, state).map(|_| ())
+    }
+
+    /// Verifies a function for one state at its start; gives what holds when it returns, if it does.
+    fn function(&mut self, number: usize, entry: State) -> Result<Option<State>, Rejection> {
+        let start = self.program.functions()[number].start;
+        let mut states: BTreeMap<usize, (State, usize)> = BTreeMap::new();
+        let mut waiting = BTreeSet::new();
+        let mut exit: Option<State> = None;
+        self.arrive(start, entry, &mut states, &mut waiting);
+        // The smallest first: a loop settles before what follows it.
+        while let Some(first) = waiting.pop_first() {
+            let mut at = first;
+            let mut state = states[&at].0.clone();
+            loop {
+                let next = match self.step(at, state)? {
+                    Next::Fall(state) => (self.after(at), state),
+                    Next::Jump(target, state) => (target, state),
+                    Next::Branch(target, ways) => {
+                        let (taken, fallen) = *ways;
+                        if let Some(taken) = taken {
+                            self.arrive(target, taken, &mut states, &mut waiting);
+                        }
+                        match fallen {
+                            Some(state) => (self.after(at), state),
+                            None => break,
+                        }
+                    }
+                    Next::Exit(mut state) => {
+                        state.normalise();
+                        exit = Some(match exit {
+                            Some(other) => other.join(&state, None),
+                            None => state,
+                        });
+                        break;
+                    }
+                    Next::Nowhere => break,
+                };
+                (at, state) = next;
+                if self.targets.contains(&at) {
+                    self.arrive(at, state, &mut states, &mut waiting);
+                    break;
+                }
+            }
+        }
+        Ok(exit)
+    }
+
+    fn after(&self, at: usize) -> usize {
+        match self.program.ops().get(at + 1) {
+            Some(Op::SecondHalf) => at + 2,
+            _ => at + 1,
+        }
+    }
+
+    fn arrive(
+        &self,
+        at: usize,
+        mut state: State,
+        states: &mut BTreeMap<usize, (State, usize)>,
+        waiting: &mut BTreeSet<usize>,
+    ) {
+        state.normalise();
+        let Some((known, joins)) = states.get_mut(&at) else {
+            states.insert(at, (state, 0));
+            waiting.insert(at);
+            return;
+        };
+        let widen = self.heads.contains(&at) && *joins >= JOINS;
+        let joined = known.join(&state, widen.then_some(&self.thresholds[..]));
+        if joined != *known {
+            *known = joined;
+            *joins += 1;
+            waiting.insert(at);
+        }
+    }
+
+    /// A link number that no value has, for a value made by the instruction `at`.
+    pub(super) fn fresh(at: usize, state: &mut State) -> Link {
+        let id = FRESH + at as u32;
+        state.free_link(id);
+        Link { id, delta: 0 }
+    }
+
+    fn step(&mut self, at: usize, mut state: State) -> Result<Next, Rejection> {
+        self.steps += 1;
+        self.reached[at] = true;
+        if self.steps > MAX_STEPS {
+            return Err(reject(
+                at,
+                "the program takes too many steps to verify; make it simpler",
+            ));
+        }
+        match self.program.ops()[at] {
+            Op::Alu { wide, op, dst, src } => self.alu(at, &mut state, wide, op, dst, src)?,
+            Op::MoveSigned {
+                wide,
+                bits,
+                dst,
+                src,
+            } => {
+                let extended = self.number(at, &state, src)?.sign_extend(bits);
+                let value = if wide { extended } else { extended.low32() };
+                state.set(dst, Value::scalar(value));
+            }
+            Op::ByteSwap { swap, bits, dst } => {
+                let value = self.swapped(at, &state, swap, bits, dst)?;
+                state.set(dst, value);
+            }
+            Op::Load {
+                bytes,
+                signed,
+                dst,
+                base,
+                offset,
+            } => {
+                let loaded = self.load(at, &mut state, base, offset, bytes)?;
+                let value = match loaded {
+                    Value::Scalar(scalar, _) if signed => {
+                        Value::scalar(scalar.sign_extend(bytes * 8))
+                    }
+                    _ if signed => return Err(reject(at, "loads a part of an address")),
+                    value => value,
+                };
+                state.set(dst, value);
+            }
+            Op::Store {
+                bytes,
+                base,
+                offset,
+                value,
+            } => self.store(at, &mut state, base, offset, bytes, value)?,
+            Op::Atomic {
+                bytes,
+                op,
+                fetch,
+                base,
+                offset,
+                src,
+            } => self.atomic(at, &mut state, (op, fetch), (base, offset, bytes), src)?,
+            Op::LoadImm { dst, value } => {
+                state.set(dst, Value::scalar(super::scalar::Scalar::constant(value)));
+            }
+            Op::LoadMap { dst, map } => state.set(dst, Value::Map(map as usize)),
+            Op::LoadMapValue { dst, map, offset } => {
+                let value = self.map_value(at, map as usize, offset)?;
+                state.set(dst, value);
+            }
+            Op::SecondHalf => return Err(reject(at, "runs into the middle of a 64-bit load")),
+            Op::Jump { target } => return Ok(Next::Jump(target, state)),
+            Op::Branch {
+                wide,
+                cond,
+                dst,
+                src,
+                target,
+            } => {
+                let ways = self.branch(at, state, wide, cond, dst, src)?;
+                return Ok(Next::Branch(target, Box::new(ways)));
+            }
+            Op::Helper { number } => self.helper(at, &mut state, number)?,
+            Op::Call { target } => {
+                return Ok(match self.call(at, state, target)? {
+                    Some(state) => Next::Fall(state),
+                    None => Next::Nowhere,
+                });
+            }
+            Op::Exit => {
+                self.exit(at, &state)?;
+                return Ok(Next::Exit(state));
+            }
+        }
+        Ok(Next::Fall(state))
+    }
+
+    fn call(
+        &mut self,
+        at: usize,
+        mut state: State,
+        target: usize,
+    ) -> Result<Option<State>, Rejection> {
+        if state.frames.len() >= MAX_CALLS {
+            let reason = format!("calls go deeper than {MAX_CALLS}, or in a circle");
+            return Err(reject(at, &reason));
+        }
+        // Every target of a call begins a function.
+        let number = self.program.function_at(target).unwrap_or(0);
+        let saved = std::array::from_fn(|n| state.get(n as u8 + 6));
+        state.frames.push(Frame::new(saved));
+        for register in [0, 6, 7, 8, 9] {
+            state.set(register, Value::Unusable);
+        }
+        let Some(mut state) = self.function(number, state)? else {
+            return Ok(None);
+        };
+        let depth = state.frames.len() - 1;
+        if let Some(frame) = state.frames.pop() {
+            for (n, value) in frame.saved.into_iter().enumerate() {
+                state.set(n as u8 + 6, value);
+            }
+        }
+        for register in 1..=5 {
+            state.set(register, Value::Unusable);
+        }
+        // The frame is gone: so is every pointer into it.
+        let dead =
+            |value: &Value| matches!(value, Value::Pointer(p) if p.region == Region::Stack(depth));
+        for place in state.places().filter(|place| dead(place)) {
+            *place = Value::Unusable;
+        }
+        for slot in state.frames.iter_mut().flat_map(|frame| &mut frame.slots) {
+            if *slot == Slot::Whole(Value::Unusable) {
+                *slot = Slot::Bytes(written(slot));
+            }
+        }
+        Ok(Some(state))
+    }
+
+    fn exit(&self, at: usize, state: &State) -> Result<(), Rejection> {
+        if state.frames.len() > 1 || matches!(state.get(0), Value::Scalar(..)) {
+            return Ok(());
+        }
+        Err(reject(
+            at,
+            "r0, the result, holds no number: it was not written, or is an address",
+        ))
+    }
+}
+
+/// A rejection with its reason.
+pub(super) fn reject(at: usize, reason: &str) -> Rejection {
+    Rejection {
+        at,
+        reason: reason.to_owned(),
+    }
+}

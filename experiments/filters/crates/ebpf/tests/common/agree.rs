@@ -1,0 +1,54 @@
+//! Both ways to run a program, from the same start: they must end the same.
+
+use std::sync::Arc;
+
+use filter_ebpf::compile::Compiled;
+use filter_ebpf::insn::Op;
+use filter_ebpf::interpreter::{self, Fault};
+use filter_ebpf::maps::Maps;
+use filter_ebpf::verifier::Verified;
+
+/// Jumps backwards that a run may take.
+pub const FUEL: u32 = 2_000;
+
+/// Whether the program calls only helpers whose results follow from their arguments.
+fn repeatable(verified: &Verified) -> bool {
+    verified
+        .program()
+        .ops()
+        .iter()
+        .all(|op| !matches!(op, Op::Helper { number: 5..=8 }))
+}
+
+/// Everything that a program can leave behind.
+fn contents(maps: &Maps) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for map in maps.all() {
+        for key in 0..8u64 {
+            let key = key.to_le_bytes();
+            let key = key.get(..map.spec().key_size as usize).unwrap_or_default();
+            all.extend(map.get(key));
+        }
+        all.extend(std::iter::from_fn(|| map.receive()));
+    }
+    all
+}
+
+/// Runs an accepted program both ways; the interpreter must not find an illegal access.
+pub fn check(verified: &Verified, windows: [&[u8]; 2]) -> Option<u64> {
+    if !repeatable(verified) {
+        return None;
+    }
+    let specs = verified.program().maps();
+    let reference = Maps::anonymous(specs).expect("memory for maps");
+    let expected = interpreter::run(verified.program(), &reference, &windows, FUEL);
+    if let Err(fault @ (Fault::Memory { .. } | Fault::Illegal { .. })) = &expected {
+        panic!("the verifier accepted a program that faults: {fault}");
+    }
+    let maps = Arc::new(Maps::anonymous(specs).expect("memory for maps"));
+    let compiled = Compiled::new(verified, Arc::clone(&maps)).expect("compiles");
+    let found = compiled.run(windows, FUEL);
+    assert_eq!(found.ok(), expected.ok(), "the results differ");
+    assert_eq!(contents(&maps), contents(&reference), "the maps differ");
+    expected.ok()
+}

@@ -1,0 +1,157 @@
+//! Maps that several threads and processes use at once.
+
+mod common;
+
+use std::os::fd::AsFd;
+
+use common::maps;
+use filter_ebpf::maps::{Map, MapError, Maps, Memory, Update};
+
+fn hash(maps: &Maps) -> &Map {
+    maps.by_name("hash").unwrap()
+}
+
+#[test]
+fn a_hash_holds_what_was_put_in() {
+    let maps = Maps::anonymous(&maps()).unwrap();
+    let hash = hash(&maps);
+    let key = |n: u64| n.to_le_bytes();
+    for n in 0..4 {
+        hash.update(&key(n), &key(n * 10), Update::New).unwrap();
+    }
+    assert_eq!(
+        hash.update(&key(9), &key(0), Update::Any),
+        Err(MapError::TooBig)
+    );
+    assert_eq!(
+        hash.update(&key(1), &key(0), Update::New),
+        Err(MapError::Exists)
+    );
+    assert_eq!(hash.delete(&key(2)), Ok(()));
+    assert_eq!(hash.delete(&key(2)), Err(MapError::NoEntry));
+    assert_eq!(
+        hash.update(&key(2), &key(0), Update::Known),
+        Err(MapError::NoEntry)
+    );
+    hash.update(&key(9), &key(90), Update::Any).unwrap();
+    let found: Vec<_> = [0, 1, 2, 3, 9].map(|n| hash.get(&key(n))).into();
+    let expected = [Some(0), Some(10), None, Some(30), Some(90)];
+    assert_eq!(
+        found,
+        expected.map(|n: Option<u64>| n.map(|n| n.to_le_bytes().to_vec()))
+    );
+}
+
+#[test]
+fn keys_and_values_of_other_sizes_are_refused() {
+    let maps = Maps::anonymous(&maps()).unwrap();
+    assert_eq!(
+        hash(&maps).update(&[0; 7], &[0; 8], Update::Any),
+        Err(MapError::Invalid)
+    );
+    assert_eq!(
+        hash(&maps).update(&[0; 8], &[0; 9], Update::Any),
+        Err(MapError::Invalid)
+    );
+    assert_eq!(hash(&maps).get(&[0; 9]), None);
+    let array = maps.by_name("array").unwrap();
+    assert_eq!(
+        array.update(&4u32.to_le_bytes(), &[0; 16], Update::Any),
+        Err(MapError::TooBig)
+    );
+    assert_eq!(array.get(&u32::MAX.to_le_bytes()), None);
+    assert_eq!(array.delete(&[0; 4]), Err(MapError::Invalid));
+}
+
+#[test]
+fn threads_change_one_hash_and_find_their_own() {
+    let maps = Maps::anonymous(&maps()).unwrap();
+    let hash = hash(&maps);
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            scope.spawn(move || {
+                let key = thread.to_le_bytes();
+                for n in 0..5_000u64 {
+                    hash.update(&key, &n.to_le_bytes(), Update::New).unwrap();
+                    assert_eq!(hash.get(&key), Some(n.to_le_bytes().to_vec()));
+                    hash.delete(&key).unwrap();
+                    assert_eq!(hash.get(&key), None);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn another_mapping_of_the_file_finds_the_same() {
+    let specs = maps();
+    let length = Maps::bytes(&specs);
+    let path = std::env::temp_dir().join(format!("ebpf-maps-{}", std::process::id()));
+    let file = std::fs::File::create_new(&path).unwrap();
+    drop(file);
+    let file = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .unwrap();
+    std::fs::remove_file(&path).unwrap();
+    file.set_len(length as u64).unwrap();
+    let memory = || Memory::of(file.as_fd(), length).unwrap();
+    let early = Maps::attach(&specs, memory()).unwrap_err();
+    assert!(early.to_string().contains("not made yet"));
+    let made = Maps::make(&specs, memory()).unwrap();
+    let found = Maps::attach(&specs, memory()).unwrap();
+    hash(&made).update(&[1; 8], &[2; 8], Update::Any).unwrap();
+    assert_eq!(hash(&found).get(&[1; 8]), Some(vec![2; 8]));
+    made.by_name("events").unwrap().send(b"hello").unwrap();
+    assert_eq!(
+        found.by_name("events").unwrap().receive(),
+        Some(b"hello".to_vec())
+    );
+    assert_eq!(made.by_name("events").unwrap().receive(), None);
+}
+
+#[test]
+fn a_full_queue_refuses_and_keeps_what_it_has() {
+    let maps = Maps::anonymous(&maps()).unwrap();
+    let queue = maps.by_name("events").unwrap();
+    let sent = (0u8..)
+        .take_while(|n| queue.send(&[*n; 100]).is_ok())
+        .count();
+    assert_eq!(sent, 4096 / 104);
+    for n in 0..sent as u8 {
+        assert_eq!(queue.receive(), Some(vec![n; 100]));
+    }
+    assert_eq!(queue.receive(), None);
+}
+
+#[test]
+fn a_writer_that_dies_with_the_lock_held_leaves_a_hash_that_works() {
+    let maps = Maps::anonymous(&maps()).unwrap();
+    let hash = hash(&maps);
+    for round in 0..20u64 {
+        // SAFETY: the child only changes the map, which neither allocates nor locks anything else.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            loop {
+                let _ = hash.update(&[7; 8], &[7; 8], Update::Any);
+                let _ = hash.delete(&[7; 8]);
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        // SAFETY: the child made above, which is waited for.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, std::ptr::null_mut(), 0);
+        }
+        let key = round.to_le_bytes();
+        let _ = hash.delete(&[7; 8]);
+        hash.update(&key, &key, Update::New).unwrap();
+        assert_eq!(hash.get(&key), Some(key.to_vec()));
+        hash.delete(&key).unwrap();
+    }
+    // Nothing leaked: all four entries can still be used.
+    for n in 0..4u64 {
+        hash.update(&n.to_le_bytes(), &[0; 8], Update::New).unwrap();
+    }
+}
