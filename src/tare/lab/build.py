@@ -120,7 +120,8 @@ def _make(
             "TARE_OUT": str(target),
             "TARE_ROOT": str(paths.ROOT),
             "TARE_JOBS": str(len(os.sched_getaffinity(0))),
-            "TARE_TARGET": str(paths.cache() / "cargo-target"),
+            # Each checkout's own: Cargo would take another's program for this one's if it is newer.
+            "TARE_TARGET": str(paths.ROOT / "target"),
         }
         for key, path in below.items():
             environment[f"TARE_COMPONENT_{key.replace('-', '_').upper()}"] = str(path)

@@ -114,6 +114,12 @@ def test_what_it_is_made_of_decides_and_nothing_else(project: Project) -> None:
         ('["sh", "-c", "echo x > $TARE_OUT/program"]', "version: cat "),
     ],
 )
+def test_checkouts_share_no_target_folder(project: Project) -> None:
+    project.write('["sh", "-c", "echo 1 $TARE_TARGET > $TARE_OUT/program"]')
+    (out, _) = project.build()[-1].split()
+    assert Path(out, "program").read_text().split()[1] == str(project.home / "target")
+
+
 def test_a_failed_build_leaves_nothing_and_is_named(
     project: Project, argv: str, message: str
 ) -> None:
