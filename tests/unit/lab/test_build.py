@@ -114,12 +114,6 @@ def test_what_it_is_made_of_decides_and_nothing_else(project: Project) -> None:
         ('["sh", "-c", "echo x > $TARE_OUT/program"]', "version: cat "),
     ],
 )
-def test_checkouts_share_no_target_folder(project: Project) -> None:
-    project.write('["sh", "-c", "echo 1 $TARE_TARGET > $TARE_OUT/program"]')
-    (out, _) = project.build()[-1].split()
-    assert Path(out, "program").read_text().split()[1] == str(project.home / "target")
-
-
 def test_a_failed_build_leaves_nothing_and_is_named(
     project: Project, argv: str, message: str
 ) -> None:
@@ -131,6 +125,12 @@ def test_a_failed_build_leaves_nothing_and_is_named(
     if "whole log" in message:
         assert f"log: {log}" in text
     assert ("oh no" in log.read_text()) == ("oh no" in argv) == ("\noh no" in text)
+
+
+def test_checkouts_share_no_target_folder(project: Project) -> None:
+    project.write('["sh", "-c", "echo 1 $TARE_TARGET > $TARE_OUT/program"]')
+    (out, _) = project.build()[-1].split()
+    assert Path(out, "program").read_text().split()[1] == str(project.home / "target")
 
 
 def test_an_input_that_is_not_there_is_named(project: Project) -> None:
