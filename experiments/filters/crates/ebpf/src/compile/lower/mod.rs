@@ -1,22 +1,22 @@
 //! One function of a program into Cranelift's intermediate representation.
 
+mod arithmetic;
+mod atomic;
+mod flow;
+mod helper;
+
 use std::collections::BTreeMap;
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    self, AbiParam, AtomicRmwOp, Block, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind,
-    TrapCode, Value, types,
+    self, Block, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, TrapCode, Value, types,
 };
-use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
-use crate::calls;
-use crate::helpers::Helper;
-use crate::insn::{Alu, Atomic, Cond, FRAME_POINTER, Op, Reg, Source};
+use crate::insn::{FRAME_POINTER, Op, Reg, Source};
 use crate::maps::Maps;
-use crate::verifier::{FRAME, MapAt, Verified};
+use crate::verifier::{FRAME, Verified};
 
 /// A function to lower, and what it takes.
 pub struct Unit<'a> {
@@ -295,226 +295,6 @@ impl Lowering<'_, '_> {
             }
         }
         true
-    }
-
-    fn alu(&mut self, op: Alu, a: Value, b: Value, source: Source) -> Value {
-        let ins = self.builder.ins();
-        match op {
-            Alu::Add => ins.iadd(a, b),
-            Alu::Sub => ins.isub(a, b),
-            Alu::Mul => ins.imul(a, b),
-            Alu::Or => ins.bor(a, b),
-            Alu::And => ins.band(a, b),
-            Alu::Xor => ins.bxor(a, b),
-            Alu::Mov => b,
-            Alu::Neg => ins.ineg(a),
-            // Both machines count the amount modulo the width.
-            Alu::Lsh => ins.ishl(a, b),
-            Alu::Rsh => ins.ushr(a, b),
-            Alu::Arsh => ins.sshr(a, b),
-            Alu::Div | Alu::Mod | Alu::SignedDiv | Alu::SignedMod => self.divide(op, a, b, source),
-        }
-    }
-
-    /// Division that never traps: by zero as the instruction set has it, and the one signed quotient
-    /// that does not fit wraps.
-    fn divide(&mut self, op: Alu, a: Value, b: Value, source: Source) -> Value {
-        let kind = self.builder.func.dfg.value_type(a);
-        let zero = self.builder.ins().iconst(kind, 0);
-        let one = self.builder.ins().iconst(kind, 1);
-        let signed = matches!(op, Alu::SignedDiv | Alu::SignedMod);
-        if !signed && matches!(source, Source::Imm(_)) {
-            // Never the constant 0.
-            return match op {
-                Alu::Div => self.builder.ins().udiv(a, b),
-                _ => self.builder.ins().urem(a, b),
-            };
-        }
-        let by_zero = self.builder.ins().icmp(IntCC::Equal, b, zero);
-        let mut divisor = self.builder.ins().select(by_zero, one, b);
-        if !signed {
-            let result = match op {
-                Alu::Div => self.builder.ins().udiv(a, divisor),
-                _ => self.builder.ins().urem(a, divisor),
-            };
-            let instead = if op == Alu::Div { zero } else { a };
-            return self.builder.ins().select(by_zero, instead, result);
-        }
-        // By -1: the negated dividend, and no remainder.
-        let by_minus_one = self.builder.ins().icmp_imm_s(IntCC::Equal, b, -1);
-        divisor = self.builder.ins().select(by_minus_one, one, divisor);
-        let (result, negated, instead) = match op {
-            Alu::SignedDiv => {
-                let result = self.builder.ins().sdiv(a, divisor);
-                (result, self.builder.ins().ineg(a), zero)
-            }
-            _ => (self.builder.ins().srem(a, divisor), zero, a),
-        };
-        let result = self.builder.ins().select(by_minus_one, negated, result);
-        self.builder.ins().select(by_zero, instead, result)
-    }
-
-    fn branch(
-        &mut self,
-        at: usize,
-        wide: bool,
-        cond: Cond,
-        (dst, src): (Reg, Source),
-        target: usize,
-    ) {
-        let a = self.get(dst);
-        let a = self.sized(wide, a);
-        let b = self.value(src);
-        let b = self.sized(wide, b);
-        let code = match cond {
-            Cond::Set => None,
-            Cond::Eq => Some(IntCC::Equal),
-            Cond::Ne => Some(IntCC::NotEqual),
-            Cond::Gt => Some(IntCC::UnsignedGreaterThan),
-            Cond::Ge => Some(IntCC::UnsignedGreaterThanOrEqual),
-            Cond::Lt => Some(IntCC::UnsignedLessThan),
-            Cond::Le => Some(IntCC::UnsignedLessThanOrEqual),
-            Cond::SignedGt => Some(IntCC::SignedGreaterThan),
-            Cond::SignedGe => Some(IntCC::SignedGreaterThanOrEqual),
-            Cond::SignedLt => Some(IntCC::SignedLessThan),
-            Cond::SignedLe => Some(IntCC::SignedLessThanOrEqual),
-        };
-        let truth = match code {
-            Some(code) => self.builder.ins().icmp(code, a, b),
-            None => self.builder.ins().band(a, b),
-        };
-        let fallen = self.builder.create_block();
-        if target > at {
-            let taken = self.blocks[&target];
-            self.builder.ins().brif(truth, taken, &[], fallen, &[]);
-        } else {
-            let back = self.builder.create_block();
-            self.builder.ins().brif(truth, back, &[], fallen, &[]);
-            self.builder.switch_to_block(back);
-            let block = self.jump_target(at, target);
-            self.builder.ins().jump(block, &[]);
-        }
-        self.builder.switch_to_block(fallen);
-    }
-
-    /// The block to jump to; backwards only with fuel left.
-    fn jump_target(&mut self, at: usize, target: usize) -> Block {
-        if target <= at {
-            let fuel = self.builder.use_var(self.fuel);
-            let fuel = self.builder.ins().iadd_imm_s(fuel, -1);
-            self.builder.def_var(self.fuel, fuel);
-            self.leave_if_exhausted(fuel);
-        }
-        self.blocks[&target]
-    }
-
-    fn leave_if_exhausted(&mut self, fuel: Value) {
-        let empty = self
-            .builder
-            .ins()
-            .icmp_imm_s(IntCC::SignedLessThan, fuel, 0);
-        let enough = self.builder.create_block();
-        self.builder
-            .ins()
-            .brif(empty, self.exhausted, &[], enough, &[]);
-        self.builder.switch_to_block(enough);
-    }
-
-    fn atomic(&mut self, (op, fetch): (Atomic, bool), place: (Reg, i16, u8), src: Reg) {
-        let (base, offset, bytes) = place;
-        let kind = integer(bytes);
-        let base = self.get(base);
-        let address = self.builder.ins().iadd_imm_s(base, i64::from(offset));
-        let operand = self.get(src);
-        let operand = self.sized(bytes == 8, operand);
-        let aligned = flags().with_aligned();
-        let operation = match op {
-            Atomic::Add => AtomicRmwOp::Add,
-            Atomic::Or => AtomicRmwOp::Or,
-            Atomic::And => AtomicRmwOp::And,
-            Atomic::Xor => AtomicRmwOp::Xor,
-            Atomic::Exchange => AtomicRmwOp::Xchg,
-            Atomic::CompareExchange => {
-                let expected = self.get(0);
-                let expected = self.sized(bytes == 8, expected);
-                let before = self
-                    .builder
-                    .ins()
-                    .atomic_cas(aligned, address, expected, operand);
-                let before = self.widened(before);
-                self.set(0, before);
-                return;
-            }
-        };
-        let before = self
-            .builder
-            .ins()
-            .atomic_rmw(kind, aligned, operation, address, operand);
-        if fetch {
-            let before = self.widened(before);
-            self.set(src, before);
-        }
-    }
-
-    fn helper(&mut self, at: usize, number: u32) {
-        // The verifier accepts known helpers only.
-        let Some(helper) = Helper::by_number(number) else {
-            return;
-        };
-        if helper == Helper::MapLookup
-            && let MapAt::One(map) = self.verified.map_at(at)
-            && let Some((base, stride)) = self.maps.all()[map].array()
-        {
-            let count = self.maps.all()[map].spec().max_entries;
-            return self.array_lookup(base as u64, stride, count);
-        }
-        let mut signature = self.module.make_signature();
-        signature.call_conv = CallConv::SystemV;
-        signature.params = vec![AbiParam::new(types::I64); 5];
-        signature.returns = vec![AbiParam::new(types::I64)];
-        let signature = self.builder.import_signature(signature);
-        let address = self.constant(calls::function(helper) as usize as u64);
-        let arguments: Vec<Value> = (1..=5).map(|register| self.get(register)).collect();
-        let call = self
-            .builder
-            .ins()
-            .call_indirect(signature, address, &arguments);
-        let result = self.builder.inst_results(call)[0];
-        self.set(0, result);
-    }
-
-    /// A lookup in an array without a call: the index below the count, or null.
-    fn array_lookup(&mut self, base: u64, stride: usize, count: u32) {
-        let key = self.get(2);
-        let index = self.builder.ins().load(types::I32, flags(), key, 0);
-        let inside =
-            self.builder
-                .ins()
-                .icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(count));
-        let index = self.builder.ins().uextend(types::I64, index);
-        let stride = self.constant(stride as u64);
-        let offset = self.builder.ins().imul(index, stride);
-        let base = self.constant(base);
-        let address = self.builder.ins().iadd(base, offset);
-        let null = self.constant(0);
-        let result = self.builder.ins().select(inside, address, null);
-        self.set(0, result);
-    }
-
-    fn call(&mut self, target: usize) {
-        // Every target of a call begins a function.
-        let number = self.verified.program().function_at(target).unwrap_or(0);
-        let callee = self
-            .module
-            .declare_func_in_func(self.ids[number], self.builder.func);
-        let mut arguments: Vec<Value> = (1..=5).map(|register| self.get(register)).collect();
-        arguments.push(self.builder.use_var(self.fuel));
-        let call = self.builder.ins().call(callee, &arguments);
-        let results = self.builder.inst_results(call);
-        let (result, fuel) = (results[0], results[1]);
-        self.set(0, result);
-        self.builder.def_var(self.fuel, fuel);
-        self.leave_if_exhausted(fuel);
     }
 }
 

@@ -1,0 +1,92 @@
+//! Jumps, which cost fuel when they go backwards, and calls of the program's own functions.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_module::Module;
+
+use super::Lowering;
+use crate::insn::{Cond, Reg, Source};
+
+impl Lowering<'_, '_> {
+    pub(super) fn branch(
+        &mut self,
+        at: usize,
+        wide: bool,
+        cond: Cond,
+        (dst, src): (Reg, Source),
+        target: usize,
+    ) {
+        let a = self.get(dst);
+        let a = self.sized(wide, a);
+        let b = self.value(src);
+        let b = self.sized(wide, b);
+        let code = match cond {
+            Cond::Set => None,
+            Cond::Eq => Some(IntCC::Equal),
+            Cond::Ne => Some(IntCC::NotEqual),
+            Cond::Gt => Some(IntCC::UnsignedGreaterThan),
+            Cond::Ge => Some(IntCC::UnsignedGreaterThanOrEqual),
+            Cond::Lt => Some(IntCC::UnsignedLessThan),
+            Cond::Le => Some(IntCC::UnsignedLessThanOrEqual),
+            Cond::SignedGt => Some(IntCC::SignedGreaterThan),
+            Cond::SignedGe => Some(IntCC::SignedGreaterThanOrEqual),
+            Cond::SignedLt => Some(IntCC::SignedLessThan),
+            Cond::SignedLe => Some(IntCC::SignedLessThanOrEqual),
+        };
+        let truth = match code {
+            Some(code) => self.builder.ins().icmp(code, a, b),
+            None => self.builder.ins().band(a, b),
+        };
+        let fallen = self.builder.create_block();
+        if target > at {
+            let taken = self.blocks[&target];
+            self.builder.ins().brif(truth, taken, &[], fallen, &[]);
+        } else {
+            let back = self.builder.create_block();
+            self.builder.ins().brif(truth, back, &[], fallen, &[]);
+            self.builder.switch_to_block(back);
+            let block = self.jump_target(at, target);
+            self.builder.ins().jump(block, &[]);
+        }
+        self.builder.switch_to_block(fallen);
+    }
+
+    /// The block to jump to; backwards only with fuel left.
+    pub(super) fn jump_target(&mut self, at: usize, target: usize) -> Block {
+        if target <= at {
+            let fuel = self.builder.use_var(self.fuel);
+            let fuel = self.builder.ins().iadd_imm_s(fuel, -1);
+            self.builder.def_var(self.fuel, fuel);
+            self.leave_if_exhausted(fuel);
+        }
+        self.blocks[&target]
+    }
+
+    fn leave_if_exhausted(&mut self, fuel: Value) {
+        let empty = self
+            .builder
+            .ins()
+            .icmp_imm_s(IntCC::SignedLessThan, fuel, 0);
+        let enough = self.builder.create_block();
+        self.builder
+            .ins()
+            .brif(empty, self.exhausted, &[], enough, &[]);
+        self.builder.switch_to_block(enough);
+    }
+
+    pub(super) fn call(&mut self, target: usize) {
+        // Every target of a call begins a function.
+        let number = self.verified.program().function_at(target).unwrap_or(0);
+        let callee = self
+            .module
+            .declare_func_in_func(self.ids[number], self.builder.func);
+        let mut arguments: Vec<Value> = (1..=5).map(|register| self.get(register)).collect();
+        arguments.push(self.builder.use_var(self.fuel));
+        let call = self.builder.ins().call(callee, &arguments);
+        let results = self.builder.inst_results(call);
+        let (result, fuel) = (results[0], results[1]);
+        self.set(0, result);
+        self.builder.def_var(self.fuel, fuel);
+        self.leave_if_exhausted(fuel);
+    }
+}

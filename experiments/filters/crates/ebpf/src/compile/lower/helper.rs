@@ -1,0 +1,58 @@
+//! Calls of helpers, and the one that needs no call.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Value, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_module::Module;
+
+use super::{Lowering, flags};
+use crate::calls;
+use crate::helpers::Helper;
+use crate::verifier::MapAt;
+
+impl Lowering<'_, '_> {
+    pub(super) fn helper(&mut self, at: usize, number: u32) {
+        // The verifier accepts known helpers only.
+        let Some(helper) = Helper::by_number(number) else {
+            return;
+        };
+        if helper == Helper::MapLookup
+            && let MapAt::One(map) = self.verified.map_at(at)
+            && let Some((base, stride)) = self.maps.all()[map].array()
+        {
+            let count = self.maps.all()[map].spec().max_entries;
+            return self.array_lookup(base as u64, stride, count);
+        }
+        let mut signature = self.module.make_signature();
+        signature.call_conv = CallConv::SystemV;
+        signature.params = vec![AbiParam::new(types::I64); 5];
+        signature.returns = vec![AbiParam::new(types::I64)];
+        let signature = self.builder.import_signature(signature);
+        let address = self.constant(calls::function(helper) as usize as u64);
+        let arguments: Vec<Value> = (1..=5).map(|register| self.get(register)).collect();
+        let call = self
+            .builder
+            .ins()
+            .call_indirect(signature, address, &arguments);
+        let result = self.builder.inst_results(call)[0];
+        self.set(0, result);
+    }
+
+    /// A lookup in an array without a call: the index below the count, or null.
+    fn array_lookup(&mut self, base: u64, stride: usize, count: u32) {
+        let key = self.get(2);
+        let index = self.builder.ins().load(types::I32, flags(), key, 0);
+        let inside =
+            self.builder
+                .ins()
+                .icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(count));
+        let index = self.builder.ins().uextend(types::I64, index);
+        let stride = self.constant(stride as u64);
+        let offset = self.builder.ins().imul(index, stride);
+        let base = self.constant(base);
+        let address = self.builder.ins().iadd(base, offset);
+        let null = self.constant(0);
+        let result = self.builder.ins().select(inside, address, null);
+        self.set(0, result);
+    }
+}
