@@ -44,6 +44,8 @@ struct Loop<'a> {
     /// Connections with a direction that finishes, and since when.
     settling: HashMap<usize, Instant>,
     dead: Vec<usize>,
+    /// Connections that user space is to forward.
+    refused: Vec<usize>,
     /// Connections that ended before the kernel could be given them.
     by_hand: Forwarder<'a, Copy>,
 }
@@ -115,7 +117,7 @@ pub fn work(thread: Thread<'_>, kernel: &Kernel) -> Result<()> {
             }
         }
         own.settle();
-        own.bury();
+        own.bury()?;
     }
     Ok(())
 }
@@ -132,6 +134,7 @@ impl<'a> Loop<'a> {
             by_cookie: HashMap::new(),
             settling: HashMap::new(),
             dead: Vec::new(),
+            refused: Vec::new(),
             by_hand,
         };
         own.watch(own.by_hand.epoll(), BY_HAND)?;
@@ -197,8 +200,7 @@ impl<'a> Loop<'a> {
 
     /// Something happened to a socket.
     fn notice(&mut self, slot: usize, end: usize, flags: epoll::EventFlags) -> Result<()> {
-        // It may also have been handed over because of an earlier event of the same wait.
-        if self.dead.contains(&slot) || !self.connections.contains(slot) {
+        if self.dead.contains(&slot) || self.refused.contains(&slot) {
             return Ok(());
         }
         if flags.contains(epoll::EventFlags::ERR) {
@@ -225,13 +227,7 @@ impl<'a> Loop<'a> {
         epoll::modify(&self.epoll, backend, data, flags)?;
         match connection.join(self.kernel) {
             Ok(true) => {}
-            Ok(false) => {
-                let connection = self.forget(slot);
-                for end in connection.ends() {
-                    epoll::delete(&self.epoll, end)?;
-                }
-                self.hand_over(connection)?;
-            }
+            Ok(false) => self.refused.push(slot),
             Err(error) => {
                 say(format_args!("a client is turned away: {error:#}"));
                 self.abort(slot);
@@ -294,14 +290,26 @@ impl<'a> Loop<'a> {
         })
     }
 
-    /// Closes what ended; until then, events of the same wait may name it.
-    fn bury(&mut self) {
+    /// Closes what ended, and hands over what the kernel refused; until then, events of the same wait
+    /// may name it.
+    fn bury(&mut self) -> Result<()> {
         self.dead.sort_unstable();
         self.dead.dedup();
         for slot in std::mem::take(&mut self.dead) {
             self.forget(slot);
             Counters::add(&self.counters.closed, 1);
         }
+        for slot in std::mem::take(&mut self.refused) {
+            if !self.connections.contains(slot) {
+                continue;
+            }
+            let connection = self.forget(slot);
+            for end in connection.ends() {
+                epoll::delete(&self.epoll, end)?;
+            }
+            self.hand_over(connection)?;
+        }
+        Ok(())
     }
 
     fn forget(&mut self, slot: usize) -> Connection {
