@@ -2,11 +2,12 @@
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 _TOPOLOGY = Path("/sys/devices/system/cpu")
+_LATENCY = Path("/dev/cpu_dma_latency")
 
 
 @dataclass(frozen=True)
@@ -91,3 +92,21 @@ def raise_own_priority() -> str | None:
     except OSError as error:
         return f"probes may be read late: no real-time priority for the laboratory ({error})"
     return None
+
+
+@contextlib.contextmanager
+def awake(latency: Path = _LATENCY) -> Iterator[str | None]:
+    """Keep idle CPUs polling instead of asleep: what waking them costs is the host's, not the
+    variant's. Yields a remark when that is not permitted.
+
+    The request is the open file's (docs.kernel.org/power/pm_qos_interface.html), so that it ends
+    with this process however that ends.
+    """
+    try:
+        request = latency.open("r+b", buffering=0)
+    except OSError as error:
+        yield f"idle CPUs sleep, and waking them is part of what is measured ({error})"
+        return
+    with request:
+        request.write((0).to_bytes(4, "little"))
+        yield None

@@ -97,13 +97,14 @@ class Run:
             cpus=cpus,
         )
         try:
-            found = [bench.hierarchy.remark, cpus.remark, host.raise_own_priority()]
-            self._remarks = [remark for remark in found if remark]
-            os.sched_setaffinity(0, cpus.support)
-            for remark in self._remarks:
-                self._watcher.remark(remark)
-                bench.journal.say("tare", remark)
-            yield bench
+            with host.awake() as sleepy:
+                found = [bench.hierarchy.remark, cpus.remark, host.raise_own_priority(), sleepy]
+                self._remarks = [remark for remark in found if remark]
+                os.sched_setaffinity(0, cpus.support)
+                for remark in self._remarks:
+                    self._watcher.remark(remark)
+                    bench.journal.say("tare", remark)
+                yield bench
         finally:
             os.sched_setaffinity(0, allowed)
             host.lower_own_priority()

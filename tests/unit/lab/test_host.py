@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tare.lab.host import assign, by_core
+from tare.lab.host import assign, awake, by_core
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,20 @@ def test_backends_get_cpus_of_their_own_or_the_servers() -> None:
     some = assign(range(3), server=1, client=1, backend=2)
     assert some.backend == [2] and "2 CPUs wanted for backends, 1 there" in str(some.remark)
     assert assign(range(4), server=1, client=1).backend == [0]
+
+
+def test_cpus_are_kept_awake_until_the_end(tmp_path: Path) -> None:
+    latency = tmp_path / "cpu_dma_latency"
+    latency.write_bytes(b"\xff\xff\xff\xff")
+    with awake(latency) as remark:
+        assert remark is None
+        assert latency.read_bytes() == b"\0\0\0\0"
+        held = [
+            str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()
+        ]
+        assert str(latency) in held
+
+
+def test_cpus_that_may_not_be_kept_awake_are_a_remark(tmp_path: Path) -> None:
+    with awake(tmp_path / "none") as remark:
+        assert remark is not None and "idle CPUs sleep" in remark and "none" in remark
