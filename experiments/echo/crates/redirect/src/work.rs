@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use echo_server::accept::Acceptor;
+use echo_server::accept::{Acceptor, admit};
 use echo_server::copy::Copy;
 use echo_server::log::say;
 use echo_server::readiness::Forwarder;
-use echo_server::sockets::{abort_on_close, connecting, verify};
+use echo_server::sockets::{abort_on_close, connecting};
 use echo_server::{Counters, Options, Thread};
 use libbpf_rs::RingBufferBuilder;
 use rustix::buffer::spare_capacity;
@@ -159,11 +159,8 @@ impl<'a> Loop<'a> {
             let Some(client) = acceptor.accept()? else {
                 return Ok(());
             };
-            Counters::add(&self.counters.accepted, 1);
-            verify(&client, self.options)?;
-            if let Err(error) = self.take(client) {
-                self.counters.turned_away(&error);
-            }
+            let (options, counters) = (self.options, self.counters);
+            admit(client, options, counters, |client| self.take(client))?;
         }
     }
 
@@ -322,14 +319,7 @@ impl<'a> Loop<'a> {
     }
 
     fn give_up(&mut self) {
-        let left = self.connections.len() as u64;
-        if left > 0 {
-            say(format_args!(
-                "{left} connection(s) did not end in time and are closed"
-            ));
-        }
-        Counters::add(&self.counters.aborted, left);
-        Counters::add(&self.counters.closed, left);
+        self.counters.gave_up(self.connections.len() as u64);
         self.connections.clear();
         self.by_hand.give_up();
     }

@@ -7,7 +7,10 @@ use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 
+use crate::counters::Counters;
 use crate::log::say;
+use crate::options::Options;
+use crate::sockets::verify;
 
 /// A listener and a spare descriptor. Without the spare, a client that no descriptor is left for
 /// would stay in the queue, and the listener readable for ever.
@@ -53,6 +56,22 @@ impl Acceptor {
         self.spare = Some(spare()?);
         Ok(())
     }
+}
+
+/// Counts a client and gives it to `take`, whose error turns it away. Fails where the client's socket
+/// has not the options that its listener was given.
+pub fn admit(
+    client: OwnedFd,
+    options: &Options,
+    counters: &Counters,
+    take: impl FnOnce(OwnedFd) -> Result<()>,
+) -> Result<()> {
+    Counters::add(&counters.accepted, 1);
+    verify(&client, options)?;
+    if let Err(error) = take(client) {
+        counters.turned_away(&error);
+    }
+    Ok(())
 }
 
 fn spare() -> Result<File> {

@@ -58,6 +58,17 @@ impl Counters {
         Self::add(&self.aborted, 1);
     }
 
+    /// So many connections did not end in time.
+    pub fn gave_up(&self, left: u64) {
+        if left > 0 {
+            say(format_args!(
+                "{left} connection(s) did not end in time and are closed"
+            ));
+        }
+        Self::add(&self.aborted, left);
+        Self::add(&self.closed, left);
+    }
+
     /// What was forwarded so far.
     pub fn moved(&self) -> Moved {
         Moved {

@@ -13,12 +13,11 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use slab::Slab;
 
-use crate::accept::Acceptor;
+use crate::accept::{Acceptor, admit};
 use crate::counters::Counters;
-use crate::log::say;
 use crate::options::Options;
 use crate::service::Thread;
-use crate::sockets::{abort_on_close, connecting, verify};
+use crate::sockets::{abort_on_close, connecting};
 
 const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
@@ -180,14 +179,7 @@ impl<'a, M: Mover> Forwarder<'a, M> {
 
     /// Closes what is left.
     pub fn give_up(&mut self) {
-        let left = self.connections.len() as u64;
-        if left > 0 {
-            say(format_args!(
-                "{left} connection(s) did not end in time and are closed"
-            ));
-        }
-        Counters::add(&self.counters.aborted, left);
-        Counters::add(&self.counters.closed, left);
+        self.counters.gave_up(self.connections.len() as u64);
         self.connections.clear();
     }
 
@@ -214,11 +206,10 @@ impl<'a, M: Mover> Forwarder<'a, M> {
             let Some(client) = acceptor.accept()? else {
                 return Ok(());
             };
-            Counters::add(&self.counters.accepted, 1);
-            verify(&client, options)?;
-            if let Err(error) = self.take(client, options) {
-                self.counters.turned_away(&error);
-            }
+            let counters = self.counters;
+            admit(client, options, counters, |client| {
+                self.take(client, options)
+            })?;
         }
     }
 

@@ -13,12 +13,17 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 /// Its number among the groups of buffers.
 pub const GROUP: u16 = 0;
 
-/// How many buffers there are, and of what size: together they should fit into the cache, because
-/// they are used in turns.
+/// Buffers in use at first. They are used in turns, so that all of them should fit into the cache.
+const FIRST: u16 = 16;
+/// Between buffers, so that their beginnings do not share the same few sets of the cache.
+const APART: usize = 64;
+
+/// How many buffers there are, and of what size.
 #[derive(Args, Clone, Debug)]
 pub struct Pool {
-    /// Buffers of each thread, a power of two.
-    #[arg(long, value_name = "COUNT", default_value_t = 64, value_parser = power_of_two)]
+    /// Buffers of each thread at most, a power of two: 16 at first, and twice as many whenever
+    /// they did not suffice.
+    #[arg(long, value_name = "COUNT", default_value_t = 1024, value_parser = power_of_two)]
     buffers: u16,
     /// Bytes of a buffer.
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 10,
@@ -44,22 +49,19 @@ pub struct Buffers {
     count: u16,
     bytes: u32,
     tail: u16,
+    /// Buffers in use: those with the lowest numbers.
+    used: u16,
 }
 
 impl Buffers {
-    /// Maps the memory and gives all buffers to the kernel.
+    /// Maps the memory and gives the first buffers to the kernel.
     pub fn register(ring: &IoUring, pool: &Pool) -> Result<Self> {
         let (count, bytes) = (pool.buffers, pool.buffer_bytes);
-        let mapped = Self::offset(count) + usize::from(count) * bytes as usize;
+        let mapped = Self::offset(count) + usize::from(count) * Self::stride(bytes);
         // SAFETY: a new mapping of its own; nothing else lies there.
         let start = unsafe {
             let protection = ProtFlags::READ | ProtFlags::WRITE;
-            mmap_anonymous(
-                null_mut(),
-                mapped,
-                protection,
-                MapFlags::PRIVATE | MapFlags::POPULATE,
-            )
+            mmap_anonymous(null_mut(), mapped, protection, MapFlags::PRIVATE)
         };
         let entries = NonNull::new(start.context("memory for buffers")?.cast()).expect("mapped");
         let mut made = Self {
@@ -68,6 +70,7 @@ impl Buffers {
             count,
             bytes,
             tail: 0,
+            used: 0,
         };
         // SAFETY: the entries stay mapped for as long as the ring lives, which is dropped first.
         unsafe {
@@ -75,8 +78,18 @@ impl Buffers {
                 .register_buf_ring_with_flags(entries.as_ptr() as u64, count, GROUP, 0)
                 .context("the kernel has no provided buffer rings; it must be 5.19 or newer")?;
         }
-        (0..count).for_each(|each| made.give_back(each));
+        made.more();
         Ok(made)
+    }
+
+    /// Puts more of them to use, as long as there are more.
+    pub fn more(&mut self) {
+        let (from, to) = (
+            self.used,
+            (self.used * 2).clamp(FIRST.min(self.count), self.count),
+        );
+        self.used = to;
+        (from..to).for_each(|each| self.give_back(each));
     }
 
     /// The first byte of a buffer.
@@ -89,7 +102,7 @@ impl Buffers {
                 .as_ptr()
                 .cast::<u8>()
                 .add(Self::offset(self.count));
-            all.add(usize::from(buffer) * self.bytes as usize)
+            all.add(usize::from(buffer) * Self::stride(self.bytes))
         }
     }
 
@@ -115,6 +128,10 @@ impl Buffers {
             let tail = BufRingEntry::tail(self.entries.as_ptr()).cast_mut();
             AtomicU16::from_ptr(tail).store(self.tail, Ordering::Release);
         }
+    }
+
+    fn stride(bytes: u32) -> usize {
+        bytes as usize + APART
     }
 
     fn offset(count: u16) -> usize {

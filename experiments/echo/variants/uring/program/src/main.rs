@@ -3,7 +3,7 @@
 
 mod buffers;
 mod flow;
-mod ring;
+mod operations;
 mod work;
 
 use std::process::ExitCode;

@@ -1,20 +1,18 @@
-//! The event loop of one thread.
+//! The data path: what is received is sent on from where it was received.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use anyhow::{Result, bail};
-use echo_server::accept::Acceptor;
-use echo_server::log::say;
-use echo_server::sockets::{abort_on_close, connecting, set_blocking, verify};
+use anyhow::Result;
+use echo_ring::{Completion, Kind, Path, Ring, Token, clients};
+use echo_server::sockets::{abort_on_close, connecting};
 use echo_server::{Counters, Options, Thread};
-use io_uring::types::Timespec;
 use rustix::io::Errno;
-use rustix::net::{Shutdown, shutdown, sockopt};
+use rustix::net::{Shutdown, shutdown};
 use slab::Slab;
 
 use crate::buffers::{Buffers, Pool};
 use crate::flow::{Flow, Next};
-use crate::ring::{Completion, Kind, Ring, Token};
+use crate::operations;
 
 const CLIENT: usize = 0;
 const BACKEND: usize = 1;
@@ -44,16 +42,9 @@ struct Loop<'a> {
 
 /// Serves one thread.
 pub fn work(thread: Thread<'_>, pool: &Pool) -> Result<()> {
-    let Thread {
-        listener,
-        stop,
-        counters,
-        options,
-    } = thread;
-    set_blocking(&listener, true)?;
-    let mut acceptor = Some(Acceptor::new(listener)?);
-    let ring = Ring::new(counters)?;
-    let buffers = Buffers::register(&ring.inner, pool)?;
+    let (counters, options) = (thread.counters, thread.options);
+    let ring = Ring::new(operations::ring()?, counters);
+    let buffers = Buffers::register(ring.inner(), pool)?;
     let (connections, starved) = (Slab::new(), Vec::new());
     let mut own = Loop {
         ring,
@@ -63,80 +54,21 @@ pub fn work(thread: Thread<'_>, pool: &Pool) -> Result<()> {
         connections,
         starved,
     };
-    own.ring
-        .accept(acceptor.as_ref().expect("just made").listener().as_raw_fd())?;
-    own.ring
-        .poll(stop.as_raw_fd(), libc::POLLIN, Token::of(Kind::Stop))?;
-    let drain = Timespec::from(options.drain());
-    let mut over = false;
-    while acceptor.is_some() || !own.connections.is_empty() {
-        if over {
-            own.give_up();
-            break;
-        }
-        let completions = own.ring.turn()?;
-        for each in &completions {
-            match each.token.kind {
-                Kind::Accept => own.accepted(each, acceptor.as_mut())?,
-                Kind::Stop => {
-                    own.ring
-                        .cancel(Token::of(Kind::Accept), Token::of(Kind::Deadline))?;
-                    own.ring.timeout(&drain)?;
-                    let last = acceptor.take();
-                    own.take_last(last)?;
-                }
-                // Also of the cancelled accept, which comes with a count of 0.
-                Kind::Deadline => over |= each.result == Err(Errno::TIME),
-                _ => own.completed(each)?,
-            }
-        }
-        own.ring.done(completions);
-        own.feed()?;
-    }
-    Ok(())
+    clients::work(thread, &mut own)
 }
 
-impl Loop<'_> {
-    fn accepted(&mut self, completion: &Completion, acceptor: Option<&mut Acceptor>) -> Result<()> {
-        let mut full = false;
-        match completion.result {
-            // SAFETY: the kernel has just made the descriptor for this completion.
-            Ok(fd) => self.admit(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })?,
-            Err(Errno::MFILE | Errno::NFILE) => full = true,
-            Err(Errno::CANCELED | Errno::CONNABORTED | Errno::INTR) => {}
-            Err(error) => bail!("accept: {error}"),
-        }
-        if let Some(acceptor) = acceptor
-            && !completion.more
-        {
-            if full {
-                acceptor.turn_away()?;
-            }
-            self.ring.accept(acceptor.listener().as_raw_fd())?;
-        }
-        Ok(())
+impl<'a> Path<'a> for Loop<'a> {
+    fn ring(&mut self) -> &mut Ring<'a> {
+        &mut self.ring
     }
 
-    /// Takes those that were in the queue when no more were to be taken.
-    fn take_last(&mut self, acceptor: Option<Acceptor>) -> Result<()> {
-        let Some(mut acceptor) = acceptor else {
-            return Ok(());
-        };
-        set_blocking(acceptor.listener(), false)?;
-        while let Some(client) = acceptor.accept()? {
-            set_blocking(&client, true)?;
-            self.admit(client)?;
-        }
-        Ok(())
+    fn connections(&self) -> usize {
+        self.connections.len()
     }
 
-    fn admit(&mut self, client: OwnedFd) -> Result<()> {
-        Counters::add(&self.counters.accepted, 1);
-        verify(&client, self.options)?;
-        if let Err(error) = self.take(client) {
-            self.counters.turned_away(&error);
-        }
-        Ok(())
+    fn accept(&mut self, listener: RawFd) -> Result<()> {
+        self.ring
+            .push(operations::accept(listener), Token::of(Kind::Accept))
     }
 
     fn take(&mut self, client: OwnedFd) -> Result<()> {
@@ -159,11 +91,7 @@ impl Loop<'_> {
             return self.receive(slot, CLIENT);
         };
         connection.under_way += 1;
-        let token = Token {
-            kind: Kind::Connect,
-            slot,
-            end: BACKEND,
-        };
+        let token = Token::new(Kind::Connect, slot, BACKEND);
         self.ring.poll(backend.as_raw_fd(), libc::POLLOUT, token)
     }
 
@@ -185,14 +113,28 @@ impl Loop<'_> {
         Ok(())
     }
 
+    /// Receives again for directions that found no buffer.
+    fn turned(&mut self) -> Result<()> {
+        if self.starved.is_empty() {
+            return Ok(());
+        }
+        self.buffers.more();
+        for (slot, end) in std::mem::take(&mut self.starved) {
+            if self.connections.contains(slot) {
+                self.receive(slot, end)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Loop<'_> {
     fn connected(&mut self, slot: usize) -> Result<()> {
-        let backend = &self.connections[slot].ends[BACKEND];
-        if sockopt::socket_error(backend)?.is_err() {
+        let connection = &mut self.connections[slot];
+        if !clients::answered(&connection.ends[BACKEND])? {
             return self.abort(slot);
         }
-        // A non-blocking socket would make the kernel give up instead of waiting.
-        set_blocking(backend, true)?;
-        self.connections[slot].joined = true;
+        connection.joined = true;
         self.receive(slot, CLIENT)?;
         self.receive(slot, BACKEND)
     }
@@ -224,19 +166,9 @@ impl Loop<'_> {
                 if !flow.has_room() && flow.receiving && !flow.cancelling {
                     flow.cancelling = true;
                     connection.under_way += 1;
-                    let which = Token {
-                        kind: Kind::Receive,
-                        slot,
-                        end,
-                    };
-                    self.ring.cancel(
-                        which,
-                        Token {
-                            kind: Kind::Cancel,
-                            slot,
-                            end,
-                        },
-                    )?;
+                    let which = Token::new(Kind::Receive, slot, end);
+                    self.ring
+                        .cancel(which, Token::new(Kind::Cancel, slot, end))?;
                 }
                 self.send(slot, end, next)?;
             }
@@ -288,16 +220,6 @@ impl Loop<'_> {
         Ok(())
     }
 
-    /// Receives again for directions that found no buffer.
-    fn feed(&mut self) -> Result<()> {
-        for (slot, end) in std::mem::take(&mut self.starved) {
-            if self.connections.contains(slot) {
-                self.receive(slot, end)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Receives from an end, unless that is under way, over, or to wait.
     fn receive(&mut self, slot: usize, end: usize) -> Result<()> {
         let connection = &mut self.connections[slot];
@@ -306,34 +228,29 @@ impl Loop<'_> {
         if connection.joined && !connection.dead && idle {
             flow.receiving = true;
             connection.under_way += 1;
-            let token = Token {
-                kind: Kind::Receive,
-                slot,
-                end,
-            };
-            self.ring.receive(connection.ends[end].as_raw_fd(), token)?;
+            let receive = operations::receive(connection.ends[end].as_raw_fd());
+            self.ring
+                .push(receive, Token::new(Kind::Receive, slot, end))?;
         }
         Ok(())
     }
 
     fn send(&mut self, slot: usize, end: usize, next: Option<Next>) -> Result<()> {
-        let Some(Next { from, count, flags }) = next else {
+        let Some(next) = next else {
             return Ok(());
         };
         let connection = &mut self.connections[slot];
         connection.under_way += 1;
         let sink = connection.ends[connection.ends.len() - 1 - end].as_raw_fd();
-        self.ring.send(
-            sink,
-            from,
-            count,
-            flags,
-            Token {
-                kind: Kind::Send,
-                slot,
-                end,
-            },
-        )
+        let (send, token) = (
+            operations::send(sink, &next),
+            Token::new(Kind::Send, slot, end),
+        );
+        if next.flags & libc::MSG_DONTWAIT != 0 {
+            self.ring.push_at_once(send, token)
+        } else {
+            self.ring.push(send, token)
+        }
     }
 
     /// Gives a connection up: what is under way is cancelled, and the peers are reset.
@@ -342,20 +259,7 @@ impl Loop<'_> {
         connection.dead = true;
         connection.ends.iter().for_each(abort_on_close);
         Counters::add(&self.counters.aborted, 1);
-        for end in 0..connection.ends.len() {
-            for kind in [Kind::Connect, Kind::Receive, Kind::Send] {
-                connection.under_way += 1;
-                let which = Token { kind, slot, end };
-                self.ring.cancel(
-                    which,
-                    Token {
-                        kind: Kind::Cancel,
-                        slot,
-                        end,
-                    },
-                )?;
-            }
-        }
+        connection.under_way += self.ring.cancel_all(slot, connection.ends.len())?;
         Ok(())
     }
 
@@ -367,14 +271,5 @@ impl Loop<'_> {
             drop(self.connections.remove(slot));
             Counters::add(&self.counters.closed, 1);
         }
-    }
-
-    fn give_up(&mut self) {
-        let left = self.connections.len() as u64;
-        say(format_args!(
-            "{left} connection(s) did not end in time and are closed"
-        ));
-        Counters::add(&self.counters.aborted, left);
-        Counters::add(&self.counters.closed, left);
     }
 }

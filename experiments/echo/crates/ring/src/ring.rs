@@ -1,0 +1,124 @@
+//! The ring of one thread: operations in, completions out.
+
+use std::os::fd::RawFd;
+
+use anyhow::{Context, Result};
+use echo_server::Counters;
+use io_uring::squeue::Entry;
+use io_uring::{IoUring, opcode, types};
+use rustix::io::Errno;
+
+use crate::token::{Kind, Token};
+
+/// One completion: a count, a descriptor, or an error.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// What was asked for.
+    pub token: Token,
+    /// What came of it.
+    pub result: Result<u32, Errno>,
+    /// The buffer that the kernel took.
+    pub buffer: Option<u16>,
+    /// Whether the same operation will complete again.
+    pub more: bool,
+}
+
+/// A ring, and a place for its completions.
+pub struct Ring<'a> {
+    inner: IoUring,
+    counters: &'a Counters,
+    found: Vec<Completion>,
+    /// Operations asked for that complete while they are submitted.
+    at_once: usize,
+}
+
+impl<'a> Ring<'a> {
+    /// Counts its system calls in `counters`.
+    pub fn new(inner: IoUring, counters: &'a Counters) -> Self {
+        Self {
+            inner,
+            counters,
+            found: Vec::new(),
+            at_once: 0,
+        }
+    }
+
+    /// Submits what was asked for, waits for a completion, and returns all there are.
+    pub fn turn(&mut self) -> Result<Vec<Completion>> {
+        self.counters.called();
+        // Those that are there at once are nothing to wake up for.
+        let wanted = 1 + std::mem::take(&mut self.at_once);
+        match self.inner.submit_and_wait(wanted) {
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+            other => drop(other.context("io_uring_enter")?),
+        }
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        found.extend(
+            self.inner.completion().map(|entry| Completion {
+                token: Token::decode(entry.user_data()),
+                result: u32::try_from(entry.result())
+                    .map_err(|_| Errno::from_raw_os_error(-entry.result())),
+                buffer: io_uring::cqueue::buffer_select(entry.flags()),
+                more: io_uring::cqueue::more(entry.flags()),
+            }),
+        );
+        Ok(found)
+    }
+
+    /// Takes the completions back, to use their memory again.
+    pub fn done(&mut self, completions: Vec<Completion>) {
+        self.found = completions;
+    }
+
+    /// Once it is readable or writable.
+    pub fn poll(&mut self, fd: RawFd, events: i16, token: Token) -> Result<()> {
+        let poll = opcode::PollAdd::new(types::Fd(fd), events as u32);
+        self.push(poll.build(), token)
+    }
+
+    /// Ends the operation that has `which` as its token.
+    pub fn cancel(&mut self, which: Token, token: Token) -> Result<()> {
+        self.push(opcode::AsyncCancel::new(which.encode()).build(), token)
+    }
+
+    /// Ends all operations of a connection with so many ends. Returns how many were asked for that.
+    pub fn cancel_all(&mut self, slot: usize, ends: usize) -> Result<u32> {
+        let mut asked = 0;
+        for end in 0..ends {
+            for kind in [Kind::Connect, Kind::Receive, Kind::Send] {
+                let token = Token::new(Kind::Cancel, slot, end);
+                self.cancel(Token::new(kind, slot, end), token)?;
+                asked += 1;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Completes at a time from now; `time` must stay until then.
+    pub fn timeout(&mut self, time: &types::Timespec, token: Token) -> Result<()> {
+        self.push(opcode::Timeout::new(time).build(), token)
+    }
+
+    /// Asks for an operation. What it points to must stay until it completes.
+    pub fn push(&mut self, entry: Entry, token: Token) -> Result<()> {
+        let entry = entry.user_data(token.encode());
+        // SAFETY: whoever asks keeps what the operation points to until it completes.
+        while unsafe { self.inner.submission().push(&entry) }.is_err() {
+            self.counters.called();
+            self.inner.submit().context("io_uring_enter")?;
+        }
+        Ok(())
+    }
+
+    /// Likewise, of one that never waits, so that it completes while it is submitted.
+    pub fn push_at_once(&mut self, entry: Entry, token: Token) -> Result<()> {
+        self.at_once += 1;
+        self.push(entry, token)
+    }
+
+    /// To register with.
+    pub fn inner(&self) -> &IoUring {
+        &self.inner
+    }
+}
