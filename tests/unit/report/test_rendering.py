@@ -127,6 +127,14 @@ def test_a_run_that_knows_little_of_its_machine_is_shown(
     assert ("<pre>&lt;b&gt;</pre>" in page) == ("files" in (environment or ""))
 
 
+def test_what_levels_are_for_a_variant_is_named(tmp_path: Path) -> None:
+    differences = '{"dear": {"profile": {"a <log>": {"tuned": "off", "bare": "on"}}}}'
+    page, _ = rendered(tmp_path, f'{{"differences": {differences}}}')
+    assert "<summary>What differs by profile: dear</summary>" in page
+    assert "<tr><th></th><th>tuned</th><th>bare</th></tr>" in page
+    assert "<tr><td>a &lt;log&gt;</td><td>off</td><td>on</td></tr>" in page
+
+
 def test_a_baseline_that_differs_from_itself_is_warned_of(tmp_path: Path) -> None:
     plan = runs.plan()
     done = runs.trials(plan, 8, {"baseline-again": 1.3})
