@@ -1,7 +1,7 @@
 """Each fault happens, is counted, and no proxy passes what was cut off for a whole answer."""
 
 import pytest
-from proxies import loaded, variants
+from proxies import FEW, loaded, variants
 
 from tare.lab import planning
 from tare.lab.trial import run_trial
@@ -17,8 +17,8 @@ def takes(variant, fault):
 
 FAULTS = [level for level in loaded.experiment.factors["fault"].levels if level != "none"]
 EACH = [(variant, fault) for variant in variants for fault in FAULTS if takes(variant, fault)]
-SHORT = {"warmup_s": 0.1, "duration_s": 0.8, "fault_after_s": 0.1, "rate": 500}
-STALLED = {"duration_s": 1.4}
+SHORT = FEW | {"warmup_s": 0.1, "duration_s": 0.7, "fault_after_s": 0.1, "rate": 500}
+STALLED = {"duration_s": 1.2}
 
 
 @pytest.fixture
