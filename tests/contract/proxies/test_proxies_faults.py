@@ -17,8 +17,9 @@ def takes(variant, fault):
 
 FAULTS = [level for level in loaded.experiment.factors["fault"].levels if level != "none"]
 EACH = [(variant, fault) for variant in variants for fault in FAULTS if takes(variant, fault)]
-SHORT = FEW | {"warmup_s": 0.1, "duration_s": 0.7, "fault_after_s": 0.1, "rate": 500}
-STALLED = {"duration_s": 1.2}
+# As long as it takes for the fault to be over within it on a busy machine, too.
+SHORT = FEW | {"warmup_s": 0.1, "duration_s": 1.4, "fault_after_s": 0.1, "rate": 500}
+STALLED = {"duration_s": 1.8}
 
 
 @pytest.fixture
@@ -58,4 +59,6 @@ def test_it_happens_and_is_counted(trial, variant, fault):
             # A part of the body has gone out already: nobody can make it good.
             assert missing["lost"] > 0
         case "backend-restart":
-            assert missing["lost"] + missing["refused"] > 0
+            # Refused for as long as it is away, or made to wait for it.
+            waited = found.outcomes["latency_max_us"] > 150_000
+            assert missing["lost"] + missing["refused"] > 0 or waited
