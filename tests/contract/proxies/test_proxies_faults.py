@@ -26,13 +26,13 @@ STALLED = {"duration_s": 1.8}
 def trial(bench, tmp_path):
     """Makes a short trial in the scenario of some levels, whatever else the machine does."""
 
-    def make(variant, changed, **levels):
+    def once(attempt, variant, changed, levels):
         (scenario,) = expand(loaded.experiment.factors, [levels])
         known = loaded.experiment.parameters
         return run_trial(
             bench,
             Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id="f"),
-            1,
+            attempt,
             planning.scenario_parameters(loaded, known, scenario, SHORT | changed),
             scenario.levels,
             seed=1,
@@ -40,6 +40,14 @@ def trial(bench, tmp_path):
             work=tmp_path,
             progress=lambda _: None,
         ).trial
+
+    def make(variant, changed, **levels):
+        for attempt in range(1, 6):
+            found = once(attempt, variant, changed, levels)
+            # On a machine that others load, a fault may come too late to be seen.
+            if "s into the window" not in (found.reason or ""):
+                break
+        return found
 
     return make
 
