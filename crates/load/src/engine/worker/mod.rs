@@ -187,7 +187,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             if now >= self.next_chore {
                 self.chores(now);
             }
-            if now >= self.timeline.stop() && (self.is_done(now) || now >= self.timeline.deadline()) {
+            if now >= self.timeline.stop() && (self.is_done(now) || now >= self.timeline.deadline())
+            {
                 return Ok(self.finish());
             }
             self.ring(now)?;
