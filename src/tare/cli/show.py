@@ -60,4 +60,11 @@ def _variant(loaded: catalog.Loaded, name: str) -> None:
             click.echo(f"role        {role} on the {item.cpus}'s CPUs: {' '.join(item.argv)}")
     for need in variant.requires:
         click.echo(f"requires    {need.debian or need.command or need.path}")
+    for factor, settings in variant.differences.items():
+        click.echo(f"\nwhat differs by {factor}")
+        for setting, levels in settings.items():
+            click.echo(f"  {setting}")
+            for level, what in levels.items():
+                click.echo(f"    {level:12} {what}")
+        click.echo()
     click.echo(f"read more   {loaded.variant_folder(name) / 'README.md'}")

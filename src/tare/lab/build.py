@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from tare.lab import catalog, paths, versions
+from tare.lab import catalog, interrupt, paths, versions
 from tare.lab.errors import BuildError
 from tare.model.manifest import Build, Version
 
@@ -146,20 +146,24 @@ def _make(
 
 def _run(argv: list[str], folder: Path, environment: dict[str, str], log: IO[str]) -> int:
     """The exit code. Whatever ends the wait early ends the build with all its processes."""
-    child = subprocess.Popen(
-        argv,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    child = None
     try:
+        # Stopped in the midst of starting it, nobody would know which process to end.
+        with interrupt.held():
+            child = subprocess.Popen(
+                argv,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         return child.wait()
     except BaseException:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        if child is not None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
         raise
 
 

@@ -25,3 +25,20 @@ def raising() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Within, requests to stop are held back; the first of them is obeyed at the end."""
+    waiting: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: waiting.append(number))
+        for number in _SIGNALS
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if waiting:
+            signal.raise_signal(waiting[0])

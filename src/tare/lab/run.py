@@ -205,9 +205,17 @@ class Run:
             "versions": self._prepared.versions,
             "components": self._prepared.component_versions(),
             "fingerprint": self._fingerprint,
+            "differences": self._differences(),
             "files": self._store.environment().get("files", {}),
         }
         write_json(self._store.folder / "environment.json", self._environment)
+
+    def _differences(self) -> dict[str, Any]:
+        """Variant → what its levels are, of those that say so."""
+        known = self._loaded.variants
+        return {
+            name: known[name].differences for name in self._plan.variants if known[name].differences
+        }
 
     def _remember_files(self, trial: Trial, rendered: Mapping[str, str]) -> None:
         """Keep the configuration of the first trial of each variant and scenario."""

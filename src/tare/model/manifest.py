@@ -161,6 +161,9 @@ class Variant(Record):
     """Levels that do not go together for this variant, whatever it supports of each."""
     properties: dict[Key, Scalar] = {}
     """What templates and hooks of the experiment want to know about the variant."""
+    differences: dict[Key, dict[str, dict[Name, str]]] = {}
+    """Factor → setting → level → what it is there, in words: all that a level's name stands for,
+    where variants have each their own way of being at that level."""
     try_lines: list[str] = []
     """Lines (templates) that `tare up` prints, to try the running variant by hand."""
 

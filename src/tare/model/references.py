@@ -39,6 +39,10 @@ def of_variant(variant: Variant, experiment: Experiment) -> Iterator[str]:
     yield from _levels("supports", variant.supports, experiment.factors)
     for selection in variant.excludes:
         yield from _levels("excludes", selection, experiment.factors)
+    for factor, settings in variant.differences.items():
+        for setting, levels in settings.items():
+            named = {factor: list(levels)}
+            yield from _levels(f"differences: {setting!r}", named, experiment.factors)
 
 
 def _levels(

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from tare.model.results import Results, ScenarioResult
 from tare.report import overview
 from tare.report.folder import RunFolder
-from tare.report.numbers import figure, percent
+from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import by_outcome
 from tare.report.table import notes
 from tare.report.titles import titles
@@ -26,6 +26,7 @@ def render(folder: RunFolder, results: Results) -> str:
         plan=folder.plan,
         files=folder.environment.get("files", {}),
         trials=folder.trials,
+        none_such=NONE,
         figure=figure,
         percent=percent,
         notes=notes(results),

@@ -2,6 +2,8 @@
 
 import math
 
+NONE = "–"
+"""Where there is no such figure."""
 _FALLBACK_DIGITS = 3
 
 
@@ -19,7 +21,7 @@ def figure(value: float | None, interval: tuple[float, float] | None) -> str:
 def short(value: float | None, interval: tuple[float, float] | None) -> str:
     """`33 148 ±2.1 %`, for tables with many figures."""
     if value is None:
-        return "–"
+        return NONE
     if interval is None:
         return f"{_round(value, _places(value, None))} ±?"
     half = (interval[1] - interval[0]) / 2

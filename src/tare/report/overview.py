@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tare.model.results import Results, ScenarioResult
-from tare.report.numbers import short
+from tare.report.numbers import NONE, short
 from tare.stats.plan_order import BASELINE_AGAIN
 
 NOTE = "In overviews ± is half the 95 % interval of the median, in percent of it."
@@ -32,7 +32,7 @@ def of(results: Results, scenario: ScenarioResult) -> Overview | None:
         (
             label,
             [
-                short(outcomes[name].median, outcomes[name].median_ci) if name in outcomes else "–"
+                short(outcomes[name].median, outcomes[name].median_ci) if name in outcomes else NONE
                 for name in names
             ],
         )
@@ -49,4 +49,9 @@ def details(results: Results, scenario: ScenarioResult) -> list[str]:
         for variant in scenario.variants.values()
         for name, outcome in variant.outcomes.items()
     }
-    return [name for name, judged in found.items() if judged or name not in shown]
+    # In the experiment's order: the first variant need not have the first outcome.
+    return [
+        name
+        for name in scenario.noise_floor
+        if name in found and (found[name] or name not in shown)
+    ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tare.model.manifest import Outcome
 from tare.model.results import (
     Floor,
     OutcomeResult,
@@ -144,13 +145,27 @@ def _variant(
         outcomes={
             name: _outcome(study, label, name, verdicts.get((label, name)))
             for name, outcome in folder.plan.outcomes.items()
-            # What only a search can find is no lack where nothing was searched for.
-            if study.values(label, name) or not outcome.value.startswith("analysis.")
+            if study.values(label, name) or _could_have(valid, outcome)
         }
         if valid
         else {},
         latency=_latency(folder, valid),
     )
+
+
+def _could_have(trials: Sequence[Trial], outcome: Outcome) -> bool:
+    """Whether no value is a lack: not where nothing was searched for, nor where there was no role
+    to look at.
+    """
+    roles = {role for trial in trials for role in trial.roles}
+    for part in outcome.value.split("+"):
+        match part.strip().split("."):
+            case ["analysis", _]:
+                continue
+            case ["role", role, _] if role not in roles:
+                continue
+        return True
+    return False
 
 
 def _status(

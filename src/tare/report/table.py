@@ -7,7 +7,7 @@ from rich.text import Text
 
 from tare.model.results import OutcomeResult, Results, ScenarioResult
 from tare.report import overview
-from tare.report.numbers import figure, percent
+from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import NOTE, Row, by_outcome
 from tare.report.titles import common, titles
 from tare.stats.plan_order import BASELINE_AGAIN
@@ -99,11 +99,13 @@ def _outcome(
     reach = "" if floor.reach_pct is None else f", noise floor {floor.reach_pct:.2g} %"
     table = _table(f"{outcome.title}, {outcome.unit} ({outcome.better} is better{reach})")
     for label, variant in scenario.variants.items():
-        found = variant.outcomes.get(name)
-        if found is None:
+        if not variant.outcomes:
             continue
         title = f"{results.baseline}, again" if label == BASELINE_AGAIN else label
         dim = "dim" if label == BASELINE_AGAIN else ""
+        if (found := variant.outcomes.get(name)) is None:
+            table.add_row(Text(title, style=dim), Text(NONE, style=dim))
+            continue
         verdict = found.verdict or ""
         table.add_row(
             Text(title, style=dim),

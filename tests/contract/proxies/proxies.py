@@ -5,6 +5,8 @@ from tare.lab import catalog
 loaded = catalog.load("proxies")
 variants = list(loaded.variants)
 fronts = [name for name in variants if loaded.variants[name].properties["proxy"]]
+FEW = {"connections": 4}
+"""Clients enough to see that connections are kept: the oracle asks ten times over each."""
 
 
 def protocols(variant: str) -> list[str]:

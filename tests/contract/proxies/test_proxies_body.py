@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from proxies import fronts, loaded
+from proxies import FEW, fronts, loaded
 
 from tare.lab import render
 
@@ -29,3 +29,8 @@ def test_posts_of_large_bodies_over_new_connections(start, variant):
 @pytest.mark.parametrize("variant", fronts)
 def test_nothing_to_answer_and_many_clients(start, variant):
     start(variant, body="0b", connections="100").ask_oracle()
+
+
+def test_what_nginx_puts_on_disk_as_shipped_it_can_write_there(start):
+    """Bodies that its buffers do not hold, in both directions."""
+    start("nginx", FEW, method="post", body="1m", profile="as-shipped").ask_oracle()

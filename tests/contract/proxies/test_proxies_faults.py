@@ -1,7 +1,7 @@
 """Each fault happens, is counted, and no proxy passes what was cut off for a whole answer."""
 
 import pytest
-from proxies import loaded, variants
+from proxies import FEW, loaded, variants
 
 from tare.lab import planning
 from tare.lab.trial import run_trial
@@ -17,21 +17,22 @@ def takes(variant, fault):
 
 FAULTS = [level for level in loaded.experiment.factors["fault"].levels if level != "none"]
 EACH = [(variant, fault) for variant in variants for fault in FAULTS if takes(variant, fault)]
-SHORT = {"warmup_s": 0.1, "duration_s": 0.8, "fault_after_s": 0.1, "rate": 500}
-STALLED = {"duration_s": 1.4}
+# As long as it takes for the fault to be over within it on a busy machine, too.
+SHORT = FEW | {"warmup_s": 0.1, "duration_s": 1.4, "fault_after_s": 0.1, "rate": 500}
+STALLED = {"duration_s": 1.8}
 
 
 @pytest.fixture
 def trial(bench, tmp_path):
     """Makes a short trial in the scenario of some levels, whatever else the machine does."""
 
-    def make(variant, changed, **levels):
+    def once(attempt, variant, changed, levels):
         (scenario,) = expand(loaded.experiment.factors, [levels])
         known = loaded.experiment.parameters
         return run_trial(
             bench,
             Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id="f"),
-            1,
+            attempt,
             planning.scenario_parameters(loaded, known, scenario, SHORT | changed),
             scenario.levels,
             seed=1,
@@ -39,6 +40,14 @@ def trial(bench, tmp_path):
             work=tmp_path,
             progress=lambda _: None,
         ).trial
+
+    def make(variant, changed, **levels):
+        for attempt in range(1, 6):
+            found = once(attempt, variant, changed, levels)
+            # On a machine that others load, a fault may come too late to be seen.
+            if "s into the window" not in (found.reason or ""):
+                break
+        return found
 
     return make
 
@@ -58,4 +67,6 @@ def test_it_happens_and_is_counted(trial, variant, fault):
             # A part of the body has gone out already: nobody can make it good.
             assert missing["lost"] > 0
         case "backend-restart":
-            assert missing["lost"] + missing["refused"] > 0
+            # Refused for as long as it is away, or made to wait for it.
+            waited = found.outcomes["latency_max_us"] > 150_000
+            assert missing["lost"] + missing["refused"] > 0 or waited

@@ -55,6 +55,8 @@ def test_show_shows_an_experiment_and_a_variant() -> None:
     assert "parameters (set with" in ask("show", "filters").output
     assert json.loads(ask("show", "filters/none", "--json").output)["title"]
     assert ask("show", "filters/none").output.startswith("filters/none: ")
+    told = ask("show", "proxies/nginx").output
+    assert "what differs by profile\n  workers\n    tuned        one for each CPU" in told
 
 
 def test_doctor_says_what_the_machine_is() -> None:

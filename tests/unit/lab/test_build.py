@@ -1,13 +1,16 @@
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tare.lab import build, catalog, paths
-from tare.lab.errors import BuildError
+from tare.lab.errors import BuildError, Interrupted
+from tare.lab.interrupt import raising
 
 COMPONENT = """
 schema = 1
@@ -150,3 +153,23 @@ def test_what_a_killed_build_left_is_cleared_by_the_next(project: Project) -> No
     left.mkdir(parents=True)
     project.build()
     assert not left.exists()
+
+
+def test_a_build_that_is_stopped_while_it_starts_is_ended(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    class Stopped(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **known: Any) -> None:
+            super().__init__(*arguments, **known)
+            started.append(self)
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess, "Popen", Stopped)
+    project.write('["sleep", "600"]')
+    with raising(), pytest.raises(Interrupted, match="stopped by SIGTERM"):
+        project.build()
+    (child,) = started
+    assert child.returncode == -signal.SIGKILL
+    assert project.outputs() == []

@@ -82,6 +82,15 @@ def test_a_variant_supports_what_there_is() -> None:
     ]
 
 
+def test_differences_are_between_levels_that_there_are() -> None:
+    settings = {"log": {"closed": "off", "opne": "on"}}
+    found = variant().model_copy(update={"differences": {"loop": settings, "lop": settings}})
+    assert list(of_variant(found, experiment())) == [
+        "differences: 'log'.loop: found 'opne', expected one of: closed, open",
+        "differences: 'log': found 'lop', expected one of: loop, body",
+    ]
+
+
 def test_an_analysis_and_more_scenarios_name_what_there_is() -> None:
     settings = {"limit": 1, "low": 1, "high": 2, "parameter": "raet", "only": {"loop": ["opne"]}}
     found = experiment(analysis={"capacity": settings}, more=[{"loop": "shut"}])

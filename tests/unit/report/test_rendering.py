@@ -94,12 +94,45 @@ def test_a_failed_variant_is_shown_with_its_reason(tmp_path: Path) -> None:
     assert f"gone: failed: {HOSTILE}" in text
 
 
+def test_where_there_is_no_such_figure_a_dash_stands(tmp_path: Path) -> None:
+    tail = runs.RATE.model_copy(update={"value": "instrument.latency_p999_us"})
+    plan = runs.plan(outcomes={"cpu": runs.CPU, "tail": tail})
+    done = [
+        runs.altered(
+            trial,
+            outcomes={"cpu": None if trial.variant == "none" else 5.0, "tail": None},
+            roles={} if trial.variant == "none" else {"sut": {"cpu_us": 5.0}},
+        )
+        for trial in runs.trials(plan, 8, {})
+    ]
+    folder = read(runs.write(tmp_path / "run", plan, done))
+    found = results.make(folder)
+    console = Console(file=StringIO(), width=200)
+    table.show(found, console)
+    assert isinstance(console.file, StringIO)
+    cpu, _, tails = console.file.getvalue().partition("Rate, 1/s")
+    assert re.search(r"^ +none +– *$", cpu, re.M) and re.search(r"^ +dear +5", cpu, re.M)
+    assert re.search(r"^ +none, again +– *$", cpu, re.M)
+    assert re.search(r"^ +none +too few samples *$", tails, re.M)
+    page = html.render(folder, found)
+    assert "<td>none</td>\n<td>–</td>" in page
+    assert "too few samples" not in page.partition("Rate, 1/s")[0]
+
+
 @pytest.mark.parametrize("environment", [None, "{}", '{"files": {"a b": {"c": "<b>"}}}'])
 def test_a_run_that_knows_little_of_its_machine_is_shown(
     tmp_path: Path, environment: str | None
 ) -> None:
     page, _ = rendered(tmp_path, environment)
     assert ("<pre>&lt;b&gt;</pre>" in page) == ("files" in (environment or ""))
+
+
+def test_what_levels_are_for_a_variant_is_named(tmp_path: Path) -> None:
+    differences = '{"dear": {"profile": {"a <log>": {"tuned": "off", "bare": "on"}}}}'
+    page, _ = rendered(tmp_path, f'{{"differences": {differences}}}')
+    assert "<summary>What differs by profile: dear</summary>" in page
+    assert "<tr><th></th><th>tuned</th><th>bare</th></tr>" in page
+    assert "<tr><td>a &lt;log&gt;</td><td>off</td><td>on</td></tr>" in page
 
 
 def test_a_baseline_that_differs_from_itself_is_warned_of(tmp_path: Path) -> None:

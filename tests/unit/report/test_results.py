@@ -89,6 +89,25 @@ def test_what_was_not_measured_says_why(tmp_path: Path, status: str, trial_statu
     assert found["none"].status == "measured"
 
 
+def test_what_a_variant_cannot_have_is_left_out_and_what_it_lacks_is_not(tmp_path: Path) -> None:
+    own = runs.CPU.model_copy(update={"value": "role.proxy.cpu_us", "per": "instrument.requests"})
+    both = runs.CPU.model_copy(update={"value": "role.proxy.cpu_us + role.backend.cpu_us"})
+    tail = runs.RATE.model_copy(update={"value": "instrument.latency_p999_us"})
+    searched = runs.RATE.model_copy(update={"value": "analysis.capacity_per_second"})
+    outcomes = {"own": own, "both": both, "tail": tail, "searched": searched}
+    plan = runs.plan(outcomes=outcomes)
+    nothing = dict.fromkeys(outcomes)
+    done = [
+        runs.altered(trial, outcomes=nothing | {"both": 2.0}, roles={"backend": {"cpu_us": 2.0}})
+        if trial.variant == "none"
+        else runs.altered(trial, outcomes=nothing, roles={"backend": {}, "proxy": {}})
+        for trial in runs.trials(plan, 8, {})
+    ]
+    found = variants(runs.write(tmp_path / "run", plan, done))
+    assert set(found["none"].outcomes) == set(found["baseline-again"].outcomes) == {"both", "tail"}
+    assert set(found["dear"].outcomes) == {"own", "both", "tail"}
+
+
 def test_a_run_in_progress_is_not_complete(tmp_path: Path) -> None:
     plan = runs.plan()
     for blocks in (0, 1, 7):

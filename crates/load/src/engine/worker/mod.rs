@@ -187,7 +187,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             if now >= self.next_chore {
                 self.chores(now);
             }
-            if now >= self.timeline.stop() && (self.is_done() || now >= self.timeline.deadline()) {
+            if now >= self.timeline.stop() && (self.is_done(now) || now >= self.timeline.deadline())
+            {
                 return Ok(self.finish());
             }
             self.ring(now)?;
@@ -206,10 +207,15 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     /// Whether all that was intended before the stop has been answered.
-    fn is_done(&self) -> bool {
+    fn is_done(&self, now: u64) -> bool {
+        self.in_flight == 0 && !self.wants_more(now)
+    }
+
+    /// Whether anything is still to be sent: without, no connection is needed.
+    fn wants_more(&self, now: u64) -> bool {
         let stop = self.timeline.stop();
         let waiting = |line: &Line| line.next().is_some_and(|next| next < stop);
-        self.in_flight == 0 && (self.left == Some(0) || !self.lines.iter().any(waiting))
+        self.left != Some(0) && (now < stop || self.lines.iter().any(waiting))
     }
 
     fn next_wake(&self) -> u64 {
@@ -226,7 +232,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
             self.alarms.pop_first();
             match alarm {
-                Alarm::Open => self.open(slot, now)?,
+                Alarm::Open if self.wants_more(now) => self.open(slot, now)?,
+                Alarm::Open => {}
                 Alarm::Think if self.slots[slot].thinks_until == at => {
                     self.offer(slot, now);
                     self.flush(slot, now);
