@@ -13,7 +13,7 @@ use crate::helpers::{Argument, Helper};
 use crate::insn::{Atomic, Op, Reg, Source};
 use crate::maps::Maps;
 use crate::program::Program;
-use crate::verifier::{FRAME, MAX_CALLS};
+use crate::verifier::{FRAME, MAX_CALLS, Verified};
 
 /// Why a run ended without a result.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -41,15 +41,17 @@ pub enum Fault {
     },
 }
 
-/// Runs `program` on a context of windows, as [`crate::compile::Compiled::run`] does.
-pub fn run(program: &Program, maps: &Maps, windows: &[&[u8]], fuel: u32) -> Result<u64, Fault> {
+/// Runs a program on a context of windows, as [`crate::compile::Compiled::run`] does. Of the proof it
+/// takes only which jumps cost no fuel, and holds them to it.
+pub fn run(verified: &Verified, maps: &Maps, windows: &[&[u8]], fuel: u32) -> Result<u64, Fault> {
     let context: Vec<u64> = windows
         .iter()
         .map(|window| window.as_ptr_range())
         .flat_map(|range| [range.start as u64, range.end as u64])
         .collect();
     let mut machine = Machine {
-        program,
+        program: verified.program(),
+        verified,
         maps,
         windows,
         context: &context,
@@ -57,6 +59,7 @@ pub fn run(program: &Program, maps: &Maps, windows: &[&[u8]], fuel: u32) -> Resu
         registers: [0; 11],
         saved: Vec::new(),
         fuel,
+        turns: (0, 0),
     };
     machine.registers[1] = context.as_ptr() as u64;
     machine.enter();
@@ -64,6 +67,7 @@ pub fn run(program: &Program, maps: &Maps, windows: &[&[u8]], fuel: u32) -> Resu
 }
 
 struct Machine<'a> {
+    verified: &'a Verified,
     program: &'a Program,
     maps: &'a Maps,
     windows: &'a [&'a [u8]],
@@ -73,6 +77,8 @@ struct Machine<'a> {
     /// Where to go on, and r6…r9, of each call under way but the entry.
     saved: Vec<(usize, [u64; 4])>,
     fuel: u32,
+    /// The last jump backwards that cost nothing, and how often in a row it was taken.
+    turns: (usize, u32),
 }
 
 fn inside(start: u64, length: u64, address: u64, bytes: u64) -> bool {
@@ -81,6 +87,7 @@ fn inside(start: u64, length: u64, address: u64, bytes: u64) -> bool {
 
 impl Machine<'_> {
     fn enter(&mut self) {
+        self.turns = (0, 0);
         let frame = self.stack[self.saved.len()].as_mut_ptr() as u64;
         self.registers[10] = frame + FRAME as u64;
     }
@@ -122,8 +129,19 @@ impl Machine<'_> {
     }
 
     fn jump(&mut self, at: usize, target: usize) -> Result<usize, Fault> {
-        if target <= at {
+        if target > at {
+            return Ok(target);
+        }
+        let Some(most) = self.verified.turns(at) else {
+            self.turns = (0, 0);
             self.fuel = self.fuel.checked_sub(1).ok_or(Fault::OutOfFuel)?;
+            return Ok(target);
+        };
+        let (last, count) = self.turns;
+        self.turns = (at, if last == at { count + 1 } else { 1 });
+        if self.turns.1 > most {
+            let reason = "takes more turns than were proved";
+            return Err(Fault::Illegal { at, reason });
         }
         Ok(target)
     }

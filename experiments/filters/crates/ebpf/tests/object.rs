@@ -83,7 +83,7 @@ fn the_filter_decides_and_counts_as_the_rule_says() {
                     Ok(expected),
                     "{cpu} {prefix:?} {path:?}"
                 );
-                let slow = interpreter::run(verified.program(), &reference, &[path], 10_000);
+                let slow = interpreter::run(&verified, &reference, &[path], 10_000);
                 assert_eq!(slow, Ok(expected));
                 accepted += expected;
                 rejected += 1 - expected;

@@ -1,10 +1,10 @@
 //! Calls of helpers: that they get what their signatures say.
 
+use super::Rejection;
 use super::scalar::Scalar;
 use super::state::State;
 use super::value::{Pointer, Region, Value};
 use super::walk::{Walk, reject};
-use super::{MapAt, Rejection};
 use crate::helpers::{Argument, Helper, MAX_MEMORY, Returns};
 use crate::insn::Reg;
 use crate::program::MapKind;
@@ -41,6 +41,7 @@ impl Walk<'_> {
                     } else {
                         spec.value_size
                     };
+                    self.facts.touches(at, state, register, 0, bytes.into());
                     self.readable(at, state, register, u64::from(bytes))?;
                 }
                 Argument::Size => {
@@ -53,16 +54,13 @@ impl Walk<'_> {
                             ),
                         ));
                     }
+                    self.facts.touches(at, state, register - 1, 0, size.umax);
                     self.readable(at, state, register - 1, size.umax)?;
                 }
             }
         }
         if let Some(map) = map {
-            self.maps_at[at] = match self.maps_at[at] {
-                MapAt::None => MapAt::One(map),
-                MapAt::One(known) if known == map => MapAt::One(map),
-                _ => MapAt::Many,
-            };
+            self.facts.uses_map(at, map);
         }
         for register in 1..=5 {
             state.set(register, Value::Unusable);

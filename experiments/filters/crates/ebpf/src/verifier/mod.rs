@@ -13,8 +13,8 @@
 //! - the context's windows are read only below an end that was compared with, as XDP programs do;
 //! - at most [`MAX_CALLS`] calls are under way at once, so that stack use is bounded.
 //!
-//! Termination is not proved: every jump backwards costs a unit of fuel, which the compiled code and
-//! the interpreter count.
+//! Termination is proved for loops that count to a small constant. Every other jump backwards costs a
+//! unit of fuel, which the compiled code and the interpreter count.
 //!
 //! Sources: the kernel's Documentation/bpf/verifier.rst for the rules; Gershuni and others, "Simple
 //! and Precise Static Analysis of Untrusted Linux Kernel Extensions" (PLDI 2019) for verifying to a
@@ -25,9 +25,11 @@ mod access;
 mod arithmetic;
 mod branch;
 mod call;
+mod facts;
 mod scalar;
 mod state;
 mod tnum;
+mod turns;
 mod value;
 mod walk;
 
@@ -36,7 +38,9 @@ use thiserror::Error;
 use crate::context::ContextLayout;
 use crate::program::Program;
 
+pub use facts::{MapAt, StackAt};
 pub use state::FRAME;
+pub use turns::MAX_TURNS;
 
 /// The most calls under way at once, the entry included.
 pub const MAX_CALLS: usize = 8;
@@ -53,24 +57,13 @@ pub struct Rejection {
     pub reason: String,
 }
 
-/// Which map a helper's call uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapAt {
-    /// None so far.
-    None,
-    /// Always this one.
-    One(usize),
-    /// It depends.
-    Many,
-}
-
 /// A program that was accepted, for contexts of one layout.
 #[derive(Clone, Debug)]
 pub struct Verified {
     program: Program,
     layout: ContextLayout,
-    reached: Vec<bool>,
-    maps_at: Vec<MapAt>,
+    facts: facts::Facts,
+    turns: Vec<Option<u32>>,
 }
 
 impl Verified {
@@ -78,12 +71,12 @@ impl Verified {
     pub fn new(program: Program, layout: ContextLayout) -> Result<Self, Rejection> {
         let mut walk = walk::Walk::new(&program, &layout);
         walk.run()?;
-        let (reached, maps_at) = (walk.reached, walk.maps_at);
+        let facts = walk.facts;
         Ok(Self {
+            turns: turns::turns(&program, &facts),
             program,
             layout,
-            reached,
-            maps_at,
+            facts,
         })
     }
 
@@ -99,11 +92,22 @@ impl Verified {
 
     /// Whether any run can reach a slot.
     pub fn reaches(&self, slot: usize) -> bool {
-        self.reached[slot]
+        self.facts.reached[slot]
     }
 
     /// The map that the helper's call in a slot uses.
     pub fn map_at(&self, slot: usize) -> MapAt {
-        self.maps_at[slot]
+        self.facts.maps_at[slot]
+    }
+
+    /// What the instruction in a slot touches of the stack.
+    pub fn stack_at(&self, slot: usize) -> StackAt {
+        self.facts.stack_at[slot]
+    }
+
+    /// How often the jump backwards in a slot can be taken before something else costs fuel, at most
+    /// [`MAX_TURNS`]; it then costs none. `None` where that is not proved.
+    pub fn turns(&self, slot: usize) -> Option<u32> {
+        self.turns[slot]
     }
 }

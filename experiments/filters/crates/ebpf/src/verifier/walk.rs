@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::facts::Facts;
 use super::state::{Frame, Slot, State, written};
 use super::value::{Link, Pointer, Region, Value};
-use super::{MAX_CALLS, MAX_STEPS, MapAt, Rejection};
+use super::{MAX_CALLS, MAX_STEPS, Rejection};
 use crate::context::ContextLayout;
 use crate::insn::{Op, Source};
 use crate::program::Program;
@@ -18,8 +19,7 @@ const FRESH: u32 = 1 << 28;
 pub struct Walk<'a> {
     pub(super) program: &'a Program,
     pub(super) layout: &'a ContextLayout,
-    pub(super) reached: Vec<bool>,
-    pub(super) maps_at: Vec<MapAt>,
+    pub(super) facts: Facts,
     /// Numbers that bounds of loops are likely to be, ascending.
     thresholds: Vec<i64>,
     targets: BTreeSet<usize>,
@@ -46,8 +46,7 @@ impl<'a> Walk<'a> {
         let mut walk = Self {
             program,
             layout,
-            reached: vec![false; ops.len()],
-            maps_at: vec![MapAt::None; ops.len()],
+            facts: Facts::new(ops.len()),
             thresholds: vec![0],
             targets: BTreeSet::new(),
             heads: BTreeSet::new(),
@@ -107,10 +106,18 @@ impl<'a> Walk<'a> {
             loop {
                 let next = match self.step(at, state)? {
                     Next::Fall(state) => (self.after(at), state),
-                    Next::Jump(target, state) => (target, state),
+                    Next::Jump(target, state) => {
+                        if target <= at {
+                            self.facts.jumps_back(at, &state);
+                        }
+                        (target, state)
+                    }
                     Next::Branch(target, ways) => {
                         let (taken, fallen) = *ways;
                         if let Some(taken) = taken {
+                            if target <= at {
+                                self.facts.jumps_back(at, &taken);
+                            }
                             self.arrive(target, taken, &mut states, &mut waiting);
                         }
                         match fallen {
@@ -176,7 +183,7 @@ impl<'a> Walk<'a> {
 
     fn step(&mut self, at: usize, mut state: State) -> Result<Next, Rejection> {
         self.steps += 1;
-        self.reached[at] = true;
+        self.facts.reached[at] = true;
         if self.steps > MAX_STEPS {
             return Err(reject(
                 at,
@@ -206,6 +213,7 @@ impl<'a> Walk<'a> {
                 base,
                 offset,
             } => {
+                self.facts.touches(at, &state, base, offset, bytes.into());
                 let loaded = self.load(at, &mut state, base, offset, bytes)?;
                 let value = match loaded {
                     Value::Scalar(scalar, _) if signed => {
@@ -221,7 +229,10 @@ impl<'a> Walk<'a> {
                 base,
                 offset,
                 value,
-            } => self.store(at, &mut state, base, offset, bytes, value)?,
+            } => {
+                self.facts.touches(at, &state, base, offset, bytes.into());
+                self.store(at, &mut state, base, offset, bytes, value)?;
+            }
             Op::Atomic {
                 bytes,
                 op,
@@ -229,7 +240,10 @@ impl<'a> Walk<'a> {
                 base,
                 offset,
                 src,
-            } => self.atomic(at, &mut state, (op, fetch), (base, offset, bytes), src)?,
+            } => {
+                self.facts.touches(at, &state, base, offset, bytes.into());
+                self.atomic(at, &mut state, (op, fetch), (base, offset, bytes), src)?;
+            }
             Op::LoadImm { dst, value } => {
                 state.set(dst, Value::scalar(super::scalar::Scalar::constant(value)));
             }

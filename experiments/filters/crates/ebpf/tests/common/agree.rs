@@ -41,7 +41,7 @@ pub fn check(verified: &Verified, windows: [&[u8]; 2]) -> Option<u64> {
     }
     let specs = verified.program().maps();
     let reference = Maps::anonymous(specs).expect("memory for maps");
-    let expected = interpreter::run(verified.program(), &reference, &windows, FUEL);
+    let expected = interpreter::run(verified, &reference, &windows, FUEL);
     if let Err(fault @ (Fault::Memory { .. } | Fault::Illegal { .. })) = &expected {
         panic!("the verifier accepted a program that faults: {fault}");
     }

@@ -96,7 +96,7 @@ fn loops_without_end_are_stopped_in_compiled_code_and_in_the_interpreter() {
         let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
         let compiled = Compiled::new(&verified, Arc::clone(&maps)).unwrap();
         assert!(compiled.run([b"/", b""], 10_000).is_err());
-        let fault = interpreter::run(verified.program(), &maps, &[b"/", b""], 10_000);
+        let fault = interpreter::run(&verified, &maps, &[b"/", b""], 10_000);
         assert_eq!(fault, Err(Fault::OutOfFuel));
     }
 }

@@ -4,6 +4,7 @@
 mod common;
 mod flow;
 mod memory;
+mod turns;
 mod values;
 
 use common::*;

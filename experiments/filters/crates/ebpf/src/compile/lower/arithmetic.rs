@@ -16,6 +16,7 @@ impl Lowering<'_, '_> {
             Alu::Or => ins.bor(a, b),
             Alu::And => ins.band(a, b),
             Alu::Xor => ins.bxor(a, b),
+            // No operation of two operands: the caller has no use for the first.
             Alu::Mov => b,
             Alu::Neg => ins.ineg(a),
             // Both machines count the amount modulo the width.

@@ -1,4 +1,4 @@
-//! Jumps, which cost fuel when they go backwards, and calls of the program's own functions.
+//! Jumps, which cost fuel when they go backwards without a proof of an end, and calls of the program's own functions.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -37,23 +37,18 @@ impl Lowering<'_, '_> {
             Some(code) => self.builder.ins().icmp(code, a, b),
             None => self.builder.ins().band(a, b),
         };
-        let fallen = self.builder.create_block();
-        if target > at {
-            let taken = self.blocks[&target];
-            self.builder.ins().brif(truth, taken, &[], fallen, &[]);
-        } else {
-            let back = self.builder.create_block();
-            self.builder.ins().brif(truth, back, &[], fallen, &[]);
-            self.builder.switch_to_block(back);
-            let block = self.jump_target(at, target);
-            self.builder.ins().jump(block, &[]);
-        }
+        // A block of its own for the way to the target: what only the target needs is computed there.
+        let (taken, fallen) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.ins().brif(truth, taken, &[], fallen, &[]);
+        self.builder.switch_to_block(taken);
+        let block = self.jump_target(at, target);
+        self.builder.ins().jump(block, &[]);
         self.builder.switch_to_block(fallen);
     }
 
-    /// The block to jump to; backwards only with fuel left.
+    /// The block to jump to; backwards only with fuel left, unless the loop is known to end.
     pub(super) fn jump_target(&mut self, at: usize, target: usize) -> Block {
-        if target <= at {
+        if target <= at && self.verified.turns(at).is_none() {
             let fuel = self.builder.use_var(self.fuel);
             let fuel = self.builder.ins().iadd_imm_s(fuel, -1);
             self.builder.def_var(self.fuel, fuel);

@@ -8,7 +8,21 @@ use cranelift_module::Module;
 use super::{Lowering, flags};
 use crate::calls;
 use crate::helpers::Helper;
-use crate::verifier::MapAt;
+use crate::program::MapKind;
+use crate::verifier::{MapAt, Verified};
+
+/// The array in which the helper's call looks something up without a call.
+pub(super) fn looked_up(verified: &Verified, at: usize, number: u32) -> Option<usize> {
+    match verified.map_at(at) {
+        MapAt::One(map)
+            if Helper::by_number(number) == Some(Helper::MapLookup)
+                && verified.program().maps()[map].kind == MapKind::Array =>
+        {
+            Some(map)
+        }
+        _ => None,
+    }
+}
 
 impl Lowering<'_, '_> {
     pub(super) fn helper(&mut self, at: usize, number: u32) {
@@ -16,12 +30,11 @@ impl Lowering<'_, '_> {
         let Some(helper) = Helper::by_number(number) else {
             return;
         };
-        if helper == Helper::MapLookup
-            && let MapAt::One(map) = self.verified.map_at(at)
+        if let Some(map) = looked_up(self.verified, at, number)
             && let Some((base, stride)) = self.maps.all()[map].array()
         {
             let count = self.maps.all()[map].spec().max_entries;
-            return self.array_lookup(base as u64, stride, count);
+            return self.array_lookup(at, base as u64, stride, count);
         }
         let mut signature = self.module.make_signature();
         signature.call_conv = CallConv::SystemV;
@@ -39,9 +52,14 @@ impl Lowering<'_, '_> {
     }
 
     /// A lookup in an array without a call: the index below the count, or null.
-    fn array_lookup(&mut self, base: u64, stride: usize, count: u32) {
-        let key = self.get(2);
-        let index = self.builder.ins().load(types::I32, flags(), key, 0);
+    fn array_lookup(&mut self, at: usize, base: u64, stride: usize, count: u32) {
+        let index = match self.slot_at(at) {
+            Some(slot) => self.builder.use_var(slot),
+            None => {
+                let key = self.get(2);
+                self.builder.ins().load(types::I32, flags(), key, 0)
+            }
+        };
         let inside =
             self.builder
                 .ins()

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod atomic;
 mod flow;
+mod frame;
 mod helper;
 
 use std::collections::BTreeMap;
@@ -14,9 +15,9 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
-use crate::insn::{FRAME_POINTER, Op, Reg, Source};
+use crate::insn::{Alu, FRAME_POINTER, Op, Reg, Source};
 use crate::maps::Maps;
-use crate::verifier::{FRAME, Verified};
+use crate::verifier::{FRAME, StackAt, Verified};
 
 /// A function to lower, and what it takes.
 pub struct Unit<'a> {
@@ -37,6 +38,8 @@ struct Lowering<'a, 'f> {
     builder: FunctionBuilder<'f>,
     registers: [Variable; 11],
     fuel: Variable,
+    /// Pieces of the frame that are values instead of memory, by their first byte.
+    slots: BTreeMap<usize, Variable>,
     blocks: BTreeMap<usize, Block>,
     /// Where a run goes that is out of fuel.
     exhausted: Block,
@@ -72,6 +75,13 @@ pub fn function(unit: Unit<'_>) {
     let frame = builder.create_sized_stack_slot(size);
     let pointer = builder.ins().stack_addr(types::I64, frame, FRAME as i32);
     builder.def_var(registers[usize::from(FRAME_POINTER)], pointer);
+    let mut slots = BTreeMap::new();
+    for (start, bytes) in frame::values(unit.verified, unit.number) {
+        let slot = builder.declare_var(integer(bytes));
+        let zero = builder.ins().iconst(integer(bytes), 0);
+        builder.def_var(slot, zero);
+        slots.insert(start, slot);
+    }
     let exhausted = builder.create_block();
     let lowering = Lowering {
         verified: unit.verified,
@@ -81,6 +91,7 @@ pub fn function(unit: Unit<'_>) {
         builder,
         registers,
         fuel,
+        slots,
         blocks: BTreeMap::new(),
         exhausted,
     };
@@ -150,6 +161,14 @@ impl Lowering<'_, '_> {
             .def_var(self.registers[usize::from(register)], value);
     }
 
+    /// The piece of the frame that an instruction touches, if that is a value.
+    fn slot_at(&self, at: usize) -> Option<Variable> {
+        match self.verified.stack_at(at) {
+            StackAt::Own { start, .. } => self.slots.get(&start).copied(),
+            _ => None,
+        }
+    }
+
     fn constant(&mut self, value: u64) -> Value {
         self.builder.ins().iconst(types::I64, value as i64)
     }
@@ -182,11 +201,15 @@ impl Lowering<'_, '_> {
     fn op(&mut self, at: usize, op: Op) -> bool {
         match op {
             Op::Alu { wide, op, dst, src } => {
-                let a = self.get(dst);
-                let a = self.sized(wide, a);
                 let b = self.value(src);
                 let b = self.sized(wide, b);
-                let result = self.alu(op, a, b, src);
+                let result = if op == Alu::Mov {
+                    b
+                } else {
+                    let a = self.get(dst);
+                    let a = self.sized(wide, a);
+                    self.alu(op, a, b, src)
+                };
                 let result = self.widened(result);
                 self.set(dst, result);
             }
@@ -221,11 +244,15 @@ impl Lowering<'_, '_> {
                 base,
                 offset,
             } => {
-                let base = self.get(base);
-                let mut value =
-                    self.builder
-                        .ins()
-                        .load(integer(bytes), flags(), base, i32::from(offset));
+                let mut value = match self.slot_at(at) {
+                    Some(slot) => self.builder.use_var(slot),
+                    None => {
+                        let (kind, base) = (integer(bytes), self.get(base));
+                        self.builder
+                            .ins()
+                            .load(kind, flags(), base, i32::from(offset))
+                    }
+                };
                 if signed {
                     value = self.builder.ins().sextend(types::I64, value);
                 }
@@ -238,14 +265,19 @@ impl Lowering<'_, '_> {
                 offset,
                 value,
             } => {
-                let base = self.get(base);
                 let mut value = self.value(value);
                 if bytes < 8 {
                     value = self.builder.ins().ireduce(integer(bytes), value);
                 }
-                self.builder
-                    .ins()
-                    .store(flags(), value, base, i32::from(offset));
+                match self.slot_at(at) {
+                    Some(slot) => self.builder.def_var(slot, value),
+                    None => {
+                        let base = self.get(base);
+                        self.builder
+                            .ins()
+                            .store(flags(), value, base, i32::from(offset));
+                    }
+                }
             }
             Op::Atomic {
                 bytes,

@@ -1,0 +1,132 @@
+//! What is found out about single instructions, over every state in which each may be reached.
+
+use super::state::{FRAME, State};
+use super::value::{Region, Value};
+use crate::insn::Reg;
+
+/// Which map a helper's call uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapAt {
+    /// None so far.
+    None,
+    /// Always this one.
+    One(usize),
+    /// It depends.
+    Many,
+}
+
+/// Which memory an instruction touches, as far as the stack is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackAt {
+    /// No memory so far.
+    None,
+    /// Never the stack.
+    Elsewhere,
+    /// Bytes of its own function's frame, from the lowest address on.
+    Own {
+        /// The first.
+        start: usize,
+        /// The one after the last.
+        end: usize,
+        /// Whether it is all of them, each time.
+        exact: bool,
+    },
+    /// Another function's frame, or it depends.
+    Foreign,
+}
+
+impl StackAt {
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, one) | (one, Self::None) => one,
+            (a, b) if a == b => a,
+            (
+                Self::Own { start, end, .. },
+                Self::Own {
+                    start: first,
+                    end: last,
+                    ..
+                },
+            ) => Self::Own {
+                start: start.min(first),
+                end: end.max(last),
+                exact: false,
+            },
+            _ => Self::Foreign,
+        }
+    }
+}
+
+/// The least and the greatest number in each register, r0…r9; `None` where it holds none.
+pub type Ranges = [Option<(u64, u64)>; 10];
+
+/// What is known of each slot.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Whether any run can reach it.
+    pub reached: Vec<bool>,
+    /// The map that its helper uses.
+    pub maps_at: Vec<MapAt>,
+    /// What it touches of the stack.
+    pub stack_at: Vec<StackAt>,
+    /// What registers hold when its jump is taken backwards.
+    pub backwards: Vec<Option<Ranges>>,
+}
+
+impl Facts {
+    /// Of a program of so many slots that was not looked at yet.
+    pub fn new(slots: usize) -> Self {
+        Self {
+            reached: vec![false; slots],
+            maps_at: vec![MapAt::None; slots],
+            stack_at: vec![StackAt::None; slots],
+            backwards: vec![None; slots],
+        }
+    }
+
+    /// The instruction uses a map.
+    pub fn uses_map(&mut self, at: usize, map: usize) {
+        self.maps_at[at] = match self.maps_at[at] {
+            MapAt::None => MapAt::One(map),
+            MapAt::One(known) if known == map => MapAt::One(map),
+            _ => MapAt::Many,
+        };
+    }
+
+    /// The instruction touches `bytes` bytes, `offset` bytes after the address in `base`.
+    pub fn touches(&mut self, at: usize, state: &State, base: Reg, offset: i16, bytes: u64) {
+        let found = match state.get(base) {
+            Value::Pointer(pointer) => match pointer.region {
+                Region::Stack(depth) if depth + 1 == state.frames.len() => {
+                    let start = pointer.from_start + i64::from(offset);
+                    let end = FRAME as i64 - pointer.to_end + i64::from(offset) + bytes as i64;
+                    // Accesses outside the frame are rejected by whoever checks them.
+                    StackAt::Own {
+                        start: start.clamp(0, FRAME as i64) as usize,
+                        end: end.clamp(0, FRAME as i64) as usize,
+                        exact: pointer.at().is_some(),
+                    }
+                }
+                Region::Stack(_) => StackAt::Foreign,
+                _ => StackAt::Elsewhere,
+            },
+            _ => StackAt::Elsewhere,
+        };
+        self.stack_at[at] = self.stack_at[at].join(found);
+    }
+
+    /// The jump is taken backwards in this state.
+    pub fn jumps_back(&mut self, at: usize, state: &State) {
+        let now: Ranges = std::array::from_fn(|register| match state.get(register as Reg) {
+            Value::Scalar(scalar, _) => Some((scalar.umin, scalar.umax)),
+            _ => None,
+        });
+        self.backwards[at] = Some(match self.backwards[at] {
+            None => now,
+            Some(known) => std::array::from_fn(|register| {
+                let ((low, high), (least, most)) = (known[register]?, now[register]?);
+                Some((low.min(least), high.max(most)))
+            }),
+        });
+    }
+}
