@@ -79,9 +79,10 @@ class Site:
         role = self.manifest.roles[name]
         self.render(name)
         argv = [render.text(item, self._names(name), name) for item in role.argv]
+        env = {key: render.text(item, self._names(name), name) for key, item in role.env.items()}
         with (self.folder / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(
-                argv, env=os.environ | self.env, stdin=subprocess.PIPE, stdout=log, stderr=log
+                argv, env=os.environ | env | self.env, stdin=subprocess.PIPE, stdout=log, stderr=log
             )
         wait_until(lambda: self._is_ready(name), f"{name} of {self.variant} is not ready")
 

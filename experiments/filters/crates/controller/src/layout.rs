@@ -15,9 +15,23 @@ pub struct Counter(AtomicU64);
 
 /// One of the two places for a prefix.
 #[repr(C)]
-struct Prefix {
+pub struct Prefix {
     length: AtomicU32,
     bytes: [AtomicU8; PREFIX_MAX],
+}
+
+/// Puts `prefix`, of at most [`PREFIX_MAX`] bytes, in force: the one in force is
+/// `slots[generation % 2]`. One writer at a time.
+pub fn publish(generation: &AtomicU64, slots: [&Prefix; 2], prefix: &[u8]) {
+    let next = generation.load(Ordering::Relaxed).wrapping_add(1);
+    let slot = slots[(next % 2) as usize];
+    // Who sees a byte of what follows also sees that this slot is no longer the one in force.
+    fence(Ordering::Release);
+    for (place, byte) in slot.bytes.iter().zip(prefix) {
+        place.store(*byte, Ordering::Relaxed);
+    }
+    slot.length.store(prefix.len() as u32, Ordering::Relaxed);
+    generation.store(next, Ordering::Release);
 }
 
 /// The prefixes, on a cache line of their own.
@@ -88,15 +102,8 @@ impl Layout {
 
     /// Puts `prefix`, of at most [`PREFIX_MAX`] bytes, in force. One writer at a time.
     pub fn publish(&self, prefix: &[u8]) {
-        let next = self.generation.load(Ordering::Relaxed) + 1;
-        let slot = &self.prefixes.0[(next % 2) as usize];
-        // Who sees a byte of what follows also sees that this slot is no longer the one in force.
-        fence(Ordering::Release);
-        for (place, byte) in slot.bytes.iter().zip(prefix) {
-            place.store(*byte, Ordering::Relaxed);
-        }
-        slot.length.store(prefix.len() as u32, Ordering::Relaxed);
-        self.generation.store(next, Ordering::Release);
+        let [first, second] = &self.prefixes.0;
+        publish(&self.generation, [first, second], prefix);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Makes the shared memory of an nginx filter, sets its prefix and prints its counters.
 
-mod layout;
 mod memory;
-mod run;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -10,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
+use filter_controller::run::{self, Filter};
 
 use crate::memory::Memory;
 
@@ -75,7 +74,9 @@ fn act(cli: Cli) -> Result<()> {
             );
             Ok(())
         }
-        (None, Some(prefix)) => run::run(&cli.shm.name, prefix.as_bytes()),
+        (None, Some(prefix)) => run::run(&cli.shm.name, prefix.as_bytes(), || {
+            Memory::own(&cli.shm.name, prefix.as_bytes())
+        }),
         (None, None) => bail!("--prefix is missing; run: filter-controller --prefix /aaaa"),
     }
 }

@@ -10,7 +10,17 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::layout::Counts;
-use crate::memory::{Memory, Origin};
+use crate::shm::Origin;
+
+/// The memory of a filter, as its controller works on it.
+pub trait Filter {
+    /// What it decided so far.
+    fn counts(&self) -> Counts;
+    /// Puts a prefix in force for every request from now on.
+    fn publish(&self, prefix: &[u8]) -> Result<()>;
+    /// Removes the memory's name.
+    fn remove(self) -> Result<()>;
+}
 
 /// What wakes the controller between two seconds.
 enum Event {
@@ -18,11 +28,15 @@ enum Event {
     Stop,
 }
 
-/// Runs until SIGTERM or SIGINT, then removes the memory.
-pub fn run(name: &str, prefix: &[u8]) -> Result<()> {
+/// Runs until SIGTERM or SIGINT, then removes the memory, which `own` makes or recovers.
+pub fn run<F: Filter>(
+    name: &str,
+    prefix: &[u8],
+    own: impl FnOnce() -> Result<(F, Origin)>,
+) -> Result<()> {
     // Signals are caught before there is anything to clean up.
     let signals = Signals::new([SIGINT, SIGTERM])?;
-    let (memory, origin) = Memory::own(name, prefix)?;
+    let (memory, origin) = own()?;
     let (sender, events) = mpsc::channel();
     stop_on(signals, sender.clone());
     read_lines(sender);
@@ -57,7 +71,7 @@ pub fn run(name: &str, prefix: &[u8]) -> Result<()> {
 }
 
 /// One command from the input: `prefix /bbbb`.
-fn obey(memory: &Memory, line: &[u8]) {
+fn obey(memory: &impl Filter, line: &[u8]) {
     let Some(prefix) = line.strip_prefix(b"prefix ") else {
         eprintln!("found \"{}\", expected: prefix /bbbb", line.escape_ascii());
         return;

@@ -11,6 +11,7 @@ pub mod compile;
 pub mod concrete;
 pub mod context;
 pub mod elf;
+pub mod fingerprint;
 pub mod helpers;
 pub mod insn;
 pub mod interpreter;

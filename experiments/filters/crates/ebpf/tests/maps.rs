@@ -3,9 +3,11 @@
 mod common;
 
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 
 use common::maps;
 use filter_ebpf::maps::{Map, MapError, Maps, Memory, Update};
+use filter_ebpf::program::MapSpec;
 
 fn hash(maps: &Maps) -> &Map {
     maps.by_name("hash").unwrap()
@@ -96,7 +98,7 @@ fn another_mapping_of_the_file_finds_the_same() {
         .unwrap();
     std::fs::remove_file(&path).unwrap();
     file.set_len(length as u64).unwrap();
-    let memory = || Memory::of(file.as_fd(), length).unwrap();
+    let memory = || Memory::of(file.as_fd(), 0, length).unwrap();
     let early = Maps::attach(&specs, memory()).unwrap_err();
     assert!(early.to_string().contains("not made yet"));
     let made = Maps::make(&specs, memory()).unwrap();
@@ -109,6 +111,28 @@ fn another_mapping_of_the_file_finds_the_same() {
         Some(b"hello".to_vec())
     );
     assert_eq!(made.by_name("events").unwrap().receive(), None);
+
+    // The same size, and yet not the same maps.
+    type Change = fn(&mut MapSpec);
+    let changes: [Change; 4] = [
+        |spec| spec.name.push('2'),
+        |spec| spec.value_size -= 1,
+        |spec| spec.read_only = true,
+        |spec| spec.initial = vec![1],
+    ];
+    for change in changes {
+        let mut other = specs.clone();
+        change(&mut other[0]);
+        let error = Maps::attach(&other, memory()).unwrap_err();
+        assert!(error.to_string().contains("another program's maps"));
+    }
+    file.write_all_at(b"no maps!", 0).unwrap();
+    let error = Maps::attach(&specs, memory()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("another program's maps, or none")
+    );
 }
 
 #[test]

@@ -5,6 +5,15 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::atomic::AtomicU64;
 
+/// What memory with maps begins with.
+#[repr(C)]
+pub(super) struct Header {
+    /// Whether the maps are made.
+    pub(super) ready: AtomicU64,
+    /// The fingerprint of their declarations.
+    pub(super) declarations: AtomicU64,
+}
+
 /// A shared mapping, unmapped when dropped.
 #[derive(Debug)]
 pub struct Memory {
@@ -20,19 +29,27 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// `len` zeroed bytes, shared with processes that are forked later.
     pub fn anonymous(len: usize) -> io::Result<Self> {
-        Self::map(len, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)
+        Self::map(len, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0)
     }
 
-    /// The first `len` bytes of `file`, which has as many, shared with who else maps them.
-    pub fn of(file: BorrowedFd<'_>, len: usize) -> io::Result<Self> {
-        Self::map(len, libc::MAP_SHARED, file.as_raw_fd())
+    /// `len` bytes of `file` from `offset` on, a multiple of the page size, shared with who else maps
+    /// them. The file has as many, and keeps them.
+    pub fn of(file: BorrowedFd<'_>, offset: u64, len: usize) -> io::Result<Self> {
+        Self::map(len, libc::MAP_SHARED, file.as_raw_fd(), offset)
     }
 
-    fn map(len: usize, flags: i32, fd: i32) -> io::Result<Self> {
+    fn map(len: usize, flags: i32, fd: i32, offset: u64) -> io::Result<Self> {
         // SAFETY: a new mapping, at an address that the kernel chooses.
         let base = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
-            libc::mmap(ptr::null_mut(), len, access, flags, fd, 0)
+            libc::mmap(
+                ptr::null_mut(),
+                len,
+                access,
+                flags,
+                fd,
+                offset as libc::off_t,
+            )
         };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -51,8 +68,7 @@ impl Memory {
         self.len
     }
 
-    /// The first word, which says whether the maps are made.
-    pub(super) fn ready(&self) -> &AtomicU64 {
+    pub(super) fn header(&self) -> &Header {
         // SAFETY: maps are placed only in memory with room for this, which is used as nothing else.
         unsafe { &*self.base.cast() }
     }

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 
 use thiserror::Error;
 
+use crate::fingerprint::Fingerprint;
 use crate::program::{MapKind, MapSpec};
 
 pub use memory::Memory;
@@ -60,6 +61,9 @@ pub enum AttachError {
     /// Nobody has made the maps yet.
     #[error("the maps in the memory are not made yet; start what makes them first")]
     Unmade,
+    /// Maps of other declarations, or something else altogether.
+    #[error("the memory holds another program's maps, or none; make it anew with this program")]
+    Foreign,
 }
 
 /// One map. Its operations are safe to call from any number of threads and processes.
@@ -93,8 +97,8 @@ impl Maps {
     /// Makes the maps in `memory`, which is zeroed or holds earlier ones that are lost.
     pub fn make(specs: &[MapSpec], memory: Memory) -> Result<Self, AttachError> {
         let maps = Self::place(specs, memory)?;
-        let ready = maps._memory.ready();
-        ready.store(0, Ordering::Relaxed);
+        let header = maps._memory.header();
+        header.ready.store(0, Ordering::Relaxed);
         for map in &maps.maps {
             // SAFETY: `place` checked that each map's bytes are in the memory; nobody uses them yet.
             unsafe { map.base.write_bytes(0, size(&map.spec)) };
@@ -104,17 +108,24 @@ impl Maps {
                 MapKind::Events => events::make(map),
             }
         }
-        ready.store(READY, Ordering::Release);
+        header
+            .declarations
+            .store(fingerprint(specs), Ordering::Relaxed);
+        header.ready.store(READY, Ordering::Release);
         Ok(maps)
     }
 
     /// Finds the maps that another process, with the same program, made in `memory`.
     pub fn attach(specs: &[MapSpec], memory: Memory) -> Result<Self, AttachError> {
         let maps = Self::place(specs, memory)?;
-        if maps._memory.ready().load(Ordering::Acquire) != READY {
-            return Err(AttachError::Unmade);
+        let header = maps._memory.header();
+        let ready = header.ready.load(Ordering::Acquire);
+        let found = header.declarations.load(Ordering::Relaxed);
+        match ready {
+            0 => Err(AttachError::Unmade),
+            READY if found == fingerprint(specs) => Ok(maps),
+            _ => Err(AttachError::Foreign),
         }
-        Ok(maps)
     }
 
     /// Maps in memory of their own, shared with processes that are forked later.
@@ -169,6 +180,23 @@ fn size(spec: &MapSpec) -> usize {
         MapKind::Events => events::bytes(spec),
     };
     bytes.next_multiple_of(ALIGN)
+}
+
+/// Of all that decides where in the memory the maps lie, and what is in them.
+fn fingerprint(specs: &[MapSpec]) -> u64 {
+    let add = |hash: Fingerprint, spec: &MapSpec| {
+        let numbers = [
+            spec.kind as u32,
+            spec.key_size,
+            spec.value_size,
+            spec.max_entries,
+            u32::from(spec.read_only),
+        ];
+        hash.with(spec.name.as_bytes())
+            .with(&numbers.map(u32::to_le_bytes).concat())
+            .with(&spec.initial)
+    };
+    specs.iter().fold(Fingerprint::new(), add).number()
 }
 
 fn padded(bytes: u32) -> usize {

@@ -69,6 +69,8 @@ pub struct Facts {
     pub maps_at: Vec<MapAt>,
     /// What it touches of the stack.
     pub stack_at: Vec<StackAt>,
+    /// Whether its conditional jump is ever taken, and whether it ever is not.
+    pub ways: Vec<(bool, bool)>,
     /// What registers hold when its jump is taken backwards.
     pub backwards: Vec<Option<Ranges>>,
 }
@@ -80,6 +82,7 @@ impl Facts {
             reached: vec![false; slots],
             maps_at: vec![MapAt::None; slots],
             stack_at: vec![StackAt::None; slots],
+            ways: vec![(false, false); slots],
             backwards: vec![None; slots],
         }
     }

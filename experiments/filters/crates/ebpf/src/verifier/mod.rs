@@ -105,6 +105,11 @@ impl Verified {
         self.facts.stack_at[slot]
     }
 
+    /// Whether the conditional jump in a slot is ever taken, and whether it ever is not.
+    pub fn ways(&self, slot: usize) -> (bool, bool) {
+        self.facts.ways[slot]
+    }
+
     /// How often the jump backwards in a slot can be taken before something else costs fuel, at most
     /// [`MAX_TURNS`]; it then costs none. `None` where that is not proved.
     pub fn turns(&self, slot: usize) -> Option<u32> {

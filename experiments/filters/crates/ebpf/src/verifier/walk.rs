@@ -114,6 +114,9 @@ impl<'a> Walk<'a> {
                     }
                     Next::Branch(target, ways) => {
                         let (taken, fallen) = *ways;
+                        let seen = &mut self.facts.ways[at];
+                        seen.0 |= taken.is_some();
+                        seen.1 |= fallen.is_some();
                         if let Some(taken) = taken {
                             if target <= at {
                                 self.facts.jumps_back(at, &taken);

@@ -135,3 +135,25 @@ fn a_call_in_a_loop_costs_fuel() {
     ];
     assert_eq!(without_fuel(&slots), None);
 }
+
+#[test]
+fn a_check_that_the_verifier_makes_needless_is_left_out_and_no_other() {
+    let ways = |slots: &[Raw], at: usize| verify(slots).expect("harmless").ways(at);
+    // r0 goes up to 10: above 10 never, above 9 sometimes; and 10 at the end.
+    for (limit, taken) in [(10, false), (9, true)] {
+        let slots = [
+            mov(0, 0),
+            branch(ABOVE, 0, limit, 2),
+            add(0, 1),
+            branch(BELOW, 0, 11, -3),
+            branch(1, 3, 0, 0),
+            exit(),
+        ];
+        let slots = join([&[mov(3, 0)], &slots]);
+        assert_eq!(ways(&slots, 2), (taken, true), "above {limit}");
+        assert_eq!(without_fuel(&slots), Some(if taken { 10 } else { 11 }));
+    }
+    let always = [mov(0, 7), branch(5, 0, 8, 1), mov(0, 1), exit()];
+    assert_eq!(ways(&always, 1), (true, false));
+    assert_eq!(without_fuel(&always), Some(7));
+}

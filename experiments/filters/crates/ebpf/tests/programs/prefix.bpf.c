@@ -31,7 +31,7 @@ u64 counters[16] __attribute__((aligned(64)));
 
 static void *(*const lookup)(void *map, const void *key) = (void *) 1;
 
-/* By words as far as they go, then by bytes. */
+/* By words as far as they go, then by bytes; with BYTES by bytes alone. */
 static __attribute__((always_inline)) int
 matches(const struct context *context, const struct prefix *prefix)
 {
@@ -40,7 +40,11 @@ matches(const struct context *context, const struct prefix *prefix)
 
     if (length > PREFIX_MAX)
         return 0;
+#ifdef BYTES
+    words = 0;
+#else
     words = length / 8;
+#endif
     for (i = 0; i < words; i++) {
         INDEX(i);
         if (i >= PREFIX_MAX / 8)

@@ -40,6 +40,10 @@ impl Lowering<'_, '_> {
         // A block of its own for the way to the target: what only the target needs is computed there.
         let (taken, fallen) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(truth, taken, &[], fallen, &[]);
+        if self.verified.turns(at).is_some() {
+            // A loop goes on more often than it ends: its next turn follows without a jump.
+            self.builder.set_cold_block(fallen);
+        }
         self.builder.switch_to_block(taken);
         let block = self.jump_target(at, target);
         self.builder.ins().jump(block, &[]);

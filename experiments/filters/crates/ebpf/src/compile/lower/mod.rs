@@ -316,7 +316,11 @@ impl Lowering<'_, '_> {
                 dst,
                 src,
                 target,
-            } => self.branch(at, wide, cond, (dst, src), target),
+            } => match self.verified.ways(at) {
+                (true, true) => self.branch(at, wide, cond, (dst, src), target),
+                (false, _) => {}
+                (true, false) => return self.op(at, Op::Jump { target }),
+            },
             Op::Helper { number } => self.helper(at, number),
             Op::Call { target } => self.call(target),
             Op::Exit => {

@@ -1,0 +1,6 @@
+//! What controllers of filters share: shared memory by name that one process owns, prefixes that
+//! readers never see in part, and the loop that prints counters and takes commands.
+
+pub mod layout;
+pub mod run;
+pub mod shm;

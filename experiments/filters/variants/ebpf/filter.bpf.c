@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* The filter: the path begins with the prefix in force. program/src/maps.rs knows these maps by name. */
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+#define PREFIX_MAX 4092
+
+struct context {
+    const u8 *start;
+    const u8 *end;
+};
+
+struct prefix {
+    u32 length;
+    u8 bytes[PREFIX_MAX];
+};
+
+/* A count on a cache line of its own. */
+struct counter {
+    u64 count;
+    u64 unused[7];
+};
+
+/* Two slots and a generation: the prefix in force is prefixes[generation % 2]. The controller writes
+ * the other slot and then the generation, so that nobody reads what is being written. */
+struct {
+    int (*type)[2];
+    int (*max_entries)[2];
+    u32 *key;
+    struct prefix *value;
+} prefixes SEC(".maps");
+
+struct {
+    int (*type)[2];
+    int (*max_entries)[1];
+    u32 *key;
+    u64 *value;
+} generations SEC(".maps");
+
+/* Accepted and rejected. */
+struct {
+    int (*type)[2];
+    int (*max_entries)[2];
+    u32 *key;
+    struct counter *value;
+} counters SEC(".maps");
+
+static void *(*const lookup)(void *map, const void *key) = (void *) 1;
+
+/* The compiler keeps reads on their side of this. The processor does, too, on x86-64. */
+#define BARRIER() __asm__ volatile("" ::: "memory")
+
+/* Keeps an index an index: turned into a moving address, its bound could not be seen. */
+#define INDEX(i) __asm__ volatile("" : "+r"(i))
+
+/* One piece of the rule: the path goes on with `type` bytes of the prefix. */
+#define PIECE(type)                                                                                \
+    do {                                                                                           \
+        if (path + sizeof(type) > end || *(const type *) path != *(const type *) (bytes + at))     \
+            return 0;                                                                              \
+        path += sizeof(type);                                                                      \
+        at += sizeof(type);                                                                        \
+    } while (0)
+
+/* By words as far as they go, then what is left of a word. */
+INLINE int
+matches(const struct context *context, const struct prefix *prefix)
+{
+    const u8 *path = context->start, *end = context->end, *bytes = prefix->bytes;
+    u64 length = prefix->length, words, at, i;
+
+    if (length > PREFIX_MAX)
+        return 0;
+    words = length / 8;
+    for (i = 0; i < words; i++) {
+        INDEX(i);
+        at = i * 8;
+        PIECE(u64);
+    }
+    at = words * 8;
+    INDEX(at);
+    if (length & 4)
+        PIECE(u32);
+    /* Never beyond, but this says so to the verifier. */
+    if (at > PREFIX_MAX - 3)
+        return length == at;
+    if (length & 2)
+        PIECE(u16);
+    if (length & 1)
+        PIECE(u8);
+    return 1;
+}
+
+SEC("filter") int
+filter_path(const struct context *context)
+{
+    u32 key = 0;
+    const volatile u64 *generation = lookup(&generations, &key);
+    struct counter *counter;
+    u64 before;
+    int accepted;
+
+    if (!generation)
+        return 0;
+    do {
+        const struct prefix *prefix;
+
+        before = *generation;
+        BARRIER();
+        key = before & 1;
+        prefix = lookup(&prefixes, &key);
+        if (!prefix)
+            return 0;
+        accepted = matches(context, prefix);
+        BARRIER();
+        /* A generation published meanwhile may be followed by a write to this slot: look again. */
+    } while (__builtin_expect(*generation != before, 0));
+
+    key = !accepted;
+    counter = lookup(&counters, &key);
+    if (!counter)
+        return 0;
+    __sync_fetch_and_add(&counter->count, 1);
+    return accepted;
+}
