@@ -118,6 +118,7 @@ impl Compiled {
     ///
     /// # Panics
     /// When the program was not verified for a context of as many windows and nothing else.
+    #[inline]
     pub fn run<const N: usize>(&self, windows: [&[u8]; N], fuel: u32) -> Result<u64, OutOfFuel> {
         assert_eq!(N, self.windows, "the program's context has other windows");
         let context = windows.map(<[u8]>::as_ptr_range);
@@ -130,6 +131,7 @@ impl Compiled {
     /// # Safety
     /// `context` must have the layout that the program was verified for, each window must be readable
     /// from its start to its end, and its end not below its start.
+    #[inline]
     pub unsafe fn run_raw(&self, context: *const u8, fuel: u32) -> Result<u64, OutOfFuel> {
         // SAFETY: verified code, called with what it was verified for.
         let outcome = unsafe { (self.entry)(context, i64::from(fuel)) };

@@ -136,7 +136,7 @@ impl Memory {
             let owner = Self::open(name).ok().map(|(_, owner)| owner);
             bail!(shm::live(PROGRAM, name, owner));
         };
-        let owned = match found(&file, name)? {
+        let (memory, origin) = match found(&file, name)? {
             None => Self::make(name, file, &object, verified)?,
             Some(_) if !holds(&file, name, &object)? => bail!(
                 "the shared memory {name} holds another program than {shown}; remove /dev/shm{name} or choose another --shm"
@@ -146,7 +146,6 @@ impl Memory {
                 Origin::Recovered(owner),
             ),
         };
-        let (memory, origin) = owned;
         memory.publish(prefix)?;
         let pages = Pages::map(&memory.file, name, PAGE)?;
         pages.header().owner.store(process::id(), Ordering::Relaxed);
@@ -172,12 +171,7 @@ impl Memory {
         Ok((Self::attach(name, file, &object, verified)?, owner))
     }
 
-    /// The program.
-    pub fn verified(&self) -> &Verified {
-        &self.verified
-    }
-
-    /// The maps, which stay when the memory is closed.
+    /// The program, and its maps, which stay when the memory is closed.
     pub fn into_parts(self) -> (Verified, FilterMaps) {
         (self.verified, self.maps)
     }
