@@ -4,7 +4,10 @@ mod common;
 
 use common::agree::check;
 use common::generate::{Choices, program};
-use common::verify;
+use common::{
+    add, branch, branch_register, call, copy, exit, load, mov, raw, store, store_imm, verify,
+};
+use filter_ebpf::insn::Raw;
 
 /// A small generator of numbers (SplitMix64), seeded so that failures repeat.
 struct Random(u64);
@@ -51,4 +54,107 @@ fn random_programs_run_the_same_both_ways() {
         finished > 150,
         "only {finished} of 400 programs came to an end"
     );
+}
+
+/// Runs the program both ways on windows of 5 and 2 bytes.
+fn result(slots: &[Raw]) -> Option<u64> {
+    let verified = verify(slots).expect("harmless");
+    check(&verified, [b"abcde", b"xy"])
+}
+
+/// r0 becomes the bytes of a window, whose fields are read from the context in a register.
+fn length(context: u8, window: i16) -> [Raw; 4] {
+    let subtract = raw(0x1f, 0, 3, 0, 0);
+    [
+        load(8, 0, context, window * 16 + 8),
+        load(8, 3, context, window * 16),
+        subtract,
+        exit(),
+    ]
+}
+
+#[test]
+fn the_context_is_read_wherever_it_was_passed() {
+    assert_eq!(result(&length(1, 0)), Some(5));
+    assert_eq!(result(&length(1, 1)), Some(2));
+    // In a function, and then in the entry, which has kept the context's address.
+    let called = [copy(6, 1), call(1), exit()];
+    assert_eq!(result(&[&called[..], &length(1, 1)].concat()), Some(2));
+    let both = [copy(6, 1), call(4)];
+    let slots = [&both[..], &length(6, 0), &length(1, 1)].concat();
+    assert_eq!(result(&slots), Some(5));
+    // It is not null, and the same as itself.
+    let slots = [
+        mov(0, 1),
+        branch(1, 1, 0, 2),
+        branch_register(5, 1, 1, 1),
+        mov(0, 2),
+        exit(),
+    ];
+    assert_eq!(result(&slots), Some(2));
+}
+
+#[test]
+fn the_stack_is_seen_by_whoever_has_its_address() {
+    // A function writes half of what its caller has written and reads back.
+    let slots = [
+        store_imm(8, 10, -8, -1),
+        copy(1, 10),
+        add(1, -8),
+        call(2),
+        load(8, 0, 10, -8),
+        exit(),
+        store_imm(4, 1, 4, 7),
+        mov(0, 0),
+        exit(),
+    ];
+    assert_eq!(result(&slots), Some(7 << 32 | 0xffff_ffff));
+    // Through a pointer that was stored and loaded again, and at an index.
+    let slots = [
+        store_imm(8, 10, -8, 1),
+        copy(2, 10),
+        store(8, 10, -16, 2),
+        load(8, 3, 10, -16),
+        load(8, 4, 3, -8),
+        add(4, 1),
+        store(8, 3, -8, 4),
+        load(8, 0, 10, -8),
+        exit(),
+    ];
+    assert_eq!(result(&slots), Some(2));
+    let slots = [
+        store_imm(8, 10, -8, 0x0102),
+        store_imm(8, 10, -16, 0x0304),
+        load(8, 2, 1, 0),
+        load(8, 3, 1, 8),
+        copy(4, 2),
+        add(4, 1),
+        branch_register(2, 4, 3, 6),
+        load(1, 2, 2, 0),
+        raw(0x57, 2, 0, 0, 8),
+        copy(5, 10),
+        raw(0x1f, 5, 2, 0, 0),
+        load(8, 0, 5, -8),
+        exit(),
+        mov(0, 0),
+        exit(),
+    ];
+    // 'a' is 0x61, whose bit 8 is not set.
+    assert_eq!(result(&slots), Some(0x0102));
+    // Two sizes from one place.
+    let slots = [
+        store_imm(8, 10, -8, -1),
+        store_imm(2, 10, -8, 5),
+        load(8, 0, 10, -8),
+        exit(),
+    ];
+    assert_eq!(result(&slots), Some(0xffff_ffff_ffff_0005));
+    // A narrow piece keeps its width, and its sign when that is asked for.
+    let signed = raw(0x91, 0, 10, -1, 0);
+    assert_eq!(
+        result(&[store_imm(1, 10, -1, -2), signed, exit()]),
+        Some(-2i64 as u64)
+    );
+    let slots = [store_imm(1, 10, -1, -2), load(1, 0, 10, -1), exit()];
+    assert_eq!(result(&slots), Some(0xfe));
 }

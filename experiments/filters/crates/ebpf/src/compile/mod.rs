@@ -16,9 +16,9 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 use thiserror::Error;
 
-use crate::context::FieldKind;
+use crate::context::ContextLayout;
 use crate::maps::Maps;
-use crate::verifier::Verified;
+use crate::verifier::{Touched, Verified};
 
 /// Why a program cannot be compiled.
 #[derive(Debug, Error)]
@@ -43,7 +43,47 @@ struct Outcome {
     fuel: i64,
 }
 
-type Entry = unsafe extern "C" fn(*const u8, i64) -> Outcome;
+/// The entry of a program: it takes the fuel and the context's address, or the starts and ends of one
+/// or two windows in registers.
+#[derive(Clone, Copy)]
+enum Entry {
+    Context(unsafe extern "C" fn(*const u8, i64) -> Outcome),
+    One(unsafe extern "C" fn(usize, usize, i64) -> Outcome),
+    Two(unsafe extern "C" fn(usize, usize, usize, usize, i64) -> Outcome),
+}
+
+impl Entry {
+    /// # Safety
+    /// `address` must be code of `fields` integers (of the context's address, when 0) and the fuel.
+    unsafe fn new(address: *const u8, fields: usize) -> Self {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match fields {
+                2 => Self::One(std::mem::transmute::<*const u8, _>(address)),
+                4 => Self::Two(std::mem::transmute::<*const u8, _>(address)),
+                _ => Self::Context(std::mem::transmute::<*const u8, _>(address)),
+            }
+        }
+    }
+}
+
+/// How many fields of the context the entry takes in registers; 0 when it takes its address.
+fn fields(verified: &Verified) -> usize {
+    let program = verified.program();
+    let entry = program.functions()[0];
+    let in_memory = |at: usize| match verified.touched(at) {
+        Touched::Context(_) => !(entry.start..entry.end).contains(&at),
+        Touched::Foreign => true,
+        _ => false,
+    };
+    let count = verified.layout().fields.len();
+    let windows = *verified.layout() == ContextLayout::windows((count / 2) as u8);
+    if windows && matches!(count, 2 | 4) && !(0..program.ops().len()).any(in_memory) {
+        count
+    } else {
+        0
+    }
+}
 
 /// A program as machine code. Processes forked after it was compiled can run it, too.
 pub struct Compiled {
@@ -71,8 +111,10 @@ impl Compiled {
         }
         let mut module = module()?;
         let mut ids = Vec::new();
+        let fields = fields(verified);
+        let arguments = |number| if number == 0 { fields.max(1) } else { 5 };
         for number in 0..program.functions().len() {
-            let signature = signature(&module, if number == 0 { 1 } else { 5 });
+            let signature = signature(&module, arguments(number));
             let name = format!("f{number}");
             let id = module.declare_function(&name, Linkage::Local, &signature);
             ids.push(id.map_err(compiler)?);
@@ -80,8 +122,7 @@ impl Compiled {
         let mut context = module.make_context();
         let mut scratch = FunctionBuilderContext::new();
         for (number, id) in ids.iter().enumerate() {
-            let arguments = if number == 0 { 1 } else { 5 };
-            context.func.signature = signature(&module, arguments);
+            context.func.signature = signature(&module, arguments(number));
             lower::function(lower::Unit {
                 verified,
                 maps: &maps,
@@ -90,6 +131,7 @@ impl Compiled {
                 module: &mut module,
                 function: &mut context.func,
                 scratch: &mut scratch,
+                fields: number == 0 && fields > 0,
             });
             module
                 .define_function(*id, &mut context)
@@ -98,14 +140,10 @@ impl Compiled {
         }
         module.finalize_definitions().map_err(compiler)?;
         let address = module.get_finalized_function(ids[0]);
-        // SAFETY: the code was compiled with the entry's signature, two integers to two integers.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
-        let fields = &verified.layout().fields;
-        let windows = fields
-            .iter()
-            .filter(|f| matches!(f.kind, FieldKind::Start(_)))
-            .count();
-        let plain = *verified.layout() == crate::context::ContextLayout::windows(windows as u8);
+        // SAFETY: the code was compiled with the signature of so many fields.
+        let entry = unsafe { Entry::new(address, fields) };
+        let windows = verified.layout().fields.len() / 2;
+        let plain = *verified.layout() == ContextLayout::windows(windows as u8);
         Ok(Self {
             entry,
             windows: if plain { windows } else { usize::MAX },
@@ -133,8 +171,17 @@ impl Compiled {
     /// from its start to its end, and its end not below its start.
     #[inline]
     pub unsafe fn run_raw(&self, context: *const u8, fuel: u32) -> Result<u64, OutOfFuel> {
-        // SAFETY: verified code, called with what it was verified for.
-        let outcome = unsafe { (self.entry)(context, i64::from(fuel)) };
+        let fuel = i64::from(fuel);
+        // SAFETY: verified code, called with what it was verified for; where it takes fields, the
+        // context has as many of them.
+        let outcome = unsafe {
+            let field = |index| context.cast::<usize>().add(index).read_unaligned();
+            match self.entry {
+                Entry::Context(entry) => entry(context, fuel),
+                Entry::One(entry) => entry(field(0), field(1), fuel),
+                Entry::Two(entry) => entry(field(0), field(1), field(2), field(3), fuel),
+            }
+        };
         if outcome.fuel < 0 {
             return Err(OutOfFuel);
         }

@@ -15,12 +15,14 @@ pub enum MapAt {
     Many,
 }
 
-/// Which memory an instruction touches, as far as the stack is concerned.
+/// Which memory an instruction touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StackAt {
+pub enum Touched {
     /// No memory so far.
     None,
-    /// Never the stack.
+    /// The context's field at this offset, always the same.
+    Context(usize),
+    /// Neither the context nor the stack.
     Elsewhere,
     /// Bytes of its own function's frame, from the lowest address on.
     Own {
@@ -35,7 +37,7 @@ pub enum StackAt {
     Foreign,
 }
 
-impl StackAt {
+impl Touched {
     fn join(self, other: Self) -> Self {
         match (self, other) {
             (Self::None, one) | (one, Self::None) => one,
@@ -67,8 +69,8 @@ pub struct Facts {
     pub reached: Vec<bool>,
     /// The map that its helper uses.
     pub maps_at: Vec<MapAt>,
-    /// What it touches of the stack.
-    pub stack_at: Vec<StackAt>,
+    /// The memory that it touches.
+    pub touched: Vec<Touched>,
     /// Whether its conditional jump is ever taken, and whether it ever is not.
     pub ways: Vec<(bool, bool)>,
     /// What registers hold when its jump is taken backwards.
@@ -81,7 +83,7 @@ impl Facts {
         Self {
             reached: vec![false; slots],
             maps_at: vec![MapAt::None; slots],
-            stack_at: vec![StackAt::None; slots],
+            touched: vec![Touched::None; slots],
             ways: vec![(false, false); slots],
             backwards: vec![None; slots],
         }
@@ -104,18 +106,22 @@ impl Facts {
                     let start = pointer.from_start + i64::from(offset);
                     let end = FRAME as i64 - pointer.to_end + i64::from(offset) + bytes as i64;
                     // Accesses outside the frame are rejected by whoever checks them.
-                    StackAt::Own {
+                    Touched::Own {
                         start: start.clamp(0, FRAME as i64) as usize,
                         end: end.clamp(0, FRAME as i64) as usize,
                         exact: pointer.at().is_some(),
                     }
                 }
-                Region::Stack(_) => StackAt::Foreign,
-                _ => StackAt::Elsewhere,
+                Region::Stack(_) => Touched::Foreign,
+                // A field is read at a known place, or whoever checks it rejects the program.
+                Region::Context => {
+                    Touched::Context((pointer.from_start + i64::from(offset)) as usize)
+                }
+                _ => Touched::Elsewhere,
             },
-            _ => StackAt::Elsewhere,
+            _ => Touched::Elsewhere,
         };
-        self.stack_at[at] = self.stack_at[at].join(found);
+        self.touched[at] = self.touched[at].join(found);
     }
 
     /// The jump is taken backwards in this state.

@@ -38,7 +38,7 @@ use thiserror::Error;
 use crate::context::ContextLayout;
 use crate::program::Program;
 
-pub use facts::{MapAt, StackAt};
+pub use facts::{MapAt, Touched};
 pub use state::FRAME;
 pub use turns::MAX_TURNS;
 
@@ -100,9 +100,9 @@ impl Verified {
         self.facts.maps_at[slot]
     }
 
-    /// What the instruction in a slot touches of the stack.
-    pub fn stack_at(&self, slot: usize) -> StackAt {
-        self.facts.stack_at[slot]
+    /// Which memory the instruction in a slot touches.
+    pub fn touched(&self, slot: usize) -> Touched {
+        self.facts.touched[slot]
     }
 
     /// Whether the conditional jump in a slot is ever taken, and whether it ever is not.

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use super::helper::looked_up;
 use crate::insn::Op;
-use crate::verifier::{StackAt, Verified};
+use crate::verifier::{Touched, Verified};
 
 /// The pieces of a function's frame that are values: their first bytes and their sizes.
 pub fn values(verified: &Verified, number: usize) -> Vec<(usize, u8)> {
     let ops = verified.program().ops();
-    if (0..ops.len()).any(|at| verified.stack_at(at) == StackAt::Foreign) {
+    if (0..ops.len()).any(|at| verified.touched(at) == Touched::Foreign) {
         return Vec::new();
     }
     let function = verified.program().functions()[number];
@@ -24,7 +24,7 @@ pub fn values(verified: &Verified, number: usize) -> Vec<(usize, u8)> {
         .take(function.end)
         .skip(function.start)
     {
-        let StackAt::Own { start, end, exact } = verified.stack_at(at) else {
+        let Touched::Own { start, end, exact } = verified.touched(at) else {
             continue;
         };
         let bytes = match op {

@@ -17,7 +17,7 @@ use cranelift_module::{FuncId, Module};
 
 use crate::insn::{Alu, FRAME_POINTER, Op, Reg, Source};
 use crate::maps::Maps;
-use crate::verifier::{FRAME, StackAt, Verified};
+use crate::verifier::{FRAME, Touched, Verified};
 
 /// A function to lower, and what it takes.
 pub struct Unit<'a> {
@@ -28,6 +28,8 @@ pub struct Unit<'a> {
     pub module: &'a mut JITModule,
     pub function: &'a mut ir::Function,
     pub scratch: &'a mut FunctionBuilderContext,
+    /// Whether its arguments are the context's fields, instead of r1 and what follows.
+    pub fields: bool,
 }
 
 struct Lowering<'a, 'f> {
@@ -40,6 +42,8 @@ struct Lowering<'a, 'f> {
     fuel: Variable,
     /// Pieces of the frame that are values instead of memory, by their first byte.
     slots: BTreeMap<usize, Variable>,
+    /// The context's fields of 8 bytes each, if the function got them instead of its address.
+    fields: Vec<Value>,
     blocks: BTreeMap<usize, Block>,
     /// Where a run goes that is out of fuel.
     exhausted: Block,
@@ -63,14 +67,26 @@ pub fn function(unit: Unit<'_>) {
         builder.def_var(register, zero);
     }
     let parameters = builder.block_params(entry).to_vec();
-    // The last parameter is the fuel; those before it are r1 and what follows.
-    for (register, parameter) in registers[1..]
-        .iter()
-        .zip(&parameters[..parameters.len() - 1])
-    {
-        builder.def_var(*register, *parameter);
+    // The last parameter is the fuel.
+    let (last, first) = (
+        parameters[parameters.len() - 1],
+        &parameters[..parameters.len() - 1],
+    );
+    builder.def_var(fuel, last);
+    let fields = if unit.fields {
+        first.to_vec()
+    } else {
+        Vec::new()
+    };
+    if unit.fields {
+        // The context's address, which is not null and nothing else that a program can find out.
+        let context = builder.ins().iconst(types::I64, 8);
+        builder.def_var(registers[1], context);
+    } else {
+        for (register, parameter) in registers[1..].iter().zip(first) {
+            builder.def_var(*register, *parameter);
+        }
     }
-    builder.def_var(fuel, parameters[parameters.len() - 1]);
     let size = StackSlotData::new(StackSlotKind::ExplicitSlot, FRAME as u32, 4);
     let frame = builder.create_sized_stack_slot(size);
     let pointer = builder.ins().stack_addr(types::I64, frame, FRAME as i32);
@@ -92,6 +108,7 @@ pub fn function(unit: Unit<'_>) {
         registers,
         fuel,
         slots,
+        fields,
         blocks: BTreeMap::new(),
         exhausted,
     };
@@ -163,8 +180,8 @@ impl Lowering<'_, '_> {
 
     /// The piece of the frame that an instruction touches, if that is a value.
     fn slot_at(&self, at: usize) -> Option<Variable> {
-        match self.verified.stack_at(at) {
-            StackAt::Own { start, .. } => self.slots.get(&start).copied(),
+        match self.verified.touched(at) {
+            Touched::Own { start, .. } => self.slots.get(&start).copied(),
             _ => None,
         }
     }
@@ -244,8 +261,12 @@ impl Lowering<'_, '_> {
                 base,
                 offset,
             } => {
-                let mut value = match self.slot_at(at) {
-                    Some(slot) => self.builder.use_var(slot),
+                let known = match self.verified.touched(at) {
+                    Touched::Context(offset) => self.fields.get(offset / 8).copied(),
+                    _ => self.slot_at(at).map(|slot| self.builder.use_var(slot)),
+                };
+                let mut value = match known {
+                    Some(value) => value,
                     None => {
                         let (kind, base) = (integer(bytes), self.get(base));
                         self.builder
