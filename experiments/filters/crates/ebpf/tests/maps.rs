@@ -4,8 +4,12 @@ mod common;
 
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::maps;
+use common::*;
+use filter_ebpf::compile::Compiled;
+use filter_ebpf::insn::Raw;
 use filter_ebpf::maps::{Map, MapError, Maps, Memory, Update};
 use filter_ebpf::program::MapSpec;
 
@@ -178,4 +182,71 @@ fn a_writer_that_dies_with_the_lock_held_leaves_a_hash_that_works() {
     for n in 0..4u64 {
         hash.update(&n.to_le_bytes(), &[0; 8], Update::New).unwrap();
     }
+}
+
+/// Runs a program over and over while another thread looks on, until that has seen enough.
+fn meanwhile(slots: &[Raw], look: impl Fn(&AtomicU64) -> bool + Sync) -> bool {
+    let verified = verify(slots).unwrap();
+    let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
+    let compiled = Compiled::new(&verified, Arc::clone(&maps)).unwrap();
+    let place = maps.by_name("array").unwrap().lookup(&[0; 4]).unwrap();
+    // SAFETY: the value is aligned, and all change it atomically or in one piece.
+    let word = unsafe { AtomicU64::from_ptr(place.cast()) };
+    let (seen, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                if look(word) {
+                    return seen.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        let mut answered = false;
+        for _ in 0..2_000 {
+            answered |= compiled.run([b"", b""], 100_000) == Ok(1);
+            if answered || seen.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        answered || seen.load(Ordering::Relaxed)
+    })
+}
+
+/// r6 becomes the first value of the array.
+fn value() -> Vec<Raw> {
+    let rest = [
+        copy(2, 10),
+        add(2, -4),
+        helper(1),
+        branch(5, 0, 0, 1),
+        exit(),
+        copy(6, 0),
+    ];
+    [&[store_imm(4, 10, -4, 0)], &map(1, ARRAY)[..], &rest].concat()
+}
+
+#[test]
+fn a_value_that_others_change_is_read_each_time() {
+    // Until it has two values at once.
+    let body = [
+        load(8, 2, 6, 0),
+        load(8, 3, 6, 0),
+        branch_register(1, 2, 3, -3),
+        mov(0, 1),
+        exit(),
+    ];
+    let slots = [&value()[..], &body].concat();
+    assert!(meanwhile(&slots, |word| {
+        word.fetch_add(1, Ordering::Relaxed);
+        false
+    }));
+}
+
+#[test]
+fn a_value_that_others_read_is_written_each_time() {
+    // 1 for a moment, then 2, and so on without end.
+    let body = [store_imm(8, 6, 0, 1), store_imm(8, 6, 0, 2), jump(-3)];
+    let slots = [&value()[..], &body].concat();
+    assert!(meanwhile(&slots, |word| word.load(Ordering::Relaxed) == 1));
 }

@@ -47,10 +47,14 @@ struct Outcome {
 /// or two windows in registers.
 #[derive(Clone, Copy)]
 enum Entry {
-    Context(unsafe extern "C" fn(*const u8, i64) -> Outcome),
-    One(unsafe extern "C" fn(usize, usize, i64) -> Outcome),
-    Two(unsafe extern "C" fn(usize, usize, usize, usize, i64) -> Outcome),
+    Context(InMemory),
+    One(OneWindow),
+    Two(TwoWindows),
 }
+
+type InMemory = unsafe extern "C" fn(*const u8, i64) -> Outcome;
+type OneWindow = unsafe extern "C" fn(usize, usize, i64) -> Outcome;
+type TwoWindows = unsafe extern "C" fn(usize, usize, usize, usize, i64) -> Outcome;
 
 impl Entry {
     /// # Safety
@@ -59,9 +63,9 @@ impl Entry {
         // SAFETY: as the caller promises.
         unsafe {
             match fields {
-                2 => Self::One(std::mem::transmute::<*const u8, _>(address)),
-                4 => Self::Two(std::mem::transmute::<*const u8, _>(address)),
-                _ => Self::Context(std::mem::transmute::<*const u8, _>(address)),
+                2 => Self::One(std::mem::transmute::<*const u8, OneWindow>(address)),
+                4 => Self::Two(std::mem::transmute::<*const u8, TwoWindows>(address)),
+                _ => Self::Context(std::mem::transmute::<*const u8, InMemory>(address)),
             }
         }
     }
@@ -206,8 +210,6 @@ fn module() -> Result<JITModule, CompileError> {
     let mut flags = settings::builder();
     let wanted = [
         ("opt_level", "speed"),
-        // A load may not stand for another: other processes write the maps between them.
-        ("enable_alias_analysis", "false"),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("unwind_info", "false"),

@@ -186,6 +186,17 @@ impl Lowering<'_, '_> {
         }
     }
 
+    /// Keeps an access in its place: others read and write the maps between two accesses, and the
+    /// compiler must neither merge them nor leave one out.
+    fn keep(&mut self, at: usize) {
+        if !matches!(
+            self.verified.touched(at),
+            Touched::Own { .. } | Touched::Context(_)
+        ) {
+            self.builder.ins().sequence_point();
+        }
+    }
+
     fn constant(&mut self, value: u64) -> Value {
         self.builder.ins().iconst(types::I64, value as i64)
     }
@@ -268,6 +279,7 @@ impl Lowering<'_, '_> {
                 let mut value = match known {
                     Some(value) => value,
                     None => {
+                        self.keep(at);
                         let (kind, base) = (integer(bytes), self.get(base));
                         self.builder
                             .ins()
@@ -293,6 +305,7 @@ impl Lowering<'_, '_> {
                 match self.slot_at(at) {
                     Some(slot) => self.builder.def_var(slot, value),
                     None => {
+                        self.keep(at);
                         let base = self.get(base);
                         self.builder
                             .ins()
