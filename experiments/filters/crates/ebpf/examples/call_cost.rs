@@ -21,6 +21,9 @@ use filter_ebpf::verifier::Verified;
 const CALLS: u32 = 200_000;
 const ROUNDS: usize = 25;
 
+/// A way to decide, by name.
+type Way<'a> = (&'a str, &'a mut dyn FnMut(&[u8]) -> u64);
+
 type Native = unsafe extern "C" fn(*const u8, usize, *const u8) -> i32;
 
 /// Compiles a source of tests/programs into a file of its own.
@@ -71,7 +74,7 @@ fn native(library: &Path, name: &str) -> Native {
 }
 
 /// The least nanoseconds of each call, over rounds in turns.
-fn best(calls: &mut [(&str, &mut dyn FnMut(&[u8]) -> u64)], path: &[u8]) -> Vec<f64> {
+fn best(calls: &mut [Way<'_>], path: &[u8]) -> Vec<f64> {
     let mut least = vec![f64::MAX; calls.len()];
     for _ in 0..ROUNDS {
         for (least, (_, call)) in least.iter_mut().zip(&mut *calls) {
@@ -104,7 +107,7 @@ fn main() {
         let c = |call: Native, path: &[u8]| unsafe {
             call(path.as_ptr(), path.len(), value.as_ptr()) as u64
         };
-        let calls: &mut [(&str, &mut dyn FnMut(&[u8]) -> u64)] = &mut [
+        let calls: &mut [Way<'_>] = &mut [
             ("C by bytes", &mut |path| c(by_bytes, path)),
             ("ebpf by bytes", &mut |path| {
                 bytes.run([path], 100_000).unwrap_or(2)

@@ -170,7 +170,10 @@ fn no_prefix_is_seen_in_part() {
 fn a_program_without_end_is_refused_or_stopped_and_its_requests_are_counted() {
     let _one = ONE.lock();
     // The generation never stays as it is.
-    let site = Site::new("endless", &[("*generation != before", "*generation == before")]);
+    let site = Site::new(
+        "endless",
+        &[("*generation != before", "*generation == before")],
+    );
     let (_memory, _) = site.own(b"/a").unwrap();
     site.serve();
     for n in 0..3 {
