@@ -2,7 +2,8 @@
 
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder};
 
-use super::{Lowering, flags, integer};
+use super::memory::flags;
+use super::{Lowering, integer};
 use crate::insn::{Atomic, Reg};
 
 impl Lowering<'_, '_> {

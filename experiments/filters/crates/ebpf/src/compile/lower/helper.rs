@@ -5,7 +5,8 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, Value, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_module::Module;
 
-use super::{Lowering, flags};
+use super::Lowering;
+use super::memory::flags;
 use crate::calls;
 use crate::helpers::Helper;
 use crate::program::MapKind;
@@ -56,6 +57,7 @@ impl Lowering<'_, '_> {
         let index = match self.slot_at(at) {
             Some(slot) => self.builder.use_var(slot),
             None => {
+                self.keep(at);
                 let key = self.get(2);
                 self.builder.ins().load(types::I32, flags(), key, 0)
             }

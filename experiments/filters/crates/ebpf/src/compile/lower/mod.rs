@@ -5,11 +5,12 @@ mod atomic;
 mod flow;
 mod frame;
 mod helper;
+mod memory;
 
 use std::collections::BTreeMap;
 
 use cranelift_codegen::ir::{
-    self, Block, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, TrapCode, Value, types,
+    self, Block, InstBuilder, StackSlotData, StackSlotKind, TrapCode, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::JITModule;
@@ -17,7 +18,7 @@ use cranelift_module::{FuncId, Module};
 
 use crate::insn::{Alu, FRAME_POINTER, Op, Reg, Source};
 use crate::maps::Maps;
-use crate::verifier::{FRAME, Touched, Verified};
+use crate::verifier::{FRAME, Verified};
 
 /// A function to lower, and what it takes.
 pub struct Unit<'a> {
@@ -47,11 +48,6 @@ struct Lowering<'a, 'f> {
     blocks: BTreeMap<usize, Block>,
     /// Where a run goes that is out of fuel.
     exhausted: Block,
-}
-
-/// Memory that the verifier has proved to be there; it may lie at any alignment.
-fn flags() -> MemFlagsData {
-    MemFlagsData::new().with_notrap()
 }
 
 /// Lowers the function.
@@ -178,25 +174,6 @@ impl Lowering<'_, '_> {
             .def_var(self.registers[usize::from(register)], value);
     }
 
-    /// The piece of the frame that an instruction touches, if that is a value.
-    fn slot_at(&self, at: usize) -> Option<Variable> {
-        match self.verified.touched(at) {
-            Touched::Own { start, .. } => self.slots.get(&start).copied(),
-            _ => None,
-        }
-    }
-
-    /// Keeps an access in its place: others read and write the maps between two accesses, and the
-    /// compiler must neither merge them nor leave one out.
-    fn keep(&mut self, at: usize) {
-        if !matches!(
-            self.verified.touched(at),
-            Touched::Own { .. } | Touched::Context(_)
-        ) {
-            self.builder.ins().sequence_point();
-        }
-    }
-
     fn constant(&mut self, value: u64) -> Value {
         self.builder.ins().iconst(types::I64, value as i64)
     }
@@ -271,48 +248,13 @@ impl Lowering<'_, '_> {
                 dst,
                 base,
                 offset,
-            } => {
-                let known = match self.verified.touched(at) {
-                    Touched::Context(offset) => self.fields.get(offset / 8).copied(),
-                    _ => self.slot_at(at).map(|slot| self.builder.use_var(slot)),
-                };
-                let mut value = match known {
-                    Some(value) => value,
-                    None => {
-                        self.keep(at);
-                        let (kind, base) = (integer(bytes), self.get(base));
-                        self.builder
-                            .ins()
-                            .load(kind, flags(), base, i32::from(offset))
-                    }
-                };
-                if signed {
-                    value = self.builder.ins().sextend(types::I64, value);
-                }
-                let value = self.widened(value);
-                self.set(dst, value);
-            }
+            } => self.load(at, (bytes, signed), dst, (base, offset)),
             Op::Store {
                 bytes,
                 base,
                 offset,
                 value,
-            } => {
-                let mut value = self.value(value);
-                if bytes < 8 {
-                    value = self.builder.ins().ireduce(integer(bytes), value);
-                }
-                match self.slot_at(at) {
-                    Some(slot) => self.builder.def_var(slot, value),
-                    None => {
-                        self.keep(at);
-                        let base = self.get(base);
-                        self.builder
-                            .ins()
-                            .store(flags(), value, base, i32::from(offset));
-                    }
-                }
-            }
+            } => self.store(at, bytes, (base, offset), value),
             Op::Atomic {
                 bytes,
                 op,
