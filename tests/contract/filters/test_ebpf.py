@@ -155,3 +155,21 @@ def test_a_stopped_controller_removes_its_memory(site, stop):
     process.send_signal(stop)
     assert process.wait(5) == 0
     assert not (SHM / started.tag).exists()
+
+
+def test_a_reload_needs_the_memory_and_takes_up_a_new_one(site, hooks):
+    started = site("ebpf", workers=2).start()
+    hooks.oracle(started)
+    before = hooks.counters(started)
+    process = started.processes["controller"]
+    process.terminate()
+    process.wait(5)
+    started.processes["sut"].send_signal(signal.SIGHUP)
+    wait_until(lambda: "start the controller first" in started.log("sut"), "not refused")
+    assert hooks.counters(started) == before
+    hooks.oracle(started)
+    started.names["prefix"] = started.parameters["prefix"] = "/new"
+    started.start("controller")
+    reload(started)
+    assert hooks.counters(started) == {"accepted": 0, "rejected": 0}
+    hooks.oracle(started)
