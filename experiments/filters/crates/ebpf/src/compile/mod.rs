@@ -1,8 +1,9 @@
 //! Machine code for verified programs, by Cranelift.
 //!
 //! Registers become values that Cranelift allocates, addresses stay addresses: nothing is checked that
-//! the verifier has proved. What costs at run time is fuel, one number that every jump backwards
-//! counts down; when it is used up, the run ends with an error, from however deep a call.
+//! the verifier has proved. What costs at run time is fuel, one number that every jump backwards counts
+//! down unless its loop is proved to end; when it is used up, the run ends with an error, from however
+//! deep a call.
 
 mod lower;
 
