@@ -12,6 +12,7 @@
 struct filter_counters {
     _Alignas(FILTER_CACHE_LINE) uint64_t accepted;
     _Alignas(FILTER_CACHE_LINE) uint64_t rejected;
+    uint64_t failed; /* of those rejected: without an answer of the filter, which failed */
 };
 
 /* Counts one decision. */
@@ -22,6 +23,14 @@ filter_count(struct filter_counters *counters, int accepted)
 
     /* Relaxed: only the sums matter, and nothing is ordered by them. */
     __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+/* Counts one rejection for want of an answer; how many there were before. */
+static inline uint64_t
+filter_count_failure(struct filter_counters *counters)
+{
+    filter_count(counters, 0);
+    return __atomic_fetch_add(&counters->failed, 1, __ATOMIC_RELAXED);
 }
 
 /* Reads both counters. */

@@ -30,12 +30,19 @@ struct filter_shm {
 _Static_assert(sizeof(struct filter_shm_prefix) == 4096, "a prefix takes 4096 bytes");
 _Static_assert(sizeof(struct filter_shm) == 8384, "layout.rs has the same size");
 
+/* Changes with the prefix. */
+static inline uint64_t
+filter_shm_generation(const struct filter_shm *shm)
+{
+    return __atomic_load_n(&shm->generation, __ATOMIC_ACQUIRE);
+}
+
 /* Whether the prefix in force accepts the URI. */
 static inline int
 filter_shm_match(const struct filter_shm *shm, const void *uri, size_t length)
 {
     for (;;) {
-        uint64_t generation = __atomic_load_n(&shm->generation, __ATOMIC_ACQUIRE);
+        uint64_t generation = filter_shm_generation(shm);
         const struct filter_shm_prefix *prefix = &shm->prefixes[generation % 2];
         int accepted = filter_match(uri, length, prefix->bytes,
                                     __atomic_load_n(&prefix->length, __ATOMIC_RELAXED));
@@ -44,6 +51,21 @@ filter_shm_match(const struct filter_shm *shm, const void *uri, size_t length)
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&shm->generation, __ATOMIC_RELAXED) == generation) {
             return accepted;
+        }
+    }
+}
+
+/* Copies the prefix in force, whole, for a filter that keeps its own; its generation. */
+static inline uint64_t
+filter_shm_copy(const struct filter_shm *shm, struct filter_shm_prefix *copy)
+{
+    for (;;) {
+        uint64_t generation = filter_shm_generation(shm);
+
+        *copy = shm->prefixes[generation % 2];
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&shm->generation, __ATOMIC_RELAXED) == generation) {
+            return generation;
         }
     }
 }

@@ -1,53 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The filter library in C: the shared matching rule behind the interface of filter_abi.h. */
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-
 #include "filter_abi.h"
-#include "filter_counters.h"
-#include "filter_match.h"
+#include "filter_state.h"
 
-static char prefix[FILTER_PREFIX_MAX];
-static size_t prefix_length;
-
-/* One page for all workers: made before nginx forks them, and kept when it reloads. */
-static struct filter_counters *counters;
+static struct filter_state state;
 
 int
-module_initialize(const char *new_prefix)
+module_initialize(const char *prefix)
 {
-    size_t length = strlen(new_prefix);
+    struct filter_state next;
 
-    if (length > sizeof(prefix)) {
-        fprintf(stderr, "url_filter: the prefix has %zu bytes; give one of at most %zu\n", length,
-                sizeof(prefix));
+    if (filter_state_open(&next, &state, prefix, "dynamic-c") != 0) {
         return -1;
     }
-
-    if (counters == NULL) {
-        void *page = mmap(NULL, sizeof(*counters), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (page == MAP_FAILED) {
-            fprintf(stderr, "url_filter: no memory for the counters: %s\n", strerror(errno));
-            return -1;
-        }
-        counters = page;
-    }
-
-    memcpy(prefix, new_prefix, length);
-    prefix_length = length;
+    filter_state_replace(&state, &next);
     return 0;
 }
 
 int
 module_url_filter_n(const char *url, size_t length)
 {
-    int accepted = filter_match(url, length, prefix, prefix_length);
+    int accepted = filter_shm_match(state.shm, url, length);
 
-    filter_count(counters, accepted);
+    filter_count(state.counters, accepted);
     return accepted;
 }
 
@@ -60,5 +36,5 @@ module_url_filter(const char *url)
 void
 module_get_counters(uint64_t *accepted, uint64_t *rejected)
 {
-    filter_counters_read(counters, accepted, rejected);
+    filter_counters_read(state.counters, accepted, rejected);
 }

@@ -11,7 +11,14 @@ pub const PREFIX_MAX: usize = 4092;
 
 /// A counter on a cache line of its own.
 #[repr(C, align(64))]
-pub struct Counter(AtomicU64);
+struct Counter(AtomicU64);
+
+/// What was refused, and for which part of it the filter failed to answer.
+#[repr(C, align(64))]
+struct Rejections {
+    all: AtomicU64,
+    failed: AtomicU64,
+}
 
 /// One of the two places for a prefix.
 #[repr(C)]
@@ -46,7 +53,7 @@ pub struct Layout {
     owner: AtomicU32,
     generation: AtomicU64,
     accepted: Counter,
-    rejected: Counter,
+    rejected: Rejections,
     prefixes: Prefixes,
 }
 
@@ -62,6 +69,8 @@ pub struct Counts {
     pub accepted: u64,
     /// Requests refused.
     pub rejected: u64,
+    /// Those of the refused for which the filter failed to answer.
+    pub failed: u64,
 }
 
 impl Layout {
@@ -92,11 +101,12 @@ impl Layout {
         self.owner.store(pid, Ordering::Relaxed);
     }
 
-    /// Both counters.
+    /// All counters.
     pub fn counts(&self) -> Counts {
         Counts {
             accepted: self.accepted.0.load(Ordering::Relaxed),
-            rejected: self.rejected.0.load(Ordering::Relaxed),
+            rejected: self.rejected.all.load(Ordering::Relaxed),
+            failed: self.rejected.failed.load(Ordering::Relaxed),
         }
     }
 
@@ -131,6 +141,7 @@ mod tests {
         assert_eq!(offset_of!(Layout, generation), 16);
         assert_eq!(offset_of!(Layout, accepted), 64);
         assert_eq!(offset_of!(Layout, rejected), 128);
+        assert_eq!(offset_of!(Rejections, failed), 8);
         assert_eq!(offset_of!(Layout, prefixes), 192);
     }
 

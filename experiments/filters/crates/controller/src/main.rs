@@ -69,8 +69,8 @@ fn act(cli: Cli) -> Result<()> {
         (Some(Command::Get(shm)), _) => {
             let counts = Memory::open(&shm.name)?.counts();
             println!(
-                "{{\"accepted\":{},\"rejected\":{}}}",
-                counts.accepted, counts.rejected
+                "{{\"accepted\":{},\"rejected\":{},\"failed\":{}}}",
+                counts.accepted, counts.rejected, counts.failed
             );
             Ok(())
         }

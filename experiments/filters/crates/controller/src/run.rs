@@ -84,13 +84,17 @@ fn obey(memory: &impl Filter, line: &[u8]) {
 
 fn describe(now: Counts, last: Counts, seconds: f64) -> String {
     let rate = |now: u64, last: u64| (now.wrapping_sub(last)) as f64 / seconds;
-    format!(
+    let mut line = format!(
         "accepted {} ({:.0}/s) rejected {} ({:.0}/s)",
         now.accepted,
         rate(now.accepted, last.accepted),
         now.rejected,
         rate(now.rejected, last.rejected)
-    )
+    );
+    if now.failed > 0 {
+        line += &format!(", {} because the filter failed", now.failed);
+    }
+    line
 }
 
 /// A line of output; a reader that went away does not stop the controller.

@@ -6,10 +6,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include <fcntl.h>
-#include <sys/mman.h>
-
-#include "filter_shm.h"
+#include "filter_shm_map.h"
 #include "filter_status.h"
 
 #define DEFAULT_SHM "/baseline_nginx_filter_shm"
@@ -30,7 +27,6 @@ static void *c_filter_create_main_conf(ngx_conf_t *cf);
 static void *c_filter_create_loc_conf(ngx_conf_t *cf);
 static char *c_filter_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child);
 static ngx_int_t c_filter_postconfiguration(ngx_conf_t *cf);
-static struct filter_shm *c_filter_map(ngx_conf_t *cf, const char *name);
 static void c_filter_unmap(void *data);
 
 static ngx_command_t  c_filter_commands[] = {
@@ -164,10 +160,10 @@ c_filter_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 }
 
 
-/* Runs in the master, so that the workers inherit the mapping and need no right to open it. */
 static ngx_int_t
 c_filter_postconfiguration(ngx_conf_t *cf)
 {
+    char                        why[512];
     ngx_pool_cleanup_t         *cleanup;
     ngx_http_handler_pt        *handler;
     c_filter_main_conf_t       *mcf;
@@ -183,8 +179,9 @@ c_filter_postconfiguration(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    mcf->shm = c_filter_map(cf, (const char *) mcf->name.data);
+    mcf->shm = filter_shm_map((const char *) mcf->name.data, why, sizeof(why));
     if (mcf->shm == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s", why);
         return NGX_ERROR;
     }
     cleanup->handler = c_filter_unmap;
@@ -198,51 +195,6 @@ c_filter_postconfiguration(ngx_conf_t *cf)
     *handler = c_filter_handler;
 
     return NGX_OK;
-}
-
-
-/* The controller's memory; NULL, and a sentence in the log, when it is not there or not right. */
-static struct filter_shm *
-c_filter_map(ngx_conf_t *cf, const char *name)
-{
-    int                 fd;
-    struct stat         status;
-    struct filter_shm  *shm;
-
-    fd = shm_open(name, O_RDWR, 0);
-    if (fd == -1) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           ngx_errno == NGX_ENOENT
-                           ? "start the controller first: there is no shared memory \"%s\"; "
-                             "run: filter-controller --shm %s --prefix /aaaa"
-                           : "the shared memory \"%s\" cannot be opened; run nginx as the user of: "
-                             "filter-controller --shm %s --prefix /aaaa",
-                           name, name);
-        return NULL;
-    }
-
-    shm = MAP_FAILED;
-    if (fstat(fd, &status) == 0 && status.st_size == (off_t) sizeof(*shm)) {
-        shm = mmap(NULL, sizeof(*shm), PROT_READ|PROT_WRITE, MAP_SHARED, fd, 0);
-    }
-    close(fd);
-
-    if (shm != MAP_FAILED
-        && __atomic_load_n(&shm->magic, __ATOMIC_ACQUIRE) == FILTER_SHM_MAGIC
-        && shm->version == FILTER_SHM_VERSION)
-    {
-        return shm;
-    }
-
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "start the controller first: the shared memory \"%s\" does not have layout "
-                       "version %d; remove /dev/shm%s, then run: "
-                       "filter-controller --shm %s --prefix /aaaa",
-                       name, FILTER_SHM_VERSION, name, name);
-    if (shm != MAP_FAILED) {
-        c_filter_unmap(shm);
-    }
-    return NULL;
 }
 
 
