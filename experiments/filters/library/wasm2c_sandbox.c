@@ -68,6 +68,7 @@ wasm2c_start(const char **why)
     instantiated = true;
     trap = wasm2c_run(wasm2c_guest_instantiate(&wasm2c_guest));
     if (trap != WASM_RT_TRAP_NONE) {
+        wasm2c_stop();
         *why = wasm_rt_strerror(trap);
         return -1;
     }

@@ -17,8 +17,8 @@ from tare.lab import build, paths
 
 pytestmark = pytest.mark.contract
 GUESTS = Path(__file__).parent / "guests"
-WASM = ["wasm", "wasm2c"]
-LIBRARIES = [*WASM, "luajit"]
+WASM = ["wasm", "wasm2c", "rlbox-wasm2c"]
+LIBRARIES = [*WASM, "rlbox-noop", "luajit"]
 
 
 def counts(site: Site) -> dict[str, int]:
@@ -87,6 +87,7 @@ LUA_FAILURES = {
     "/bytecode": "attempt to call",
 }
 CASES = [(variant, url, why) for variant in WASM for url, why in FAILURES.items()]
+CASES += [("rlbox-noop", url, why) for url, why in FAILURES.items() if "/answer" in url]
 CASES += [("luajit", url, why) for url, why in LUA_FAILURES.items()]
 
 
@@ -119,7 +120,7 @@ def test_failures_fill_no_log(site, hooks, hostile, variant):
     started.env |= hostile(variant)
     started.start()
     wire = hooks.Wire(started.host, started.port["http"])
-    url = b"GET /error" if variant == "luajit" else b"GET /abort"
+    url = b"GET /error" if variant == "luajit" else b"GET /answer-7"
     begun = time.monotonic()
     for _ in range(300):
         assert wire.ask(url)[0] == 403
@@ -195,7 +196,7 @@ def test_a_guest_that_refuses_its_prefix(site, tmp_path):
     source = (loaded.folder / "guest" / "url_filter.c").read_text()
     broken = tmp_path / "refuses.c"
     broken.write_text(source.replace("return 0;", "return 5;"))
-    for variant in WASM:
+    for variant in (*WASM, "rlbox-noop"):
         folder = tmp_path / variant
         folder.mkdir()
         started = site(variant)
