@@ -12,6 +12,8 @@ from tare.lab.build import Say
 from tare.lab.errors import BuildError, Unavailable
 from tare.model.manifest import Requirement
 
+_CPUINFO = Path("/proc/cpuinfo")
+
 
 def of(loaded: catalog.Loaded, variant: str) -> list[Requirement]:
     """A variant's requirements, its components' included, each once."""
@@ -35,7 +37,8 @@ def meet(requirements: Iterable[Requirement], say: Say) -> None:
         say(f"going on with what is there; needed is what Debian calls {' '.join(packages)}")
     for item in lacking:
         if not item.debian:
-            raise Unavailable(f"{item.command or item.path} is not there: {item.remedy}")
+            what = f"the CPU's {item.cpu}" if item.cpu else item.command or item.path
+            raise Unavailable(f"{what} is not there: {item.remedy}")
 
 
 def is_debian() -> bool:
@@ -56,8 +59,20 @@ def _met(item: Requirement) -> bool:
         return shutil.which(item.command) is not None
     if item.path:
         return Path(item.path).exists()
+    if item.cpu:
+        return item.cpu in _cpu_flags()
     assert item.debian is not None
     return is_debian() and item.debian in _installed()
+
+
+@cache
+def _cpu_flags() -> frozenset[str]:
+    """Those that the processor, and the kernel for it, have."""
+    for line in _CPUINFO.read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in ("flags", "Features"):
+            return frozenset(value.split())
+    return frozenset()
 
 
 @cache

@@ -54,17 +54,20 @@ Priority = Literal["high", "usual"]
 
 
 class Requirement(Record):
-    """One thing that must be there: exactly one of debian, command, path."""
+    """One thing that must be there: exactly one of debian, command, path, cpu."""
 
     debian: str | None = None
     command: str | None = None
     path: str | None = None
+    cpu: str | None = None
+    """A flag of every CPU in /proc/cpuinfo."""
     remedy: str | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Requirement":
-        if sum(kind is not None for kind in (self.debian, self.command, self.path)) != 1:
-            raise ValueError("exactly one of debian, command, path")
+        kinds = (self.debian, self.command, self.path, self.cpu)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("exactly one of debian, command, path, cpu")
         if self.debian is None and not self.remedy:
             raise ValueError("a remedy in words, since nothing here can install it")
         return self

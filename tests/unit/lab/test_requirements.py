@@ -88,6 +88,19 @@ def test_what_cannot_be_installed_is_named_with_its_remedy(programs: set[str], k
         requirements.meet([need], ignore)
 
 
+def test_a_flag_that_the_cpu_lacks_is_named_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    info = tmp_path / "cpuinfo"
+    info.write_text("processor\t: 0\nflags\t\t: fpu avx2\n\nprocessor\t: 1\n")
+    monkeypatch.setattr(requirements, "_CPUINFO", info)
+    requirements._cpu_flags.cache_clear()
+    requirements.meet([Requirement(cpu="avx2", remedy="r")], ignore)
+    with pytest.raises(Unavailable, match=r"^the CPU's ospke is not there: buy one$"):
+        requirements.meet([Requirement(cpu="ospke", remedy="buy one")], ignore)
+    requirements._cpu_flags.cache_clear()
+
+
 @pytest.mark.parametrize(
     ("uid", "prefix"), [(0, [*NONINTERACTIVE]), (1000, ["sudo", "-n", *NONINTERACTIVE])]
 )
