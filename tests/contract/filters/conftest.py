@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from harness import Site, loaded
 
+from tare.lab import requirements
+
 
 @pytest.fixture(scope="session")
 def hooks() -> ModuleType:
@@ -25,6 +27,9 @@ def site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
     made: list[Site] = []
 
     def make(variant: str, **parameters: Any) -> Site:
+        for item in requirements.missing(requirements.of(loaded, variant)):
+            if item.cpu:
+                pytest.skip(f"{variant} needs a CPU with {item.cpu}")
         folder = tmp_path / str(len(made))
         folder.mkdir()
         made.append(Site(variant, folder, **parameters))
