@@ -28,7 +28,8 @@ module_initialize(const char *prefix)
         return -1;
     }
     if (domain_take(next.shm, sizeof(*next.shm), why, sizeof(why)) != 0
-        || domain_take(next.counters, sizeof(*next.counters), why, sizeof(why)) != 0)
+        || (next.counters != &next.shm->counters
+            && domain_take(next.counters, sizeof(*next.counters), why, sizeof(why)) != 0))
     {
         filter_state_close(&next);
         fprintf(stderr, "erim: %s\n", why);
