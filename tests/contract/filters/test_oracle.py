@@ -11,7 +11,8 @@ LONG = "/" + "p" * 4091
 @pytest.mark.parametrize("variant", variants)
 @pytest.mark.parametrize("prefix", ["/aaaa", "", LONG, "/", '/a"b\\c'])
 def test_oracle(site, hooks, variant, prefix):
-    hooks.oracle(site(variant, prefix=prefix).start())
+    longest = variants[variant].properties.get("prefix_max", len(LONG))
+    hooks.oracle(site(variant, prefix=prefix[:longest]).start())
 
 
 def test_targets_agree_with_the_reference(hooks):
