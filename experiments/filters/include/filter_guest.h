@@ -17,9 +17,13 @@ extern const char guest_name[];
 /* Each function that fails leaves a sentence in this, of static storage or the guest's own. */
 typedef const char *guest_reason;
 
-/* Takes the guest in, in nginx's master, for every new configuration; the one before stays when it
- * fails. 0 or -1. */
+/* Takes the guest in, in nginx's master, for every new configuration: what is started from now on is
+ * this one. 0 or -1. */
 int guest_load(guest_reason *why);
+
+/* Ends what guest_load began, whether or not it failed: the new guest is kept, or the one before is
+ * back again, for the workers that the master may yet have to replace. */
+void guest_settle(int keep);
 
 /* A new guest as it was loaded, without a prefix: in a worker before its first request, and again
  * after the guest failed. 0 or -1. */

@@ -65,13 +65,14 @@ module_initialize(const char *prefix)
         return -1;
     }
     stop();
-    if (guest_load(&why) != 0 || make_ready(next.shm, &why) != 0) {
+    bool good = guest_load(&why) == 0 && make_ready(next.shm, &why) == 0;
+    stop();
+    guest_settle(good);
+    if (!good) {
         fprintf(stderr, "%s: %s\n", guest_name, why);
-        stop();
         filter_state_close(&next);
         return -1;
     }
-    stop();
     filter_state_replace(&state, &next);
     return 0;
 }

@@ -279,3 +279,30 @@ def test_a_fault_outside_the_guest_is_not_hidden(site, hooks, variant):
         return f"{worker} exited on signal 11" in started.log("sut")
 
     wait_until(sent_again, "the fault was eaten")
+
+
+@pytest.mark.parametrize("variant", ["wasm", "luajit"])
+def test_a_reload_with_a_broken_guest_changes_nothing(site, hooks, tmp_path, variant):
+    started = site(variant)
+    own = "url_filter.lua" if variant == "luajit" else "url_filter.epoch.cwasm"
+    file = tmp_path / own
+    file.write_bytes((Path(started.names["build"]) / own).read_bytes())
+    started.env["LUA_MODULE_PATH" if variant == "luajit" else "WASM_MODULE_PATH"] = str(file)
+    started.start()
+    file.write_bytes(b"return 7")
+    started.processes["sut"].send_signal(signal.SIGHUP)
+    wait_until(lambda: "refuses the prefix" in started.log("sut"), "the reload was not refused")
+    (worker,) = all_workers(started)
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: workers(started) not in (set(), {worker}), "not replaced")
+    hooks.oracle(started)
+
+
+@pytest.mark.parametrize("variant", WASM)
+def test_without_room_for_addresses_nginx_does_not_start(site, variant):
+    started = site(variant)
+    started.manifest = started.manifest.model_copy(deep=True)
+    role = started.manifest.roles["sut"]
+    role.argv[:0] = ["prlimit", "--as=2000000000"]
+    with pytest.raises(Failed, match=rf"{variant}: .*(8 GiB of addresses|memory)"):
+        started.start()

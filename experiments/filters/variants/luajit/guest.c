@@ -16,10 +16,15 @@
 
 const char guest_name[] = "luajit";
 
-/* The script as it was when nginx read its configuration: workers may not be able to open it. */
-static char *script;
-static size_t script_length;
-static char script_name[4100];
+/* A script as it was when nginx read its configuration: workers may not be able to open the file. */
+struct script {
+    char *text; /* NULL: none */
+    size_t length;
+    char name[4100];
+};
+
+/* The one that serves, and the one that a new configuration brings, while it is tried. */
+static struct script script, candidate;
 
 static lua_State *L;
 static int filter = LUA_NOREF; /* the registry's reference to `ask` with the filter of the prefix */
@@ -97,22 +102,30 @@ read_file(const char *path, size_t *length)
 int
 guest_load(guest_reason *why)
 {
-    size_t length;
     const char *path = script_path();
-    char *text = read_file(path, &length);
 
-    if (text == NULL) {
+    candidate.text = read_file(path, &candidate.length);
+    if (candidate.text == NULL) {
         snprintf(reason, sizeof(reason),
                  "the script \"%s\" cannot be read (%s): set LUA_MODULE_PATH to a Lua source", path,
                  strerror(errno));
         *why = reason;
         return -1;
     }
-    free(script);
-    script = text;
-    script_length = length;
-    snprintf(script_name, sizeof(script_name), "@%s", path);
+    snprintf(candidate.name, sizeof(candidate.name), "@%s", path);
     return 0;
+}
+
+void
+guest_settle(int keep)
+{
+    if (keep) {
+        free(script.text);
+        script = candidate;
+    } else {
+        free(candidate.text);
+    }
+    candidate.text = NULL;
 }
 
 /* In a protected call: the libraries that touch nothing but values, and the compiler; then the
@@ -125,6 +138,7 @@ set_up(lua_State *state)
         {LUA_MATHLIBNAME, luaopen_math}, {LUA_BITLIBNAME, luaopen_bit},
         {LUA_JITLIBNAME, luaopen_jit},
     };
+    const struct script *source = candidate.text != NULL ? &candidate : &script;
     static const char *const files[] = {"dofile", "loadfile", "load", "loadstring", "print"};
 
     for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
@@ -137,7 +151,7 @@ set_up(lua_State *state)
         lua_setglobal(state, files[i]);
     }
     /* "t": bytecode is not checked, and could do anything. */
-    if (luaL_loadbufferx(state, script, script_length, script_name, "t") != 0) {
+    if (luaL_loadbufferx(state, source->text, source->length, source->name, "t") != 0) {
         return lua_error(state);
     }
     lua_call(state, 0, 1);

@@ -22,6 +22,12 @@ guest_load(guest_reason *why)
     return 0;
 }
 
+void
+guest_settle(int keep)
+{
+    (void) keep;
+}
+
 int
 guest_start(guest_reason *why)
 {

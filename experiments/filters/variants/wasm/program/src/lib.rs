@@ -25,6 +25,8 @@ pub static guest_name: Name = Name(*b"wasm\0");
 /// All that there is between calls.
 struct State {
     loaded: Option<Loaded>,
+    /// What a new configuration brings, while it is tried.
+    candidate: Option<Loaded>,
     guest: Option<Guest>,
     /// The last reason, which the caller may still read.
     why: Option<CString>,
@@ -37,6 +39,7 @@ unsafe impl Sync for Single {}
 
 static STATE: Single = Single(UnsafeCell::new(State {
     loaded: None,
+    candidate: None,
     guest: None,
     why: None,
 }));
@@ -60,9 +63,20 @@ fn answer(why: *mut *const c_char, act: impl FnOnce(&mut State) -> Result<c_int,
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guest_load(why: *mut *const c_char) -> c_int {
     answer(why, |state| {
-        state.loaded = Some(module::load()?);
+        state.candidate = Some(module::load()?);
         Ok(0)
     })
+}
+
+/// Keeps the module taken in, or the one before. See `filter_guest.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn guest_settle(keep: c_int) {
+    // SAFETY: as in `answer`.
+    let state = unsafe { &mut *STATE.0.get() };
+    let candidate = state.candidate.take();
+    if keep != 0 {
+        state.loaded = candidate;
+    }
 }
 
 /// A new instance. See `filter_guest.h`.
@@ -72,7 +86,8 @@ pub unsafe extern "C" fn guest_load(why: *mut *const c_char) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guest_start(why: *mut *const c_char) -> c_int {
     answer(why, |state| {
-        let loaded = state.loaded.as_ref().ok_or("no module is loaded")?;
+        let loaded = state.candidate.as_ref().or(state.loaded.as_ref());
+        let loaded = loaded.ok_or("no module is loaded")?;
         state.guest = Some(Guest::start(loaded)?);
         Ok(0)
     })
