@@ -1,5 +1,6 @@
 //! The layout of the shared memory, as include/filter_shm.h has it in C.
 
+use std::slice;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 /// "tcfilter", stored last when the memory is made.
@@ -110,6 +111,33 @@ impl Layout {
         }
     }
 
+    /// Counts one decision.
+    pub fn count(&self, accepted: bool) {
+        let counter = if accepted {
+            &self.accepted.0
+        } else {
+            &self.rejected.all
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the prefix in force accepts the URI.
+    pub fn accepts(&self, uri: &[u8]) -> bool {
+        loop {
+            let generation = self.generation.load(Ordering::Acquire);
+            let slot = &self.prefixes.0[(generation % 2) as usize];
+            let length = (slot.length.load(Ordering::Relaxed) as usize).min(PREFIX_MAX);
+            // SAFETY: bytes of this slot. Nobody writes to the slot in force, and what a comparison
+            // that was overtaken by two publications saw is thrown away below.
+            let prefix = unsafe { slice::from_raw_parts(slot.bytes.as_ptr().cast::<u8>(), length) };
+            let accepted = uri.starts_with(prefix);
+            fence(Ordering::Acquire);
+            if self.generation.load(Ordering::Relaxed) == generation {
+                return accepted;
+            }
+        }
+    }
+
     /// Puts `prefix`, of at most [`PREFIX_MAX`] bytes, in force. One writer at a time.
     pub fn publish(&self, prefix: &[u8]) {
         let [first, second] = &self.prefixes.0;
@@ -160,6 +188,20 @@ mod tests {
             layout.publish(prefix);
             assert_eq!(in_force(&layout), prefix);
         }
+    }
+
+    #[test]
+    fn the_prefix_in_force_decides_and_is_counted() {
+        let layout = empty();
+        layout.publish(b"/aaaa");
+        for (uri, accepted) in [(&b"/aaaa"[..], true), (b"/aaaab", true), (b"/aaa", false)] {
+            assert_eq!(layout.accepts(uri), accepted);
+            layout.count(accepted);
+        }
+        layout.publish(b"");
+        assert!(layout.accepts(b""));
+        let counts = layout.counts();
+        assert_eq!((counts.accepted, counts.rejected), (2, 1));
     }
 
     #[test]

@@ -2,5 +2,6 @@
 //! readers never see in part, and the loop that prints counters and takes commands.
 
 pub mod layout;
+pub mod memory;
 pub mod run;
 pub mod shm;

@@ -1,16 +1,13 @@
 //! Makes the shared memory of an nginx filter, sets its prefix and prints its counters.
 
-mod memory;
-
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser, Subcommand};
+use filter_controller::memory::Memory;
 use filter_controller::run::{self, Filter};
-
-use crate::memory::Memory;
 
 /// Runs the controller: makes the memory before nginx starts, prints accepted and rejected each
 /// second, takes lines "prefix /bbbb" on its input, and removes the memory when it is stopped.

@@ -5,10 +5,10 @@ use std::os::fd::OwnedFd;
 use std::process;
 use std::ptr::{self, NonNull};
 
+use crate::layout::{Counts, Layout};
+use crate::run::Filter;
+use crate::shm::{self, Origin, check_name, check_prefix, foreign};
 use anyhow::{Context, Result, bail};
-use filter_controller::layout::{Counts, Layout};
-use filter_controller::run::Filter;
-use filter_controller::shm::{self, Origin, check_name, check_prefix, foreign};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 const PROGRAM: &str = "filter-controller";

@@ -55,6 +55,7 @@ impl FilterMaps {
         Counts {
             accepted: self.counter(0).load(Ordering::Relaxed),
             rejected: self.counter(1).load(Ordering::Relaxed),
+            failed: 0,
         }
     }
 
