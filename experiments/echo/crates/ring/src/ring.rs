@@ -28,8 +28,6 @@ pub struct Ring<'a> {
     inner: IoUring,
     counters: &'a Counters,
     found: Vec<Completion>,
-    /// Operations asked for that complete while they are submitted.
-    at_once: usize,
 }
 
 impl<'a> Ring<'a> {
@@ -39,16 +37,13 @@ impl<'a> Ring<'a> {
             inner,
             counters,
             found: Vec::new(),
-            at_once: 0,
         }
     }
 
     /// Submits what was asked for, waits for a completion, and returns all there are.
     pub fn turn(&mut self) -> Result<Vec<Completion>> {
         self.counters.called();
-        // Those that are there at once are nothing to wake up for.
-        let wanted = 1 + std::mem::take(&mut self.at_once);
-        match self.inner.submit_and_wait(wanted) {
+        match self.inner.submit_and_wait(1) {
             Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
             other => drop(other.context("io_uring_enter")?),
         }
@@ -109,12 +104,6 @@ impl<'a> Ring<'a> {
             self.inner.submit().context("io_uring_enter")?;
         }
         Ok(())
-    }
-
-    /// Likewise, of one that never waits, so that it completes while it is submitted.
-    pub fn push_at_once(&mut self, entry: Entry, token: Token) -> Result<()> {
-        self.at_once += 1;
-        self.push(entry, token)
     }
 
     /// To register with.

@@ -242,15 +242,8 @@ impl Loop<'_> {
         let connection = &mut self.connections[slot];
         connection.under_way += 1;
         let sink = connection.ends[connection.ends.len() - 1 - end].as_raw_fd();
-        let (send, token) = (
-            operations::send(sink, &next),
-            Token::new(Kind::Send, slot, end),
-        );
-        if next.flags & libc::MSG_DONTWAIT != 0 {
-            self.ring.push_at_once(send, token)
-        } else {
-            self.ring.push(send, token)
-        }
+        let token = Token::new(Kind::Send, slot, end);
+        self.ring.push(operations::send(sink, &next), token)
     }
 
     /// Gives a connection up: what is under way is cancelled, and the peers are reset.
