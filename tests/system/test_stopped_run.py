@@ -21,7 +21,9 @@ def assert_resumed(lab: Laboratory, before: bytes) -> None:
     lab.tare("resume", "last")
     assert (lab.run_folder() / "trials.jsonl").read_bytes().startswith(before)
     assert lab.plan().seed == 7
-    assert [trial.id for trial in lab.trials()] == [
+    # On a busy machine a gate may refuse one, which is then made again.
+    made = [trial for trial in lab.trials() if trial.status != "invalid"]
+    assert [trial.id.removesuffix(f"-a{trial.attempt}") for trial in made] == [
         slot.id for block in (0, 1) for slot in slots(lab.plan(), block)
     ]
     assert {trial.status for trial in lab.trials()} == {"valid"}
