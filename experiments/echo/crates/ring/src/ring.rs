@@ -2,9 +2,9 @@
 
 use std::os::fd::RawFd;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use echo_server::Counters;
-use io_uring::squeue::Entry;
+use io_uring::squeue::{Entry, Flags};
 use io_uring::{IoUring, opcode, types};
 use rustix::io::Errno;
 
@@ -28,6 +28,10 @@ pub struct Ring<'a> {
     inner: IoUring,
     counters: &'a Counters,
     found: Vec<Completion>,
+    /// Operations that complete while they are submitted, and what comes of them if nobody says.
+    at_once: Vec<Completion>,
+    /// Somebody waits for one of those.
+    hurry: bool,
 }
 
 impl<'a> Ring<'a> {
@@ -37,18 +41,27 @@ impl<'a> Ring<'a> {
             inner,
             counters,
             found: Vec::new(),
+            at_once: Vec::new(),
+            hurry: false,
         }
     }
 
     /// Submits what was asked for, waits for a completion, and returns all there are.
     pub fn turn(&mut self) -> Result<Vec<Completion>> {
         self.counters.called();
-        match self.inner.submit_and_wait(1) {
+        let wanted = usize::from(!std::mem::take(&mut self.hurry));
+        match self.inner.submit_and_wait(wanted) {
             Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
             other => drop(other.context("io_uring_enter")?),
         }
+        ensure!(
+            self.inner.submission().is_empty(),
+            "the kernel has no memory for operations"
+        );
         let mut found = std::mem::take(&mut self.found);
         found.clear();
+        found.append(&mut self.at_once);
+        let silent = found.len();
         found.extend(
             self.inner.completion().map(|entry| Completion {
                 token: Token::decode(entry.user_data()),
@@ -58,6 +71,17 @@ impl<'a> Ring<'a> {
                 more: io_uring::cqueue::more(entry.flags()),
             }),
         );
+        let sends = found[silent..]
+            .iter()
+            .filter(|each| each.token.kind == Kind::Send);
+        let told: Vec<Token> = sends.map(|each| each.token).collect();
+        if !told.is_empty() {
+            let mut at = 0;
+            found.retain(|each| {
+                at += 1;
+                at > silent || !told.contains(&each.token)
+            });
+        }
         Ok(found)
     }
 
@@ -104,6 +128,24 @@ impl<'a> Ring<'a> {
             self.inner.submit().context("io_uring_enter")?;
         }
         Ok(())
+    }
+
+    /// Likewise, of a send that never waits, so that it has completed when it is submitted: all
+    /// `count` bytes, or the kernel says otherwise. Nobody wakes up for it, unless told to `hurry`.
+    pub fn push_at_once(&mut self, entry: Entry, count: u32, token: Token) -> Result<()> {
+        self.push(entry.flags(Flags::SKIP_SUCCESS), token)?;
+        self.at_once.push(Completion {
+            token,
+            result: Ok(count),
+            buffer: None,
+            more: false,
+        });
+        Ok(())
+    }
+
+    /// The next turn waits for nothing but what completes at once.
+    pub fn hurry(&mut self) {
+        self.hurry = true;
     }
 
     /// To register with.

@@ -5,6 +5,9 @@ use crate::buffers::Buffers;
 /// Bytes that may wait to be sent; no more is received until they are fewer.
 pub const MOST_PENDING: usize = 256 << 10;
 
+/// Flags of a send that does not wait: all of it, or a completion that says how much.
+pub const AT_ONCE: i32 = libc::MSG_DONTWAIT | libc::MSG_WAITALL;
+
 /// What an operation that is under way sends.
 #[derive(Debug)]
 enum Sending {
@@ -47,7 +50,7 @@ impl Flow {
             return None;
         }
         self.sending = Some(Sending::Buffer { buffer, bytes });
-        let flags = libc::MSG_DONTWAIT;
+        let flags = AT_ONCE;
         Some(Next {
             from: buffers.start(buffer),
             count: bytes as u32,
@@ -82,6 +85,12 @@ impl Flow {
         if let Some(Sending::Buffer { buffer, .. }) = self.sending.take() {
             buffers.give_back(buffer);
         }
+    }
+
+    /// Whether something is to happen when a send that completes at once has done so.
+    pub fn waits_at_once(&self) -> bool {
+        let at_once = matches!(self.sending, Some(Sending::Buffer { .. }));
+        at_once && (self.ended || !self.pending.is_empty())
     }
 
     /// Whether more may be received.
@@ -160,7 +169,7 @@ mod tests {
                 } else if let Some(sending) = next.take() {
                     let count = sending.count as usize * part / 256;
                     went.extend(seen(&sending, count));
-                    let from_ring = sending.flags == libc::MSG_DONTWAIT;
+                    let from_ring = sending.flags == AT_ONCE;
                     next = flow.sent(count, &mut buffers);
                     if from_ring {
                         free = (0..BUFFERS).collect();

@@ -11,7 +11,7 @@ use rustix::net::{Shutdown, shutdown};
 use slab::Slab;
 
 use crate::buffers::{Buffers, Pool};
-use crate::flow::{Flow, Next};
+use crate::flow::{AT_ONCE, Flow, Next};
 use crate::operations;
 
 const CLIENT: usize = 0;
@@ -101,7 +101,12 @@ impl<'a> Path<'a> for Loop<'a> {
             self.connections[slot].under_way -= 1;
         }
         match kind {
-            Kind::Receive => self.received(slot, end, completion)?,
+            Kind::Receive => {
+                self.received(slot, end, completion)?;
+                if self.connections[slot].flows[end].waits_at_once() {
+                    self.ring.hurry();
+                }
+            }
             Kind::Send => self.sent(slot, end, completion)?,
             Kind::Connect if !self.connections[slot].dead => self.connected(slot)?,
             _ => {}
@@ -243,7 +248,12 @@ impl Loop<'_> {
         connection.under_way += 1;
         let sink = connection.ends[connection.ends.len() - 1 - end].as_raw_fd();
         let token = Token::new(Kind::Send, slot, end);
-        self.ring.push(operations::send(sink, &next), token)
+        let send = operations::send(sink, &next);
+        if next.flags == AT_ONCE {
+            self.ring.push_at_once(send, next.count, token)
+        } else {
+            self.ring.push(send, token)
+        }
     }
 
     /// Gives a connection up: what is under way is cancelled, and the peers are reset.
