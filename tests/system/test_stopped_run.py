@@ -26,7 +26,7 @@ def assert_resumed(lab: Laboratory, before: bytes) -> None:
     assert [trial.id.removesuffix(f"-a{trial.attempt}") for trial in made] == [
         slot.id for block in (0, 1) for slot in slots(lab.plan(), block)
     ]
-    assert {trial.status for trial in lab.trials()} == {"valid"}
+    assert {trial.status for trial in made} == {"valid"}
     assert lab.results()["complete"]
 
 
@@ -108,4 +108,4 @@ def test_a_live_run_is_not_resumed_by_another(lab: Laboratory) -> None:
     wait_for(lab.has_trials(len(lab.trials()) + 1))
     code, _ = end(command, signal.SIGTERM)
     assert code == 130
-    assert {trial.status for trial in lab.trials()} == {"valid"}
+    assert {trial.status for trial in lab.trials()} <= {"valid", "invalid"}
