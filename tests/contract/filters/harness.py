@@ -72,13 +72,19 @@ class Site:
                 process.wait()
         self.processes.clear()
 
+    def argv(self, role: str) -> list[str]:
+        """The command of a role."""
+        return [
+            render.text(item, self._names(role), role) for item in self.manifest.roles[role].argv
+        ]
+
     def _names(self, role: str) -> dict[str, Any]:
         return self.names | {"folder": self.folder / role}
 
     def _start(self, name: str) -> None:
         role = self.manifest.roles[name]
         self.render(name)
-        argv = [render.text(item, self._names(name), name) for item in role.argv]
+        argv = self.argv(name)
         env = {key: render.text(item, self._names(name), name) for key, item in role.env.items()}
         with (self.folder / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(

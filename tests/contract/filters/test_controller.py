@@ -1,4 +1,4 @@
-"""The controller of the C module: first to start, a new prefix at run time, nothing left behind."""
+"""Controllers: first to start, a new prefix at run time, nothing left behind."""
 
 import json
 import re
@@ -8,13 +8,18 @@ from pathlib import Path
 
 import pytest
 from harness import Failed, wait_until
+from test_workers import reload
 
 pytestmark = pytest.mark.contract
 SHM = Path("/dev/shm")
 
 
+# With a controller of their own; that of c-module is also the libraries'.
+controlled = pytest.mark.parametrize("variant", ["c-module", "ebpf"])
+
+
 def controller(site, *arguments: str) -> subprocess.CompletedProcess[str]:
-    program = Path(site.names["component"]["filter_controller"]) / "bin" / "filter-controller"
+    program = site.argv("controller")[0]
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=10)
 
 
@@ -24,15 +29,15 @@ def tell(site, line: str) -> None:
     pipe.flush()
 
 
-def test_nginx_without_its_controller(site):
-    started = site("c-module")
+@controlled
+def test_nginx_without_its_controller(site, variant):
+    started = site(variant)
     with pytest.raises(Failed) as failed:
         started.start("sut")
     message = str(failed.value)
-    assert re.search(
-        r"\[emerg\] \S+ start the controller first: there is no shared memory", message
-    )
-    assert f"filter-controller --shm /{started.tag} --prefix" in message
+    assert "start the controller first: there is no shared memory" in message
+    program = Path(started.argv("controller")[0]).name
+    assert re.search(rf"{program} .*--shm /{started.tag} --prefix", message)
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 144, b"x" * 8384])
@@ -47,9 +52,10 @@ def test_nginx_with_memory_of_another_layout(site, content):
         memory.unlink()
 
 
-def test_a_new_prefix_without_a_restart(site, hooks):
-    started = site("c-module").start()
-    for prefix in ("/bbbb", "", "/" + "c" * 4000, "/d"):
+@controlled
+def test_a_new_prefix_without_a_restart(site, hooks, variant):
+    started = site(variant, workers=2).start()
+    for prefix in ("/bbbb", "", "/" + "c" * 4091, "/d"):
         tell(started, f"prefix {prefix}")
         wait_until(
             lambda p=prefix: f'prefix is now "{p}"\n' in started.log("controller"), "unheard"
@@ -60,10 +66,17 @@ def test_a_new_prefix_without_a_restart(site, hooks):
     assert done.returncode == 0, done.stderr
     started.parameters["prefix"] = "/aaaa"
     hooks.oracle(started)
+    # The controller has the prefix: a reload does not bring back nginx's own.
+    tell(started, "prefix /e")
+    wait_until(lambda: 'prefix is now "/e"\n' in started.log("controller"), "unheard")
+    reload(started)
+    started.parameters["prefix"] = "/e"
+    hooks.oracle(started)
 
 
-def test_an_unusable_line_changes_nothing(site, hooks):
-    started = site("c-module").start()
+@controlled
+def test_an_unusable_line_changes_nothing(site, hooks, variant):
+    started = site(variant).start()
     tell(started, "perfix /bbbb")
     tell(started, "prefix /" + "x" * 4092)
     wait_until(lambda: "give one of at most 4092" in started.log("controller"), "unheard")
@@ -71,8 +84,9 @@ def test_an_unusable_line_changes_nothing(site, hooks):
     hooks.oracle(started)
 
 
-def test_counters_each_second_and_on_request(site, hooks):
-    started = site("c-module").start()
+@controlled
+def test_counters_each_second_and_on_request(site, hooks, variant):
+    started = site(variant).start()
     wire = hooks.Wire(started.host, started.port["http"])
     for line in (b"GET /aaaa", b"GET /aaaa", b"GET /b"):
         wire.ask(line)
@@ -82,8 +96,9 @@ def test_counters_each_second_and_on_request(site, hooks):
     wait_until(lambda: "accepted 2 (2/s) rejected 1 (1/s)\n" in started.log("controller"), "silent")
 
 
-def test_cycles_leave_no_shared_memory(site):
-    started = site("c-module")
+@controlled
+def test_cycles_leave_no_shared_memory(site, variant):
+    started = site(variant)
     for _ in range(50):
         started.start()
         assert (SHM / started.tag).exists()
@@ -91,8 +106,9 @@ def test_cycles_leave_no_shared_memory(site):
         assert not list(SHM.glob(f"{started.tag}*"))
 
 
-def test_a_killed_controller_is_recovered_while_nginx_runs(site, hooks):
-    started = site("c-module").start()
+@controlled
+def test_a_killed_controller_is_recovered_while_nginx_runs(site, hooks, variant):
+    started = site(variant).start()
     hooks.oracle(started)
     before = hooks.counters(started)
     killed = started.processes["controller"]
@@ -107,17 +123,20 @@ def test_a_killed_controller_is_recovered_while_nginx_runs(site, hooks):
     hooks.oracle(started)
 
 
-def test_a_second_controller_is_refused(site):
-    started = site("c-module").start("controller")
-    done = controller(started, "--shm", f"/{started.tag}", "--prefix", "/bbbb")
+@controlled
+def test_a_second_controller_is_refused(site, variant):
+    started = site(variant).start("controller")
+    again = started.argv("controller")
+    done = subprocess.run(again, capture_output=True, text=True, timeout=10, check=False)
     owner = started.processes["controller"].pid
     assert done.returncode == 1
     assert f"belongs to a running controller, process {owner}; stop it" in done.stderr
 
 
+@controlled
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_controller_removes_its_memory(site, stop):
-    started = site("c-module").start("controller")
+def test_a_stopped_controller_removes_its_memory(site, variant, stop):
+    started = site(variant).start("controller")
     process = started.processes["controller"]
     process.send_signal(stop)
     assert process.wait(5) == 0

@@ -20,10 +20,12 @@ struct prefix {
     u8 bytes[PREFIX_MAX];
 };
 
-/* A count on a cache line of its own. */
+/* A count on a cache line of its own. The library counts beside the rejected those for which this
+ * program came to no end. */
 struct counter {
     u64 count;
-    u64 unused[7];
+    u64 failed;
+    u64 unused[6];
 };
 
 /* Two slots and a generation: the prefix in force is prefixes[generation % 2]. The controller writes

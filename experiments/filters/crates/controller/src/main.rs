@@ -5,9 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser};
+use filter_controller::cli::{self, Command};
 use filter_controller::memory::Memory;
-use filter_controller::run::{self, Filter};
+use filter_controller::run;
 
 /// Runs the controller: makes the memory before nginx starts, prints accepted and rejected each
 /// second, takes lines "prefix /bbbb" on its input, and removes the memory when it is stopped.
@@ -15,26 +16,12 @@ use filter_controller::run::{self, Filter};
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<Command<Shm>>,
     #[command(flatten)]
     shm: Shm,
     /// Paths that begin so are accepted; "" accepts all.
     #[arg(long)]
     prefix: Option<OsString>,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Gives the filter of a running controller another prefix.
-    Set {
-        #[command(flatten)]
-        shm: Shm,
-        /// Paths that begin so are accepted from now on; "" accepts all.
-        #[arg(long)]
-        prefix: OsString,
-    },
-    /// Prints the counters of a running controller as JSON.
-    Get(Shm),
 }
 
 #[derive(Args)]
@@ -49,28 +36,12 @@ struct Shm {
 }
 
 fn main() -> ExitCode {
-    match act(Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("filter-controller: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    cli::end("filter-controller", act(&Cli::parse()))
 }
 
-fn act(cli: Cli) -> Result<()> {
-    match (cli.command, cli.prefix) {
-        (Some(Command::Set { shm, prefix }), _) => {
-            Memory::open(&shm.name)?.publish(prefix.as_bytes())
-        }
-        (Some(Command::Get(shm)), _) => {
-            let counts = Memory::open(&shm.name)?.counts();
-            println!(
-                "{{\"accepted\":{},\"rejected\":{},\"failed\":{}}}",
-                counts.accepted, counts.rejected, counts.failed
-            );
-            Ok(())
-        }
+fn act(cli: &Cli) -> Result<()> {
+    match (&cli.command, &cli.prefix) {
+        (Some(command), _) => command.act(|shm| Memory::open(&shm.name)),
         (None, Some(prefix)) => run::run(&cli.shm.name, prefix.as_bytes(), || {
             Memory::own(&cli.shm.name, prefix.as_bytes())
         }),

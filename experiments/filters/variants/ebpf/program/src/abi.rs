@@ -71,7 +71,7 @@ pub unsafe extern "C" fn module_url_filter_n(url: *const c_char, length: usize) 
     match filter.compiled.run([path], FUEL) {
         Ok(accepted) => c_int::from(accepted == 1),
         Err(_) => {
-            filter.maps.count_rejected();
+            filter.maps.count_failure();
             0
         }
     }

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::{Args, Parser, Subcommand};
-use filter_controller::run::{self, Filter};
+use clap::{Args, Parser};
+use filter_controller::cli::{self, Command};
+use filter_controller::run;
 use url_filter_ebpf::memory::Memory;
 
 /// Runs the controller: verifies the program and makes its memory before nginx starts, prints accepted
@@ -18,7 +19,7 @@ use url_filter_ebpf::memory::Memory;
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<Command<Shm>>,
     #[command(flatten)]
     shm: Shm,
     /// The object file of the program, of clang -target bpf.
@@ -29,20 +30,6 @@ struct Cli {
     prefix: Option<OsString>,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    /// Gives the filter of a running controller another prefix.
-    Set {
-        #[command(flatten)]
-        shm: Shm,
-        /// Paths that begin so are accepted from now on; "" accepts all.
-        #[arg(long)]
-        prefix: OsString,
-    },
-    /// Prints the counters of a running controller as JSON.
-    Get(Shm),
-}
-
 #[derive(Args)]
 struct Shm {
     /// Name of the shared memory.
@@ -51,30 +38,14 @@ struct Shm {
 }
 
 fn main() -> ExitCode {
-    match act(Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("filter-ebpf-controller: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    cli::end("filter-ebpf-controller", act(&Cli::parse()))
 }
 
-fn act(cli: Cli) -> Result<()> {
-    match (cli.command, cli.object, cli.prefix) {
-        (Some(Command::Set { shm, prefix }), _, _) => {
-            Memory::open(&shm.name)?.0.publish(prefix.as_bytes())
-        }
-        (Some(Command::Get(shm)), _, _) => {
-            let counts = Memory::open(&shm.name)?.0.counts();
-            println!(
-                "{{\"accepted\":{},\"rejected\":{}}}",
-                counts.accepted, counts.rejected
-            );
-            Ok(())
-        }
+fn act(cli: &Cli) -> Result<()> {
+    match (&cli.command, &cli.object, &cli.prefix) {
+        (Some(command), _, _) => command.act(|shm| Ok(Memory::open(&shm.name)?.0)),
         (None, Some(object), Some(prefix)) => run::run(&cli.shm.name, prefix.as_bytes(), || {
-            Memory::own(&cli.shm.name, &object, prefix.as_bytes())
+            Memory::own(&cli.shm.name, object, prefix.as_bytes())
         }),
         (None, _, _) => bail!(
             "--object or --prefix is missing; run: filter-ebpf-controller --object filter.bpf.o --prefix /aaaa"

@@ -53,15 +53,17 @@ impl FilterMaps {
     /// What the program decided so far.
     pub fn counts(&self) -> Counts {
         Counts {
-            accepted: self.counter(0).load(Ordering::Relaxed),
-            rejected: self.counter(1).load(Ordering::Relaxed),
-            failed: 0,
+            accepted: self.counter(0)[0].load(Ordering::Relaxed),
+            rejected: self.counter(1)[0].load(Ordering::Relaxed),
+            failed: self.counter(1)[1].load(Ordering::Relaxed),
         }
     }
 
     /// Counts a rejection for the program, which came to no end.
-    pub fn count_rejected(&self) {
-        self.counter(1).fetch_add(1, Ordering::Relaxed);
+    pub fn count_failure(&self) {
+        for count in self.counter(1) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Puts a prefix in force. One writer at a time.
@@ -75,8 +77,9 @@ impl FilterMaps {
         publish(generation, slots, prefix);
     }
 
-    fn counter(&self, index: u32) -> &AtomicU64 {
-        // SAFETY: a counter's value begins with an aligned number that all change atomically.
+    /// The count, and for how many of it the program failed.
+    fn counter(&self, index: u32) -> &[AtomicU64; 2] {
+        // SAFETY: a counter's value begins with two aligned numbers that all change atomically.
         unsafe { &*self.value(COUNTERS, index).cast() }
     }
 

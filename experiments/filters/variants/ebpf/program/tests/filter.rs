@@ -174,10 +174,11 @@ fn a_program_without_end_is_refused_or_stopped_and_its_requests_are_counted() {
         "endless",
         &[("*generation != before", "*generation == before")],
     );
-    let (_memory, _) = site.own(b"/a").unwrap();
+    let (memory, _) = site.own(b"/a").unwrap();
     site.serve();
     for n in 0..3 {
         assert_eq!(counts(), (0, n));
+        assert_eq!(memory.counts().failed, n);
         assert!(!accepts(b"/a"));
     }
 }
