@@ -60,8 +60,6 @@ impl<'a> Ring<'a> {
         );
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        found.append(&mut self.at_once);
-        let silent = found.len();
         found.extend(
             self.inner.completion().map(|entry| Completion {
                 token: Token::decode(entry.user_data()),
@@ -71,17 +69,11 @@ impl<'a> Ring<'a> {
                 more: io_uring::cqueue::more(entry.flags()),
             }),
         );
-        let sends = found[silent..]
-            .iter()
-            .filter(|each| each.token.kind == Kind::Send);
+        let sends = found.iter().filter(|each| each.token.kind == Kind::Send);
         let told: Vec<Token> = sends.map(|each| each.token).collect();
-        if !told.is_empty() {
-            let mut at = 0;
-            found.retain(|each| {
-                at += 1;
-                at > silent || !told.contains(&each.token)
-            });
-        }
+        self.at_once.retain(|each| !told.contains(&each.token));
+        // They came first: what they held up is free for what else there is.
+        found.splice(0..0, self.at_once.drain(..));
         Ok(found)
     }
 

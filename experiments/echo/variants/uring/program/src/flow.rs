@@ -183,6 +183,26 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_behind_a_send_that_completes_at_once_waits_for_it() {
+        let sending = Some(Sending::Buffer {
+            buffer: 0,
+            bytes: 1,
+        });
+        let mut flow = Flow {
+            sending,
+            ..Flow::default()
+        };
+        assert!(!flow.waits_at_once());
+        flow.pending.push(0);
+        assert!(flow.waits_at_once());
+        flow.pending.clear();
+        flow.ended = true;
+        assert!(flow.waits_at_once());
+        flow.sending = None;
+        assert!(!flow.waits_at_once());
+    }
+
+    #[test]
     fn there_is_room_until_too_much_waits() {
         let mut flow = Flow {
             pending: vec![0; MOST_PENDING],
