@@ -212,6 +212,10 @@ pub struct Cli {
     #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
     sources: Vec<IpAddr>,
 
+    /// TCP congestion control, as cubic; without it, the kernel's default
+    #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
+
     /// CPUs to run on, separated by commas: thread i on the i-th
     #[arg(long, value_name = "CPUS", value_delimiter = ',')]
     cpus: Option<Vec<usize>>,
@@ -275,6 +279,7 @@ impl Cli {
             connections: self.connections,
             depth: self.depth,
             sources: self.sources,
+            congestion: self.congestion,
             threads: self.threads,
             cpus: self.cpus,
             pace,

@@ -1,5 +1,7 @@
 //! The targets of a spec, and what part of the load each has.
 
+use rustix::net::{AddressFamily, SocketType, sockopt};
+
 use crate::engine::Share;
 use crate::spec::{Expect, Spec, SpecError, TargetSpec};
 use crate::stream::endpoint::Endpoint;
@@ -66,16 +68,38 @@ impl Targets {
     /// Where they are, their names resolved.
     ///
     /// # Errors
-    /// A [`SpecError`] for a name without an address.
+    /// A [`SpecError`] for a name without an address, or a congestion control that the kernel refuses.
     pub fn endpoints(&self, spec: &Spec) -> Result<Vec<Endpoint>, SpecError> {
+        if let Some(name) = &spec.congestion {
+            can_have(name)?;
+        }
         let endpoint = |(target, _): &(Target, Expect)| {
             Ok(Endpoint {
                 address: target.resolve()?,
                 sources: spec.sources.clone(),
+                congestion: spec.congestion.clone(),
             })
         };
         self.0.iter().map(endpoint).collect()
     }
+}
+
+/// That a connection of this process can have the congestion control `name`.
+fn can_have(name: &str) -> Result<(), SpecError> {
+    let probe = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None);
+    let found = probe.and_then(|socket| {
+        sockopt::set_tcp_congestion(&socket, name)?;
+        sockopt::tcp_congestion(&socket)
+    });
+    match found {
+        Ok(found) if found == name => Ok(()),
+        Ok(found) => Err(found),
+        Err(error) => Err(error.to_string()),
+    }
+    .map_err(|found| {
+        let remedy = "choose one of /proc/sys/net/ipv4/tcp_available_congestion_control";
+        SpecError::new("congestion", format!("{name:?} gave {found}"), remedy)
+    })
 }
 
 /// Each target's part of the connections and of the rate.
@@ -192,5 +216,12 @@ mod tests {
         assert!(of("{}").is_err());
         assert!(of(r#"{"url": "http://a/", "targets": [{"url": "http://b/"}]}"#).is_err());
         assert!(of(r#"{"targets": [{"url": "http://b/"}, {"url": "https://c/"}]}"#).is_err());
+    }
+    #[test]
+    fn a_congestion_control_that_the_kernel_lacks_is_named() {
+        let json = r#"{"url": "http://127.0.0.1/", "congestion": "none-such"}"#;
+        let spec = Spec::from_json(json).unwrap();
+        let error = Targets::of(&spec).unwrap().endpoints(&spec).unwrap_err();
+        assert!(error.to_string().starts_with("congestion: \"none-such\""));
     }
 }

@@ -79,6 +79,9 @@ pub struct Spec {
     /// Local addresses that connections take turns in.
     #[serde(default)]
     pub sources: Vec<IpAddr>,
+    /// TCP congestion control of the connections; the kernel's default if absent.
+    #[serde(default)]
+    pub congestion: Option<String>,
     /// Worker threads.
     #[serde(default = "default::threads")]
     pub threads: usize,

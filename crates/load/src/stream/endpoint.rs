@@ -16,6 +16,8 @@ pub struct Endpoint {
     pub address: Address,
     /// Local addresses that connections take turns in; the kernel's choice if there are none.
     pub sources: Vec<IpAddr>,
+    /// TCP congestion control; the kernel's default if there is none.
+    pub congestion: Option<String>,
 }
 
 /// The address of a server.
@@ -39,6 +41,9 @@ impl Endpoint {
                 let family = family(*address);
                 let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
                 sockopt::set_tcp_nodelay(&socket, true)?;
+                if let Some(name) = &self.congestion {
+                    sockopt::set_tcp_congestion(&socket, name)?;
+                }
                 self.bind(&socket, number)?;
                 let outcome = rustix::net::connect(&socket, address);
                 (socket, outcome)
@@ -88,4 +93,22 @@ fn bind_address_no_port(socket: &OwnedFd) -> rustix::io::Result<()> {
     use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
     setsockopt(socket, IpBindAddressNoPort, &true)
         .map_err(|error| Errno::from_raw_os_error(error as i32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_has_the_congestion_control_that_was_asked_for() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = Endpoint {
+            address: Address::Inet(server.local_addr().unwrap()),
+            sources: vec![],
+            congestion: Some("reno".into()),
+        };
+        let socket = endpoint.connect(0).unwrap();
+        assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), "reno");
+        assert!(sockopt::tcp_nodelay(&socket).unwrap());
+    }
 }
