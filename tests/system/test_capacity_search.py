@@ -17,7 +17,8 @@ def test_a_search_is_one_trial_with_one_number(lab: Laboratory) -> None:
     assert len(windows) >= 4 and {window["held"] for window in windows} == {True, False}
     assert searched.measured_s >= 0.05 * len(windows)
     weak = found["loop=capacity", "weak"]
-    assert weak.status == "invalid" and weak.outcomes["capacity"] is None
+    assert weak.status == "invalid", weak.reason
+    assert weak.outcomes["capacity"] is None
     assert str(weak.reason).startswith("capacity: not even ")
     once_result, searched_result = lab.results()["scenarios"]
     assert "capacity" not in once_result["variants"]["plain"]["outcomes"]
