@@ -1,0 +1,102 @@
+"""Whose the machine's CPU time was: by BPF, and from /proc where that is not permitted."""
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from echo_client import connect, exchange
+from echo_server import Server, may_load_bpf, wait_until
+
+from tare.lab import build
+
+pytestmark = pytest.mark.contract
+
+_WITHOUT_BPF = ("setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin")
+_BYTES = 32 << 20
+_SPIN = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+_SPUN_NS = 300_000_000
+_ACCOUNTS = ("server_ns", "client_ns", "kernel_ns", "softirq_ns", "other_ns")
+
+
+class Account:
+    """A running accounting, and what it said."""
+
+    def __init__(self, server: Server, folder: Path, wrap: tuple[str, ...] = ()) -> None:
+        self.control, self.log = folder / "account", folder / "account.log"
+        made = build.component("echo-account", print) / "bin" / "echo-account"
+        argv = [*wrap, str(made), "--control", str(self.control), "--server", str(server.control)]
+        with self.log.open("wb") as stream:
+            self.process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+            )
+        wait_until(
+            lambda: self.control.exists() or self.process.poll() is not None, self.log.read_text
+        )
+
+    def read(self) -> dict[str, Any]:
+        """All accounts so far."""
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.settimeout(10)
+            asked.connect(str(self.control))
+            with asked.makefile("rb") as stream:
+                return dict(json.loads(stream.read()))
+
+    def end(self) -> None:
+        """Stop it."""
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture(params=["bpf", "proc"])
+def account(
+    request: pytest.FixtureRequest, serve: Callable[..., Server], tmp_path: Path
+) -> Iterator[tuple[str, Server, Account]]:
+    if request.param == "bpf" and not may_load_bpf():
+        pytest.skip("BPF programs are loaded as root only")
+    server = serve("epoll")
+    wrap = _WITHOUT_BPF if request.param == "proc" and may_load_bpf() else ()
+    made = Account(server, tmp_path, wrap)
+    yield request.param, server, made
+    made.end()
+
+
+def test_the_server_and_a_client_are_charged_for_what_they_do(
+    account: tuple[str, Server, Account],
+) -> None:
+    source, server, made = account
+    before = made.read()
+    assert before["source"] == source
+    # A child of the starter is the client, for as long as it lives.
+    with subprocess.Popen(["python3", "-c", f"{_SPIN}\ninput()"], stdin=subprocess.PIPE) as client:
+        with connect(server.port) as connection:
+            exchange(connection, _BYTES, seed=8)
+        used = _cpu_ns(client.pid)
+        while used < _SPUN_NS:
+            time.sleep(0.01)
+            used = _cpu_ns(client.pid)
+        after = made.read()
+        client.communicate(b"\n")
+    spent = {name: after[name] - before[name] for name in _ACCOUNTS}
+    assert spent["client_ns"] >= _SPUN_NS * 0.95, spent
+    own = server.statistics()
+    assert spent["server_ns"] > 0, spent
+    assert spent["server_ns"] <= (own["cpu_user_s"] + own["cpu_system_s"]) * 1e9 + 2e7, spent
+    # This process is the other end of the connection, and no child of itself.
+    assert spent["other_ns"] > 0, spent
+    assert after["server_switches"] >= before["server_switches"]
+
+
+def test_without_bpf_it_says_what_is_less_true(account: tuple[str, Server, Account]) -> None:
+    source, _, made = account
+    said = made.log.read_text()
+    assert ("softirq time is a sample" in said) == (source == "proc"), said
+    assert (made.read()["overhead_ns"] > 0) == (source == "bpf")
+
+
+def _cpu_ns(process: int) -> int:
+    return int(Path(f"/proc/{process}/schedstat").read_text().split()[0])
