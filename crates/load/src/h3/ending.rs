@@ -1,6 +1,6 @@
 //! Why a connection ends.
 
-use quinn_proto::ConnectionError;
+use quinn_proto::{ConnectionError, TransportErrorCode as Code};
 
 use crate::protocol::{End, Failure};
 
@@ -12,9 +12,7 @@ pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
         }
         ConnectionError::TransportError(_) if !connected => "the QUIC handshake failed",
         ConnectionError::TransportError(_) => "the server broke a rule of QUIC",
-        ConnectionError::ConnectionClosed(_) if !connected => {
-            "the server refused the QUIC handshake"
-        }
+        ConnectionError::ConnectionClosed(close) if !connected => refusal(close.error_code),
         ConnectionError::ApplicationClosed(_) if idle => return End::Proper,
         ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
             "the server closed the connection"
@@ -30,4 +28,46 @@ pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
         true => Failure::read(why),
         false => Failure::connect(why),
     })
+}
+
+/// Why a server ended the handshake, as it says (RFC 9000, section 20.1).
+fn refusal(code: Code) -> &'static str {
+    match code {
+        Code::NO_ERROR => "the server ended the QUIC handshake (NO_ERROR)",
+        Code::INTERNAL_ERROR => "the server failed in the QUIC handshake (INTERNAL_ERROR)",
+        Code::CONNECTION_REFUSED => "the server takes no more connections (CONNECTION_REFUSED)",
+        Code::PROTOCOL_VIOLATION => "the server refused the QUIC handshake (PROTOCOL_VIOLATION)",
+        Code::INVALID_TOKEN => "the server refused the QUIC handshake (INVALID_TOKEN)",
+        code if (0x100..0x200).contains(&u64::from(code)) => {
+            "the server refused the QUIC handshake by a TLS alert"
+        }
+        _ => "the server refused the QUIC handshake",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quinn_proto::ConnectionClose;
+
+    use super::*;
+
+    fn why(code: Code, connected: bool) -> &'static str {
+        let closed = ConnectionError::ConnectionClosed(ConnectionClose {
+            error_code: code,
+            frame_type: None,
+            reason: "".into(),
+        });
+        match ending(&closed, connected, true) {
+            End::Broken(failure) => failure.why,
+            End::Proper => "proper",
+        }
+    }
+
+    #[test]
+    fn a_refused_handshake_says_why() {
+        assert!(why(Code::CONNECTION_REFUSED, false).contains("CONNECTION_REFUSED"));
+        assert!(why(Code::crypto(40), false).contains("TLS alert"));
+        assert!(why(Code::KEY_UPDATE_ERROR, false).contains("refused"));
+        assert_eq!(why(Code::crypto(40), true), "the server closed the connection");
+    }
 }
