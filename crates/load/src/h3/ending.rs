@@ -68,6 +68,9 @@ mod tests {
         assert!(why(Code::CONNECTION_REFUSED, false).contains("CONNECTION_REFUSED"));
         assert!(why(Code::crypto(40), false).contains("TLS alert"));
         assert!(why(Code::KEY_UPDATE_ERROR, false).contains("refused"));
-        assert_eq!(why(Code::crypto(40), true), "the server closed the connection");
+        assert_eq!(
+            why(Code::crypto(40), true),
+            "the server closed the connection"
+        );
     }
 }
