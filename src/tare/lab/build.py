@@ -62,7 +62,8 @@ def variant(loaded: catalog.Loaded, name: str, say: Say) -> Built:
     if manifest.build is None:
         return Built(below)
     folder = loaded.variant_folder(name)
-    return Built(below, _ensure(f"{loaded.name}-{name}", folder, manifest.build, below, say))
+    used = {key: below[key] for key in manifest.build.components}
+    return Built(below, _ensure(f"{loaded.name}-{name}", folder, manifest.build, used, say))
 
 
 def names(components: dict[str, Path], own: Path | None) -> dict[str, object]:

@@ -82,6 +82,14 @@ class Build(Record):
     outputs: list[str] = Field(min_length=1)
 
 
+class VariantBuild(Build):
+    """How a variant's own part is built."""
+
+    components: list[Name] = []
+    """Those of the variant's components whose output the build reads; it is built anew when one of
+    them changes, and not for those that are used only when the variant runs."""
+
+
 class Version(Record):
     """How the version is read: a program to ask (templates), and a pattern with one group."""
 
@@ -153,7 +161,7 @@ class Variant(Record):
     summary: str = ""
     requires: list[Requirement] = []
     components: list[Name] = []
-    build: Build | None = None
+    build: VariantBuild | None = None
     version: Version
     ports: list[Key] = []
     roles: dict[Key, Role]
@@ -169,6 +177,13 @@ class Variant(Record):
     where variants have each their own way of being at that level."""
     try_lines: list[str] = []
     """Lines (templates) that `tare up` prints, to try the running variant by hand."""
+
+    @model_validator(mode="after")
+    def _built_from_its_own(self) -> "Variant":
+        used = self.build.components if self.build else []
+        if strange := sorted({*used} - {*self.components}):
+            raise ValueError(f"build.components: some of its components, and not {strange[0]!r}")
+        return self
 
     @field_validator("roles")
     @classmethod

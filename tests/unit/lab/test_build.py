@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tare.lab import build, catalog, paths
 from tare.lab.errors import BuildError, Interrupted
 from tare.lab.interrupt import raising
+from tare.model.manifest import VariantBuild
 
 COMPONENT = """
 schema = 1
@@ -103,6 +105,36 @@ def test_what_it_is_made_of_decides_and_nothing_else(project: Project) -> None:
         file.write_text("2\n")
         places.add(project.build()[-1])
     assert len(places) == len(project.outputs()) == 3
+
+
+def test_a_variant_is_built_anew_for_what_its_build_reads_alone(project: Project) -> None:
+    folder = project.home / "variant"
+    folder.mkdir()
+
+    def made(uses: list[str]) -> Path:
+        argv = [
+            "sh",
+            "-c",
+            'cat "$TARE_COMPONENT_THING/program" > $TARE_OUT/program || :',
+        ]
+        manifest = SimpleNamespace(
+            components=["thing"],
+            build=VariantBuild(argv=argv, outputs=["program"], components=uses),
+        )
+        loaded: Any = SimpleNamespace(
+            name="toy", variants={"own": manifest}, variant_folder=lambda _: folder
+        )
+        build._content.cache_clear()
+        own = build.variant(loaded, "own", print).own
+        assert own is not None
+        return own
+
+    without, reading = made([]), made(["thing"])
+    assert (without / "program").read_text() == ""
+    assert (reading / "program").read_text() == "1\n"
+    (project.folder / "number").write_text("2\n")
+    assert made([]) == without
+    assert (made(["thing"]) / "program").read_text() == "2\n"
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ VARIANT_FAULTS = {
     "roles = { Sut = {} }": "roles.Sut.[key]: found 'Sut', expected",
     "roles = { load = {} }": "expected roles other than 'load'",
     "build = { argv = ['x'] }": "build.outputs: missing; expected a value",
+    "build = { argv = ['x'], outputs = ['y'], components = ['z'] }": "some of its components",
     "requires = [{ command = 'x' }]": "expected a remedy in words",
     "requires = [{ debian = 'x', path = 'y' }]": "exactly one of debian, command, path",
     "roles = { sut = { ready = { log = 'x' } } }": "exactly one of tcp, path, log",
