@@ -73,7 +73,7 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
         for scenario in plan.scenarios:
             click.echo(f"  scenario   {scenario.name}")
             for name in plan.variants:
-                if why := supported(each.variants[name].supports, scenario):
+                if why := supported(each.variants[name], scenario):
                     click.echo(f"             without {name}: {why}")
 
 

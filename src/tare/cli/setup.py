@@ -18,8 +18,9 @@ def command(experiment: str | None) -> None:
     failed = False
     for name in [experiment] if experiment else experiment_names():
         loaded = catalog.load(name)
-        prepared = prepare(loaded, loaded.variants, say)
-        for variant in loaded.variants:
+        variants = loaded.choose(None)
+        prepared = prepare(loaded, variants, say)
+        for variant in variants:
             why = prepared.why_not(variant)
             click.echo(f"{name}/{variant}: {why or prepared.versions[variant]}")
         failed |= bool(prepared.failed)

@@ -35,8 +35,8 @@ def _experiment(loaded: catalog.Loaded) -> None:
     experiment = loaded.experiment
     click.echo(f"{loaded.name}: {experiment.question}\n")
     click.echo("variants (baseline first)")
-    for name, variant in loaded.variants.items():
-        click.echo(f"  {name:18} {variant.title}")
+    for name in loaded.choose(None):
+        click.echo(f"  {name:18} {loaded.variants[name].title}")
     click.echo("\nparameters (set with --duration, --connections, …, or -p NAME=VALUE)")
     for key, value in experiment.parameters.items():
         click.echo(f"  {key:18} {value}")

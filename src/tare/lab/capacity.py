@@ -103,7 +103,7 @@ def search(site: Site, limits: Gates, settings: Capacity, window: Window, judge:
         wanted = f"a rate between {low:g} and {high:g} per second that holds"
         gates = [Gate(name="capacity", ok=False, found=str(error), wanted=wanted)]
     chosen = going.best[1] if going.best else going.made[-1]
-    chosen.result["total"] = _sum(found.result.get("total", {}) for found in going.made)
+    chosen.result["total"] = total(found.result.get("total", {}) for found in going.made)
     chosen.result["capacity"] = {"limit": limit, "rate": rate, "windows": going.notes}
     return Found(chosen, sum(found.window_s for found in going.made), rate, gates)
 
@@ -116,13 +116,13 @@ def _number(template: Any, names: Mapping[str, Any], where: str) -> float:
         raise ManifestError(f"{where}: found {found!r}, expected a number") from error
 
 
-def _sum(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def total(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Totals of several runs of an instrument as one: numbers and lists add up, tables by name."""
-    total: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for table in tables:
         for key, item in table.items():
             if isinstance(item, Mapping):
-                total[key] = _sum([total.get(key, {}), item])
+                found[key] = total([found.get(key, {}), item])
             else:
-                total[key] = total[key] + item if key in total else item
-    return total
+                found[key] = found[key] + item if key in found else item
+    return found

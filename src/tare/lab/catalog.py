@@ -37,8 +37,11 @@ class Loaded:
         return self.folder / "variants" / variant
 
     def choose(self, names: list[str] | None) -> list[str]:
-        """The named variants, or all; the baseline always, and first. Raises ManifestError."""
-        wanted = names or list(self.variants)
+        """The named variants, or all that are not hidden; the baseline always, and first.
+
+        Raises UnknownName.
+        """
+        wanted = names or [name for name, each in self.variants.items() if not each.hidden]
         for name in wanted:
             if name not in self.variants:
                 raise UnknownName(_unknown(f"variant of {self.name}", name, self.variants))

@@ -72,7 +72,7 @@ def _folder() -> Iterator[Path]:
 def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
     """What is wrong with a variant, once started. Raises Unavailable."""
     loaded = bench.loaded
-    scenario = first(loaded.experiment.factors, loaded.variants[variant].supports)
+    scenario = first(loaded.experiment.factors, loaded.variants[variant])
     parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, {})
     try:
         site = Site(bench, variant, parameters, seed=0, name=variant, folder=home / variant)

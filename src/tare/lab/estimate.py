@@ -51,16 +51,16 @@ def _labels(plan: Plan, loaded: Loaded, scenario: Scenario) -> list[str]:
     """What a block measures in the scenario: variants that do not support it are left out."""
     names = {label: label for label in plan.variants} | {BASELINE_AGAIN: plan.baseline}
     return [
-        label
-        for label, name in names.items()
-        if supported(loaded.variants[name].supports, scenario) is None
+        label for label, name in names.items() if supported(loaded.variants[name], scenario) is None
     ]
 
 
 def _windows(loaded: Loaded, scenario: Scenario) -> int:
-    settings = loaded.experiment.analysis.capacity
-    searched = settings is not None and among(settings.only, scenario.levels)
-    return settings.windows() if settings is not None and searched else 1
+    analysis = loaded.experiment.analysis
+    for settings in (analysis.capacity, analysis.slope):
+        if settings is not None and among(settings.only, scenario.levels):
+            return settings.windows()
+    return 1
 
 
 def _planned_s(values: Mapping[str, object]) -> float:
@@ -81,7 +81,7 @@ def _overheads(plan: Plan, runs: Path) -> list[float]:
         found += [
             trial.wall_s - trial.measured_s - warmup_s
             for trial in trials
-            # A search has more to it than one window.
-            if trial.status == "valid" and "capacity" not in trial.instrument
+            # An analysis has more to it than one window.
+            if trial.status == "valid" and not {"capacity", "slope"} & trial.instrument.keys()
         ]
     return found

@@ -44,6 +44,10 @@ def read_toml(file: Path) -> dict[str, Any]:
 def _entry(folder: Path) -> Entry:
     head = read_toml(folder / "experiment.toml")
     baseline = str(head.get("baseline", ""))
-    variants = sorted(path.parent.name for path in folder.glob("variants/*/variant.toml"))
+    variants = sorted(
+        path.parent.name
+        for path in folder.glob("variants/*/variant.toml")
+        if not read_toml(path).get("hidden")
+    )
     variants.sort(key=lambda name: name != baseline)
     return Entry(folder.name, str(head.get("question", "")), baseline, variants)

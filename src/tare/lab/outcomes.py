@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tare.lab import capacity
+from tare.lab import capacity, slope
 from tare.model.manifest import Outcome
 
 
@@ -61,8 +61,8 @@ class Measured:
                 found = self.counters[name]
             case ["probe", name] if name in self.probed:
                 found = self.probed[name]
-            case ["analysis", capacity.NAME]:
-                found = self.analysis.get(capacity.NAME)
+            case ["analysis", (capacity.NAME | slope.NAME) as name]:
+                found = self.analysis.get(name)
             case _:
                 raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {path!r}")
         return None if found is None else float(found)

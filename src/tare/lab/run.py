@@ -159,7 +159,7 @@ class Run:
         if any(trial.status == "unavailable" for trial in known):
             return ()
         variant = self._loaded.variants[slot.variant]
-        if reason := supported(variant.supports, scenario, variant.excludes):
+        if reason := supported(variant, scenario):
             return "unavailable", reason
         if reason := self._prepared.unavailable.get(slot.variant):
             return "unavailable", reason

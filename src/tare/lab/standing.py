@@ -108,7 +108,7 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
         tag=f"tare-up-{loaded.name}-{variant}",
         cpus=host.assign(host.by_core(), server=1, client=1),
     )
-    scenario = first(loaded.experiment.factors, loaded.variants[variant].supports)
+    scenario = first(loaded.experiment.factors, loaded.variants[variant])
     parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, own)
     try:
         site = Site(bench, variant, parameters, seed=0, name="site", folder=home / "site")

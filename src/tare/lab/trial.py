@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tare.lab import account, capacity, gates
+from tare.lab import account, capacity, gates, slope
 from tare.lab.bench import Bench
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.hooks import OracleError
@@ -80,13 +80,20 @@ def _measured(
         shares = account.machine(made, tested)
         return gates.judge(limits, made.result, shares, account.uses(made))
 
+    def value(made: Measurement, outcome: str) -> float | None:
+        return _of(site, made).outcome(experiment.outcomes[outcome])
+
     analysis: dict[str, float | None] = {}
-    settings = experiment.analysis.capacity
-    if settings is not None and among(settings.only, levels):
-        searched = capacity.search(site, limits, settings, window, judge)
+    searching, sloping = experiment.analysis.capacity, experiment.analysis.slope
+    if searching is not None and among(searching.only, levels):
+        searched = capacity.search(site, limits, searching, window, judge)
         found = searched.measurement
         judged = searched.gates or judge(found)
         analysis[capacity.NAME], measured_s = searched.rate, searched.measured_s
+    elif sloping is not None and among(sloping.only, levels):
+        sloped = slope.measure(site, limits, sloping, window, judge, value)
+        found, judged = sloped.measurement, sloped.gates
+        analysis[slope.NAME], measured_s = sloped.slope, sloped.measured_s
     else:
         found = window({})
         judged, measured_s = judge(found), found.window_s
@@ -94,24 +101,43 @@ def _measured(
     after = site.hooks.counters(site)
     site.hooks.audit(site, before, after, found.result)
     histograms = found.result.pop("histograms", {})
-    roles = account.roles(found)
-    probed = account.probed(found)
     counters = {key: after[key] - before.get(key, 0) for key in after}
     closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
-    measured = Measured(found.result, roles, counters, probed, site.manifest.roles, analysis)
-    outcomes = {name: measured.outcome(outcome) for name, outcome in experiment.outcomes.items()}
+    measured = _of(site, found, counters, analysis)
+    outcomes = {
+        name: measured.outcome(outcome)
+        for name, outcome in experiment.outcomes.items()
+        if among(outcome.within, levels)
+    }
     body = {
         "status": "invalid" if closed else "valid",
         "reason": "; ".join(closed) or None,
         "measured_s": measured_s,
         "gates": judged,
         "outcomes": outcomes,
-        "roles": roles,
+        "roles": measured.roles,
         "machine": account.machine(found, tested),
         "counters": counters,
         "instrument": found.result,
     }
     return body, histograms
+
+
+def _of(
+    site: Site,
+    found: Measurement,
+    counters: Mapping[str, int] | None = None,
+    analysis: Mapping[str, float | None] | None = None,
+) -> Measured:
+    """What a window found, as outcomes are looked up in it."""
+    return Measured(
+        found.result,
+        account.roles(found),
+        counters or {},
+        account.probed(found),
+        site.manifest.roles,
+        analysis or {},
+    )
 
 
 def _cause(site: Site | None, error: Exception) -> str:

@@ -159,6 +159,8 @@ class Variant(Record):
     schema_: Literal[1] = Field(alias="schema")
     title: str
     summary: str = ""
+    hidden: bool = False
+    """Neither listed nor measured unless it is named: it is there to test the experiment."""
     requires: list[Requirement] = []
     components: list[Name] = []
     build: VariantBuild | None = None
@@ -166,8 +168,12 @@ class Variant(Record):
     ports: list[Key] = []
     roles: dict[Key, Role]
     instrument: Instrument
+    instruments: dict[Key, Instrument] = {}
+    """Others than `instrument`, by name: the parameter `instrument` chooses one."""
     supports: dict[Key, list[str]] = {}
     """Factor → the levels this variant can take; a factor not named: all of them."""
+    without: dict[Key, dict[Name, str]] = {}
+    """Factor → level → why this variant cannot take it, in words."""
     excludes: list[Selection] = []
     """Levels that do not go together for this variant, whatever it supports of each."""
     properties: dict[Key, Scalar] = {}
@@ -191,6 +197,10 @@ class Variant(Record):
         if INSTRUMENT_ROLE in roles:
             raise ValueError(f"roles other than {INSTRUMENT_ROLE!r}, which is the instrument's")
         return roles
+
+
+SLOPE = "analysis.slope"
+"""The path of what the analysis `slope` finds."""
 
 
 class Factor(Record):
@@ -221,6 +231,13 @@ class Outcome(Record):
     """Whether a run goes on until this outcome's intervals are narrow, if it is judged."""
     only: dict[Key, list[str]] = {}
     """Factor → levels in which this outcome is compared; it is reported in all of them."""
+    within: dict[Key, list[str]] = {}
+    """Factor → levels in which there is such an outcome at all."""
+
+    @property
+    def is_slope(self) -> bool:
+        """Whether it is compared by differences of slopes, and not by ratios."""
+        return self.value == SLOPE
 
 
 class Capacity(Record):
@@ -246,10 +263,39 @@ class Capacity(Record):
         return 2 * self.steps
 
 
+class Slope(Record):
+    """How much an outcome grows with each unit of a dose that the instrument gives.
+
+    A trial measures it in `rounds`, in each of which every dose has one window of `duration_s`, in
+    random order. An outcome's value names it as analysis.slope.
+    """
+
+    only: dict[Key, list[str]] = {}
+    """Factor → levels in which trials measure a slope."""
+    parameter: Key
+    """The parameter that is set to each dose."""
+    doses: list[int | float] = Field(min_length=2)
+    rounds: int = Field(default=4, ge=1)
+    outcome: Key
+    """The outcome that responds."""
+
+    @field_validator("doses")
+    @classmethod
+    def _doses(cls, doses: list[int | float]) -> list[int | float]:
+        if sorted(set(doses)) != doses:
+            raise ValueError("doses from the lowest to the highest, each once")
+        return doses
+
+    def windows(self) -> int:
+        """How many windows a trial takes."""
+        return self.rounds * len(self.doses)
+
+
 class Analysis(Record):
     """How a trial comes to its outcomes, other than by one window."""
 
     capacity: Capacity | None = None
+    slope: Slope | None = None
 
 
 class Gates(Record):

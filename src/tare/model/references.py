@@ -18,6 +18,7 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
                     yield _dangling(f"factors.{factor}.levels.{level}", name, known)
     for name, outcome in experiment.outcomes.items():
         yield from _levels(f"outcomes.{name}.only", outcome.only, experiment.factors)
+        yield from _levels(f"outcomes.{name}.within", outcome.within, experiment.factors)
     for name in experiment.overview:
         if name not in experiment.outcomes:
             yield _dangling("overview", name, experiment.outcomes)
@@ -25,6 +26,12 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
         yield from _levels("analysis.capacity.only", capacity.only, experiment.factors)
         if capacity.parameter not in known:
             yield _dangling("analysis.capacity.parameter", capacity.parameter, known)
+    if slope := experiment.analysis.slope:
+        yield from _levels("analysis.slope.only", slope.only, experiment.factors)
+        if slope.parameter not in known:
+            yield _dangling("analysis.slope.parameter", slope.parameter, known)
+        if slope.outcome not in experiment.outcomes:
+            yield _dangling("analysis.slope.outcome", slope.outcome, experiment.outcomes)
     for field, selections in (
         ("scenarios", experiment.scenarios),
         ("more", experiment.more),
@@ -37,6 +44,8 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
 def of_variant(variant: Variant, experiment: Experiment) -> Iterator[str]:
     """The same for a variant of the experiment."""
     yield from _levels("supports", variant.supports, experiment.factors)
+    for factor, reasons in variant.without.items():
+        yield from _levels("without", {factor: list(reasons)}, experiment.factors)
     for selection in variant.excludes:
         yield from _levels("excludes", selection, experiment.factors)
     for factor, settings in variant.differences.items():

@@ -78,6 +78,65 @@ class PairResult(Record):
     blocks: int
 
 
+class Growth(Record):
+    """How far the response at a dose lies above that at the lowest dose."""
+
+    dose: float
+    value: float
+    ci: tuple[float, float] | None
+
+
+class SlopeOfVariant(Record):
+    """One variant's slope: how much the response grows with each unit of the dose."""
+
+    slope: float
+    ci: tuple[float, float] | None
+    bend: float | None
+    """By how much the slope at the highest dose exceeds that at the lowest."""
+    bend_ci: tuple[float, float] | None
+    bends: bool
+    """Whether the interval of the bend excludes 0: the slope is then one of a curve."""
+    growth: list[Growth]
+    difference: float | None
+    """To the baseline's slope."""
+    difference_ci: tuple[float, float] | None
+    p_adjusted: float | None
+    verdict: Verdict | None
+    why: str | None
+    blocks: int
+
+
+class SlopePair(Record):
+    """By how much one variant's slope exceeds that of another that is not the baseline."""
+
+    variant: str
+    against: str
+    difference: float
+    ci: tuple[float, float] | None
+    p_adjusted: float
+    """After Holm's correction over all pairs of the scenario."""
+    verdict: Verdict
+    why: str
+    blocks: int
+
+
+class SlopeResult(Record):
+    """One outcome that is a slope, in its unit, compared by differences."""
+
+    outcome: str
+    title: str
+    unit: str
+    better: Literal["lower", "higher"]
+    parameter: str
+    """What the dose is called."""
+    response: str
+    """Title of the outcome that responds."""
+    floor: float | None
+    """The farthest that baseline-again's difference to the baseline reaches from 0."""
+    variants: dict[str, SlopeOfVariant]
+    pairs: list[SlopePair]
+
+
 class ScenarioResult(Record):
     """One scenario: the noise floor, every variant, and every pair of them."""
 
@@ -86,6 +145,7 @@ class ScenarioResult(Record):
     noise_floor: dict[str, Floor]
     variants: dict[str, VariantResult]
     pairs: list[PairResult] = []
+    slopes: list[SlopeResult] = []
 
 
 class Results(Record):

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from tare.model.base import Record
-from tare.model.manifest import Factor, Selection
+from tare.model.manifest import Factor, Selection, Variant
 
 
 class Scenario(Record):
@@ -39,10 +39,10 @@ def every(factors: Mapping[str, Factor]) -> list[Scenario]:
     return expand(factors, [{name: list(factor.levels) for name, factor in factors.items()}])
 
 
-def first(factors: Mapping[str, Factor], supports: Mapping[str, list[str]]) -> Scenario:
-    """The default scenario, or the first of the matrix that a variant of such `supports` takes."""
+def first(factors: Mapping[str, Factor], variant: Variant) -> Scenario:
+    """The default scenario, or the first of the matrix that the variant takes."""
     whole = every(factors)
-    return next((each for each in whole if supported(supports, each) is None), whole[0])
+    return next((each for each in whole if supported(variant, each) is None), whole[0])
 
 
 def parse_selection(text: str) -> Selection:
@@ -71,14 +71,15 @@ def among(only: Mapping[str, list[str]], levels: Mapping[str, str]) -> bool:
     return all(levels.get(name) in allowed for name, allowed in only.items())
 
 
-def supported(
-    supports: Mapping[str, list[str]], scenario: Scenario, excludes: Iterable[Selection] = ()
-) -> str | None:
-    """Why a variant cannot take the scenario, or None when it can."""
+def supported(variant: Variant, scenario: Scenario) -> str | None:
+    """Why the variant cannot take the scenario, or None when it can."""
+    supports = variant.supports
     for name, level in scenario.levels.items():
+        if why := variant.without.get(name, {}).get(level):
+            return why
         if name in supports and level not in supports[name]:
             return f"{name}={level} is not one of its levels ({', '.join(supports[name])})"
-    for selection in excludes:
+    for selection in variant.excludes:
         if all(scenario.levels[name] in _levels(levels) for name, levels in selection.items()):
             named = ", ".join(f"{name}={scenario.levels[name]}" for name in selection)
             return f"{named} do not go together"

@@ -7,9 +7,10 @@ from typing import Any
 
 import altair as alt
 
-from tare.model.results import Results, ScenarioResult
+from tare.model.results import Results, ScenarioResult, SlopeResult
 from tare.report.folder import RunFolder
 from tare.report.numbers import figure, percent
+from tare.report.slopes import ranked
 from tare.report.titles import titles
 from tare.stats.histogram import Histogram, merge
 from tare.stats.plan_order import BASELINE_AGAIN
@@ -118,6 +119,57 @@ def outcome(results: Results, scenario: ScenarioResult, name: str) -> Chart | No
     return alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(rows), title=title)
 
 
+def dose_response(results: Results, scenario: ScenarioResult, found: SlopeResult) -> Chart:
+    """The response beyond that at the lowest dose, against the dose: one line a variant."""
+    labels = [label for label in ranked(found) if label != BASELINE_AGAIN]
+    rows = [
+        {
+            "label": label,
+            "dose": at.dose,
+            "value": at.value,
+            "low": at.ci[0] if at.ci else at.value,
+            "high": at.ci[1] if at.ci else at.value,
+        }
+        for label in labels
+        for at in found.variants[label].growth
+    ]
+    shades, strokes = (alt.Scale(domain=labels, range=each) for each in _lines(labels))
+    colour = alt.Color("label:N", scale=shades, sort=labels, title=None)
+    source = alt.Chart(alt.InlineData(values=rows))
+    x = alt.X("dose:Q", title=found.parameter, axis=alt.Axis(values=_doses(found)))
+    y = alt.Y("value:Q", title=f"{found.unit} beyond the lowest {found.parameter}")
+    layers = (
+        source.mark_line(strokeWidth=2).encode(
+            x=x,
+            y=y,
+            color=colour,
+            strokeDash=alt.StrokeDash("label:N", scale=strokes, sort=labels, title=None),
+        ),
+        source.mark_rule(strokeWidth=2).encode(x=x, y="low:Q", y2="high:Q", color=colour),
+        source.mark_point(filled=True, size=40, opacity=1).encode(x=x, y=y, color=colour),
+    )
+    title = alt.TitleParams(
+        f"{found.title}: dose and response",
+        subtitle=f"{titles(results)[scenario.name]} · 95 % intervals",
+        anchor="start",
+        subtitleColor="#59636e",
+    )
+    return alt.layer(*layers).properties(width=_WIDTH + 180, height=320, title=title)
+
+
+def _lines(labels: Sequence[str]) -> tuple[list[str], list[list[int]]]:
+    """A colour and a dash for each, no two of them alike in both."""
+    numbers = range(len(labels))
+    return (
+        [_PALETTE[number % len(_PALETTE)] for number in numbers],
+        [_DASHES[number // len(_PALETTE) % len(_DASHES)] for number in numbers],
+    )
+
+
+def _doses(found: SlopeResult) -> list[float]:
+    return [at.dose for at in next(iter(found.variants.values())).growth]
+
+
 def latency(folder: RunFolder, results: Results, scenario: ScenarioResult) -> Chart | None:
     """Latency by percentile of all requests, one line a variant, baseline-again dashed.
 
@@ -138,8 +190,7 @@ def latency(folder: RunFolder, results: Results, scenario: ScenarioResult) -> Ch
         for label, curve in lines.items()
         for tail, value in curve
     ]
-    colours = [_PALETTE[index % len(_PALETTE)] for index in range(len(plain))]
-    dashes = [_DASHES[index // len(_PALETTE) % len(_DASHES)] for index in range(len(plain))]
+    colours, dashes = _lines(plain)
     end = max(point["tail"] for point in points)
     ticks = [tick for tick in _TICKS if tick <= end * 1.01]
     named = " : ".join(f"datum.value == {tick} ? '{_TICKS[tick]}'" for tick in ticks)
@@ -187,6 +238,10 @@ def pictures(folder: RunFolder, results: Results) -> list[Picture]:
         if known:
             found.append(Picture(name, alt.vconcat(*known, spacing=28)))
     for scenario in results.scenarios:
+        found += [
+            Picture(f"{each.outcome}-{scenario.name}", dose_response(results, scenario, each))
+            for each in scenario.slopes
+        ]
         if (curve := latency(folder, results, scenario)) is not None:
             found.append(Picture(f"latency-by-percentile-{scenario.name}", curve))
     return found

@@ -50,6 +50,24 @@ COLUMNS: dict[str, dict[str, Kind]] = {
         "p_adjusted": "number",
         "verdict": "text",
     },
+    "slopes": {
+        "run": "text",
+        "experiment": "text",
+        "scenario": "text",
+        "outcome": "text",
+        "variant": "text",
+        "unit": "text",
+        "blocks": "whole",
+        "slope": "number",
+        "slope_low": "number",
+        "slope_high": "number",
+        "bend": "number",
+        "bend_low": "number",
+        "bend_high": "number",
+        "noise_floor": "number",
+        "p_adjusted": "number",
+        "verdict": "text",
+    },
     "pairs": {
         "run": "text",
         "experiment": "text",
@@ -74,6 +92,7 @@ def tables(folder: RunFolder, results: Results) -> dict[str, list[Row]]:
     return {
         "trials": list(_trials(folder, head)),
         "summary": list(_summary(results, head)),
+        "slopes": list(_slopes(results, head)),
         "pairs": list(_pairs(results, head)),
     }
 
@@ -129,6 +148,26 @@ def _summary(results: Results, head: Cells) -> Iterable[Row]:
                 }
             if not variant.outcomes:
                 yield dict.fromkeys(COLUMNS["summary"]) | own
+
+
+def _slopes(results: Results, head: Cells) -> Iterable[Row]:
+    for scenario in results.scenarios:
+        for sloped in scenario.slopes:
+            for label, found in sloped.variants.items():
+                yield head | {
+                    "scenario": scenario.name,
+                    "outcome": sloped.outcome,
+                    "variant": label,
+                    "unit": sloped.unit,
+                    "blocks": found.blocks,
+                    "slope": found.slope,
+                    **_ends("slope_low", "slope_high", found.ci),
+                    "bend": found.bend,
+                    **_ends("bend_low", "bend_high", found.bend_ci),
+                    "noise_floor": sloped.floor,
+                    "p_adjusted": found.p_adjusted,
+                    "verdict": found.verdict,
+                }
 
 
 def _pairs(results: Results, head: Cells) -> Iterable[Row]:

@@ -6,8 +6,8 @@ from importlib.resources import files
 from jinja2 import Environment
 from markupsafe import Markup
 
-from tare.model.results import Results, ScenarioResult
-from tare.report import overview
+from tare.model.results import Results, ScenarioResult, SlopeResult
+from tare.report import overview, slopes
 from tare.report.folder import RunFolder
 from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import by_outcome
@@ -34,18 +34,20 @@ def render(folder: RunFolder, results: Results) -> str:
         titles=titles(results),
         side_by_side=partial(overview.of, results),
         details=partial(overview.details, results),
+        slopes=slopes,
         drawn=_drawn(folder, results),
         again=BASELINE_AGAIN,
     )
 
 
 def _drawn(folder: RunFolder, results: Results) -> dict[str, list[Markup]]:
-    """Scenario → its charts: the judged outcomes and the latencies.
+    """Scenario → its charts: slopes, judged outcomes and latencies.
 
     With too few blocks for an interval there is nothing that a chart could show and a table not.
     """
     outcomes = {scenario.name: _with_interval(scenario) for scenario in results.scenarios}
-    if not any(outcomes.values()):
+    sloped = {scenario.name: _sloped(scenario) for scenario in results.scenarios}
+    if not any([*outcomes.values(), *sloped.values()]):
         return {}
     from tare.report import charts, drawing  # takes a second to import
 
@@ -53,13 +55,14 @@ def _drawn(folder: RunFolder, results: Results) -> dict[str, list[Markup]]:
         scenario.name: [
             Markup(drawing.svg(chart))
             for chart in (
+                *(charts.dose_response(results, scenario, item) for item in sloped[scenario.name]),
                 *(charts.outcome(results, scenario, name) for name in outcomes[scenario.name]),
                 charts.latency(folder, results, scenario),
             )
             if chart is not None
         ]
         for scenario in results.scenarios
-        if outcomes[scenario.name]
+        if outcomes[scenario.name] or sloped[scenario.name]
     }
 
 
@@ -72,6 +75,15 @@ def _with_interval(scenario: ScenarioResult) -> list[str]:
         if outcome.judged and outcome.ci_pct is not None
     ]
     return list(dict.fromkeys(found))
+
+
+def _sloped(scenario: ScenarioResult) -> list[SlopeResult]:
+    """Slopes of which at least one has an interval."""
+    return [
+        item
+        for item in scenario.slopes
+        if any(each.ci is not None for each in item.variants.values())
+    ]
 
 
 def _reach(results: Results) -> float:

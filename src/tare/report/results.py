@@ -14,11 +14,12 @@ from tare.model.results import (
 )
 from tare.model.trial import Trial
 from tare.report.folder import RunFolder
+from tare.report.slopes import slopes
 from tare.stats.histogram import merge
 from tare.stats.plan_order import BASELINE_AGAIN
 from tare.stats.quantile import median
 from tare.stats.stopping import Stop
-from tare.stats.study import Key, Study, judge_again, slots, stop
+from tare.stats.study import Key, Study, exists, judge_again, slots, stop
 from tare.stats.verdict import Judgement
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
@@ -89,7 +90,11 @@ def _scenario(folder: RunFolder, study: Study, again: Mapping[Key, Judgement]) -
     return ScenarioResult(
         name=name,
         levels=study.scenario.levels,
-        noise_floor={name: _floor(study, name, verdicts) for name in plan.outcomes},
+        noise_floor={
+            name: _floor(study, name, verdicts)
+            for name, outcome in plan.outcomes.items()
+            if exists(outcome, study.scenario) and not outcome.is_slope
+        },
         variants={
             label: _variant(folder, study, label, verdicts)
             for label in [*plan.variants, BASELINE_AGAIN]
@@ -109,6 +114,7 @@ def _scenario(folder: RunFolder, study: Study, again: Mapping[Key, Judgement]) -
             )
             for (variant, other, outcome), (effect, found) in study.judge_pairs().items()
         ],
+        slopes=slopes(study),
     )
 
 
@@ -145,7 +151,9 @@ def _variant(
         outcomes={
             name: _outcome(study, label, name, verdicts.get((label, name)))
             for name, outcome in folder.plan.outcomes.items()
-            if study.values(label, name) or _could_have(valid, outcome)
+            if not outcome.is_slope
+            and exists(outcome, study.scenario)
+            and (study.values(label, name) or _could_have(valid, outcome))
         }
         if valid
         else {},

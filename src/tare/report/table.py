@@ -5,13 +5,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tare.model.results import OutcomeResult, Results, ScenarioResult
-from tare.report import overview
+from tare.model.results import OutcomeResult, Results, ScenarioResult, SlopeResult
+from tare.report import overview, slopes
 from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import NOTE, Row, by_outcome
 from tare.report.titles import common, titles
 from tare.stats.plan_order import BASELINE_AGAIN
 
+_MANY_PAIRS = 21
+"""More than 7 variants make."""
 _STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved": "yellow"}
 
 
@@ -46,6 +48,8 @@ def notes(results: Results) -> list[str]:
         lines.append(overview.NOTE)
     if any(scenario.pairs for scenario in results.scenarios):
         lines.append(NOTE)
+    if any(scenario.slopes for scenario in results.scenarios):
+        lines.append(slopes.NOTE)
     for remark in results.environment.get("remarks", []):
         lines.append(f"Remark: {remark}.")
     for scenario in results.scenarios:
@@ -76,6 +80,8 @@ def _scenario(results: Results, scenario: ScenarioResult, title: str) -> Group:
     }
     for name in overview.details(results, scenario):
         parts.append(Padding(_outcome(results, scenario, name, outcomes[name]), (0, 0, 0, 2)))
+    for sloped in scenario.slopes:
+        parts.append(Padding(_slopes(results, sloped), (0, 0, 0, 2)))
     for title, rows in by_outcome(results, scenario):
         parts.append(Padding(_pairs(title, rows), (0, 0, 0, 2)))
     parts += [Text(f"  {trouble}", style="red") for trouble in troubles]
@@ -116,17 +122,38 @@ def _outcome(
     return table
 
 
+def _slopes(results: Results, found: SlopeResult) -> Group:
+    table = _table(None)
+    for label in slopes.ranked(found):
+        own = found.variants[label]
+        title = f"{results.baseline}, again" if label == BASELINE_AGAIN else label
+        dim = "dim" if label == BASELINE_AGAIN else ""
+        table.add_row(
+            Text(title, style=dim),
+            Text(figure(own.slope, own.ci), style=dim),
+            Text(own.verdict or "", style=_STYLES.get(own.verdict or "", "")),
+            Text(slopes.remarks(found, label), style="dim"),
+        )
+    # As a table's title it would be broken at the table's width.
+    return Group(Text(slopes.heading(found)), table)
+
+
 def _pairs(title: str, rows: list[Row]) -> Table:
-    table = _table(f"{title}: each pair")
+    """Of many pairs those that differ: who cannot be told apart from whom is in the report."""
+    which = "each pair"
+    if len(rows) > _MANY_PAIRS:
+        every, rows = len(rows), [row for row in rows if row.verdict in ("costs", "saves")]
+        which = f"pairs that differ, {len(rows)} of {every}; the others are in report.html"
+    table = _table(f"{title}: {which}")
     for row in rows:
         verdict = Text(row.verdict, style=_STYLES[row.verdict])
         table.add_row(Text(row.title), Text(row.effect), verdict, Text(row.meaning, style="dim"))
     return table
 
 
-def _table(title: str) -> Table:
+def _table(title: str | None) -> Table:
     return Table(
-        title=Text(title),
+        title=title and Text(title),
         title_justify="left",
         title_style="",
         box=None,

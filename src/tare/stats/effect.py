@@ -1,21 +1,17 @@
 """The effect of a variant: the ratio to its baseline within blocks, with an exact interval.
 
-Sources: Hodges & Lehmann (1963), Ann. Math. Statist. 34(2):598-611, for the estimate; Hollander,
-Wolfe & Chicken (2014), Nonparametric Statistical Methods, 3rd ed., sections 3.2 and 3.3, for the
-estimate and its distribution-free interval. The interval stays valid, if conservative, with ties:
-Noether (1967), JASA 62(317):184-188.
+It is the middle (`tare.stats.location`) of the blocks' log ratios.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from tare.stats.interval import Interval
-from tare.stats.signed_rank import Floats, fewest_for, interval_rank, p_value
+from tare.stats.location import locate
+from tare.stats.signed_rank import Floats
 
 
 @dataclass(frozen=True)
@@ -58,29 +54,9 @@ def paired_effect(
 
 
 def effect_of(differences: Floats, level: float = 0.95) -> Effect:
-    """The effect from log ratios, shape (n,), n ≥ 1.
-
-    `level` is the interval's nominal confidence; `Interval.level` is the achieved one, never
-    less. With fewer than 6 blocks no 95 % interval exists, and none is made up.
-    """
-    n = differences.size
-    walsh = walsh_averages(differences)
-    bounds = interval_rank(n, level)
-    interval, missing = None, ""
-    if bounds is None:
-        fewest = fewest_for(1 - level)
-        missing = f"{n} blocks give no {100 * level:g} % interval: {fewest} are the fewest"
-    else:
-        k, achieved = bounds
-        interval = Interval(float(walsh[k - 1]), float(walsh[-k]), achieved)
-    return Effect(
-        n=n,
-        log_ratio=_middle(walsh),
-        interval=interval,
-        missing=missing,
-        p=p_value(differences),
-        spread=float(differences.std(ddof=1)) if n > 1 else 0.0,
-    )
+    """The effect from log ratios, shape (n,), n ≥ 1, as `locate` finds their middle."""
+    found = locate(differences, level)
+    return Effect(found.n, found.estimate, found.interval, found.missing, found.p, found.spread)
 
 
 def paired_log_ratios(variant: Sequence[float], baseline: Sequence[float]) -> Floats:
@@ -105,12 +81,6 @@ def paired_log_ratios(variant: Sequence[float], baseline: Sequence[float]) -> Fl
     return np.round(np.log(_array(variant)) - np.log(_array(baseline)), 12)
 
 
-def walsh_averages(differences: Floats) -> Floats:
-    """The n(n+1)/2 averages (d_i + d_j)/2 of all pairs i ≤ j, sorted."""
-    rows, columns = _pairs(differences.size)
-    return np.sort((differences[rows] + differences[columns]) / 2)
-
-
 def to_percent(log_ratio: float) -> float:
     """A log ratio as a change in percent: ln 1.02 is 2."""
     return 100 * math.expm1(log_ratio)
@@ -121,15 +91,5 @@ def from_percent(percent: float) -> float:
     return math.log1p(percent / 100)
 
 
-def _middle(ordered: Floats) -> float:
-    """The median of sorted values."""
-    return float(ordered[(ordered.size - 1) // 2] + ordered[ordered.size // 2]) / 2
-
-
 def _array(values: Sequence[float]) -> Floats:
     return np.asarray(values, dtype=np.float64)
-
-
-@lru_cache(maxsize=64)
-def _pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    return np.triu_indices(n)

@@ -72,12 +72,14 @@ class Study:
     def effect(self, label: str, outcome: str) -> Effect | None:
         """Against the baseline, over the blocks in which both were valid; None without any.
 
-        A zero on either side has no ratio, and leaves its block out.
+        A zero on either side has no ratio, and leaves its block out. A slope has none at all.
         """
         return self.between(label, self.plan.baseline, outcome)
 
     def between(self, label: str, other: str, outcome: str) -> Effect | None:
         """The same against any other label."""
+        if self.plan.outcomes[outcome].is_slope:
+            return None
         own = self._values.get((label, outcome), {})
         base = self._values.get((other, outcome), {})
         blocks = [block for block in sorted(own) if own[block] > 0 and base.get(block, 0) > 0]
@@ -165,8 +167,17 @@ def judge_again(studies: Sequence[Study]) -> dict[Key, Judgement]:
 
 
 def judged(outcome: Outcome, scenario: Scenario) -> bool:
-    """Whether the outcome gets a verdict in the scenario."""
+    """Whether the outcome gets a verdict in the scenario; slopes get theirs by themselves
+    (`tare.stats.dose_response`).
+    """
+    if outcome.is_slope or not exists(outcome, scenario):
+        return False
     return outcome.judged and among(outcome.only, scenario.levels)
+
+
+def exists(outcome: Outcome, scenario: Scenario) -> bool:
+    """Whether there is such an outcome in the scenario."""
+    return among(outcome.within, scenario.levels)
 
 
 def comparisons(plan: Plan) -> int:

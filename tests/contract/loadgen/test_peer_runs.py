@@ -13,7 +13,7 @@ def _runs():
     for selection in loaded.experiment.scenarios:
         for scenario in expand(loaded.experiment.factors, [{**selection, "body": "2b"}]):
             for peer in PEERS:
-                if supported(loaded.variants[peer].supports, scenario) is None:
+                if supported(loaded.variants[peer], scenario) is None:
                     yield pytest.param(peer, scenario.levels, id=f"{peer}-{scenario.name}")
 
 

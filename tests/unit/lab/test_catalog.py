@@ -127,3 +127,12 @@ def test_a_component_may_lie_with_its_experiment(tmp_path: Path) -> None:
     own.rename(own.parent / "a")
     with pytest.raises(ManifestError, match="several components are called 'a'"):
         catalog.component_folder("a", tmp_path)
+
+
+def test_a_hidden_variant_is_there_for_who_names_it(tmp_path: Path) -> None:
+    root = projects.write(tmp_path, variants={"none": "", "one": "", "test": "hidden = true"})
+    loaded = catalog.load("exp", root)
+    assert loaded.choose(None) == ["none", "one"]
+    assert loaded.choose(["test"]) == ["none", "test"]
+    (entry,) = index.entries(root)
+    assert entry.variants == ["none", "one"]

@@ -15,7 +15,7 @@ MEASURED = Measured(
     counters={"connections": 4},
     probed={"answers": 8.0},
     declared={"proxy", "backend", "controller"},
-    analysis={"capacity_per_second": 9.0},
+    analysis={"capacity_per_second": 9.0, "slope": 0.5},
 )
 
 
@@ -39,6 +39,7 @@ def outcome(value: str, per: str | None = None) -> Outcome:
         ("counter.connections", None, 4.0),
         ("probe.answers", "instrument.requests", 0.8),
         ("analysis.capacity_per_second", None, 9.0),
+        ("analysis.slope", None, 0.5),
     ],
 )
 def test_a_path_or_a_sum_of_them(value: str, per: str | None, found: float | None) -> None:

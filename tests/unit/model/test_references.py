@@ -99,3 +99,26 @@ def test_an_analysis_and_more_scenarios_name_what_there_is() -> None:
         "analysis.capacity.parameter: found 'raet', expected one of: rate, size",
         "more.loop: found 'shut', expected one of: closed, open",
     ]
+
+
+def test_a_slope_names_a_parameter_and_an_outcome_that_there_are() -> None:
+    settings = {"parameter": "dsoe", "doses": [1, 2], "outcome": "cup", "only": {"loop": ["opne"]}}
+    found = experiment(analysis={"slope": settings})
+    assert list(of_experiment(found)) == [
+        "analysis.slope.only.loop: found 'opne', expected one of: closed, open",
+        "analysis.slope.parameter: found 'dsoe', expected one of: rate, size",
+        "analysis.slope.outcome: found 'cup', expected one of: cpu",
+    ]
+
+
+def test_where_an_outcome_is_and_what_a_variant_is_without() -> None:
+    outcome = {"title": "CPU", "unit": "µs", "better": "lower", "value": "instrument.x"}
+    found = experiment(outcomes={"cpu": outcome | {"within": {"loop": ["opne"]}}})
+    assert list(of_experiment(found)) == [
+        "outcomes.cpu.within.loop: found 'opne', expected one of: closed, open"
+    ]
+    lacking = variant().model_copy(update={"without": {"loop": {"opne": "why"}, "lop": {"x": "y"}}})
+    assert list(of_variant(lacking, experiment())) == [
+        "without.loop: found 'opne', expected one of: closed, open",
+        "without: found 'lop', expected one of: loop, body",
+    ]

@@ -1,8 +1,10 @@
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tare.model.manifest import Factor, Selection
+from tare.model.manifest import Factor, Selection, Variant
 from tare.model.scenario import (
     Scenario,
     every,
@@ -17,6 +19,17 @@ FACTORS = {
     "loop": Factor(levels={"closed": {"rate": 0}, "open": {"rate": 5}}),
     "size": Factor(levels={"small": {}, "large": {"rate": 9}}),
 }
+
+
+def variant(**changes: Any) -> Variant:
+    fields: dict[str, Any] = {
+        "schema": 1,
+        "title": "v",
+        "version": {"argv": ["v"], "pattern": "(.*)"},
+        "roles": {},
+        "instrument": {"argv": ["i"], "spec": {}},
+    }
+    return Variant.model_validate(fields | changes)
 
 
 def names(selections: list[Selection]) -> list[str]:
@@ -99,16 +112,30 @@ def test_later_factors_win() -> None:
 
 
 def test_an_unsupported_level_is_named_and_avoided() -> None:
-    supports = {"loop": ["open"]}
+    one = variant(supports={"loop": ["open"]})
     closed, open_ = expand(FACTORS, [{}, {"loop": "open"}])
-    assert supported(supports, closed) == "loop=closed is not one of its levels (open)"
-    assert supported(supports, open_) is None
-    assert first(FACTORS, supports).name == "loop=open,size=small"
-    assert first(FACTORS, {}).name == first(FACTORS, {"loop": []}).name == "loop=closed,size=small"
+    assert supported(one, closed) == "loop=closed is not one of its levels (open)"
+    assert supported(one, open_) is None
+    assert first(FACTORS, one).name == "loop=open,size=small"
+    nowhere = variant(supports={"loop": []})
+    assert (
+        first(FACTORS, variant()).name == first(FACTORS, nowhere).name == "loop=closed,size=small"
+    )
+
+
+def test_a_level_that_a_variant_is_without_says_why() -> None:
+    one = variant(without={"loop": {"open": "it has no clock"}})
+    closed, open_ = expand(FACTORS, [{}, {"loop": "open"}])
+    assert supported(one, open_) == "it has no clock"
+    assert supported(one, closed) is None
 
 
 def test_levels_that_do_not_go_together() -> None:
     scenario = Scenario(name="s", levels={"loop": "open", "size": "large", "mode": "a"})
     together: Selection = {"loop": ["open", "other"], "size": "large"}
-    assert supported({}, scenario, [together]) == "loop=open, size=large do not go together"
-    assert supported({}, scenario, [{"loop": "open", "size": "small"}]) is None
+    assert (
+        supported(variant(excludes=[together]), scenario)
+        == "loop=open, size=large do not go together"
+    )
+    apart = variant(excludes=[{"loop": "open", "size": "small"}])
+    assert supported(apart, scenario) is None

@@ -63,6 +63,42 @@ def trials(made: Plan, blocks: int, factors: dict[str, float]) -> list[Trial]:
     return found
 
 
+NS = Outcome(
+    title="CPU of a call",
+    unit="ns",
+    better="lower",
+    value="analysis.slope",
+    times=1000,
+    judged=True,
+)
+DOSES = (1, 16, 64)
+
+
+def dosed(made: Plan, blocks: int, costs: dict[str, float]) -> list[Trial]:
+    """Valid trials in which each call costs each label so many µs, the outcomes cpu and ns."""
+    found = []
+    for block in range(blocks):
+        for slot in slots(made, block):
+            cost = costs.get(slot.label, 0.0) * noise(block, slot.label)
+            cost += 0.001 * (noise(block, f"{slot.label} too") - 1)
+            windows = [
+                {"round": number, "dose": dose, "response": 12 + number + cost * dose, "spoilt": []}
+                for number in range(2)
+                for dose in DOSES
+            ]
+            sloped = {"parameter": "dose", "outcome": "cpu", "windows": windows}
+            fields = slot.model_dump() | {
+                "attempt": 1,
+                "status": "valid",
+                "started": "now",
+                "wall_s": 2.0,
+                "outcomes": {"ns": cost * 1000},
+                "instrument": {"slope": sloped},
+            }
+            found.append(Trial.model_validate(fields))
+    return found
+
+
 def altered(trial: Trial, **changes: Any) -> Trial:
     return Trial.model_validate(trial.model_dump() | changes)
 

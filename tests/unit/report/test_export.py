@@ -45,7 +45,7 @@ def written(folder: RunFolder, form: str) -> dict[str, Path]:
 def test_csv_holds_every_trial_and_every_outcome(folder: RunFolder) -> None:
     files = written(folder, "csv")
     tables = {name: list(csv.DictReader(file.open())) for name, file in files.items()}
-    assert list(tables) == ["trials.csv", "summary.csv", "pairs.csv"]
+    assert list(tables) == ["trials.csv", "summary.csv", "slopes.csv", "pairs.csv"]
     rows = tables["trials.csv"]
     assert list(rows[0]) == list(frames.COLUMNS["trials"])
     found = {
@@ -77,8 +77,9 @@ def test_parquet_says_the_same_as_csv(folder: RunFolder) -> None:
     files, text = written(folder, "parquet"), written(folder, "csv")
     for name in frames.COLUMNS:
         table = parquet.read_table(files[f"{name}.parquet"])
-        rows = list(csv.DictReader(text[f"{name}.csv"].open()))
-        assert table.column_names == list(rows[0])
+        read_back = csv.DictReader(text[f"{name}.csv"].open())
+        rows = list(read_back)
+        assert table.column_names == list(read_back.fieldnames or [])
         shown = [
             {key: "" if item is None else str(item) for key, item in row.items()}
             for row in table.to_pylist()

@@ -13,8 +13,8 @@ from tare.stats.effect import (
     paired_effect,
     paired_log_ratios,
     to_percent,
-    walsh_averages,
 )
+from tare.stats.location import walsh_averages
 
 positive = st.floats(1e-3, 1e6)
 pairs = st.lists(st.tuples(positive, positive), min_size=1, max_size=14)

@@ -1,0 +1,121 @@
+"""Slopes: what results.json says of them, and how they are put into words."""
+
+from tare.model.results import Growth, SlopeOfVariant, SlopePair, SlopeResult
+from tare.report.numbers import figure
+from tare.stats.dose_response import Slopes
+from tare.stats.interval import Interval
+from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.study import Study, exists
+
+NOTE = (
+    "A slope is what each further unit of a dose costs. Slopes are compared by their differences "
+    "within blocks; Holm's correction runs over all variants, and over all pairs, of a scenario."
+)
+
+
+def slopes(study: Study) -> list[SlopeResult]:
+    """One of each outcome that is a slope and was measured in the scenario."""
+    found = [
+        Slopes(study.plan, study.scenario, name, study.trials)
+        for name, outcome in study.plan.outcomes.items()
+        if outcome.is_slope and exists(outcome, study.scenario)
+    ]
+    return [_result(study, each) for each in found if each.labels()]
+
+
+def _result(study: Study, found: Slopes) -> SlopeResult:
+    outcome = found.outcome
+    parameter, response = found.of_what()
+    return SlopeResult(
+        outcome=found.name,
+        title=outcome.title,
+        unit=outcome.unit,
+        better=outcome.better,
+        parameter=parameter,
+        response=study.plan.outcomes[response].title,
+        floor=found.floor(),
+        variants=_variants(found),
+        pairs=[
+            SlopePair(
+                variant=variant,
+                against=other,
+                difference=difference.estimate,
+                ci=_ends(difference.interval),
+                p_adjusted=judgement.p_adjusted,
+                verdict=judgement.verdict.value,
+                why=judgement.why,
+                blocks=difference.n,
+            )
+            for (variant, other), (difference, judgement) in found.judge_pairs().items()
+        ],
+    )
+
+
+def _variants(found: Slopes) -> dict[str, SlopeOfVariant]:
+    judged, made = found.judge(), {}
+    for label in found.labels():
+        slope, bend = found.slope(label), found.bend(label)
+        difference, judgement = judged.get(label, (None, None))
+        made[label] = SlopeOfVariant(
+            slope=slope.estimate,
+            ci=_ends(slope.interval),
+            bend=bend and bend.estimate,
+            bend_ci=bend and _ends(bend.interval),
+            bends=bool(bend and bend.interval and bend.interval.excludes(0)),
+            growth=[
+                Growth(dose=dose, value=at.estimate, ci=_ends(at.interval))
+                for dose, at in found.growth(label).items()
+            ],
+            difference=difference and difference.estimate,
+            difference_ci=difference and _ends(difference.interval),
+            p_adjusted=judgement and judgement.p_adjusted,
+            verdict=judgement and judgement.verdict.value,
+            why=judgement and judgement.why,
+            blocks=slope.n,
+        )
+    return made
+
+
+def _ends(interval: Interval | None) -> tuple[float, float] | None:
+    return (interval.low, interval.high) if interval else None
+
+
+def ranked(result: SlopeResult) -> list[str]:
+    """Labels from the best slope to the worst, baseline-again last."""
+    sign = 1 if result.better == "lower" else -1
+    own = [label for label in result.variants if label != BASELINE_AGAIN]
+    again = [label for label in result.variants if label == BASELINE_AGAIN]
+    return sorted(own, key=lambda label: sign * result.variants[label].slope) + again
+
+
+def alike(result: SlopeResult, label: str) -> str:
+    """The variants that this one cannot be told apart from, in words."""
+    names = [
+        pair.against if pair.variant == label else pair.variant
+        for pair in result.pairs
+        if label in (pair.variant, pair.against) and pair.verdict == "unresolved"
+    ]
+    return f"not told from {', '.join(names)}" if names else ""
+
+
+def bending(found: SlopeOfVariant, unit: str) -> str:
+    """What a reader must know of a response that is no straight line."""
+    return f"bends by {figure(found.bend, found.bend_ci)} {unit}" if found.bends else ""
+
+
+def heading(result: SlopeResult) -> str:
+    """Title, unit, and what is small and what is noise."""
+    floor = "" if result.floor is None else f", noise floor {result.floor:.2g} {result.unit}"
+    doses = next(iter(result.variants.values())).growth
+    reach = f"{doses[0].dose:g} to {doses[-1].dose:g}"
+    return (
+        f"{result.title}, {result.unit}: slope of {result.response} "
+        f"over {result.parameter} {reach} ({result.better} is better{floor})"
+    )
+
+
+def remarks(result: SlopeResult, label: str) -> str:
+    """All that there is to say of a variant beside its figures."""
+    found = result.variants[label]
+    said = (alike(result, label), bending(found, result.unit))
+    return "; ".join(filter(None, said))

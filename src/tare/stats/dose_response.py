@@ -1,0 +1,154 @@
+"""What the trials of one scenario say about a slope: its interval, and who has the steeper one.
+
+A trial has one slope, and n counts trials, as everywhere. Slopes are compared by their difference
+and not by their ratio: none at all is a slope, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TypeVar
+
+import numpy as np
+
+from tare.model.manifest import Outcome
+from tare.model.scenario import Scenario
+from tare.model.trial import Plan, Trial
+from tare.stats.holm import holm
+from tare.stats.location import Location, locate
+from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.slope import Window, bend, growth
+from tare.stats.verdict import Criteria, Direction, Judgement, Verdict
+
+K = TypeVar("K")
+ALPHA = Criteria().alpha
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The slopes of one outcome, in its unit."""
+
+    plan: Plan
+    scenario: Scenario
+    name: str
+    trials: Sequence[Trial]
+    """Of the scenario; those that do not count are left out here."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """As the plan has it."""
+        return self.plan.outcomes[self.name]
+
+    @cached_property
+    def _valid(self) -> Mapping[str, Mapping[int, Trial]]:
+        """Label → block → trial, of those that have a slope."""
+        found: dict[str, dict[int, Trial]] = {}
+        for trial in self.trials:
+            counts = trial.status == "valid" and trial.scenario == self.scenario.name
+            if counts and trial.outcomes.get(self.name) is not None:
+                found.setdefault(trial.label, {})[trial.block] = trial
+        return found
+
+    def labels(self) -> list[str]:
+        """Who has a slope: in the plan's order, baseline-again last."""
+        return [name for name in [*self.plan.variants, BASELINE_AGAIN] if name in self._valid]
+
+    def of_what(self) -> tuple[str, str]:
+        """The parameter that is the dose, and the outcome that responds."""
+        trial = next(iter(next(iter(self._valid.values())).values()))
+        found = trial.instrument["slope"]
+        return found["parameter"], found["outcome"]
+
+    def slope(self, label: str) -> Location:
+        """A label's own slope."""
+        return locate(np.array([self._value(trial) for trial in self._valid[label].values()]))
+
+    def bend(self, label: str) -> Location | None:
+        """By how much it is steeper at the highest dose than at the lowest, as `slope.bend`."""
+        found = [bend(windows(trial)) for trial in self._valid[label].values()]
+        known = [value * self.outcome.times for value in found if value is not None]
+        return locate(np.array(known)) if known else None
+
+    def growth(self, label: str) -> dict[float, Location]:
+        """Dose → the response beyond that of the lowest dose, in the outcome's unit."""
+        by_trial = [growth(windows(trial)) for trial in self._valid[label].values()]
+        return {
+            dose: locate(np.array([each[dose] for each in by_trial]) * self.outcome.times)
+            for dose in by_trial[0]
+        }
+
+    def difference(self, label: str, other: str) -> Location | None:
+        """By how much a slope exceeds another's, over the blocks that have both."""
+        own, base = self._valid.get(label, {}), self._valid.get(other, {})
+        blocks = sorted(own.keys() & base.keys())
+        if not blocks:
+            return None
+        return locate(
+            np.array([self._value(own[block]) - self._value(base[block]) for block in blocks])
+        )
+
+    def floor(self) -> float | None:
+        """How far the difference of baseline-again to the baseline reaches from 0."""
+        again = self.difference(BASELINE_AGAIN, self.plan.baseline)
+        if again is None or again.interval is None:
+            return None
+        return max(abs(again.interval.low), abs(again.interval.high))
+
+    def judge(self) -> dict[str, tuple[Location, Judgement]]:
+        """Each variant's difference to the baseline, as one family."""
+        found = {
+            label: difference
+            for label in self.plan.variants[1:]
+            if (difference := self.difference(label, self.plan.baseline)) is not None
+        }
+        return self._family(found)
+
+    def judge_pairs(self) -> dict[tuple[str, str], tuple[Location, Judgement]]:
+        """Each variant against each that stands before it in the plan, the baseline apart: a
+        family of its own.
+        """
+        return self._family(
+            {
+                (label, other): difference
+                for other, label in combinations(self.plan.variants[1:], 2)
+                if (difference := self.difference(label, other)) is not None
+            }
+        )
+
+    def _family(self, found: Mapping[K, Location]) -> dict[K, tuple[Location, Judgement]]:
+        adjusted = holm([difference.p for difference in found.values()])
+        return {
+            key: (difference, self._verdict(difference, p))
+            for (key, difference), p in zip(found.items(), adjusted, strict=True)
+        }
+
+    def _verdict(self, difference: Location, p: float) -> Judgement:
+        interval, floor = difference.interval, self.floor()
+        if interval is None:
+            return Judgement(Verdict.UNRESOLVED, p, difference.missing)
+        if not interval.excludes(0):
+            return Judgement(Verdict.UNRESOLVED, p, "the interval of the difference holds 0")
+        if p > ALPHA:
+            return Judgement(Verdict.UNRESOLVED, p, f"p {p:.2g} after Holm")
+        if floor is None:
+            return Judgement(Verdict.UNRESOLVED, p, "there is no noise floor")
+        if abs(difference.estimate) <= floor:
+            why = f"not above the noise floor of {floor:.2g} {self.outcome.unit}"
+            return Judgement(Verdict.UNRESOLVED, p, why)
+        worse = (difference.estimate > 0) == (Direction(self.outcome.better) is Direction.LOWER)
+        return Judgement(Verdict.COSTS if worse else Verdict.SAVES, p, f"p {p:.2g} after Holm")
+
+    def _value(self, trial: Trial) -> float:
+        value = trial.outcomes[self.name]
+        assert value is not None
+        return value
+
+
+def windows(trial: Trial) -> list[Window]:
+    """The windows of a trial that measured a slope (docs/FORMAT.md, `instrument.slope`)."""
+    return [
+        Window(note["round"], note["dose"], note["response"])
+        for note in trial.instrument["slope"]["windows"]
+        if not note["spoilt"]
+    ]

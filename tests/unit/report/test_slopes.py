@@ -1,0 +1,100 @@
+"""Slopes in results.json, the table, the page, the charts and the exports."""
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import jsonschema
+import pytest
+import runs
+from rich.console import Console
+
+from tare.report import charts, drawing, export, html, results, schema, slopes, table
+from tare.report.folder import RunFolder, read
+
+COSTS = {"cheap": 0.010, "twin": 0.010, "dear": 0.050}
+WITHOUT_DOSE = runs.CPU.model_copy(update={"within": {"view": ["other"]}})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    plan = runs.plan(
+        variants=["none", *COSTS, "undosed"],
+        scenarios=[{"name": "view=dose", "levels": {"view": "dose"}}],
+        outcomes={"cpu": WITHOUT_DOSE, "ns": runs.NS},
+    )
+    done = [
+        runs.altered(trial, status="unavailable", reason="no call to repeat", outcomes={})
+        if trial.label == "undosed"
+        else trial
+        for trial in runs.dosed(plan, 10, COSTS)
+    ]
+    return read(runs.write(tmp_path / "run", plan, done))
+
+
+def printed(folder: RunFolder) -> str:
+    console = Console(file=StringIO(), width=200)
+    table.show(results.make(folder), console)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_results_say_what_each_call_costs(folder: RunFolder) -> None:
+    found = results.make(folder)
+    (scenario,) = found.scenarios
+    (sloped,) = scenario.slopes
+    assert (sloped.parameter, sloped.response, sloped.unit) == ("dose", "CPU", "ns")
+    assert list(sloped.variants) == ["none", *COSTS, "baseline-again"]
+    for label, cost in COSTS.items():
+        own = sloped.variants[label]
+        assert own.slope == pytest.approx(1000 * cost, rel=0.1) and own.blocks == 10
+        assert own.ci is not None and own.ci[0] <= own.slope <= own.ci[1]
+        assert own.verdict == "costs" and not own.bends
+        assert [at.dose for at in own.growth] == [1, 16, 64]
+        assert own.growth[-1].value == pytest.approx(63 * own.slope, rel=0.01)
+    verdicts = {(pair.variant, pair.against): pair.verdict for pair in sloped.pairs}
+    assert verdicts == {
+        ("twin", "cheap"): "unresolved",
+        ("dear", "cheap"): "costs",
+        ("dear", "twin"): "costs",
+    }
+    assert slopes.ranked(sloped)[0] == "none" and slopes.ranked(sloped)[3:] == [
+        "dear",
+        "baseline-again",
+    ]
+    jsonschema.validate(json.loads(found.model_dump_json()), json.loads(schema.text()))
+
+
+def test_a_slope_is_in_no_other_table(folder: RunFolder) -> None:
+    (scenario,) = results.make(folder).scenarios
+    assert scenario.noise_floor == {} and scenario.pairs == []
+    assert all(variant.outcomes == {} for variant in scenario.variants.values())
+
+
+def test_the_table_ranks_and_says_who_cannot_be_told_apart(folder: RunFolder) -> None:
+    lines = printed(folder).splitlines()
+    head = next(at for at, line in enumerate(lines) if "CPU of a call, ns: slope of CPU" in line)
+    rows = [line.split()[0] for line in lines[head + 1 : head + 6]]
+    assert rows[0].startswith("none") and rows[3] == "dear" and rows[4].startswith("none,")
+    assert "not told from twin" in next(line for line in lines if line.strip().startswith("cheap"))
+    assert any("undosed: unavailable: no call to repeat" in line for line in lines)
+    assert slopes.NOTE in " ".join(lines)
+
+
+def test_the_page_has_the_slopes_and_their_chart(folder: RunFolder) -> None:
+    page = html.render(folder, results.make(folder))
+    assert "against none" in page and "dear against cheap" in page
+    assert page.count("<svg") >= 1 and "beyond the lowest dose" in page
+
+
+def test_a_picture_and_a_table_of_slopes_are_exported(folder: RunFolder, tmp_path: Path) -> None:
+    found = results.make(folder)
+    names = [picture.name for picture in charts.pictures(folder, found)]
+    assert names[0] == "ns-view=dose"
+    assert "dear" in drawing.svg(charts.pictures(folder, found)[0].chart)
+    files = {file.name: file for file in export.write("csv", folder, found, tmp_path / "csv")}
+    rows = list(csv.DictReader(files["slopes.csv"].open()))
+    dear = next(row for row in rows if row["variant"] == "dear")
+    assert float(dear["slope_low"]) <= float(dear["slope"]) <= float(dear["slope_high"])
+    assert (dear["unit"], dear["verdict"], dear["blocks"]) == ("ns", "costs", "10")

@@ -1,0 +1,170 @@
+"""Simulated servers in which a call costs what is known: is that what comes out?"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from tare.model.manifest import Blocks, Outcome
+from tare.model.scenario import Scenario
+from tare.model.trial import Plan, Trial
+from tare.stats.dose_response import Slopes
+from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.slope import Window, slope
+from tare.stats.study import Study, slots
+from tare.stats.verdict import Verdict
+
+DOSES, ROUNDS, BLOCKS = (1, 16, 48, 64), 4, 12
+RESPONSE = Outcome(title="CPU", unit="µs", better="lower", value="role.sut.cpu_us")
+NS = Outcome(
+    title="CPU of a call",
+    unit="ns",
+    better="lower",
+    value="analysis.slope",
+    times=1000,
+    judged=True,
+)
+SCENARIO = Scenario(name="default")
+
+
+def plan(variants: list[str]) -> Plan:
+    return Plan(
+        run="r",
+        experiment="e",
+        title="t",
+        question="q",
+        tare="0",
+        created="now",
+        seed=1,
+        baseline="none",
+        variants=variants,
+        scenarios=[SCENARIO],
+        parameters={},
+        overrides={},
+        outcomes={"cpu": RESPONSE, "ns": NS},
+        sesoi_pct=2,
+        blocks=Blocks(min=BLOCKS, max=BLOCKS),
+        quick=False,
+    )
+
+
+def server(
+    costs_ns: Mapping[str, float],
+    rng: np.random.Generator,
+    *,
+    noise: float = 0.02,
+    drift: float = 0.01,
+    bend: float = 0.0,
+) -> Slopes:
+    """A request costs 12 µs and its calls; the machine's speed wanders around 1, by `drift` from
+    window to window, and each window has noise beside it, both relative."""
+    made = plan(["none", *costs_ns])
+    trials, speed = [], 1.0
+    for block in range(BLOCKS):
+        for slot in slots(made, block):
+            each = costs_ns.get(slot.label, 0.0) / 1000
+            own, notes = rng.normal(0, 0.05), []
+            for number in range(ROUNDS):
+                for dose in rng.permutation(DOSES).tolist():
+                    speed = speed**0.9 * np.exp(rng.normal(0, drift))
+                    cost = 12 * np.exp(own) + each * dose + bend * each * dose**2
+                    response = float(cost * speed * np.exp(rng.normal(0, noise)))
+                    note = {"round": number, "dose": dose, "response": response, "spoilt": []}
+                    notes.append(note)
+            windows = [Window(n["round"], n["dose"], n["response"]) for n in notes]
+            found = {"parameter": "dose", "outcome": "cpu", "windows": notes}
+            trials.append(
+                Trial.model_validate(
+                    slot.model_dump()
+                    | {
+                        "attempt": 1,
+                        "status": "valid",
+                        "started": "now",
+                        "wall_s": 1.0,
+                        "outcomes": {"ns": 1000 * slope(windows)},
+                        "instrument": {"slope": found},
+                    }
+                )
+            )
+    return Slopes(made, SCENARIO, "ns", trials)
+
+
+@pytest.mark.parametrize("known", [20.0, 100.0, 500.0])
+def test_a_known_cost_is_recovered(known: float) -> None:
+    """On a simulated machine that is as noisy as a shared virtual one: within 10 % or 5 ns."""
+    rng = np.random.default_rng(int(known))
+    for _ in range(20):
+        found = server({"known": known}, rng).slope("known")
+        assert abs(found.estimate - known) <= max(5.0, known / 10)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(3)
+    held = 0
+    studies = 300
+    for _ in range(studies):
+        interval = server({"one": 50.0}, rng, drift=0.0).slope("one").interval
+        assert interval is not None
+        # What a machine's speed is on average is no part of the interval.
+        held += not interval.excludes(50.0)
+    print(f"\nintervals that held 50 ns: {held / studies:.1%} of {studies}")
+    assert held / studies > 0.91
+
+
+def test_costs_are_told_apart_and_ranked() -> None:
+    costs = {"native": 10.0, "jit": 45.0, "script": 80.0}
+    found = server(costs, np.random.default_rng(5), noise=0.005, drift=0.002)
+    verdicts = {label: judgement.verdict for label, (_, judgement) in found.judge().items()}
+    assert verdicts == dict.fromkeys(costs, Verdict.COSTS)
+    pairs = {pair: judgement.verdict for pair, (_, judgement) in found.judge_pairs().items()}
+    assert pairs == {
+        ("jit", "native"): Verdict.COSTS,
+        ("script", "native"): Verdict.COSTS,
+        ("script", "jit"): Verdict.COSTS,
+    }
+
+
+def test_what_costs_nothing_is_seldom_called_different() -> None:
+    rng = np.random.default_rng(7)
+    false = 0
+    studies = 100
+    for _ in range(studies):
+        found = server({"one": 0.0, "two": 0.0, "three": 0.0}, rng)
+        family = [*found.judge().values(), *found.judge_pairs().values()]
+        false += any(judgement.verdict is not Verdict.UNRESOLVED for _, judgement in family)
+    print(f"\nstudies with a false difference: {false} of {studies}")
+    assert false <= 8
+
+
+def test_a_bend_is_seen_and_a_straight_line_has_none() -> None:
+    rng = np.random.default_rng(9)
+    straight = server({"one": 50.0}, rng, noise=0.003, drift=0.001).bend("one")
+    curved = server({"one": 50.0}, rng, noise=0.003, drift=0.001, bend=0.01).bend("one")
+    assert straight is not None and straight.interval is not None
+    assert curved is not None and curved.interval is not None
+    assert not straight.interval.excludes(0)
+    # The slope is 50 + 2 · 0.5 · dose ns.
+    assert curved.interval.low > 0 and curved.estimate == pytest.approx(63, rel=0.3)
+
+
+def test_baseline_again_is_the_floor() -> None:
+    found = server({"one": 50.0}, np.random.default_rng(13))
+    again = found.difference(BASELINE_AGAIN, "none")
+    floor = found.floor()
+    assert again is not None and again.interval is not None
+    assert floor == max(-again.interval.low, again.interval.high)
+    assert found.labels() == ["none", "one", BASELINE_AGAIN]
+
+
+def test_too_few_blocks_resolve_nothing() -> None:
+    found = server({"one": 50.0}, np.random.default_rng(17))
+    few = Slopes(found.plan, SCENARIO, "ns", [t for t in found.trials if t.block < 5])
+    ((difference, judgement),) = few.judge().values()
+    assert difference.interval is None and judgement.verdict is Verdict.UNRESOLVED
+    assert judgement.why == "5 blocks give no 95 % interval: 6 are the fewest"
+
+
+def test_a_slope_is_no_ratio() -> None:
+    found = server({"one": 50.0}, np.random.default_rng(19))
+    study = Study(found.plan, SCENARIO, found.trials)
+    assert study.effect("one", "ns") is None and study.judged() == [] and study.judge_pairs() == {}
