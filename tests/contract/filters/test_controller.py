@@ -97,16 +97,6 @@ def test_counters_each_second_and_on_request(site, hooks, variant):
 
 
 @controlled
-def test_cycles_leave_no_shared_memory(site, variant):
-    started = site(variant)
-    for _ in range(50):
-        started.start()
-        assert (SHM / started.tag).exists()
-        started.stop()
-        assert not list(SHM.glob(f"{started.tag}*"))
-
-
-@controlled
 def test_a_killed_controller_is_recovered_while_nginx_runs(site, hooks, variant):
     started = site(variant).start()
     hooks.oracle(started)
