@@ -63,7 +63,7 @@ def command(
     tare run filters --quick
     tare run filters --scenarios all --dry-run
     tare run filters --blocks 20 --seed 7
-    tare run filters --variants c-module --scenarios loop=steady --rate 10000
+    tare run filters --variants c-module --scenarios view=steady --rate 10000
     tare run filters --duration 10 --connections 100 -p url_path=/aaaa
     tare run echo --connections 20 --rounds 200000 --size 128
     """

@@ -5,14 +5,18 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "filter_dose.h"
 #include "filter_library.h"
 #include "filter_status.h"
 
 typedef struct {
     ngx_flag_t  enable;
+    ngx_flag_t  dosed; /* the query says how often the filter is called */
 } dynamic_filter_loc_conf_t;
 
 static ngx_int_t dynamic_filter_handler(ngx_http_request_t *r);
+static ngx_inline int dynamic_filter_call(const filter_library_t *library, const ngx_http_request_t *r,
+    const u_char *url);
 static ngx_int_t dynamic_filter_status_handler(ngx_http_request_t *r);
 static char *dynamic_filter_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 static void *dynamic_filter_create_main_conf(ngx_conf_t *cf);
@@ -29,6 +33,13 @@ static ngx_command_t  dynamic_filter_commands[] = {
       ngx_conf_set_flag_slot,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(dynamic_filter_loc_conf_t, enable),
+      NULL },
+
+    { ngx_string("dynamic_filter_dosed"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(dynamic_filter_loc_conf_t, dosed),
       NULL },
 
     { ngx_string("dynamic_filter_library"),
@@ -87,6 +98,7 @@ dynamic_filter_handler(ngx_http_request_t *r)
 {
     int                         accepted;
     u_char                     *url;
+    ngx_uint_t                  dose;
     filter_library_t           *library;
     dynamic_filter_loc_conf_t  *lcf;
 
@@ -97,20 +109,36 @@ dynamic_filter_handler(ngx_http_request_t *r)
 
     library = ngx_http_get_module_main_conf(r, ngx_http_dynamic_filter_module);
 
-    if (library->url_filter_n != NULL) {
-        accepted = library->url_filter_n((const char *) r->uri.data, r->uri.len);
-
-    } else {
+    url = NULL;
+    if (library->url_filter_n == NULL) {
         /* No byte is lost: nginx refuses a URI with NUL in it, and bounds its length. */
         url = ngx_pnalloc(r->pool, r->uri.len + 1);
         if (url == NULL) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
         *ngx_cpymem(url, r->uri.data, r->uri.len) = '\0';
-        accepted = library->url_filter((const char *) url);
+    }
+
+    accepted = dynamic_filter_call(library, r, url);
+    if (lcf->dosed) {
+        for (dose = filter_dose(r); dose > 1; dose--) {
+            filter_dose_again();
+            accepted = dynamic_filter_call(library, r, url);
+        }
     }
 
     return accepted == 1 ? NGX_OK : NGX_HTTP_FORBIDDEN;
+}
+
+
+/* `url`: the terminated copy, of a library that wants one. */
+static ngx_inline int
+dynamic_filter_call(const filter_library_t *library, const ngx_http_request_t *r, const u_char *url)
+{
+    if (url != NULL) {
+        return library->url_filter((const char *) url);
+    }
+    return library->url_filter_n((const char *) r->uri.data, r->uri.len);
 }
 
 
@@ -154,6 +182,7 @@ dynamic_filter_create_loc_conf(ngx_conf_t *cf)
     lcf = ngx_pcalloc(cf->pool, sizeof(dynamic_filter_loc_conf_t));
     if (lcf != NULL) {
         lcf->enable = NGX_CONF_UNSET;
+        lcf->dosed = NGX_CONF_UNSET;
     }
 
     return lcf;
@@ -167,6 +196,7 @@ dynamic_filter_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     dynamic_filter_loc_conf_t  *inner = child;
 
     ngx_conf_merge_value(inner->enable, outer->enable, 0);
+    ngx_conf_merge_value(inner->dosed, outer->dosed, 0);
 
     return NGX_CONF_OK;
 }

@@ -6,6 +6,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
+#include "filter_dose.h"
 #include "filter_shm_map.h"
 #include "filter_status.h"
 
@@ -18,9 +19,11 @@ typedef struct {
 
 typedef struct {
     ngx_flag_t          enable;
+    ngx_flag_t          dosed; /* the query says how often the filter is called */
 } c_filter_loc_conf_t;
 
 static ngx_int_t c_filter_handler(ngx_http_request_t *r);
+static ngx_inline int c_filter_call(struct filter_shm *shm, const ngx_http_request_t *r);
 static ngx_int_t c_filter_status_handler(ngx_http_request_t *r);
 static char *c_filter_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 static void *c_filter_create_main_conf(ngx_conf_t *cf);
@@ -36,6 +39,13 @@ static ngx_command_t  c_filter_commands[] = {
       ngx_conf_set_flag_slot,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(c_filter_loc_conf_t, enable),
+      NULL },
+
+    { ngx_string("c_filter_dosed"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(c_filter_loc_conf_t, dosed),
       NULL },
 
     { ngx_string("c_filter_shm"),
@@ -86,6 +96,7 @@ static ngx_int_t
 c_filter_handler(ngx_http_request_t *r)
 {
     int                    accepted;
+    ngx_uint_t             dose;
     c_filter_loc_conf_t   *lcf;
     c_filter_main_conf_t  *mcf;
 
@@ -95,10 +106,25 @@ c_filter_handler(ngx_http_request_t *r)
     }
 
     mcf = ngx_http_get_module_main_conf(r, ngx_http_c_filter_module);
-    accepted = filter_shm_match(mcf->shm, r->uri.data, r->uri.len);
-    filter_count(&mcf->shm->counters, accepted);
+    accepted = c_filter_call(mcf->shm, r);
+    if (lcf->dosed) {
+        for (dose = filter_dose(r); dose > 1; dose--) {
+            filter_dose_again();
+            accepted = c_filter_call(mcf->shm, r);
+        }
+    }
 
     return accepted ? NGX_OK : NGX_HTTP_FORBIDDEN;
+}
+
+
+static ngx_inline int
+c_filter_call(struct filter_shm *shm, const ngx_http_request_t *r)
+{
+    int  accepted = filter_shm_match(shm, r->uri.data, r->uri.len);
+
+    filter_count(&shm->counters, accepted);
+    return accepted;
 }
 
 
@@ -142,6 +168,7 @@ c_filter_create_loc_conf(ngx_conf_t *cf)
     lcf = ngx_pcalloc(cf->pool, sizeof(c_filter_loc_conf_t));
     if (lcf != NULL) {
         lcf->enable = NGX_CONF_UNSET;
+        lcf->dosed = NGX_CONF_UNSET;
     }
 
     return lcf;
@@ -155,6 +182,7 @@ c_filter_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     c_filter_loc_conf_t  *inner = child;
 
     ngx_conf_merge_value(inner->enable, outer->enable, 0);
+    ngx_conf_merge_value(inner->dosed, outer->dosed, 0);
 
     return NGX_CONF_OK;
 }

@@ -1,9 +1,11 @@
 //! Accepts or rejects a request by the prefix of its path, which a controller keeps in shared memory
 //! beside the counters: what `c-module` does, with the crate `ngx`.
 
+mod dose;
 mod status;
 
 use std::ffi::{c_char, c_void};
+use std::hint::black_box;
 use std::mem::offset_of;
 use std::ptr::{self, addr_of, addr_of_mut};
 
@@ -37,18 +39,28 @@ struct MainConf {
 
 struct LocationConf {
     enable: ngx_flag_t,
+    /// The query says how often the filter is called.
+    dosed: ngx_flag_t,
 }
 
 impl Default for LocationConf {
     fn default() -> Self {
-        Self { enable: UNSET }
+        Self {
+            enable: UNSET,
+            dosed: UNSET,
+        }
     }
 }
 
 impl Merge for LocationConf {
     fn merge(&mut self, outer: &Self) -> Result<(), MergeConfigError> {
-        if self.enable == UNSET {
-            self.enable = outer.enable.max(0);
+        for (inner, outer) in [
+            (&mut self.enable, outer.enable),
+            (&mut self.dosed, outer.dosed),
+        ] {
+            if *inner == UNSET {
+                *inner = outer.max(0);
+            }
         }
         Ok(())
     }
@@ -82,7 +94,7 @@ fn set_up(cf: &mut ngx_conf_t) -> Option<Status> {
     let name = if conf.name.is_empty() {
         DEFAULT_SHM
     } else {
-        str::from_utf8(conf.name.as_bytes()).ok()?
+        std::str::from_utf8(conf.name.as_bytes()).ok()?
     };
     match Memory::open(name) {
         Ok(memory) => conf.memory = Some(memory),
@@ -101,15 +113,19 @@ fn set_up(cf: &mut ngx_conf_t) -> Option<Status> {
 }
 
 http_request_handler!(filter, |request: &mut Request| {
-    let enabled = Module::location_conf(request.as_ref()).is_some_and(|conf| conf.enable == 1);
-    if !enabled {
+    let conf = Module::location_conf(request.as_ref()).filter(|conf| conf.enable == 1);
+    let Some(conf) = conf else {
         return Status::NGX_DECLINED;
-    }
+    };
     let Some(memory) = memory(request) else {
         return HTTPStatus::INTERNAL_SERVER_ERROR.into();
     };
-    let accepted = memory.accepts(request.path().as_bytes());
-    memory.count(accepted);
+    let mut accepted = call(memory, request);
+    if conf.dosed == 1 {
+        for _ in 1..dose::of(request) {
+            accepted = call(memory, black_box(request));
+        }
+    }
     if accepted {
         Status::NGX_OK
     } else {
@@ -117,18 +133,33 @@ http_request_handler!(filter, |request: &mut Request| {
     }
 });
 
+/// One decision, counted.
+fn call(memory: &Memory, request: &Request) -> bool {
+    let accepted = memory.accepts(request.path().as_bytes());
+    memory.count(accepted);
+    accepted
+}
+
 /// The controller's memory, as the request's configuration has it.
 fn memory(request: &Request) -> Option<&'static Memory> {
     Module::main_conf(request.as_ref())?.memory.as_ref()
 }
 
-static mut COMMANDS: [ngx_command_t; 4] = [
+static mut COMMANDS: [ngx_command_t; 5] = [
     ngx_command_t {
         name: ngx_string!("rust_filter"),
         type_: (NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG) as _,
         set: Some(ngx_conf_set_flag_slot),
         conf: NGX_HTTP_LOC_CONF_OFFSET,
         offset: offset_of!(LocationConf, enable),
+        post: ptr::null_mut(),
+    },
+    ngx_command_t {
+        name: ngx_string!("rust_filter_dosed"),
+        type_: (NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_FLAG) as _,
+        set: Some(ngx_conf_set_flag_slot),
+        conf: NGX_HTTP_LOC_CONF_OFFSET,
+        offset: offset_of!(LocationConf, dosed),
         post: ptr::null_mut(),
     },
     ngx_command_t {

@@ -1,0 +1,53 @@
+"""A guard: a call takes as many instructions as it did when that was committed, within 2 %.
+
+What differs from machine to machine for good reasons is taken out: libc chooses functions by the
+CPU, which is told to it, and other compilers make other code, for which the test does not ask.
+"""
+
+import os
+
+import pytest
+from harness import variants
+from stepping import PLAIN_LIBC, STEPPED, WRITE, committed, result, run, spec_of, tools, write
+
+pytestmark = pytest.mark.contract
+REACH = 0.02
+counted: dict[str, dict[str, int]] = {}
+
+
+@pytest.mark.parametrize("variant", STEPPED)
+def test_a_call_takes_as_many_instructions_as_before(site, variant, tmp_path):
+    started = site(variant)
+    if started.manifest.roles["controller"].argv:
+        started.start("controller")
+    found = result(run(spec_of(started), tmp_path, GLIBC_TUNABLES=PLAIN_LIBC))
+    assert found["errors"] == {"answer": 0, "counter": 0, "unequal": 0}
+    counts = {
+        name.removeprefix("instructions_"): count
+        for name, count in found["outcomes"].items()
+        if name.startswith("instructions_") and count is not None
+    }
+    counted[variant] = counts
+    if WRITE in os.environ:
+        return
+    made_by, expected = committed()
+    if made_by != (here := tools()):
+        pytest.skip(f"the committed counts are of {made_by}; here is {here}")
+    if variant not in expected:
+        pytest.skip(f"no counts of {variant} are committed: write them with {WRITE}=1")
+    off = {
+        path: (count, expected[variant][path])
+        for path, count in counts.items()
+        if abs(count - expected[variant][path]) > REACH * expected[variant][path]
+    }
+    assert off == {}, f"found and expected; if it is meant so, commit new ones with {WRITE}=1"
+
+
+def test_every_variant_that_can_be_stepped_through_has_its_counts():
+    if WRITE in os.environ:
+        write(counted)
+    lacking = set(STEPPED) - set(committed()[1])
+    # On a machine without them nobody can count what takes memory protection keys.
+    assert lacking <= {
+        name for name in STEPPED if any(need.cpu for need in variants[name].requires)
+    }
