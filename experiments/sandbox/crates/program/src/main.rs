@@ -1,0 +1,210 @@
+//! `tare-sandbox`: runs foreign binaries, isolated, and calls them.
+
+mod client;
+mod protocol;
+mod server;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Parser, Subcommand};
+use sandbox_runtime::call::{HostFunction, HostFunctions};
+use sandbox_runtime::mode::Mode;
+use sandbox_runtime::{Runtime, modes};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::protocol::{Ask, Call, Load, LoadOptions};
+
+/// Bring your own binary: load it once, call it often, each call in a worker of its own.
+#[derive(Parser)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Args)]
+struct At {
+    /// The daemon's socket
+    #[arg(long, env = "TARE_SANDBOX", default_value = "/tmp/tare-sandbox.sock")]
+    socket: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the daemon until SIGTERM or SIGINT; its socket is there once everything is ready
+    Serve {
+        #[command(flatten)]
+        at: At,
+        /// What isolates the binaries: see `tare-sandbox modes`
+        #[arg(long)]
+        mode: String,
+        /// Binaries to load at once, as NAME=FILE, all with the options that follow
+        #[arg(long, value_name = "NAME=FILE")]
+        load: Vec<String>,
+        #[command(flatten)]
+        options: LoadOptions,
+    },
+    /// Load a binary
+    Load {
+        #[command(flatten)]
+        at: At,
+        /// What it will be called by
+        name: String,
+        /// A static x86-64 ELF file
+        file: PathBuf,
+        #[command(flatten)]
+        options: LoadOptions,
+    },
+    /// Call a binary: the request comes from standard input, the response goes to standard output
+    Call {
+        #[command(flatten)]
+        at: At,
+        /// What it was loaded as
+        name: String,
+        /// Milliseconds that the call may take
+        #[arg(long, default_value_t = 0, hide_default_value = true)]
+        deadline_ms: u64,
+        /// A number by which `tare-sandbox cancel` finds the call
+        #[arg(long, default_value_t = 0, hide_default_value = true)]
+        number: u64,
+        /// Say on standard error how long its parts took
+        #[arg(long)]
+        times: bool,
+    },
+    /// Cancel a call by its number
+    Cancel {
+        #[command(flatten)]
+        at: At,
+        /// As given to `tare-sandbox call --number`
+        number: u64,
+    },
+    /// Unload a binary, after the calls under way
+    Unload {
+        #[command(flatten)]
+        at: At,
+        /// What it was loaded as
+        name: String,
+    },
+    /// Print statistics in JSON
+    Stats {
+        #[command(flatten)]
+        at: At,
+    },
+    /// List the modes, and try each of them here
+    Modes,
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().command {
+        Command::Serve {
+            at,
+            mode,
+            load,
+            options,
+        } => serve(&at.socket, &mode, &load, &options),
+        Command::Load {
+            at,
+            name,
+            file,
+            options,
+        } => {
+            let load = Load {
+                name,
+                binary: read(&file)?,
+                options: Some(options),
+            };
+            client::done(&at.socket, Ask::Load(load))
+        }
+        Command::Call {
+            at,
+            name,
+            deadline_ms,
+            number,
+            times,
+        } => {
+            let mut request = Vec::new();
+            std::io::stdin().read_to_end(&mut request)?;
+            let answer = client::call(
+                &at.socket,
+                Call {
+                    name,
+                    request,
+                    deadline_ms,
+                    number,
+                    times,
+                },
+            )?;
+            for time in &answer.times {
+                eprintln!("{:8} {:9.1} µs", time.phase, time.ns as f64 / 1e3);
+            }
+            Ok(std::io::stdout().write_all(&answer.response)?)
+        }
+        Command::Cancel { at, number } => client::done(&at.socket, Ask::Cancel(number)),
+        Command::Unload { at, name } => client::done(&at.socket, Ask::Unload(name)),
+        Command::Stats { at } => {
+            println!("{}", client::stats(&at.socket)?);
+            Ok(())
+        }
+        Command::Modes => list_modes(),
+    }
+}
+
+fn serve(socket: &Path, mode: &str, load: &[String], options: &LoadOptions) -> Result<()> {
+    // From the first moment, so that a signal while binaries are loaded leaves nothing behind.
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
+    let runtime = Runtime::new(named(mode)?, functions()).map_err(|why| anyhow!(why))?;
+    let server = Arc::new(server::Server::new(runtime));
+    for each in load {
+        let Some((name, file)) = each.split_once('=') else {
+            bail!("--load {each}: expected NAME=FILE");
+        };
+        server
+            .load(name, read(Path::new(file))?, Some(options))
+            .map_err(|why| anyhow!("--load {each}: {why}"))?;
+    }
+    server.listen(socket)?;
+    println!("serving in mode {mode} at {}", socket.display());
+    signals.forever().next();
+    server.stop();
+    let _ = fs::remove_file(socket);
+    Ok(())
+}
+
+fn list_modes() -> Result<()> {
+    for mode in modes::all() {
+        let (name, summary) = (mode.name(), mode.summary());
+        match Runtime::new(mode, HostFunctions::default()) {
+            Ok(_) => println!("{name:14} works here: {summary}"),
+            Err(why) => println!("{name:14} unavailable: {why}"),
+        }
+    }
+    Ok(())
+}
+
+fn named(name: &str) -> Result<Box<dyn Mode>> {
+    let all = modes::all();
+    let names: Vec<&str> = all.iter().map(|mode| mode.name()).collect();
+    let refusal = format!(
+        "--mode: found {name:?}, expected one of {}",
+        names.join(", ")
+    );
+    all.into_iter()
+        .find(|mode| mode.name() == name)
+        .context(refusal)
+}
+
+/// What the daemon offers to binaries that call back.
+fn functions() -> HostFunctions {
+    let mut functions = HostFunctions::default();
+    let echo: HostFunction = Box::new(|input| Ok(input.to_vec()));
+    functions.0.insert("echo".into(), echo);
+    functions
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    fs::read(file).with_context(|| file.display().to_string())
+}

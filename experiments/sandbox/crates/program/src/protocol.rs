@@ -1,0 +1,235 @@
+//! What clients and the daemon say to each other: protobuf messages, delimited.
+
+use std::io::{self, Read, Write};
+
+use prost::{Message, Oneof};
+use sandbox_runtime::frame::{Decoder, frame};
+
+/// The longest message in either direction, in bytes: a loaded binary, or a payload.
+pub const LONGEST: usize = 256 << 20;
+
+/// What a client asks.
+#[derive(Clone, PartialEq, Message)]
+pub struct Request {
+    /// One of these.
+    #[prost(oneof = "Ask", tags = "1, 2, 3, 4, 5")]
+    pub ask: Option<Ask>,
+}
+
+/// Kinds of requests.
+#[derive(Clone, PartialEq, Oneof)]
+pub enum Ask {
+    /// Load a binary.
+    #[prost(message, tag = "1")]
+    Load(Load),
+    /// Call one that is loaded.
+    #[prost(message, tag = "2")]
+    Call(Call),
+    /// Unload the binary of this name, after the calls under way.
+    #[prost(string, tag = "3")]
+    Unload(String),
+    /// Statistics.
+    #[prost(bool, tag = "4")]
+    Stats(bool),
+    /// Cancel the call with this number, wherever it came from.
+    #[prost(uint64, tag = "5")]
+    Cancel(u64),
+}
+
+/// A binary, and how it is loaded; what is 0 takes the daemon's default.
+#[derive(Clone, PartialEq, Message)]
+pub struct Load {
+    /// The handle.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// The ELF file.
+    #[prost(bytes = "vec", tag = "2")]
+    pub binary: Vec<u8>,
+    /// As the command line says it.
+    #[prost(message, optional, tag = "3")]
+    pub options: Option<LoadOptions>,
+}
+
+/// Numbers of `tare-sandbox load`.
+#[derive(Clone, Copy, PartialEq, Message, clap::Args)]
+pub struct LoadOptions {
+    /// Workers that are kept ready [default: 10]
+    #[prost(uint32, tag = "1")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub workers: u32,
+    /// Calls that may wait for a worker; one more is refused as busy [default: 1000]
+    #[prost(uint32, optional, tag = "2")]
+    #[arg(long)]
+    pub queue: Option<u32>,
+    /// Threads that refill [default: as the mode has it]
+    #[prost(uint32, tag = "3")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub keepers: u32,
+    /// Memory of a worker in MiB [default: 256]
+    #[prost(uint64, tag = "4")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub memory_mb: u64,
+    /// Processes and threads of a worker [default: 16]
+    #[prost(uint32, tag = "5")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub processes: u32,
+    /// CPU seconds of a worker [default: 60]
+    #[prost(uint32, tag = "6")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub cpu_s: u32,
+    /// Open files of a worker [default: 64]
+    #[prost(uint32, tag = "7")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub files: u32,
+    /// Milliseconds from a call to its response [default: 10000]
+    #[prost(uint64, tag = "8")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub deadline_ms: u64,
+    /// Milliseconds from a worker's start to its ready byte [default: 5000]
+    #[prost(uint64, tag = "9")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub start_ms: u64,
+    /// Bytes of a request [default: 67108864]
+    #[prost(uint64, optional, tag = "10")]
+    #[arg(long)]
+    pub request_bytes: Option<u64>,
+    /// Bytes of a response, and of each callback [default: 67108864]
+    #[prost(uint64, optional, tag = "11")]
+    #[arg(long)]
+    pub response_bytes: Option<u64>,
+    /// Callbacks of one call [default: 1000]
+    #[prost(uint32, optional, tag = "12")]
+    #[arg(long)]
+    pub callbacks_max: Option<u32>,
+    /// The binary calls host functions, and wraps its messages in Any
+    #[prost(bool, tag = "13")]
+    #[arg(long)]
+    pub callbacks: bool,
+}
+
+/// A call.
+#[derive(Clone, PartialEq, Message)]
+pub struct Call {
+    /// The handle.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// What the binary gets.
+    #[prost(bytes = "vec", tag = "2")]
+    pub request: Vec<u8>,
+    /// Milliseconds that it may take; 0: as loaded.
+    #[prost(uint64, tag = "3")]
+    pub deadline_ms: u64,
+    /// A number by which it can be cancelled; 0: none.
+    #[prost(uint64, tag = "4")]
+    pub number: u64,
+    /// Whether the answer says how long its parts took.
+    #[prost(bool, tag = "5")]
+    pub times: bool,
+}
+
+/// What the daemon answers.
+#[derive(Clone, PartialEq, Message)]
+pub struct Reply {
+    /// One of these.
+    #[prost(oneof = "Say", tags = "1, 2, 3, 4")]
+    pub say: Option<Say>,
+}
+
+/// Kinds of answers.
+#[derive(Clone, PartialEq, Oneof)]
+pub enum Say {
+    /// A call's response.
+    #[prost(message, tag = "1")]
+    Response(Response),
+    /// Why there is none, or why nothing was done.
+    #[prost(message, tag = "2")]
+    Refusal(Refusal),
+    /// It is done.
+    #[prost(bool, tag = "3")]
+    Done(bool),
+    /// Statistics in JSON.
+    #[prost(string, tag = "4")]
+    Stats(String),
+}
+
+/// A response, and how long its parts took if that was asked.
+#[derive(Clone, PartialEq, Message)]
+pub struct Response {
+    /// What the binary said.
+    #[prost(bytes = "vec", tag = "1")]
+    pub response: Vec<u8>,
+    /// Parts in their order.
+    #[prost(message, repeated, tag = "2")]
+    pub times: Vec<Time>,
+}
+
+/// How long a part of a call took.
+#[derive(Clone, PartialEq, Message)]
+pub struct Time {
+    /// wait, send or execute.
+    #[prost(string, tag = "1")]
+    pub phase: String,
+    /// Nanoseconds.
+    #[prost(uint64, tag = "2")]
+    pub ns: u64,
+}
+
+/// Why something was not done.
+#[derive(Clone, PartialEq, Message)]
+pub struct Refusal {
+    /// One word: a failure's kind, `load` or `request`.
+    #[prost(string, tag = "1")]
+    pub kind: String,
+    /// A sentence.
+    #[prost(string, tag = "2")]
+    pub message: String,
+}
+
+/// Messages over a stream.
+pub struct Line<S> {
+    stream: S,
+    decoder: Decoder,
+    /// Bytes that came with the last message, and how many of them are read.
+    buffer: Vec<u8>,
+    read: usize,
+}
+
+impl<S: Read + Write> Line<S> {
+    /// Over `stream`.
+    pub fn new(stream: S) -> Self {
+        Line {
+            stream,
+            decoder: Decoder::new(LONGEST),
+            buffer: Vec::new(),
+            read: 0,
+        }
+    }
+
+    /// The next message; none at the end of the stream.
+    pub fn hear<M: Message + Default>(&mut self) -> io::Result<Option<M>> {
+        loop {
+            let mut rest = &self.buffer[self.read..];
+            let body = self.decoder.feed(&mut rest).map_err(io::Error::other)?;
+            self.read = self.buffer.len() - rest.len();
+            if let Some(body) = body {
+                return M::decode(&body[..]).map(Some).map_err(io::Error::other);
+            }
+            self.buffer.resize(64 << 10, 0);
+            let count = self.stream.read(&mut self.buffer)?;
+            self.buffer.truncate(count);
+            self.read = 0;
+            if count == 0 {
+                return if self.decoder.is_idle() {
+                    Ok(None)
+                } else {
+                    Err(io::ErrorKind::UnexpectedEof.into())
+                };
+            }
+        }
+    }
+
+    /// Sends a message.
+    pub fn say<M: Message>(&mut self, message: &M) -> io::Result<()> {
+        self.stream.write_all(&frame(&message.encode_to_vec()))
+    }
+}

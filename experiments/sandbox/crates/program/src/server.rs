@@ -1,0 +1,251 @@
+//! The daemon: a thread for each connection, whose calls are made one after the other.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use sandbox_runtime::binary::Binary;
+use sandbox_runtime::call::Caller;
+use sandbox_runtime::{Runtime, Settings};
+
+use crate::protocol::{
+    Ask, Call, Line, Load, LoadOptions, Refusal, Reply, Request, Response, Say, Time,
+};
+
+/// Connections that are served at once.
+const CONNECTIONS: usize = 4096;
+
+/// The daemon's state.
+pub struct Server {
+    runtime: Runtime,
+    connections: AtomicUsize,
+    numbered: Mutex<HashMap<u64, Arc<Caller>>>,
+}
+
+impl Server {
+    /// Serves `runtime`.
+    pub fn new(runtime: Runtime) -> Self {
+        Server {
+            runtime,
+            connections: AtomicUsize::new(0),
+            numbered: Mutex::default(),
+        }
+    }
+
+    /// Loads a binary.
+    pub fn load(
+        &self,
+        name: &str,
+        binary: Vec<u8>,
+        options: Option<&LoadOptions>,
+    ) -> Result<(), String> {
+        self.runtime.load(
+            name,
+            Binary::new(binary)?,
+            settings(options.unwrap_or(&LoadOptions::default())),
+        )
+    }
+
+    /// Accepts connections at `socket` on a thread of its own, for ever.
+    pub fn listen(self: &Arc<Self>, socket: &Path) -> Result<()> {
+        if UnixStream::connect(socket).is_ok() {
+            bail!(
+                "{}: another sandbox serves here; stop it, or choose another --socket",
+                socket.display()
+            );
+        }
+        let _ = fs::remove_file(socket);
+        // Whoever may call may run programs: nobody but the owner, from the first moment.
+        let hidden = socket.with_extension("new");
+        let _ = fs::remove_file(&hidden);
+        let listener = UnixListener::bind(&hidden).with_context(|| hidden.display().to_string())?;
+        fs::set_permissions(&hidden, fs::Permissions::from_mode(0o600))?;
+        fs::rename(&hidden, socket).with_context(|| socket.display().to_string())?;
+        let server = self.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                match stream {
+                    Ok(stream) => server.welcome(stream),
+                    // No descriptors are left: some connection will end.
+                    Err(_) => std::thread::sleep(Duration::from_millis(10)),
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Ends all handles after the calls under way.
+    pub fn stop(&self) {
+        self.runtime.stop();
+    }
+
+    fn welcome(self: &Arc<Self>, stream: UnixStream) {
+        if self.connections.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS {
+            self.connections.fetch_sub(1, Ordering::SeqCst);
+            let refusal = refusal(
+                "busy",
+                format!("{CONNECTIONS} connections are open already"),
+            );
+            let _ = Line::new(stream).say(&reply(refusal));
+            return;
+        }
+        let server = self.clone();
+        let thread = std::thread::Builder::new().name("connection".into());
+        let started = thread.spawn(move || {
+            let _ = server.serve(stream);
+            server.connections.fetch_sub(1, Ordering::SeqCst);
+        });
+        if started.is_err() {
+            self.connections.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    fn serve(&self, stream: UnixStream) -> io::Result<()> {
+        let caller = Arc::new(Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?);
+        let mut line = Line::new(stream);
+        while let Some(request) = line.hear::<Request>()? {
+            match request.ask {
+                Some(Ask::Call(call)) => self.call(&mut line, &call, &caller)?,
+                other => line.say(&reply(self.act(other)))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn call(
+        &self,
+        line: &mut Line<UnixStream>,
+        call: &Call,
+        caller: &Arc<Caller>,
+    ) -> io::Result<()> {
+        let numbered = || self.numbered.lock().unwrap_or_else(PoisonError::into_inner);
+        caller.begin();
+        if call.number != 0 {
+            numbered().insert(call.number, caller.clone());
+        }
+        let deadline = (call.deadline_ms > 0).then(|| Duration::from_millis(call.deadline_ms));
+        let mut served = self
+            .runtime
+            .call(&call.name, &call.request, caller, deadline);
+        if call.number != 0 {
+            numbered().remove(&call.number);
+        }
+        let say = match &mut served.outcome {
+            Ok(response) => {
+                let times = served.times.iter().filter(|_| call.times);
+                let times = times.map(|(phase, time)| Time {
+                    phase: phase.name().into(),
+                    ns: time.as_nanos() as u64,
+                });
+                Say::Response(Response {
+                    response: std::mem::take(response),
+                    times: times.collect(),
+                })
+            }
+            Err(failure) => refusal(failure.kind(), failure.to_string()),
+        };
+        // Its worker is collected, and the call counted, when `served` is dropped after this.
+        line.say(&reply(say))
+    }
+
+    fn act(&self, ask: Option<Ask>) -> Say {
+        match ask {
+            Some(Ask::Load(Load {
+                name,
+                binary,
+                options,
+            })) => match self.load(&name, binary, options.as_ref()) {
+                Ok(()) => Say::Done(true),
+                Err(why) => refusal("load", why),
+            },
+            Some(Ask::Unload(name)) if self.runtime.unload(&name) => Say::Done(true),
+            Some(Ask::Unload(name)) => {
+                refusal("unloaded", format!("no binary is loaded as {name:?}"))
+            }
+            Some(Ask::Stats(_)) => {
+                let stats = serde_json::json!({"mode": self.runtime.mode().name(), "handles": self.runtime.stats()});
+                Say::Stats(stats.to_string())
+            }
+            Some(Ask::Cancel(number)) => {
+                let found = self
+                    .numbered
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get(&number)
+                    .cloned();
+                match found {
+                    Some(caller) => {
+                        caller.cancel();
+                        Say::Done(true)
+                    }
+                    None => refusal("request", format!("no call has the number {number}")),
+                }
+            }
+            Some(Ask::Call(_)) | None => refusal(
+                "request",
+                "a request of a kind that is not known here".into(),
+            ),
+        }
+    }
+}
+
+fn reply(say: Say) -> Reply {
+    Reply { say: Some(say) }
+}
+
+fn refusal(kind: &str, message: String) -> Say {
+    Say::Refusal(Refusal {
+        kind: kind.into(),
+        message,
+    })
+}
+
+fn settings(options: &LoadOptions) -> Settings {
+    let mut settings = Settings {
+        callbacks: options.callbacks,
+        ..Settings::default()
+    };
+    let limits = &mut settings.limits;
+    let set = |place: &mut u32, value: u32| {
+        if value > 0 {
+            *place = value;
+        }
+    };
+    set(&mut limits.processes, options.processes);
+    set(&mut limits.cpu_s, options.cpu_s);
+    set(&mut limits.files, options.files);
+    limits.callbacks = options.callbacks_max.unwrap_or(limits.callbacks);
+    if options.memory_mb > 0 {
+        limits.memory_bytes = options.memory_mb.saturating_mul(1 << 20);
+    }
+    for (place, value) in [
+        (&mut limits.deadline, options.deadline_ms),
+        (&mut limits.start, options.start_ms),
+    ] {
+        if value > 0 {
+            *place = Duration::from_millis(value);
+        }
+    }
+    for (place, value) in [
+        (&mut limits.request_bytes, options.request_bytes),
+        (&mut limits.response_bytes, options.response_bytes),
+    ] {
+        *place = value.map_or(*place, |value| usize::try_from(value).unwrap_or(usize::MAX));
+    }
+    if options.workers > 0 {
+        settings.workers = options.workers as usize;
+    }
+    if options.keepers > 0 {
+        settings.keepers = Some(options.keepers as usize);
+    }
+    settings.queue = options.queue.map_or(settings.queue, |queue| queue as usize);
+    settings
+}

@@ -1,0 +1,140 @@
+//! A loaded binary: checked, and held where nobody can change it.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
+use crate::descriptors::moved_up;
+
+const HEADER: usize = 64;
+const PROGRAM_HEADER: usize = 56;
+const X86_64: u16 = 62;
+const EXECUTABLE: u16 = 2;
+const SHARED: u16 = 3;
+const INTERPRETER: u32 = 3;
+
+/// An ELF file in sealed memory.
+#[derive(Debug)]
+pub struct Binary {
+    bytes: Vec<u8>,
+    memory: OwnedFd,
+    dynamic: bool,
+}
+
+impl Binary {
+    /// Checks `bytes` and takes them in.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them, in words; or why there is no memory for them.
+    pub fn new(bytes: Vec<u8>) -> Result<Self, String> {
+        let dynamic = needs_interpreter(&bytes)?;
+        let memory =
+            sealed(&bytes).map_err(|error| format!("no memory for the binary: {error}"))?;
+        Ok(Binary {
+            bytes,
+            memory,
+            dynamic,
+        })
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Its bytes as a file that can be executed and not changed.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.memory.as_fd()
+    }
+
+    /// Whether it needs a dynamic loader and libraries to run.
+    pub fn is_dynamic(&self) -> bool {
+        self.dynamic
+    }
+}
+
+fn sealed(bytes: &[u8]) -> std::io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | MemfdFlags::EXEC;
+    let mut file = File::from(memfd_create("udf", flags)?);
+    file.write_all(bytes)?;
+    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals)?;
+    Ok(moved_up(file.into())?)
+}
+
+/// Whether an x86-64 executable names a dynamic loader; an error for what is no such executable.
+fn needs_interpreter(bytes: &[u8]) -> Result<bool, String> {
+    let number = |at: usize, size: usize| -> u64 {
+        let mut wide = [0; 8];
+        wide[..size].copy_from_slice(&bytes[at..at + size]);
+        u64::from_le_bytes(wide)
+    };
+    if bytes.len() < HEADER || !bytes.starts_with(b"\x7fELF\x02\x01") {
+        return Err("no 64-bit little-endian ELF file".into());
+    }
+    let (kind, machine) = (number(16, 2) as u16, number(18, 2) as u16);
+    if machine != X86_64 {
+        return Err(format!(
+            "an ELF file for machine {machine}, expected {X86_64} (x86-64)"
+        ));
+    }
+    if kind != EXECUTABLE && kind != SHARED {
+        return Err(format!(
+            "an ELF file of type {kind}, expected an executable"
+        ));
+    }
+    let (start, count) = (number(32, 8), number(56, 2));
+    if number(54, 2) != PROGRAM_HEADER as u64 || count == 0 {
+        return Err("an ELF file without program headers".into());
+    }
+    let end = start.checked_add(count * PROGRAM_HEADER as u64);
+    if end.is_none_or(|end| end > bytes.len() as u64) {
+        return Err("an ELF file whose program headers lie beyond its end".into());
+    }
+    Ok((0..count as usize)
+        .map(|index| number(start as usize + index * PROGRAM_HEADER, 4) as u32)
+        .any(|kind| kind == INTERPRETER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(9), ..ProptestConfig::with_cases(512) })]
+
+        #[test]
+        fn any_bytes_are_judged(mut bytes in prop::collection::vec(any::<u8>(), 0..200), elf in any::<bool>()) {
+            if elf && bytes.len() > 20 {
+                bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+                bytes[16..20].copy_from_slice(&[2, 0, 62, 0]);
+            }
+            let _ = needs_interpreter(&bytes);
+        }
+    }
+
+    #[test]
+    fn this_test_is_an_executable_with_an_interpreter_and_text_is_none() {
+        let own = std::fs::read("/proc/self/exe").unwrap();
+        assert_eq!(needs_interpreter(&own), Ok(true));
+        assert!(needs_interpreter(b"#!/bin/sh\nexit 0\n").is_err());
+        assert!(needs_interpreter(&own[..100]).is_err());
+        assert_eq!(
+            needs_interpreter(&crate::process::trial::binary()),
+            Ok(false)
+        );
+    }
+
+    #[test]
+    fn a_taken_in_binary_cannot_be_changed() {
+        let taken = Binary::new(crate::process::trial::binary()).unwrap();
+        let mut file = File::from(taken.file().try_clone_to_owned().unwrap());
+        assert!(file.write_all(b"x").is_err());
+        assert!(file.set_len(1).is_err());
+    }
+}

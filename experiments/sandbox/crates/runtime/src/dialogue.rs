@@ -1,0 +1,233 @@
+//! What a worker says during a call, without the way it comes: the response, or callbacks before it.
+
+use prost::Message;
+
+use crate::call::Terms;
+use crate::failure::Failure;
+use crate::frame::{Decoder, frame};
+use crate::message::{Any, Callback, Io};
+
+/// Bytes of answers to callbacks beyond a request's limit that a worker may leave unread.
+const LENIENT: usize = 64 << 10;
+
+/// One call's side of the conversation that is the host's.
+pub struct Dialogue {
+    terms: Terms,
+    decoder: Decoder,
+    callbacks: u32,
+    /// What the worker is still to be told.
+    out: Vec<u8>,
+    told: usize,
+}
+
+impl Dialogue {
+    /// One that begins with `request`.
+    pub fn new(request: &[u8], terms: Terms) -> Self {
+        Dialogue {
+            decoder: Decoder::new(terms.limits.response_bytes),
+            terms,
+            callbacks: 0,
+            out: frame(request),
+            told: 0,
+        }
+    }
+
+    /// Under which terms.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// What is next to be told.
+    pub fn to_tell(&self) -> &[u8] {
+        &self.out[self.told..]
+    }
+
+    /// So many bytes of it have been told.
+    pub fn told(&mut self, count: usize) {
+        self.told += count;
+    }
+
+    /// Nothing more can be told.
+    pub fn unheard(&mut self) {
+        self.told = self.out.len();
+    }
+
+    /// Hears bytes of the worker's: the response, once it is whole. What follows it is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// When they break the protocol or a limit.
+    pub fn hear(&mut self, mut bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let refused = |error: crate::frame::FrameError| Failure::Protocol(error.to_string());
+        while let Some(body) = self.decoder.feed(&mut bytes).map_err(refused)? {
+            if let Some(response) = self.message(body)? {
+                return Ok(Some(response));
+            }
+        }
+        Ok(None)
+    }
+
+    fn message(&mut self, body: Vec<u8>) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(functions) = &self.terms.functions else {
+            return Ok(Some(body));
+        };
+        let broken = |error: prost::DecodeError| {
+            Failure::Protocol(format!("no Any with a callback or a response: {error}"))
+        };
+        let any = Any::decode(&body[..]).map_err(broken)?;
+        if any.type_url.is_empty() {
+            return Err(Failure::Protocol(
+                "no Any with a callback or a response: it names no type".into(),
+            ));
+        }
+        if !any.is_callback() {
+            return Ok(Some(any.value));
+        }
+        self.callbacks += 1;
+        let most = self.terms.limits.callbacks;
+        if self.callbacks > most {
+            return Err(Failure::Protocol(format!("more than {most} callbacks")));
+        }
+        let mut callback = Callback::decode(&any.value[..]).map_err(broken)?;
+        let input = callback
+            .io_proto
+            .take()
+            .and_then(|io| io.input_bytes)
+            .unwrap_or_default();
+        let answer = match functions.0.get(&callback.function_name) {
+            Some(function) => function(&input),
+            None => Err(format!(
+                "the host has no function {:?}",
+                callback.function_name
+            )),
+        };
+        callback.io_proto = Some(match answer {
+            Ok(output) => Io {
+                output_bytes: Some(output),
+                ..Io::default()
+            },
+            Err(why) => Io {
+                errors: vec![why],
+                ..Io::default()
+            },
+        });
+        self.tell(&callback.encode_to_vec())?;
+        Ok(None)
+    }
+
+    fn tell(&mut self, message: &[u8]) -> Result<(), Failure> {
+        self.out.drain(..self.told);
+        self.told = 0;
+        self.out.extend_from_slice(&frame(message));
+        if self.out.len() > self.terms.limits.request_bytes.saturating_add(LENIENT) {
+            let what = "more answers to callbacks than it reads, or than a request may have";
+            return Err(Failure::Protocol(what.into()));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::{Caller, HostFunction, HostFunctions};
+    use crate::limits::Limits;
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    fn dialogue(callbacks: Option<u32>) -> Dialogue {
+        let mut functions = HostFunctions::default();
+        let echo: HostFunction = Box::new(|input| Ok(input.to_vec()));
+        functions.0.insert("echo".into(), echo);
+        let limits = Limits {
+            callbacks: callbacks.unwrap_or(0),
+            ..Limits::default()
+        };
+        let terms = Terms {
+            caller: Arc::new(Caller::new(None).unwrap()),
+            until: Instant::now(),
+            limits: Arc::new(limits),
+            functions: callbacks.map(|_| Arc::new(functions)),
+        };
+        Dialogue::new(b"ask", terms)
+    }
+
+    fn any(type_url: &str, value: Vec<u8>) -> Vec<u8> {
+        frame(
+            &Any {
+                type_url: type_url.into(),
+                value,
+            }
+            .encode_to_vec(),
+        )
+    }
+
+    fn callback(name: &str, input: &[u8]) -> Vec<u8> {
+        let io = Io {
+            input_bytes: Some(input.to_vec()),
+            ..Io::default()
+        };
+        any(
+            "x.Callback",
+            Callback {
+                function_name: name.into(),
+                io_proto: Some(io),
+            }
+            .encode_to_vec(),
+        )
+    }
+
+    #[test]
+    fn callbacks_are_answered_before_the_response() {
+        let mut host = dialogue(Some(2));
+        assert_eq!(host.to_tell(), b"\x03ask");
+        host.told(4);
+        assert_eq!(host.hear(&callback("echo", b"in")), Ok(None));
+        let answer = Callback::decode(&host.to_tell()[1..]).unwrap();
+        assert_eq!(
+            answer.io_proto.and_then(|io| io.output_bytes),
+            Some(b"in".to_vec())
+        );
+        host.told(host.to_tell().len());
+        assert_eq!(host.hear(&callback("none", b"")), Ok(None));
+        let answer = Callback::decode(&host.to_tell()[1..]).unwrap();
+        assert!(answer.io_proto.unwrap().errors[0].contains("no function"));
+        assert!(matches!(
+            host.hear(&callback("echo", b"")),
+            Err(Failure::Protocol(_))
+        ));
+        let mut host = dialogue(Some(0));
+        assert_eq!(
+            host.hear(&any("x.Response", b"out".to_vec())),
+            Ok(Some(b"out".to_vec()))
+        );
+        assert!(dialogue(Some(9)).hear(&frame(b"\xff")).is_err());
+        assert!(dialogue(Some(9)).hear(&frame(b"")).is_err());
+    }
+
+    #[test]
+    fn without_callbacks_the_first_frame_is_the_response() {
+        let mut host = dialogue(None);
+        assert_eq!(host.hear(b"\x02o"), Ok(None));
+        assert_eq!(host.hear(b"k and more"), Ok(Some(b"ok".to_vec())));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(8), ..ProptestConfig::with_cases(256) })]
+
+        #[test]
+        fn any_bytes_are_heard_or_refused(bytes in prop::collection::vec(any_byte(), 0..80), callbacks in any_callbacks()) {
+            let _ = dialogue(callbacks).hear(&bytes);
+        }
+    }
+
+    fn any_byte() -> impl Strategy<Value = u8> {
+        prop_oneof![proptest::num::u8::ANY, Just(0x0a), Just(0x12), Just(0x02)]
+    }
+
+    fn any_callbacks() -> impl Strategy<Value = Option<u32>> {
+        prop_oneof![Just(None), Just(Some(3))]
+    }
+}

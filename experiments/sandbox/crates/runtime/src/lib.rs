@@ -1,0 +1,37 @@
+//! Runs foreign binaries, isolated: a binary is loaded once, single-use workers of it are kept
+//! ready, and each call gets one of them. What isolates them is a [`mode::Mode`].
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use sandbox_runtime::{Runtime, Settings, binary::Binary, call::{Caller, HostFunctions}, modes};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mode = modes::all().into_iter().find(|mode| mode.name() == "namespaces").unwrap();
+//! let runtime = Runtime::new(mode, HostFunctions::default())?;
+//! runtime.load("hello", Binary::new(std::fs::read("hello")?)?, Settings::default())?;
+//! let caller = Arc::new(Caller::new(None)?);
+//! let served = runtime.call("hello", b"", &caller, None);
+//! println!("{:?} after {:?}", served.outcome, served.times);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod binary;
+pub mod call;
+mod cgroup;
+mod descriptors;
+pub mod dialogue;
+pub mod failure;
+pub mod frame;
+mod janitor;
+pub mod limits;
+pub mod message;
+pub mod metrics;
+pub mod mode;
+pub mod modes;
+mod pool;
+pub mod process;
+mod runtime;
+pub mod slot;
+
+pub use self::runtime::{Runtime, Served, Settings};

@@ -1,0 +1,71 @@
+//! What a binary that calls back says on its socket: the original's messages, of which only the
+//! fields that matter here are known.
+
+use prost::Message;
+
+/// `google.protobuf.Any`: a message by the name of its type.
+#[derive(Clone, PartialEq, Message)]
+pub struct Any {
+    /// Ends with the message's full name.
+    #[prost(string, tag = "1")]
+    pub type_url: String,
+    /// The message, encoded.
+    #[prost(bytes = "vec", tag = "2")]
+    pub value: Vec<u8>,
+}
+
+/// The last part of the type's name that makes an [`Any`] a callback.
+const CALLBACK: &str = "Callback";
+
+impl Any {
+    /// Whether it holds a [`Callback`], of whatever package.
+    pub fn is_callback(&self) -> bool {
+        let name = self.type_url.rsplit('/').next().unwrap_or_default();
+        name.rsplit('.').next() == Some(CALLBACK)
+    }
+}
+
+/// A binary's call of a host function, and the host's answer.
+#[derive(Clone, PartialEq, Message)]
+pub struct Callback {
+    /// Tells answers apart when several calls are under way; goes back as it came.
+    #[prost(string, tag = "1")]
+    pub function_name: String,
+    /// Input of the call, output of the answer.
+    #[prost(message, optional, tag = "2")]
+    pub io_proto: Option<Io>,
+}
+
+/// Input and output of a host function.
+#[derive(Clone, PartialEq, Message)]
+pub struct Io {
+    /// What the binary passes.
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub input_bytes: Option<Vec<u8>>,
+    /// What the host returns.
+    #[prost(bytes = "vec", optional, tag = "8")]
+    pub output_bytes: Option<Vec<u8>>,
+    /// Why it returns nothing.
+    #[prost(string, repeated, tag = "9")]
+    pub errors: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callback_is_known_by_the_last_part_of_its_name() {
+        let any = |type_url: &str| Any {
+            type_url: type_url.into(),
+            value: Vec::new(),
+        };
+        assert!(
+            any("type.googleapis.com/privacy_sandbox.server_common.byob.Callback").is_callback()
+        );
+        assert!(any("Callback").is_callback());
+        assert!(!any("type.googleapis.com/a.NotCallback").is_callback());
+        assert!(!any("a.Callback/b.Response").is_callback());
+        assert!(!any("").is_callback());
+    }
+}

@@ -1,0 +1,211 @@
+//! What a handle's calls took, and how they ended.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Parts of a call, and of the life of the worker that serves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// From the call to a worker for it.
+    Wait,
+    /// Writing the request.
+    Send,
+    /// From then to the whole response.
+    Execute,
+    /// From the response to the worker's end, collected.
+    Reap,
+    /// From the decision to start a worker to its ready byte.
+    Refill,
+}
+
+impl Phase {
+    /// Its name, as in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Wait => "wait",
+            Phase::Send => "send",
+            Phase::Execute => "execute",
+            Phase::Reap => "reap",
+            Phase::Refill => "refill",
+        }
+    }
+}
+
+const PHASES: [Phase; 5] = [
+    Phase::Wait,
+    Phase::Send,
+    Phase::Execute,
+    Phase::Reap,
+    Phase::Refill,
+];
+
+/// What has been counted so far.
+#[derive(Debug)]
+pub struct Metrics(Mutex<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    ok: u64,
+    failures: BTreeMap<&'static str, u64>,
+    phases: Vec<Timing>,
+    worker_cpu_us: u64,
+    started: u64,
+    failed_starts: u64,
+    reaped: u64,
+}
+
+#[derive(Debug)]
+struct Timing {
+    sum: Duration,
+    times: Histogram<u64>,
+}
+
+/// Statistics of one phase.
+#[derive(Debug, Serialize)]
+pub struct PhaseReport {
+    /// How often.
+    pub count: u64,
+    /// Microseconds in all.
+    pub sum_us: f64,
+    /// Median, in microseconds.
+    pub p50_us: f64,
+    /// 99th percentile, in microseconds.
+    pub p99_us: f64,
+    /// Largest, in microseconds.
+    pub max_us: f64,
+}
+
+/// Statistics of one handle since it was loaded.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Calls with a response.
+    pub ok: u64,
+    /// Calls without, by the kind of failure.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// Workers started.
+    pub started: u64,
+    /// Workers that could not be started or never got ready.
+    pub failed_starts: u64,
+    /// Workers that ended and were collected.
+    pub reaped: u64,
+    /// CPU time of all workers that were collected, in microseconds.
+    pub worker_cpu_us: u64,
+    /// Workers that are ready now.
+    pub ready: usize,
+    /// Calls that wait for one now.
+    pub waiting: usize,
+    /// How long each part took.
+    pub phases: BTreeMap<&'static str, PhaseReport>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let timing = || Timing {
+            sum: Duration::ZERO,
+            times: Histogram::new_with_bounds(1, 3_600_000_000_000, 2)
+                .expect("bounds that it allows"),
+        };
+        Metrics(Mutex::new(Inner {
+            ok: 0,
+            failures: BTreeMap::new(),
+            phases: PHASES.iter().map(|_| timing()).collect(),
+            worker_cpu_us: 0,
+            started: 0,
+            failed_starts: 0,
+            reaped: 0,
+        }))
+    }
+}
+
+impl Metrics {
+    fn with<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
+        change(
+            &mut self
+                .0
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
+        )
+    }
+
+    /// A call ended, with the times of those of its parts that there were.
+    pub fn called<T>(&self, outcome: &Result<T, Failure>, times: &[(Phase, Duration)]) {
+        self.with(|inner| {
+            match outcome {
+                Ok(_) => inner.ok += 1,
+                Err(failure) => *inner.failures.entry(failure.kind()).or_default() += 1,
+            }
+            for (phase, time) in times {
+                inner.time(*phase, *time);
+            }
+        });
+    }
+
+    /// A worker is ready, `time` after the decision to start it.
+    pub fn ready(&self, time: Duration) {
+        self.with(|inner| {
+            inner.started += 1;
+            inner.time(Phase::Refill, time);
+        });
+    }
+
+    /// A worker could not be started, or never got ready.
+    pub fn failed_start(&self) {
+        self.with(|inner| inner.failed_starts += 1);
+    }
+
+    /// A worker was collected, `time` after it was given back.
+    pub fn reaped(&self, time: Duration, cpu_us: u64) {
+        self.with(|inner| {
+            inner.reaped += 1;
+            inner.worker_cpu_us += cpu_us;
+            inner.time(Phase::Reap, time);
+        });
+    }
+
+    /// All of it, with what the pool says of this moment.
+    pub fn report(&self, ready: usize, waiting: usize) -> Report {
+        self.with(|inner| Report {
+            ok: inner.ok,
+            failures: inner.failures.clone(),
+            started: inner.started,
+            failed_starts: inner.failed_starts,
+            reaped: inner.reaped,
+            worker_cpu_us: inner.worker_cpu_us,
+            ready,
+            waiting,
+            phases: PHASES
+                .iter()
+                .map(|phase| (phase.name(), inner.phases[*phase as usize].report()))
+                .collect(),
+        })
+    }
+}
+
+impl Inner {
+    fn time(&mut self, phase: Phase, time: Duration) {
+        let timing = &mut self.phases[phase as usize];
+        timing.sum += time;
+        timing
+            .times
+            .saturating_record(time.as_nanos().try_into().unwrap_or(u64::MAX));
+    }
+}
+
+impl Timing {
+    fn report(&self) -> PhaseReport {
+        let us = |ns: u64| ns as f64 / 1e3;
+        PhaseReport {
+            count: self.times.len(),
+            sum_us: self.sum.as_secs_f64() * 1e6,
+            p50_us: us(self.times.value_at_quantile(0.5)),
+            p99_us: us(self.times.value_at_quantile(0.99)),
+            max_us: us(self.times.max()),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A user of its own for each worker, no file by Landlock, and few system calls by seccomp. The
+//! thread that starts workers takes both on once; workers inherit them.
+
+use std::sync::Arc;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus,
+    Scope,
+};
+
+use super::{only_root, only_static};
+use crate::binary::Binary;
+use crate::limits::Limits;
+use crate::mode::{Mode, Template};
+use crate::process::filter;
+use crate::process::nursery::{Confined, Confinement};
+use crate::process::recipe::Recipe;
+use crate::process::verify::Evidence;
+use crate::slot::Slot;
+
+/// The mode.
+pub struct Landlock;
+
+const NAME: &str = "landlock";
+
+impl Mode for Landlock {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        "Landlock, a filter of system calls, and a user of its own; the host's namespaces"
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        only_root(NAME)?;
+        only_static(NAME, &binary)?;
+        let filter = filter::inherited()?;
+        Ok(Arc::new(Confined::new(Locked { filter }, binary, limits)))
+    }
+}
+
+struct Locked {
+    filter: seccompiler::BpfProgram,
+}
+
+impl Confinement for Locked {
+    fn evidence(&self) -> Evidence {
+        Evidence {
+            filtered: true,
+            no_capabilities: true,
+            other_user: true,
+            namespaces: &[],
+        }
+    }
+
+    fn flags(&self) -> i32 {
+        0
+    }
+
+    fn settle(&self) -> Result<(), String> {
+        no_files().map_err(|error| format!("Landlock: {error}"))?;
+        seccompiler::apply_filter(&self.filter).map_err(|error| format!("seccomp: {error}"))
+    }
+
+    fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String> {
+        recipe.become_user(slot.user());
+        Ok(())
+    }
+}
+
+/// No file, no port, no abstract socket, no signal to anybody outside: all or nothing.
+fn no_files() -> Result<(), String> {
+    let abi = ABI::V6;
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(abi))
+        .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(abi)))
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(abi)))
+        .and_then(landlock::Ruleset::create)
+        .and_then(landlock::RulesetCreated::restrict_self)
+        .map_err(|error| {
+            format!("{error}; it needs Linux 6.12 or newer with Landlock switched on")
+        })?;
+    if ruleset.ruleset != RulesetStatus::FullyEnforced {
+        return Err("the kernel enforces it in part only; it needs Linux 6.12 or newer".into());
+    }
+    Ok(())
+}

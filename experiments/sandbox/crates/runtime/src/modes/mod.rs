@@ -1,0 +1,45 @@
+//! The modes whose workers are processes.
+
+mod landlock;
+mod namespaces;
+mod none;
+mod roma;
+mod root;
+
+use crate::mode::Mode;
+
+/// All of them, the least isolated first.
+pub fn all() -> Vec<Box<dyn Mode>> {
+    vec![
+        Box::new(none::None),
+        Box::new(landlock::Landlock),
+        Box::new(namespaces::Namespaces),
+        Box::new(roma::Roma {
+            form: roma::Form::Improved,
+        }),
+        Box::new(roma::Roma {
+            form: roma::Form::Original,
+        }),
+    ]
+}
+
+/// Static binaries need nothing of the host's files, which these modes do not show.
+fn only_static(mode: &str, binary: &crate::binary::Binary) -> Result<(), String> {
+    if binary.is_dynamic() {
+        return Err(format!(
+            "mode {mode} runs static binaries only, and this one names a dynamic loader; link it with -static \
+             (C) or for x86_64-unknown-linux-musl (Rust)"
+        ));
+    }
+    Ok(())
+}
+
+/// Only root can give workers users and namespaces of their own.
+fn only_root(mode: &str) -> Result<(), String> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(format!(
+        "mode {mode} needs root, to give each worker a user of its own; start the sandbox as root"
+    ))
+}

@@ -1,0 +1,70 @@
+//! Namespaces made once and shared by the workers of one keeper, one of processes for each worker,
+//! an empty read-only root, few system calls, no capability, a user of its own for each worker.
+
+use std::sync::Arc;
+
+use super::{only_root, only_static, root};
+use crate::binary::Binary;
+use crate::limits::Limits;
+use crate::mode::{Mode, Template};
+use crate::process::filter;
+use crate::process::nursery::{Confined, Confinement};
+use crate::process::recipe::Recipe;
+use crate::process::verify::Evidence;
+use crate::slot::Slot;
+
+/// The mode.
+pub struct Namespaces;
+
+const NAME: &str = "namespaces";
+
+impl Mode for Namespaces {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        "namespaces of its own with nothing in them, a filter of system calls, no capability, a user of its own"
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        only_root(NAME)?;
+        only_static(NAME, &binary)?;
+        let filter = filter::inherited()?;
+        Ok(Arc::new(Confined::new(Apart { filter }, binary, limits)))
+    }
+}
+
+struct Apart {
+    filter: seccompiler::BpfProgram,
+}
+
+impl Confinement for Apart {
+    fn evidence(&self) -> Evidence {
+        Evidence {
+            filtered: true,
+            no_capabilities: true,
+            other_user: true,
+            namespaces: &["mnt", "net", "ipc", "uts", "cgroup", "pid"],
+        }
+    }
+
+    fn flags(&self) -> i32 {
+        libc::CLONE_NEWPID
+    }
+
+    fn settle(&self) -> Result<(), String> {
+        let shared =
+            libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
+        root::leave(shared | libc::CLONE_NEWCGROUP)?;
+        root::become_empty()?;
+        root::read_only()?;
+        root::drop_bounding_set()?;
+        seccompiler::apply_filter(&self.filter).map_err(|error| format!("seccomp: {error}"))
+    }
+
+    fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String> {
+        recipe.become_user(slot.user());
+        Ok(())
+    }
+}

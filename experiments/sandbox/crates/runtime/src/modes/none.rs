@@ -1,0 +1,48 @@
+//! No isolation: what a call costs at least. Limits hold here as everywhere.
+
+use std::sync::Arc;
+
+use crate::binary::Binary;
+use crate::limits::Limits;
+use crate::mode::{Mode, Template};
+use crate::process::nursery::{Confined, Confinement};
+use crate::process::recipe::Recipe;
+use crate::process::verify::Evidence;
+use crate::slot::Slot;
+
+/// The mode.
+pub struct None;
+
+impl Mode for None {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn summary(&self) -> &'static str {
+        "nothing: a process of the host's own user, with limits"
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        Ok(Arc::new(Confined::new(Open, binary, limits)))
+    }
+}
+
+struct Open;
+
+impl Confinement for Open {
+    fn evidence(&self) -> Evidence {
+        Evidence::default()
+    }
+
+    fn flags(&self) -> i32 {
+        0
+    }
+
+    fn settle(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn confine(&self, _: &mut Recipe, _: &Slot) -> Result<(), String> {
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! As the original isolates, in the two forms that its authors gave it: all for each request, and
+//! with the mounts taken off the path. Both load a filter of 115 system calls into each worker.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{only_root, only_static, root};
+use crate::binary::Binary;
+use crate::limits::Limits;
+use crate::mode::{Mode, Template};
+use crate::process::filter;
+use crate::process::nursery::{Confined, Confinement};
+use crate::process::recipe::Recipe;
+use crate::process::verify::Evidence;
+use crate::slot::Slot;
+
+/// What is done for each worker, and what once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A root of its own, made and taken away for each worker.
+    Original,
+    /// A root for each reloader; a worker makes it read-only in a mount namespace of its own.
+    Improved,
+}
+
+/// The mode.
+pub struct Roma {
+    /// Which of its forms.
+    pub form: Form,
+}
+
+/// Folders of the host that the original form shows its workers.
+const SHOWN: &[&str] = &["lib", "lib64"];
+
+impl Mode for Roma {
+    fn name(&self) -> &'static str {
+        match self.form {
+            Form::Original => "roma-original",
+            Form::Improved => "roma",
+        }
+    }
+
+    fn summary(&self) -> &'static str {
+        match self.form {
+            Form::Original => {
+                "as the original at first: clone, namespaces, mounts and pivot_root for each worker"
+            }
+            Form::Improved => {
+                "as the original later: the root is made once, namespaces and filter for each worker"
+            }
+        }
+    }
+
+    /// The original has a reloader for each worker.
+    fn keepers(&self, workers: usize, _: usize) -> usize {
+        workers
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        only_root(self.name())?;
+        only_static(self.name(), &binary)?;
+        let confinement = Reloaded {
+            form: self.form,
+            filter: filter::per_worker()?,
+        };
+        Ok(Arc::new(Confined::new(confinement, binary, limits)))
+    }
+}
+
+struct Reloaded {
+    form: Form,
+    filter: seccompiler::BpfProgram,
+}
+
+impl Confinement for Reloaded {
+    fn evidence(&self) -> Evidence {
+        Evidence {
+            filtered: true,
+            no_capabilities: true,
+            other_user: false,
+            namespaces: &["mnt", "ipc", "uts", "pid", "user"],
+        }
+    }
+
+    fn flags(&self) -> i32 {
+        // The original unshares the namespace of users last; a process that shares memory may not.
+        libc::CLONE_NEWPID
+            | libc::CLONE_NEWUTS
+            | libc::CLONE_NEWNS
+            | libc::CLONE_NEWIPC
+            | libc::CLONE_NEWUSER
+    }
+
+    fn settle(&self) -> Result<(), String> {
+        if self.form == Form::Improved {
+            root::leave(libc::CLONE_NEWNS)?;
+            root::become_empty()?;
+        }
+        Ok(())
+    }
+
+    fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String> {
+        let private = libc::MS_PRIVATE | libc::MS_REC;
+        mount(recipe, "make mounts private", ["", "/"], private);
+        if self.form == Form::Original {
+            own_root(recipe, slot);
+        }
+        let closed = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_RDONLY;
+        let kept = if self.form == Form::Improved {
+            libc::MS_NOEXEC
+        } else {
+            0
+        };
+        mount(
+            recipe,
+            "make the root read-only",
+            ["", "/"],
+            libc::MS_REMOUNT | libc::MS_BIND | closed | kept,
+        );
+        recipe.drop_capabilities();
+        recipe.filter(&self.filter);
+        Ok(())
+    }
+
+    fn furnish(&self, slot: &Slot) -> Result<(), String> {
+        if self.form == Form::Improved {
+            return Ok(());
+        }
+        let folder = folder(slot);
+        let made = fs::create_dir(&folder).and_then(|()| {
+            for name in SHOWN.iter().chain(&["pivot"]) {
+                fs::create_dir(folder.join(name))?;
+            }
+            Ok(())
+        });
+        made.map_err(|error| format!("{}: {error}", folder.display()))
+    }
+
+    fn clear(&self, slot: &Slot) {
+        if self.form == Form::Original {
+            let folder = folder(slot);
+            for name in SHOWN.iter().chain(&["pivot"]) {
+                let _ = fs::remove_dir(folder.join(name));
+            }
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+fn folder(slot: &Slot) -> PathBuf {
+    std::env::temp_dir().join(format!(
+        "tare-sandbox.{}.{}",
+        std::process::id(),
+        slot.number
+    ))
+}
+
+fn own_root(recipe: &mut Recipe, slot: &Slot) {
+    let folder = folder(slot);
+    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let whole = folder.to_string_lossy().into_owned();
+    mount(recipe, "bind the new root", [&whole, &whole], libc::MS_BIND);
+    for name in SHOWN {
+        let shown = format!("/{name}");
+        mount(
+            recipe,
+            "bind a library folder",
+            [&shown, &path(name)],
+            libc::MS_BIND | libc::MS_REC,
+        );
+    }
+    let (new, old) = (recipe.text(&whole), recipe.text(&path("pivot")));
+    recipe.call("make it the root", libc::SYS_pivot_root, &[new, old]);
+    let (slash, pivot) = (recipe.text("/"), recipe.text("/pivot"));
+    recipe.call("enter the new root", libc::SYS_chdir, &[slash]);
+    recipe.call(
+        "take the old root away",
+        libc::SYS_umount2,
+        &[pivot, libc::MNT_DETACH as usize],
+    );
+}
+
+fn mount(
+    recipe: &mut Recipe,
+    what: &'static str,
+    [source, target]: [&str; 2],
+    flags: libc::c_ulong,
+) {
+    let (source, target) = (recipe.text(source), recipe.text(target));
+    recipe.call(
+        what,
+        libc::SYS_mount,
+        &[source, target, 0, flags as usize, 0],
+    );
+}

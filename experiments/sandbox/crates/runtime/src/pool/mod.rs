@@ -1,0 +1,7 @@
+//! The workers of one handle: those that are ready, the calls that wait for one, and the keepers
+//! that make more.
+
+pub mod keeper;
+mod queue;
+
+pub use self::queue::{Pool, Ready};

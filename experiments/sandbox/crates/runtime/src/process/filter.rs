@@ -1,0 +1,281 @@
+//! Filters of system calls, compiled once.
+
+use std::collections::BTreeMap;
+
+use libc as sys;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+use super::recipe::PROGRAM;
+
+/// Namespaces that a process could make without any right by first making one of users.
+const NAMESPACES: u64 =
+    (sys::CLONE_NEWUSER | sys::CLONE_NEWNS | sys::CLONE_NEWNET | sys::CLONE_NEWIPC) as u64
+        | (sys::CLONE_NEWUTS | sys::CLONE_NEWCGROUP) as u64;
+
+/// What a binary may ask of the kernel: memory, time, processes, its socket, and its own end.
+/// Nothing that names a file, a socket's address, another process, or shared memory.
+const BINARY: &[i64] = &[
+    sys::SYS_read,
+    sys::SYS_write,
+    sys::SYS_readv,
+    sys::SYS_writev,
+    sys::SYS_close,
+    sys::SYS_fstat,
+    sys::SYS_lseek,
+    sys::SYS_poll,
+    sys::SYS_ppoll,
+    sys::SYS_dup,
+    sys::SYS_dup2,
+    sys::SYS_dup3,
+    sys::SYS_fcntl,
+    sys::SYS_recvfrom,
+    sys::SYS_sendto,
+    sys::SYS_shutdown,
+    sys::SYS_mmap,
+    sys::SYS_munmap,
+    sys::SYS_mprotect,
+    sys::SYS_mremap,
+    sys::SYS_madvise,
+    sys::SYS_brk,
+    sys::SYS_rt_sigaction,
+    sys::SYS_rt_sigprocmask,
+    sys::SYS_rt_sigreturn,
+    sys::SYS_sigaltstack,
+    sys::SYS_tgkill,
+    sys::SYS_futex,
+    sys::SYS_sched_yield,
+    sys::SYS_sched_getaffinity,
+    sys::SYS_nanosleep,
+    sys::SYS_clock_nanosleep,
+    sys::SYS_clock_gettime,
+    sys::SYS_clock_getres,
+    sys::SYS_gettimeofday,
+    sys::SYS_times,
+    sys::SYS_getrusage,
+    sys::SYS_getpid,
+    sys::SYS_gettid,
+    sys::SYS_getppid,
+    sys::SYS_getuid,
+    sys::SYS_geteuid,
+    sys::SYS_getgid,
+    sys::SYS_getegid,
+    sys::SYS_getrandom,
+    sys::SYS_arch_prctl,
+    sys::SYS_set_tid_address,
+    sys::SYS_set_robust_list,
+    sys::SYS_rseq,
+    sys::SYS_pipe2,
+    sys::SYS_eventfd2,
+    sys::SYS_epoll_create1,
+    sys::SYS_epoll_ctl,
+    sys::SYS_epoll_wait,
+    sys::SYS_epoll_pwait,
+    sys::SYS_fork,
+    sys::SYS_vfork,
+    sys::SYS_wait4,
+    sys::SYS_waitid,
+    sys::SYS_restart_syscall,
+    sys::SYS_exit,
+    sys::SYS_exit_group,
+];
+
+/// What the thread that starts workers needs besides, under the same filter: all of it is about the
+/// caller itself, or asks for rights that a binary does not have.
+const KEEPER: &[i64] = &[
+    sys::SYS_socketpair,
+    sys::SYS_close_range,
+    sys::SYS_setsid,
+    sys::SYS_setgroups,
+    sys::SYS_setresgid,
+    sys::SYS_setresuid,
+    sys::SYS_pidfd_send_signal,
+    sys::SYS_pread64,
+    sys::SYS_pwrite64,
+    sys::SYS_epoll_pwait2,
+];
+
+/// The filter that a thread takes on before it starts workers, which inherit it at no cost.
+///
+/// # Errors
+///
+/// What the compiler says.
+pub fn inherited() -> Result<BpfProgram, String> {
+    let mut rules = allowed(BINARY.iter().chain(KEEPER));
+    // Namespaces of processes alone need a right that no binary has.
+    let without = condition(0, SeccompCmpOp::MaskedEq(NAMESPACES), 0);
+    rules.insert(sys::SYS_clone, vec![rule(vec![without])?]);
+    // Only before exec is there a descriptor with this number.
+    let program = condition(0, SeccompCmpOp::Eq, PROGRAM as u64);
+    let by_descriptor = condition(4, SeccompCmpOp::Eq, sys::AT_EMPTY_PATH as u64);
+    rules.insert(sys::SYS_execveat, vec![rule(vec![program, by_descriptor])?]);
+    let own = condition(0, SeccompCmpOp::Eq, 0);
+    rules.insert(sys::SYS_prlimit64, vec![rule(vec![own])?]);
+    let options = [
+        sys::PR_SET_PDEATHSIG,
+        sys::PR_SET_NAME,
+        sys::PR_GET_NAME,
+        sys::PR_GET_DUMPABLE,
+    ];
+    let options = options.map(|option| rule(vec![condition(0, SeccompCmpOp::Eq, option as u64)]));
+    rules.insert(
+        sys::SYS_prctl,
+        options.into_iter().collect::<Result<_, _>>()?,
+    );
+    compile(rules, sys::EPERM)
+}
+
+/// As the original loads one into each worker: 115 system calls, one compared after the other.
+///
+/// # Errors
+///
+/// What the compiler says.
+pub fn per_worker() -> Result<BpfProgram, String> {
+    let rules = allowed(BINARY.iter().chain(ORIGINAL_BESIDES));
+    debug_assert_eq!(rules.len(), 115);
+    compile(rules, sys::EPERM)
+}
+
+/// Harmless and not so harmless calls that bring the list to the original's length.
+const ORIGINAL_BESIDES: &[i64] = &[
+    sys::SYS_open,
+    sys::SYS_openat,
+    sys::SYS_stat,
+    sys::SYS_lstat,
+    sys::SYS_newfstatat,
+    sys::SYS_statx,
+    sys::SYS_access,
+    sys::SYS_faccessat,
+    sys::SYS_getcwd,
+    sys::SYS_chdir,
+    sys::SYS_readlink,
+    sys::SYS_readlinkat,
+    sys::SYS_getdents64,
+    sys::SYS_statfs,
+    sys::SYS_fstatfs,
+    sys::SYS_pread64,
+    sys::SYS_pwrite64,
+    sys::SYS_preadv,
+    sys::SYS_pwritev,
+    sys::SYS_ftruncate,
+    sys::SYS_fsync,
+    sys::SYS_fdatasync,
+    sys::SYS_fallocate,
+    sys::SYS_fadvise64,
+    sys::SYS_ioctl,
+    sys::SYS_pipe,
+    sys::SYS_select,
+    sys::SYS_pselect6,
+    sys::SYS_sendmsg,
+    sys::SYS_recvmsg,
+    sys::SYS_getsockopt,
+    sys::SYS_setsockopt,
+    sys::SYS_getsockname,
+    sys::SYS_getpeername,
+    sys::SYS_socketpair,
+    sys::SYS_clone,
+    sys::SYS_execve,
+    sys::SYS_execveat,
+    sys::SYS_prctl,
+    sys::SYS_prlimit64,
+    sys::SYS_getrlimit,
+    sys::SYS_sched_setaffinity,
+    sys::SYS_sched_getparam,
+    sys::SYS_sched_getscheduler,
+    sys::SYS_getpriority,
+    sys::SYS_sysinfo,
+    sys::SYS_uname,
+    sys::SYS_umask,
+    sys::SYS_mincore,
+    sys::SYS_msync,
+    sys::SYS_membarrier,
+    sys::SYS_kill,
+    sys::SYS_getcpu,
+];
+
+fn allowed<'a>(calls: impl Iterator<Item = &'a i64>) -> BTreeMap<i64, Vec<SeccompRule>> {
+    calls.map(|call| (*call, Vec::new())).collect()
+}
+
+fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, String> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, operator, value)
+        .map_err(|error| error.to_string())
+}
+
+fn rule(conditions: Vec<Result<SeccompCondition, String>>) -> Result<SeccompRule, String> {
+    let conditions = conditions.into_iter().collect::<Result<_, _>>()?;
+    SeccompRule::new(conditions).map_err(|error| error.to_string())
+}
+
+/// Everything else fails with `refusal`; clone3, whose flags no filter can see, is as if unknown, so
+/// that libraries fall back on clone.
+fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, refusal: i32) -> Result<BpfProgram, String> {
+    let allow = |rules, mismatch| {
+        SeccompFilter::new(
+            rules,
+            SeccompAction::Errno(mismatch),
+            SeccompAction::Allow,
+            TargetArch::x86_64,
+        )
+        .and_then(BpfProgram::try_from)
+        .map_err(|error| format!("the filter of system calls: {error}"))
+    };
+    let mut program = allow(rules, refusal as u32)?;
+    unknown(&mut program, sys::SYS_clone3);
+    Ok(program)
+}
+
+/// Puts before everything but the check of the architecture: `number` fails with ENOSYS.
+fn unknown(program: &mut BpfProgram, number: i64) {
+    let instruction =
+        |code: u32, jump_if: u8, jump_else: u8, value: u32| seccompiler::sock_filter {
+            code: code as u16,
+            jt: jump_if,
+            jf: jump_else,
+            k: value,
+        };
+    let load = program
+        .iter()
+        .position(|each| {
+            each.code == (sys::BPF_LD | sys::BPF_W | sys::BPF_ABS) as u16 && each.k == 0
+        })
+        .expect("a filter reads the number of the call");
+    let refused = sys::SECCOMP_RET_ERRNO | sys::ENOSYS as u32;
+    let test = [
+        instruction(
+            sys::BPF_JMP | sys::BPF_JEQ | sys::BPF_K,
+            0,
+            1,
+            number as u32,
+        ),
+        instruction(sys::BPF_RET | sys::BPF_K, 0, 0, refused),
+    ];
+    program.splice(load + 1..load + 1, test);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_of_each_worker_is_as_long_as_the_original() {
+        let rules = allowed(BINARY.iter().chain(ORIGINAL_BESIDES));
+        assert_eq!(rules.len(), 115);
+    }
+
+    #[test]
+    fn nothing_that_names_a_file_or_a_process_is_inherited() {
+        let named = [
+            sys::SYS_openat,
+            sys::SYS_execve,
+            sys::SYS_kill,
+            sys::SYS_ptrace,
+            sys::SYS_socket,
+            sys::SYS_bpf,
+        ];
+        assert!(!BINARY.iter().chain(KEEPER).any(|call| named.contains(call)));
+        assert!(inherited().is_ok());
+    }
+}

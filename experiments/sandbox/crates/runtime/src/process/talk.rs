@@ -1,0 +1,97 @@
+//! The conversation of one call over a worker's socket. It sends and listens at once, so that a
+//! worker that talks before it has listened cannot stop it.
+
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::call::Terms;
+use crate::dialogue::Dialogue;
+use crate::failure::Failure;
+
+/// Bytes that are read at once.
+const PIECE: usize = 64 << 10;
+
+/// One call's conversation.
+pub struct Talk<'a> {
+    socket: BorrowedFd<'a>,
+    dialogue: Dialogue,
+    sent: Option<Instant>,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Talk<'a> {
+    /// One that will send `request`.
+    pub fn new(socket: BorrowedFd<'a>, request: &[u8], terms: &Terms) -> Self {
+        Talk {
+            socket,
+            dialogue: Dialogue::new(request, terms.clone()),
+            sent: None,
+            buffer: Vec::with_capacity(PIECE),
+        }
+    }
+
+    /// When the last byte of the request was written.
+    pub fn sent(&self) -> Option<Instant> {
+        self.sent
+    }
+
+    /// The response; none if the worker closed its socket before.
+    ///
+    /// # Errors
+    ///
+    /// Whatever else ended the call.
+    pub fn run(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        loop {
+            self.write()?;
+            let mut wanted = PollFlags::IN;
+            if !self.dialogue.to_tell().is_empty() {
+                wanted |= PollFlags::OUT;
+            }
+            let terms = self.dialogue.terms();
+            if !terms
+                .caller
+                .wait(Some((self.socket, wanted)), terms.until)?
+            {
+                continue;
+            }
+            self.buffer.clear();
+            match recv(
+                self.socket,
+                spare_capacity(&mut self.buffer),
+                RecvFlags::DONTWAIT,
+            ) {
+                Ok((0, _)) | Err(Errno::CONNRESET) => return Ok(None),
+                Ok(_) => {}
+                Err(Errno::AGAIN | Errno::INTR) => continue,
+                Err(error) => return Err(Failure::Protocol(format!("its socket: {error}"))),
+            }
+            if let Some(response) = self.dialogue.hear(&self.buffer)? {
+                return Ok(Some(response));
+            }
+        }
+    }
+
+    /// Writes what it can. That a worker listens no longer, its silence will explain.
+    fn write(&mut self) -> Result<(), Failure> {
+        while !self.dialogue.to_tell().is_empty() {
+            match send(
+                self.socket,
+                self.dialogue.to_tell(),
+                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+            ) {
+                Ok(count) => self.dialogue.told(count),
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(Errno::PIPE | Errno::CONNRESET) => self.dialogue.unheard(),
+                Err(error) => return Err(Failure::Protocol(format!("its socket: {error}"))),
+            }
+        }
+        self.sent.get_or_insert_with(Instant::now);
+        Ok(())
+    }
+}

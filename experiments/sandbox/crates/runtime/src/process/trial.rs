@@ -1,0 +1,52 @@
+//! The smallest binary that can be a worker: what a mode is tried with before anything is loaded.
+
+const BASE: u64 = 0x40_0000;
+const HEADERS: usize = 64 + 56;
+
+/// Says that it is ready, reads once, answers with an empty response and ends.
+const CODE: &[u8] = &[
+    0x6a, 0x00, // push 0
+    0x48, 0x89, 0xe6, // mov rsi, rsp
+    0xba, 0x01, 0x00, 0x00, 0x00, // mov edx, 1
+    0xbf, 0x03, 0x00, 0x00, 0x00, // mov edi, 3
+    0xb8, 0x01, 0x00, 0x00, 0x00, // mov eax, write
+    0x0f, 0x05, // syscall
+    0x48, 0x8d, 0x74, 0x24, 0x80, // lea rsi, [rsp - 128]
+    0xba, 0x40, 0x00, 0x00, 0x00, // mov edx, 64
+    0x31, 0xc0, // xor eax, eax (read)
+    0x0f, 0x05, // syscall
+    0x48, 0x89, 0xe6, // mov rsi, rsp
+    0xba, 0x01, 0x00, 0x00, 0x00, // mov edx, 1
+    0xb8, 0x01, 0x00, 0x00, 0x00, // mov eax, write
+    0x0f, 0x05, // syscall
+    0x31, 0xff, // xor edi, edi
+    0xb8, 0xe7, 0x00, 0x00, 0x00, // mov eax, exit_group
+    0x0f, 0x05, // syscall
+];
+
+/// A static x86-64 ELF file.
+pub fn binary() -> Vec<u8> {
+    let size = (HEADERS + CODE.len()) as u64;
+    let mut file = Vec::with_capacity(size as usize);
+    file.extend_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    for half in [2u16, 62] {
+        file.extend_from_slice(&half.to_le_bytes());
+    }
+    file.extend_from_slice(&1u32.to_le_bytes());
+    for long in [BASE + HEADERS as u64, 64, 0] {
+        file.extend_from_slice(&long.to_le_bytes());
+    }
+    file.extend_from_slice(&0u32.to_le_bytes());
+    for half in [64u16, 56, 1, 0, 0, 0] {
+        file.extend_from_slice(&half.to_le_bytes());
+    }
+    // One segment, readable and executable.
+    for word in [1u32, 5] {
+        file.extend_from_slice(&word.to_le_bytes());
+    }
+    for long in [0, BASE, BASE, size, size, 0x1000] {
+        file.extend_from_slice(&long.to_le_bytes());
+    }
+    file.extend_from_slice(CODE);
+    file
+}
