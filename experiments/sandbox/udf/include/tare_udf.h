@@ -1,0 +1,225 @@
+/* Write a function that a sandbox runs: include this, define
+ *     static void serve(tare_host *host, tare_bytes request)
+ * which answers with tare_answer, and end the file with TARE_UDF(serve).
+ *
+ * The wire: argv[1] is a socket. The function says one byte when it is ready, reads its request, a
+ * length as a varint and then the bytes, writes its response likewise, and ends.
+ */
+#ifndef TARE_UDF_H
+#define TARE_UDF_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    uint8_t *bytes;
+    size_t length;
+} tare_bytes;
+
+typedef struct {
+    int fd;
+    /* Messages are wrapped in Any, as they are where callbacks are allowed. */
+    int wrapped;
+} tare_host;
+
+static inline tare_bytes tare_text(const char *text) {
+    tare_bytes made = {(uint8_t *)text, strlen(text)};
+    return made;
+}
+
+static inline void tare_write(int fd, const void *from, size_t length) {
+    const uint8_t *next = from;
+    while (length > 0) {
+        ssize_t count = write(fd, next, length);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            _exit(1);
+        next += count;
+        length -= (size_t)count;
+    }
+}
+
+static inline void tare_read(int fd, void *into, size_t length) {
+    uint8_t *next = into;
+    while (length > 0) {
+        ssize_t count = read(fd, next, length);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            _exit(1);
+        next += count;
+        length -= (size_t)count;
+    }
+}
+
+/* Memory that grows: a message under construction. */
+typedef struct {
+    uint8_t *bytes;
+    size_t length, room;
+} tare_message;
+
+static inline void tare_append(tare_message *message, const void *from, size_t length) {
+    if (message->room - message->length < length) {
+        message->room = (message->length + length) * 2 + 64;
+        message->bytes = realloc(message->bytes, message->room);
+        if (!message->bytes)
+            _exit(1);
+    }
+    if (length > 0)
+        memcpy(message->bytes + message->length, from, length);
+    message->length += length;
+}
+
+static inline void tare_varint(tare_message *message, uint64_t value) {
+    uint8_t digits[10];
+    size_t used = 0;
+    do {
+        digits[used] = (uint8_t)(value & 0x7f) | (value > 0x7f ? 0x80 : 0);
+        value >>= 7;
+        used++;
+    } while (value);
+    tare_append(message, digits, used);
+}
+
+/* A field with a number, and one with bytes, as protobuf has them. */
+static inline void tare_put_number(tare_message *message, unsigned field, uint64_t value) {
+    tare_varint(message, (uint64_t)field << 3);
+    tare_varint(message, value);
+}
+
+static inline void tare_put_bytes(tare_message *message, unsigned field, tare_bytes value) {
+    tare_varint(message, (uint64_t)field << 3 | 2);
+    tare_varint(message, value.length);
+    tare_append(message, value.bytes, value.length);
+}
+
+/* The next field of a message: 1 when there is one, 0 at the end or where the message is broken. */
+typedef struct {
+    unsigned field;
+    uint64_t number;
+    tare_bytes bytes;
+} tare_field;
+
+static inline int tare_take_varint(tare_bytes *rest, uint64_t *value) {
+    *value = 0;
+    for (unsigned shift = 0; shift < 64 && rest->length > 0; shift += 7) {
+        uint8_t digit = *rest->bytes++;
+        rest->length--;
+        *value |= (uint64_t)(digit & 0x7f) << shift;
+        if (!(digit & 0x80))
+            return 1;
+    }
+    return 0;
+}
+
+static inline int tare_next(tare_bytes *rest, tare_field *found) {
+    uint64_t key, length;
+    memset(found, 0, sizeof *found);
+    if (rest->length == 0 || !tare_take_varint(rest, &key))
+        return 0;
+    found->field = (unsigned)(key >> 3);
+    if ((key & 7) == 0)
+        return tare_take_varint(rest, &found->number);
+    if ((key & 7) != 2 || !tare_take_varint(rest, &length) || length > rest->length)
+        return 0;
+    found->bytes.bytes = rest->bytes;
+    found->bytes.length = (size_t)length;
+    rest->bytes += length;
+    rest->length -= (size_t)length;
+    return 1;
+}
+
+/* The number in a field of a message; `otherwise` without it. */
+static inline uint64_t tare_number(tare_bytes message, unsigned field, uint64_t otherwise) {
+    tare_field found;
+    while (tare_next(&message, &found))
+        if (found.field == field)
+            otherwise = found.number;
+    return otherwise;
+}
+
+/* The bytes in a field of a message; none without it. */
+static inline tare_bytes tare_field_bytes(tare_bytes message, unsigned field) {
+    tare_field found;
+    tare_bytes last = {0, 0};
+    while (tare_next(&message, &found))
+        if (found.field == field)
+            last = found.bytes;
+    return last;
+}
+
+static inline tare_bytes tare_hear(int fd) {
+    tare_bytes message = {0, 0};
+    uint64_t length = 0;
+    uint8_t digit = 0x80;
+    for (unsigned shift = 0; (digit & 0x80) && shift < 35; shift += 7) {
+        tare_read(fd, &digit, 1);
+        length |= (uint64_t)(digit & 0x7f) << shift;
+    }
+    message.length = (size_t)length;
+    message.bytes = malloc(message.length + 1);
+    if (!message.bytes)
+        _exit(1);
+    tare_read(fd, message.bytes, message.length);
+    return message;
+}
+
+static inline void tare_say(int fd, tare_bytes body) {
+    tare_message prefix = {0, 0, 0};
+    tare_varint(&prefix, body.length);
+    if (body.length < 4096) { /* one write, so that the host wakes up once */
+        tare_append(&prefix, body.bytes, body.length);
+        body.length = 0;
+    }
+    tare_write(fd, prefix.bytes, prefix.length);
+    tare_write(fd, body.bytes, body.length);
+    free(prefix.bytes);
+}
+
+static inline void tare_say_any(int fd, const char *type, tare_bytes value) {
+    tare_message any = {0, 0, 0};
+    tare_put_bytes(&any, 1, tare_text(type));
+    tare_put_bytes(&any, 2, value);
+    tare_bytes whole = {any.bytes, any.length};
+    tare_say(fd, whole);
+    free(any.bytes);
+}
+
+static inline void tare_answer(tare_host *host, tare_bytes response) {
+    if (host->wrapped)
+        tare_say_any(host->fd, "type.googleapis.com/tare.Response", response);
+    else
+        tare_say(host->fd, response);
+}
+
+/* Calls a function of the host; its output, or no bytes at all (null) when it refuses. */
+static inline tare_bytes tare_call(tare_host *host, const char *name, tare_bytes input) {
+    tare_message io = {0, 0, 0}, callback = {0, 0, 0};
+    tare_put_bytes(&io, 4, input);
+    tare_put_bytes(&callback, 1, tare_text(name));
+    tare_bytes inner = {io.bytes, io.length};
+    tare_put_bytes(&callback, 2, inner);
+    tare_bytes whole = {callback.bytes, callback.length};
+    host->wrapped = 1;
+    tare_say_any(host->fd, "type.googleapis.com/privacy_sandbox.server_common.byob.Callback", whole);
+    free(io.bytes);
+    free(callback.bytes);
+    return tare_field_bytes(tare_field_bytes(tare_hear(host->fd), 2), 8);
+}
+
+#define TARE_UDF(serve)                                    \
+    int main(int count, char **arguments) {                \
+        tare_host host = {0, 0};                           \
+        if (count < 2)                                     \
+            return 2;                                      \
+        host.fd = atoi(arguments[1]);                      \
+        tare_write(host.fd, "R", 1);                       \
+        serve(&host, tare_hear(host.fd));                  \
+        return 0;                                          \
+    }
+
+#endif
