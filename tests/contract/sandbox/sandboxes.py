@@ -1,0 +1,215 @@
+"""Starts sandboxes as a test wants them, and talks to them as a client does."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from tare.lab import build, catalog
+from tare.lab.hooks import _module
+
+loaded = catalog.load("sandbox")
+MODES = sorted(loaded.variants)
+# The experiment's own codec: what it calls _name is wire.name here.
+wire: Any = SimpleNamespace(
+    **{
+        name.removeprefix("_"): item
+        for name, item in vars(_module(loaded.folder / "hooks.py")).items()
+    }
+)
+PATIENCE_S = 30.0
+
+
+@cache
+def _components() -> Any:
+    return build.variant(loaded, "none", print).components
+
+
+def program() -> str:
+    """The built daemon, which is its own client."""
+    return str(_components()["sandbox-runtime"] / "bin" / "tare-sandbox")
+
+
+def udf(name: str, language: str = "c") -> Path:
+    """A built function."""
+    return Path(_components()["sandbox-udfs"]) / language / name
+
+
+class Refused(Exception):
+    """The sandbox gave no response; its kind of failure, and a sentence."""
+
+    @property
+    def kind(self) -> str:
+        """One word."""
+        return str(self.args[0])
+
+
+class Sandbox:
+    """A daemon."""
+
+    def __init__(self, mode: str, folder: Path, *options: str) -> None:
+        self.mode, self.socket, self.log = mode, str(folder / "sock"), folder / "log"
+        argv = [program(), "serve", "--mode", mode, "--socket", self.socket, *options]
+        with self.log.open("wb") as stream:
+            self.process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+            )
+        wait_until(
+            lambda: Path(self.socket).exists() or self.process.poll() is not None,
+            lambda: self.log.read_text(),
+        )
+        assert self.process.poll() is None, self.log.read_text()
+
+    def cli(self, command: str, *arguments: str, **more: Any) -> "subprocess.CompletedProcess[Any]":
+        """`tare-sandbox COMMAND`, its outputs captured."""
+        argv = [program(), command, "--socket", self.socket, *arguments]
+        more = {"capture_output": True, "timeout": PATIENCE_S, "check": False} | more
+        return subprocess.run(argv, **more)
+
+    def load(self, name: str, file: Path, *options: str) -> None:
+        """Load a binary; AssertionError with what the sandbox says if it cannot."""
+        done = self.cli("load", *options, "--", name, str(file), text=True)
+        assert done.returncode == 0, done.stderr
+
+    def unload(self, name: str) -> None:
+        """Unload a binary after the calls under way."""
+        done = self.cli("unload", name, text=True)
+        assert done.returncode == 0, done.stderr
+
+    def call(self, name: str, request: bytes = b"", deadline_ms: int = 0) -> dict[int, Any]:
+        """Call a binary: the fields of its response. Raises Refused."""
+        return dict(wire.fields(self.call_raw(name, request, deadline_ms)))
+
+    def call_raw(self, name: str, request: bytes, deadline_ms: int = 0) -> bytes:
+        """As `call`, with the response as it is."""
+        ask = wire.bytes_field(1, name.encode()) + wire.bytes_field(2, request)
+        ask += wire.number_field(3, deadline_ms)
+        reply = wire.fields(wire.ask(self.socket, wire.bytes_field(2, ask)))
+        if 2 in reply:
+            refusal = wire.fields(reply[2])
+            raise Refused(refusal[1].decode(), refusal[2].decode())
+        return bytes(wire.fields(reply[1]).get(1, b""))
+
+    def stats(self, name: str) -> dict[str, Any]:
+        """Statistics of a handle."""
+        return dict(json.loads(self.cli("stats").stdout)["handles"][name])
+
+    def descriptors(self) -> int:
+        """How many the daemon has open."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def workers(self) -> list[int]:
+        """Processes that the daemon started, and those that these started."""
+        return descendants(self.process.pid)
+
+    def stop(self) -> int:
+        """Ask it to end; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_S)
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+class Decoys:
+    """What attacks reach for: a process, a secret file, a port, an abstract socket, a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o777)
+        self.folder = folder
+        self.secret = folder / "secret"
+        self.secret.write_text("secret")
+        self.secret.chmod(0o644)
+        self.process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.abstract = socket.socket(socket.AF_UNIX)
+        self.name = f"tare-decoy-{os.getpid()}"
+        self.abstract.bind(b"\0" + self.name.encode())
+        self.abstract.listen(64)
+
+    def request(self, attack: str) -> bytes:
+        """What the attacking function is to be told."""
+        text, number = wire.bytes_field, wire.number_field
+        return bytes(
+            text(1, attack.encode())
+            + number(2, self.process.pid)
+            + text(3, str(self.secret).encode())
+            + number(4, self.listener.getsockname()[1])
+            + text(5, self.name.encode())
+            + text(6, str(self.folder).encode())
+        )
+
+    def close(self) -> None:
+        """Take them away."""
+        self.process.kill()
+        self.process.wait()
+        self.listener.close()
+        self.abstract.close()
+
+
+@contextmanager
+def decoys(folder: Path) -> Iterator[Decoys]:
+    """Decoys for a while."""
+    made = Decoys(folder)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def descendants(pid: int) -> list[int]:
+    """Living processes below one."""
+    below: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parent = int(stat.rpartition(")")[2].split()[1])
+            below.setdefault(parent, []).append(int(entry.name))
+    found, next_ones = [], [pid]
+    while next_ones:
+        children = below.get(next_ones.pop(), [])
+        found += children
+        next_ones += children
+    return found
+
+
+def named_like_workers() -> set[int]:
+    """Every process on the machine that runs a function: its command line is `udf 3`."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "cmdline").read_bytes() == b"udf\x003\x00":
+                found.add(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def groups(pid: int) -> list[Path]:
+    """Control groups of a daemon."""
+    return [path for path in Path("/sys/fs/cgroup").rglob(f"tare-sandbox.{pid}.*") if path.is_dir()]
+
+
+def wait_until(
+    condition: Callable[[], bool], otherwise: Callable[[], str], timeout_s: float = PATIENCE_S
+) -> None:
+    """Poll until it holds."""
+    give_up = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < give_up, otherwise()
+        time.sleep(0.005)

@@ -1,0 +1,149 @@
+"""The command line says what happened, and what to do about it."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sandboxes import MODES, Sandbox, program, udf, wire
+
+
+def fails(*arguments: str, **more: object) -> str:
+    """What the program says when it cannot."""
+    done = subprocess.run(
+        [program(), *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode != 0
+    return done.stderr
+
+
+def test_a_sandbox_is_used_from_a_shell(mode: str, serve: Callable[..., Sandbox]) -> None:
+    sandbox = serve(mode)
+    assert sandbox.cli("load", "--workers", "2", "hi", str(udf("hello"))).returncode == 0
+    called = sandbox.cli("call", "--times", "hi", input=b"")
+    assert called.stdout == wire.bytes_field(1, b"Hello, world!")
+    assert [line.split()[0] for line in called.stderr.splitlines()] == [
+        b"wait",
+        b"send",
+        b"execute",
+    ]
+    stats = json.loads(sandbox.cli("stats").stdout)
+    assert stats["mode"] == mode
+    assert stats["handles"]["hi"]["ok"] == 1
+    assert set(stats["handles"]["hi"]["phases"]) == {"wait", "send", "execute", "reap", "refill"}
+    assert sandbox.cli("unload", "hi").returncode == 0
+    assert "no binary is loaded" in sandbox.cli("call", "hi", text=True, input="").stderr
+    assert sandbox.stop() == 0
+
+
+def test_what_cannot_be_loaded_is_refused_with_the_remedy(
+    mode: str, serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    sandbox = serve(mode, "--load", f"hi={udf('hello')}")
+    text = tmp_path / "script"
+    text.write_text("#!/bin/sh\nexit 0\n")
+    refusals = {
+        ("x", str(text)): "no 64-bit little-endian ELF file",
+        ("x", str(tmp_path / "absent")): "absent",
+        ("hi", str(udf("hello"))): "unload it first",
+        ("x", str(udf("hello")), "--files", "1"): "expected 8 to 128",
+        ("x", str(udf("hello")), "--files", "4000"): "expected 8 to 128",
+    }
+    if mode != "none":
+        refusals[("x", sys.executable)] = "-static"
+    for arguments, why in refusals.items():
+        done = sandbox.cli("load", *arguments, text=True)
+        assert done.returncode == 1
+        assert why in done.stderr, done.stderr
+
+
+def test_a_daemon_that_cannot_start_says_why(serve: Callable[..., Sandbox], tmp_path: Path) -> None:
+    socket = str(tmp_path / "s")
+    assert "expected one of" in fails("serve", "--socket", socket, "--mode", "magic")
+    load = ("serve", "--socket", socket, "--mode", "none", "--load")
+    assert "NAME=FILE" in fails(*load, "hello")
+    assert "absent" in fails(*load, "x=/absent")
+    assert "tare-sandbox serve" in fails("stats", "--socket", socket)
+    other = serve("none")
+    assert "another sandbox serves here" in fails(
+        "serve", "--socket", other.socket, "--mode", "none"
+    )
+    assert other.cli("stats").returncode == 0
+
+
+LACKING = [
+    # A root who may not do this, and what cannot be set up without.
+    ("none", "all", "cannot make the control group"),
+    ("landlock", "setuid", "become the slot's user"),
+    ("namespaces", "setuid", "become the slot's user"),
+    ("namespaces", "sys_admin", "namespaces of its own"),
+    ("roma", "sys_admin", "namespaces of its own"),
+    ("roma-original", "all", "cannot make the control group"),
+]
+
+
+@pytest.mark.parametrize(("mode", "lacks", "why"), LACKING)
+def test_isolation_that_cannot_be_set_up_fails_closed(
+    mode: str, lacks: str, why: str, tmp_path: Path
+) -> None:
+    argv = ["setpriv", f"--bounding-set=-{lacks}", program(), "serve"]
+    argv += ["--mode", mode, "--socket", str(tmp_path / "s")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert ("does not work here" in done.stderr) == (lacks != "all")
+    assert not (tmp_path / "s").exists()
+
+
+def test_modes_are_listed_with_what_they_are() -> None:
+    done = subprocess.run(
+        [program(), "modes"], capture_output=True, text=True, timeout=60, check=True
+    )
+    found = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert set(found) == set(MODES)
+    assert all("works here" in line for line in found.values()), done.stdout
+
+
+def test_a_stopped_daemon_ends_the_calls_under_way_first(
+    mode: str, serve: Callable[..., Sandbox]
+) -> None:
+    sandbox = serve(mode, "--workers", "1", "--load", f"udf={udf('sieve')}")
+    answers: list[bytes] = []
+    request = wire.number_field(1, 20_000_000)
+    caller = threading.Thread(target=lambda: answers.append(sandbox.call_raw("udf", request)))
+    caller.start()
+    while sandbox.stats("udf")["ready"]:
+        pass
+    assert sandbox.stop() == 0
+    caller.join()
+    assert wire.fields(answers[0]) == {1: 1_270_607}
+
+
+@pytest.mark.parametrize("language", ["c", "rust"])
+def test_the_page_about_own_functions_can_be_followed(
+    language: str, serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    """docs: experiments/sandbox/udf/README.md, its blocks run as they stand."""
+    from sandboxes import loaded
+
+    text = (loaded.folder / "udf" / "README.md").read_text()
+    blocks = [block.split("```")[0] for block in text.split(f"```{language}\n")[1:]]
+    assert len(blocks) == 1
+    shells = [block.split("```")[0] for block in text.split("```sh\n")[1:]]
+    shell = next(block for block in shells if ("musl-gcc" in block) == (language == "c"))
+    name = "shout.c" if language == "c" else "main.rs"
+    (tmp_path / name).write_text(blocks[0])
+    sandbox = serve("namespaces")
+    env = {"TARE_SANDBOX": sandbox.socket, "ROOT": str(loaded.folder.parents[1])}
+    path = f"{Path(program()).parent}:"
+    import os
+
+    done = subprocess.run(
+        ["sh", "-euc", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        check=False, env=os.environ | env | {"PATH": path + os.environ["PATH"]},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("HELLO, UDF\n"), done.stdout

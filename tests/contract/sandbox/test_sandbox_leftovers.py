@@ -1,0 +1,102 @@
+"""Nothing outlives a call, a handle or a daemon, however it ended."""
+
+import contextlib
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from sandboxes import (
+    Refused,
+    Sandbox,
+    decoys,
+    groups,
+    named_like_workers,
+    udf,
+    wait_until,
+)
+
+CALLS = 400
+
+
+def leavings() -> dict[str, object]:
+    """What the machine has that a sandbox could leave behind."""
+    return {
+        "mounts": Path("/proc/self/mounts").read_text(),
+        "shared memory": Path("/proc/sysvipc/shm").read_text().count("\n"),
+        "queues": Path("/proc/sysvipc/msg").read_text().count("\n"),
+        "/dev/shm": sorted(
+            path.name for path in Path("/dev/shm").iterdir() if "tare-attack" in path.name
+        ),
+        "/tmp": sorted(path.name for path in Path("/tmp").glob("tare-sandbox.*")),
+    }
+
+
+def test_nothing_is_left(mode: str, serve: Callable[..., Sandbox], tmp_path: Path) -> None:
+    folder = tmp_path / "decoys"
+    folder.mkdir()
+    before, workers = leavings(), named_like_workers()
+    sandbox = serve(mode, "--workers", "3", "--deadline-ms", "300", "--memory-mb", "32")
+    pid = sandbox.process.pid
+    sandbox.load(
+        "udf", udf("attack"), "--workers", "3", "--deadline-ms", "300", "--memory-mb", "32"
+    )
+    with decoys(folder) as made:
+        for attack in ("orphan", "fork_bomb", "hang", "memory_bomb", "shared_memory", "crash") * 3:
+            with contextlib.suppress(Refused):
+                sandbox.call("udf", made.request(attack))
+    # Three workers that wait for a call, and no other process.
+    wait_until(
+        lambda: len(named_like_workers() - workers) == 3,
+        lambda: f"{len(named_like_workers() - workers)} workers, expected 3",
+    )
+    sandbox.unload("udf")
+    assert named_like_workers() <= workers
+    assert len(groups(pid)) == 2 or len(groups(pid)) == 1
+    assert all(
+        not [each for each in group.iterdir() if each.name.isdigit()] for group in groups(pid)
+    )
+    assert sandbox.stop() == 0
+    assert groups(pid) == []
+    assert not Path(sandbox.socket).exists()
+    assert leavings() == before
+
+
+def test_nothing_outlives_a_killed_daemon(
+    mode: str, serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    workers = named_like_workers()
+    sandbox = serve(mode, "--workers", "5", "--load", f"udf={udf('hello')}")
+    pid = sandbox.process.pid
+    assert len(named_like_workers() - workers) >= 1
+    sandbox.process.send_signal(signal.SIGKILL)
+    sandbox.process.wait()
+    wait_until(lambda: named_like_workers() <= workers, lambda: "workers are left")
+    # Empty groups have no owner left who could remove them; the next daemon does.
+    heir = serve(mode)
+    assert groups(pid) == []
+    assert heir.stop() == 0
+
+
+def test_many_calls_leak_nothing(mode: str, serve: Callable[..., Sandbox]) -> None:
+    sandbox = serve(mode, "--workers", "2", "--load", f"udf={udf('hello')}")
+    # The daemon's first calls start threads and grow tables.
+    for _ in range(20):
+        sandbox.call("udf")
+    wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
+    before, resident = sandbox.descriptors(), _resident_kb(sandbox.process.pid)
+    for _ in range(CALLS):
+        sandbox.call("udf")
+    wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
+    wait_until(
+        lambda: sandbox.descriptors() <= before + 2,
+        lambda: f"{sandbox.descriptors()} descriptors, {before} before",
+    )
+    assert _resident_kb(sandbox.process.pid) < resident + 2048
+    stats = sandbox.stats("udf")
+    assert stats["ok"] == CALLS + 20
+    assert stats["started"] - stats["reaped"] == 2
+
+
+def _resident_kb(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))

@@ -1,0 +1,151 @@
+"""Every limit of a call holds, by name, in every mode; and so does a full queue."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sandboxes import Decoys, Refused, Sandbox, decoys, udf, wait_until, wire
+
+OPTIONS = ("--workers", "2", "--memory-mb", "32", "--deadline-ms", "600", "--cpu-s", "1")
+
+
+def refused(act: Callable[[], object]) -> str:
+    """The kind of failure."""
+    with pytest.raises(Refused) as caught:
+        act()
+    return caught.value.kind
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> object:
+    folder = tmp_path / "decoys"
+    folder.mkdir()
+    with decoys(folder) as found:
+        yield found
+
+
+def test_limits_hold(mode: str, serve: Callable[..., Sandbox], made: Decoys) -> None:
+    sandbox = serve(mode, *OPTIONS, "--load", f"udf={udf('attack')}")
+
+    def kind(attack: str) -> str:
+        return refused(lambda: sandbox.call("udf", made.request(attack)))
+
+    assert kind("hang") == "deadline"
+    assert kind("endless_loop") == "deadline"
+    assert kind("memory_bomb") == "memory"
+    assert kind("shared_memory_bomb") == "memory"
+    assert kind("crash") == "died"
+    assert kind("leave") == "died"
+    assert kind("half_response") == "died"
+    assert kind("after_close") == "protocol"
+    assert kind("varint_overflow") == "protocol"
+    assert kind("length_over_limit") == "protocol"
+    assert kind("huge_response") == "protocol"
+    forked = sandbox.call("udf", made.request("fork_bomb"))
+    assert forked[1] == b"blocked", forked
+    assert int(forked[2].split()[0]) <= 16
+    assert sandbox.call("udf", made.request("hello"))[1] == b"unknown"
+
+
+def test_cpu_time_is_limited(mode: str, serve: Callable[..., Sandbox], made: Decoys) -> None:
+    sandbox = serve(mode, "--workers", "1", "--cpu-s", "1", "--load", f"udf={udf('attack')}")
+    loop = made.request("endless_loop")
+    assert refused(lambda: sandbox.call("udf", loop)) == "cpu_time"
+    assert refused(lambda: sandbox.call("udf", loop, deadline_ms=50)) == "deadline"
+
+
+def test_callbacks_are_limited(mode: str, serve: Callable[..., Sandbox], made: Decoys) -> None:
+    sandbox = serve(mode, *OPTIONS, "--request-bytes", "1000000")
+    sandbox.load("udf", udf("attack"), "--callbacks", "--workers", "2")
+    assert refused(lambda: sandbox.call("udf", made.request("callback_flood"))) == "protocol"
+    deaf = made.request("deaf_callbacks")
+    assert refused(lambda: sandbox.call("udf", deaf, deadline_ms=3000)) in ("protocol", "deadline")
+
+
+def test_payloads_are_limited(mode: str, serve: Callable[..., Sandbox]) -> None:
+    sizes = ("--request-bytes", "1000", "--response-bytes", "1000")
+    sandbox = serve(mode, "--workers", "2", *sizes, "--load", f"udf={udf('payload')}")
+    number, text = wire.number_field, wire.bytes_field
+    exact = text(4, b"x" * 997)
+    assert len(exact) == 1000
+    assert sandbox.call("udf", exact)[1] == 997
+    assert refused(lambda: sandbox.call("udf", exact + b"\x08")) == "request_too_long"
+
+    def answer_of(size: int) -> bytes:
+        return sandbox.call_raw("udf", number(1, size) + number(2, 1) + number(3, 1))
+
+    # Two bytes of its own and a length before the payload, three for the count.
+    assert len(answer_of(994)) == 1000
+    assert refused(lambda: answer_of(995)) == "protocol"
+
+
+def test_who_does_not_read_meets_the_deadline(mode: str, serve: Callable[..., Sandbox]) -> None:
+    sandbox = serve(mode, *OPTIONS, "--load", f"udf={udf('rude-deaf')}")
+    # More than a socket holds, so that it cannot even be sent.
+    assert refused(lambda: sandbox.call("udf", bytes(5_000_000))) == "deadline"
+
+
+def test_what_never_gets_ready_is_not_loaded(mode: str, serve: Callable[..., Sandbox]) -> None:
+    sandbox = serve(mode, *OPTIONS, "--start-ms", "200")
+    for name, why in (("rude-mute", "ready within"), ("rude-loud", "one byte")):
+        done = sandbox.cli("load", "--start-ms", "200", "udf", str(udf(name)), text=True)
+        assert done.returncode == 1
+        assert why in done.stderr
+    assert refused(lambda: sandbox.call("udf")) == "unloaded"
+    wait_until(lambda: not sandbox.workers(), lambda: f"left: {sandbox.workers()}")
+
+
+def test_a_full_queue_is_busy_and_a_cancelled_call_leaves_it(
+    mode: str, serve: Callable[..., Sandbox], made: Decoys
+) -> None:
+    sandbox = serve(mode, "--deadline-ms", "60000")
+    sandbox.load("udf", udf("attack"), "--workers", "1", "--queue", "1")
+    kinds: list[str] = []
+
+    def hang(number: int) -> threading.Thread:
+        def run() -> None:
+            done = sandbox.cli(
+                "call", "--number", str(number), "udf", input=made.request("hang"), timeout=60
+            )
+            kinds.append(done.stderr.decode())
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        return thread
+
+    first = hang(1)
+    wait_until(lambda: sandbox.stats("udf")["ready"] == 0, lambda: "nobody took the worker")
+    second = hang(2)
+    wait_until(lambda: sandbox.stats("udf")["waiting"] == 1, lambda: "nobody waits")
+    assert refused(lambda: sandbox.call("udf", made.request("hello"))) == "busy"
+    for number, thread in ((2, second), (1, first)):
+        wait_until(
+            lambda number=number: sandbox.cli("cancel", str(number)).returncode == 0,  # type: ignore[misc]
+            lambda: "not found",
+        )
+        thread.join()
+    assert len(kinds) == 2
+    assert all("cancelled" in kind for kind in kinds)
+    assert sandbox.call("udf", made.request("hello"))[1] == b"unknown"
+    # Nothing is left to cancel.
+    assert sandbox.cli("cancel", "1").returncode == 1
+
+
+def test_a_caller_who_hangs_up_cancels(
+    mode: str, serve: Callable[..., Sandbox], made: Decoys
+) -> None:
+    import socket
+
+    sandbox = serve(mode, "--deadline-ms", "60000")
+    sandbox.load("udf", udf("attack"), "--workers", "1")
+    call = wire.bytes_field(1, b"udf") + wire.bytes_field(2, made.request("hang"))
+    call = wire.bytes_field(2, call)
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(sandbox.socket)
+        line.sendall(wire.varint(len(call)) + call)
+        wait_until(lambda: sandbox.stats("udf")["ready"] == 0, lambda: "nobody took the worker")
+    wait_until(
+        lambda: sandbox.stats("udf")["failures"].get("cancelled") == 1, lambda: "still under way"
+    )
+    assert sandbox.call("udf", made.request("hello"))[1] == b"unknown"
