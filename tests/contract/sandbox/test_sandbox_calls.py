@@ -1,6 +1,7 @@
 """Functions in both languages answer right in every mode, with payloads and callbacks."""
 
 import hashlib
+import socket
 from base64 import b64decode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -73,8 +74,6 @@ def test_many_callers_get_their_own_answers(mode: str, serve: Callable[..., Sand
 
 
 def test_a_connection_can_ask_ahead(mode: str, serve: Callable[..., Sandbox]) -> None:
-    import socket
-
     sandbox = serve(mode, "--workers", "2", "--load", f"udf={udf('hello')}")
     call = wire.bytes_field(2, wire.bytes_field(1, b"udf"))
     with socket.socket(socket.AF_UNIX) as line:

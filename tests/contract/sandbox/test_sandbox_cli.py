@@ -1,6 +1,7 @@
 """The command line says what happened, and what to do about it."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -8,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import MODES, Sandbox, program, udf, wire
+from sandboxes import MODES, Sandbox, loaded, program, udf, wire
 
 
-def fails(*arguments: str, **more: object) -> str:
+def fails(*arguments: str) -> str:
     """What the program says when it cannot."""
     done = subprocess.run(
         [program(), *arguments], capture_output=True, text=True, timeout=30, check=False
@@ -127,20 +128,17 @@ def test_the_page_about_own_functions_can_be_followed(
     language: str, serve: Callable[..., Sandbox], tmp_path: Path
 ) -> None:
     """docs: experiments/sandbox/udf/README.md, its blocks run as they stand."""
-    from sandboxes import loaded
-
     text = (loaded.folder / "udf" / "README.md").read_text()
     blocks = [block.split("```")[0] for block in text.split(f"```{language}\n")[1:]]
     assert len(blocks) == 1
     shells = [block.split("```")[0] for block in text.split("```sh\n")[1:]]
     shell = next(block for block in shells if ("musl-gcc" in block) == (language == "c"))
-    name = "shout.c" if language == "c" else "main.rs"
+    (tmp_path / "src").mkdir()
+    name = "shout.c" if language == "c" else "src/main.rs"
     (tmp_path / name).write_text(blocks[0])
     sandbox = serve("namespaces")
     env = {"TARE_SANDBOX": sandbox.socket, "ROOT": str(loaded.folder.parents[1])}
     path = f"{Path(program()).parent}:"
-    import os
-
     done = subprocess.run(
         ["sh", "-euc", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300,
         check=False, env=os.environ | env | {"PATH": path + os.environ["PATH"]},

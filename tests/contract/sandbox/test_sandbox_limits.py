@@ -1,5 +1,6 @@
 """Every limit of a call holds, by name, in every mode; and so does a full queue."""
 
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -135,8 +136,6 @@ def test_a_full_queue_is_busy_and_a_cancelled_call_leaves_it(
 def test_a_caller_who_hangs_up_cancels(
     mode: str, serve: Callable[..., Sandbox], made: Decoys
 ) -> None:
-    import socket
-
     sandbox = serve(mode, "--deadline-ms", "60000")
     sandbox.load("udf", udf("attack"), "--workers", "1")
     call = wire.bytes_field(1, b"udf") + wire.bytes_field(2, made.request("hang"))

@@ -39,18 +39,25 @@ impl Hierarchy {
         let mount = Path::new(MOUNT);
         let (version, parents) = parents(mount, &own)?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let mut folders = Vec::new();
-        for parent in parents {
-            sweep_stale(&parent);
-            let folder = parent.join(format!("{PREFIX}{}.{number}", std::process::id()));
-            make(&folder)?;
-            folders.push(folder);
-        }
+        let name = format!("{PREFIX}{}.{number}", std::process::id());
+        let folders = parents.iter().map(|parent| parent.join(&name)).collect();
         let made = Hierarchy { version, folders };
-        if version == Version::Two {
-            made.delegate()?;
+        for parent in &parents {
+            sweep_stale(parent);
         }
+        // What was made before something failed goes away again.
+        made.make().inspect_err(|_| made.remove())?;
         Ok(made)
+    }
+
+    fn make(&self) -> Result<(), String> {
+        for folder in &self.folders {
+            make(folder)?;
+        }
+        if self.version == Version::Two {
+            self.delegate()?;
+        }
+        Ok(())
     }
 
     /// A group for one worker at a time.
