@@ -232,8 +232,14 @@ impl Runtime {
                 lock(&loaded.threads).push(thread);
                 Ok(())
             }
-            Ok(Err(why)) => Err(why),
-            Err(_) => Err("the keeper ended before it had begun".into()),
+            other => {
+                // It ends by itself, and holds the slots until then.
+                let _ = thread.join();
+                Err(match other {
+                    Ok(Err(why)) => why,
+                    _ => "the keeper ended before it had begun".into(),
+                })
+            }
         }
     }
 
