@@ -2,7 +2,7 @@
 //! with the mounts taken off the path. Both load a filter of 115 system calls into each worker.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{only_root, only_static, root};
@@ -60,6 +60,9 @@ impl Mode for Roma {
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         only_root(self.name())?;
         only_static(self.name(), &binary)?;
+        if self.form == Form::Original {
+            sweep_stale();
+        }
         let confinement = Reloaded {
             form: self.form,
             filter: filter::per_worker()?,
@@ -139,11 +142,30 @@ impl Confinement for Reloaded {
 
     fn clear(&self, slot: &Slot) {
         if self.form == Form::Original {
-            let folder = folder(slot);
-            for name in SHOWN.iter().chain(&["pivot"]) {
-                let _ = fs::remove_dir(folder.join(name));
-            }
-            let _ = fs::remove_dir(folder);
+            take_away(&folder(slot));
+        }
+    }
+}
+
+/// Removes an empty root.
+fn take_away(folder: &Path) {
+    for name in SHOWN.iter().chain(&["pivot"]) {
+        let _ = fs::remove_dir(folder.join(name));
+    }
+    let _ = fs::remove_dir(folder);
+}
+
+/// Removes the roots of runtimes that were killed.
+fn sweep_stale() {
+    let entries = fs::read_dir(std::env::temp_dir());
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix("tare-sandbox.")?.split('.').next());
+        let pid = owner.and_then(|owner| owner.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            take_away(&entry.path());
         }
     }
 }
