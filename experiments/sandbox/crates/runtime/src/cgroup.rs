@@ -208,11 +208,7 @@ impl SlotGroup {
         let begun = Instant::now();
         let _ = self.allow(0);
         while !self.is_empty() && begun.elapsed() < PATIENCE {
-            for pid in contents(&self.procs).unwrap_or_default().split_whitespace() {
-                if let Some(pid) = pid.parse().ok().and_then(rustix::process::Pid::from_raw) {
-                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-                }
-            }
+            kill(&contents(&self.procs).unwrap_or_default());
             std::thread::sleep(Duration::from_micros(200));
         }
         let _ = self.allow(self.processes);
@@ -266,6 +262,35 @@ fn parents(mount: &Path, own: &str) -> Result<(Version, Vec<PathBuf>), String> {
     }
 }
 
+/// Kills what outlived a killed runtime: what its workers had started dies with nobody by itself.
+fn kill_below(folder: &Path) {
+    let begun = Instant::now();
+    for slot in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (most, procs) = (
+            slot.path().join("pids.max"),
+            slot.path().join("cgroup.procs"),
+        );
+        let _ = fs::write(most, "0");
+        while begun.elapsed() < PATIENCE {
+            let left = fs::read_to_string(&procs).unwrap_or_default();
+            if left.is_empty() {
+                break;
+            }
+            kill(&left);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Kills processes by their numbers.
+fn kill(pids: &str) {
+    for pid in pids.split_whitespace() {
+        if let Some(pid) = pid.parse().ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
 /// Removes the groups of runtimes that were killed.
 fn sweep_stale(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -274,6 +299,7 @@ fn sweep_stale(parent: &Path) {
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX)?.split('.').next());
         if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            kill_below(&entry.path());
             remove(&entry.path());
         }
     }
