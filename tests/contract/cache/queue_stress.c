@@ -98,6 +98,26 @@ static unsigned long next_random(uint64_t *state)
     return *state;
 }
 
+/* What waits is taken by its class, and within one in the order in which it came. */
+static void check_classes(const struct task_queue_kind *kind)
+{
+    static const unsigned classes[] = {3, 1, 0, 3, 2, 0};
+    static const unsigned expected[] = {2, 5, 1, 4, 0, 3};
+    enum { COUNT = sizeof(classes) / sizeof(*classes) };
+    struct task tasks[COUNT];
+    struct task_queue *own = task_queue_create(kind, COUNT, 1);
+    for (unsigned each = 0; each < COUNT; each++)
+        if (!task_queue_push(own, &tasks[each], classes[each]))
+            fail("a queue with room refuses", each);
+    task_queue_stop(own);
+    for (unsigned each = 0; each < COUNT; each++)
+        if (task_queue_pop(own, 0) != &tasks[expected[each]])
+            fail("a class was not served in its turn", each);
+    if (task_queue_pop(own, 0) != NULL)
+        fail("a stopped and empty queue gives tasks", 0);
+    task_queue_destroy(own);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 6)
@@ -105,6 +125,7 @@ int main(int argc, char **argv)
     const struct task_queue_kind *kind = task_queue_kind(argv[1], strlen(argv[1]));
     if (kind == NULL)
         fail("no such kind", 0);
+    check_classes(kind);
     consumers = atoi(argv[2]);
     unsigned long total = strtoul(argv[3], NULL, 10);
     unsigned capacity = atoi(argv[4]);

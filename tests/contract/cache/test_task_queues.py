@@ -27,11 +27,9 @@ def stress(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     source = Path(__file__).with_name("queue_stress.c")
     libraries = ["-ltask_queue", "-lrte_ring", "-lrte_eal", "-lpthread"]
     program = folder / "queue_stress"
-    subprocess.run(
-        ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags.split(), "-I", folder / "include"]
-        + [source, "-o", program, "-L", folder / "lib", *libraries],
-        check=True,
-    )
+    made = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags.split()]
+    made += ["-I", folder / "include", source, "-o", program, "-L", folder / "lib", *libraries]
+    subprocess.run(made, check=True)
     return program
 
 

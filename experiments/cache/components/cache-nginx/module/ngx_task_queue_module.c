@@ -40,10 +40,10 @@ ngx_module_t ngx_task_queue_module = {
     NGX_CORE_MODULE,
     NULL,
     NULL,
-    start,
+    NULL, /* see create_conf() */
     NULL,
     NULL,
-    stop,
+    NULL,
     NULL,
     NGX_MODULE_V1_PADDING
 };
@@ -54,29 +54,15 @@ conf_of(ngx_cycle_t *cycle)
     return (ngx_task_queue_conf_t *) ngx_get_conf(cycle->conf_ctx, ngx_task_queue_module);
 }
 
-static ngx_int_t
-start_stock(ngx_cycle_t *cycle)
-{
-    return conf_of(cycle)->kind == NULL ? stock_start(cycle) : NGX_OK;
-}
-
-/* nginx would wait here for threads that it has not started. */
-static void
-stop_stock(ngx_cycle_t *cycle)
-{
-    if (conf_of(cycle)->kind == NULL) {
-        stock_stop(cycle);
-    }
-}
-
+/* An added module of the core is started before there are events; the thread pools' after. */
 static void *
 create_conf(ngx_cycle_t *cycle)
 {
     if (stock_start == NULL) {
         stock_start = ngx_thread_pool_module.init_process;
         stock_stop = ngx_thread_pool_module.exit_process;
-        ngx_thread_pool_module.init_process = start_stock;
-        ngx_thread_pool_module.exit_process = stop_stock;
+        ngx_thread_pool_module.init_process = start;
+        ngx_thread_pool_module.exit_process = stop;
     }
 
     return ngx_pcalloc(cycle->pool, sizeof(ngx_task_queue_conf_t));
@@ -153,34 +139,35 @@ start(ngx_cycle_t *cycle)
 {
     ngx_task_queue_conf_t *conf = conf_of(cycle);
 
-    if (conf->zone == NULL) {
-        return NGX_OK;
+    if (conf->zone == NULL
+        || (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE))
+    {
+        return stock_start(cycle);
     }
 
     ngx_task_queue_stats = conf->zone->data;
-
-    if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE) {
-        return NGX_OK;
-    }
-
     ngx_task_queue_read_start(conf);
 
     if (conf->uring && ngx_task_queue_uring_start(cycle) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    if (conf->kind != NULL) {
-        return ngx_task_queue_pools_start(cycle, conf->kind);
-    }
-
-    return NGX_OK;
+    return conf->kind == NULL ? stock_start(cycle)
+                              : ngx_task_queue_pools_start(cycle, conf->kind);
 }
 
 static void
 stop(ngx_cycle_t *cycle)
 {
     ngx_task_queue_uring_stop(cycle);
-    ngx_task_queue_pools_stop(cycle);
+
+    /* nginx would wait for threads that it has not started. */
+    if (conf_of(cycle)->kind == NULL) {
+        stock_stop(cycle);
+
+    } else {
+        ngx_task_queue_pools_stop(cycle);
+    }
 }
 
 void
