@@ -111,7 +111,7 @@ def _reads_as_it_says(site: Any, before: Mapping[str, int], after: Mapping[str, 
     expected, optional = own, set()
     if uring:
         expected, optional = ring, own
-    if nowait and site.parameters["directio"] == "off":
+    if nowait:
         expected, optional = {"nowait_hits"}, expected | optional | {"nowait_misses"}
     if not expected <= moved <= expected | optional:
         raise OracleError(

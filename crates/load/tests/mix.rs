@@ -114,6 +114,7 @@ fn a_closed_loop_runs_beside_an_open_one() {
         "{done}"
     );
     assert_eq!(number(&parts[1], "outcomes.requests") as usize, done);
+    assert_eq!(number(&parts[1], "answered") as usize, done);
 }
 
 #[test]

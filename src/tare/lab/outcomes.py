@@ -7,7 +7,7 @@ from typing import Any
 from tare.lab import capacity, slope
 from tare.model.manifest import Outcome
 
-_COUNTS = ("offered", "completed", "unfinished")
+_COUNTS = ("offered", "completed", "unfinished", "answered")
 """Requests of a target, beside its outcomes."""
 
 

@@ -11,11 +11,6 @@ def test_every_byte(start, variant):
     start(variant).ask_oracle()
 
 
-@pytest.mark.parametrize("variant", ["threads", "mutex", "uring", "nowait-uring"])
-def test_every_byte_past_the_page_cache(start, variant):
-    start(variant, directio="4k").ask_oracle()
-
-
 @pytest.mark.parametrize("variant", ["aio-off", "threads", "spsc"])
 def test_every_byte_with_sendfile(start, variant):
     start(variant, sendfile="on").ask_oracle()

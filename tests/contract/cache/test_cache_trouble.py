@@ -124,5 +124,3 @@ def test_a_full_queue_refuses_and_recovers(start, variant):
     if variant != "threads":
         assert tasks(site)["overflows"] > 0
     assert get(site, "/10k/hot-1") == (200, small(1))
-
-

@@ -17,6 +17,7 @@ MEASURED = Measured(
                 "offered": 5,
                 "completed": 4,
                 "unfinished": 1,
+                "answered": 3,
             }
         ],
     },
@@ -51,6 +52,7 @@ def outcome(value: str, per: str | None = None) -> Outcome:
         ("analysis.slope", None, 0.5),
         ("target.hot.latency_p99_us", None, 7.0),
         ("target.hot.completed", "target.hot.offered", 0.8),
+        ("target.hot.answered", None, 3.0),
         ("target.cold.completed", None, None),
     ],
 )

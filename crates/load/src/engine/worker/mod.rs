@@ -345,6 +345,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         };
         self.tallies[target].answer(&answer, &times, in_window);
         if answer.failure.is_none() {
+            self.tallies[target].answered += u64::from(self.timeline.in_window(now));
             self.second.record(times.latency);
         }
     }
