@@ -15,8 +15,8 @@ import pytest
 from caches import OTHERS
 
 pytestmark = pytest.mark.contract
-SLOW = {"disk_mb_per_s": 1, "memory_mb": 0, "cold_count": 24}
-"""A disk that takes a second for each cold object."""
+SLOW = {"disk_mb_per_s": 4, "memory_mb": 0, "cold_count": 12}
+"""A disk that reads four cold objects a second."""
 _PATIENCE_S = 60.0
 
 
