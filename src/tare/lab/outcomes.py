@@ -74,7 +74,9 @@ class Measured:
 
     def _of_target(self, outcome: Outcome, name: str, quantity: str) -> Any:
         """What became of one of the instrument's targets; None if it was not loaded."""
-        target = next((each for each in self.result["targets"] if each["name"] == name), None)
+        target = next(
+            (each for each in self.result.get("targets", ()) if each["name"] == name), None
+        )
         if target is None:
             return None
         known = target["outcomes"] | {key: target[key] for key in _COUNTS}
