@@ -13,7 +13,6 @@ MIB = 1 << 20
 V1 = {
     "cpu": {"cpu.cfs_period_us": "50000", "cpu.cfs_quota_us": "-1"},
     "memory": {"memory.limit_in_bytes": "9223372036854771712"},
-    "blkio": {"blkio.throttle.read_bps_device": ""},
 }
 
 
@@ -121,13 +120,15 @@ def test_what_the_kernel_refuses_is_told_of(
 
 def test_reads_of_a_disk_are_limited(tmp_path: Path) -> None:
     wanted = Caps(read_bytes_per_s=40 * MIB, disk="254:0")
-    impose(wanted, v1(tmp_path))
+    impose(wanted, v1(tmp_path, {"blkio": {"blkio.throttle.read_bps_device": ""}}))
     assert (tmp_path / "blkio" / "blkio.throttle.read_bps_device").read_text() == "254:0 41943040"
     group = v2(tmp_path, "io.max")
     impose(wanted, group)
     assert (tmp_path / "group" / "io.max").read_text() == "254:0 rbps=41943040"
+    without = tmp_path / "without"
+    without.mkdir()
     with pytest.raises(Unavailable, match=r"has no io\.max"):
-        impose(wanted, Group("v2", {"v2": tmp_path}))
+        impose(wanted, Group("v2", {"v2": without}))
 
 
 def test_the_disk_of_a_folder_is_a_whole_one(tmp_path: Path) -> None:
