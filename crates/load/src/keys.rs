@@ -20,6 +20,20 @@ pub struct KeySpec {
     /// absent.
     #[serde(default)]
     pub alpha: Option<f64>,
+    /// Whether they are drawn or taken in turns.
+    #[serde(default)]
+    pub order: Order,
+}
+
+/// In which order objects are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// At random.
+    #[default]
+    Random,
+    /// One after the other, from 0, and again from 0 after the last.
+    Turns,
 }
 
 impl KeySpec {
@@ -36,6 +50,10 @@ impl KeySpec {
             let found = format!("{alpha} is out of range");
             let remedy = "write a number above 0 and at most 10, or leave it out";
             return Err(SpecError::new("keys.alpha", found, remedy));
+        }
+        if self.order == Order::Turns && self.alpha.is_some() {
+            let remedy = "leave out one of them";
+            return Err(SpecError::new("keys.order", "turns beside alpha", remedy));
         }
         Ok(())
     }
@@ -54,34 +72,55 @@ enum Law {
     One,
     Uniform(u64),
     Zipf(Zipf<f64>),
+    /// The next object, how far it is to the one after that, and how many there are.
+    Turns(u64, u64, u64),
 }
 
 impl Keys {
-    /// The series of thread `thread`; that of one object without `spec`, which was checked.
-    pub fn new(spec: Option<KeySpec>, seed: u64, thread: usize) -> Self {
+    /// The series for target `target` of thread `thread` of `threads`; that of one object without
+    /// `spec`, which was checked.
+    pub fn new(
+        spec: Option<KeySpec>,
+        seed: u64,
+        target: usize,
+        (thread, threads): (usize, usize),
+    ) -> Self {
         let law = match spec {
             None => Law::One,
-            Some(KeySpec { count, alpha: None }) => Law::Uniform(count),
             Some(KeySpec {
                 count,
-                alpha: Some(alpha),
-            }) => Law::Zipf(Zipf::new(count as f64, alpha).expect("the spec was checked")),
+                alpha,
+                order,
+            }) => match (order, alpha) {
+                (Order::Turns, _) => {
+                    Law::Turns(thread as u64 % count, threads as u64 % count, count)
+                }
+                (Order::Random, None) => Law::Uniform(count),
+                (Order::Random, Some(alpha)) => {
+                    Law::Zipf(Zipf::new(count as f64, alpha).expect("the spec was checked"))
+                }
+            },
         };
         Keys {
-            random: stream(seed, thread, Use::Keys),
+            random: stream(seed, thread, Use::Keys(target)),
             law,
         }
     }
 
     /// The next object's number.
     pub fn draw(&mut self) -> u64 {
-        match &self.law {
+        match &mut self.law {
             Law::One => 0,
             // The product's upper half is even but for count / 2^64 (Lemire 2019).
             Law::Uniform(count) => {
                 ((u128::from(self.random.next_u64()) * u128::from(*count)) >> 64) as u64
             }
             Law::Zipf(zipf) => zipf.sample(&mut self.random) as u64 - 1,
+            Law::Turns(next, step, count) => {
+                let own = *next;
+                *next = (own + *step) % *count;
+                own
+            }
         }
     }
 }
@@ -90,9 +129,17 @@ impl Keys {
 mod tests {
     use super::*;
 
+    fn spec(count: u64, alpha: Option<f64>) -> KeySpec {
+        let order = Order::Random;
+        KeySpec {
+            count,
+            alpha,
+            order,
+        }
+    }
+
     fn shares(alpha: Option<f64>) -> Vec<f64> {
-        let spec = KeySpec { count: 10, alpha };
-        let mut keys = Keys::new(Some(spec), 7, 0);
+        let mut keys = Keys::new(Some(spec(10, alpha)), 7, 0, (0, 1));
         let mut counts = vec![0.0; 10];
         for _ in 0..100_000 {
             counts[keys.draw() as usize] += 1.0 / 100_000.0;
@@ -121,25 +168,38 @@ mod tests {
 
     #[test]
     fn a_seed_and_a_thread_make_the_series() {
-        let series = |seed, thread| {
-            let mut keys = Keys::new(
-                Some(KeySpec {
-                    count: 1000,
-                    alpha: None,
-                }),
-                seed,
-                thread,
-            );
+        let series = |seed, target, thread| {
+            let mut keys = Keys::new(Some(spec(1000, None)), seed, target, (thread, 2));
             (0..10).map(|_| keys.draw()).collect::<Vec<_>>()
         };
-        assert_eq!(series(1, 0), series(1, 0));
-        assert_ne!(series(1, 0), series(1, 1));
-        assert_ne!(series(1, 0), series(2, 0));
+        assert_eq!(series(1, 0, 0), series(1, 0, 0));
+        assert_ne!(series(1, 0, 0), series(1, 0, 1));
+        assert_ne!(series(1, 0, 0), series(1, 1, 0));
+        assert_ne!(series(1, 0, 0), series(2, 0, 0));
+    }
+
+    #[test]
+    fn threads_take_turns_together() {
+        let order = Order::Turns;
+        let turns = KeySpec {
+            count: 5,
+            alpha: None,
+            order,
+        };
+        let series = |thread, threads| {
+            let mut keys = Keys::new(Some(turns), 1, 0, (thread, threads));
+            (0..5).map(|_| keys.draw()).collect::<Vec<_>>()
+        };
+        assert_eq!(series(0, 1), [0, 1, 2, 3, 4]);
+        assert_eq!(series(0, 2), [0, 2, 4, 1, 3]);
+        assert_eq!(series(1, 2), [1, 3, 0, 2, 4]);
+        let alpha = Some(1.0);
+        assert!(KeySpec { alpha, ..turns }.check().is_err());
     }
 
     #[test]
     fn what_makes_no_distribution_is_refused() {
-        let check = |count, alpha| KeySpec { count, alpha }.check();
+        let check = |count, alpha| spec(count, alpha).check();
         assert!(check(1, None).is_ok() && check(5, Some(0.9)).is_ok());
         assert!(check(0, None).is_err() && check(5, Some(0.0)).is_err());
         assert!(check(5, Some(f64::NAN)).is_err());

@@ -11,8 +11,8 @@ pub type Random = Xoshiro256PlusPlus;
 pub enum Use {
     /// The intended sends of an open loop, of the target with this number.
     Arrivals(usize),
-    /// The keys of the objects that are asked for.
-    Keys,
+    /// The keys of the objects that are asked for, of the target with this number.
+    Keys(usize),
     /// Think delays.
     Think,
 }
@@ -24,9 +24,9 @@ pub fn stream(seed: u64, thread: usize, usage: Use) -> Random {
         random.jump();
     }
     let offset = match usage {
-        Use::Keys => 0,
-        Use::Think => 1,
-        Use::Arrivals(target) => 2 + target,
+        Use::Think => 0,
+        Use::Keys(target) => 1 + 2 * target,
+        Use::Arrivals(target) => 2 + 2 * target,
     };
     for _ in 0..offset {
         random.long_jump();

@@ -9,7 +9,7 @@ use crate::engine::{self, Load, Observer, Outcome};
 use crate::h1::{self, H1};
 use crate::h2::{self, H2};
 use crate::h3::{self, H3};
-use crate::keys::Keys;
+use crate::keys::{KeySpec, Keys};
 use crate::plan::http;
 use crate::plan::targets::Targets;
 use crate::plan::{self, expectation};
@@ -82,7 +82,7 @@ pub fn run(
             return Err(SpecError::new("protocol", found, remedy).into());
         }
     };
-    let mut report = Report::new(&spec.protocol, &targets.urls(spec), &load, &outcome);
+    let mut report = Report::new(&spec.protocol, &targets.names(spec), &load, &outcome);
     report.tls = tls;
     Ok(report)
 }
@@ -185,9 +185,15 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         Terms::of(&self.spec.tls, hosts, alpn)
     }
 
-    /// Each thread's keys.
-    fn keys(&self) -> impl Fn(usize) -> Keys + Sync + use<O> {
-        let Spec { keys, seed, .. } = *self.spec;
-        move |thread| Keys::new(keys, seed, thread)
+    /// Each thread's keys, by target.
+    fn keys(&self) -> impl Fn(usize) -> Vec<Keys> + Sync + use<O> {
+        let Spec { seed, threads, .. } = *self.spec;
+        let keys = self.targets.keys(self.spec);
+        move |thread| {
+            let own = |(target, spec): (usize, &Option<KeySpec>)| {
+                Keys::new(*spec, seed, target, (thread, threads))
+            };
+            keys.iter().enumerate().map(own).collect()
+        }
     }
 }

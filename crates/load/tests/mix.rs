@@ -81,6 +81,43 @@ fn targets_have_their_parts_of_the_rate_and_of_the_connections() {
 }
 
 #[test]
+fn a_closed_loop_runs_beside_an_open_one() {
+    let log = Log::default();
+    let url = log.serve();
+    let targets = json!([
+        {"name": "paced", "url": format!("{url}/a"), "connections": 2},
+        {"name": "busy", "url": format!("{url}/b/{{key}}"), "connections": 1, "closed": true,
+         "keys": {"count": 3, "order": "turns"}},
+    ]);
+    let mix = json!({
+        "url": null, "targets": targets, "warmup_s": 0,
+        "loop": {"kind": "open", "rate": 1000, "arrivals": "even"},
+    });
+    let result = bare::run("", &mix);
+    assert_eq!(errors(&result), 0, "{result}");
+    let asked = log.taken();
+    assert_eq!(asked.iter().filter(|(_, path)| path == "/a").count(), 400);
+    let busy: Vec<_> = asked.iter().filter(|(_, path)| path != "/a").collect();
+    for (number, (_, path)) in busy.iter().enumerate() {
+        assert_eq!(*path, format!("/b/{}", number % 3));
+    }
+    let parts = result["targets"].as_array().expect("a list");
+    assert_eq!(
+        (&parts[0]["name"], &parts[1]["name"]),
+        (&json!("paced"), &json!("busy"))
+    );
+    assert_eq!(number(&parts[0], "offered") as usize, 400);
+    assert_eq!(number(&parts[0], "completed") as usize, 400);
+    let done = number(&parts[1], "completed") as usize;
+    assert!(
+        done > 0 && done <= busy.len() && busy.len() <= done + 1,
+        "{done}"
+    );
+    assert_eq!(number(&parts[1], "outcomes.requests") as usize, done);
+    assert_eq!(number(&parts[1], "answered") as usize, done);
+}
+
+#[test]
 fn each_target_has_its_own_oracle() {
     let log = Log::default();
     let url = log.serve();

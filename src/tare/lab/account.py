@@ -30,7 +30,11 @@ def _role(found: Measurement, role: str) -> dict[str, float]:
         "throttled_periods_share": strain.throttled_periods / (strain.periods or 1),
         "memory_limit_hits": strain.memory_hits * scale,
     }
-    limits = {"limit_cpus": place.caps.cpus, "limit_memory_bytes": place.caps.memory_bytes}
+    limits = {
+        "limit_cpus": place.caps.cpus,
+        "limit_memory_bytes": place.caps.memory_bytes,
+        "limit_read_bytes_per_s": place.caps.read_bytes_per_s,
+    }
     return values | {name: limit for name, limit in limits.items() if limit is not None}
 
 

@@ -20,7 +20,7 @@ from tare.probes.cpu import CpuTime, of_cgroup_v1, of_cgroup_v2
 from tare.probes.strain import Strain
 
 MOUNT = Path("/sys/fs/cgroup")
-_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids")
+_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "blkio", "io")
 _WEIGHTS = {
     "high": {"cpu.shares": "262144", "cpu.weight": "10000"},
     "usual": {"cpu.shares": "1024", "cpu.weight": "100"},

@@ -7,6 +7,9 @@ from typing import Any
 from tare.lab import capacity, slope
 from tare.model.manifest import Outcome
 
+_COUNTS = ("offered", "completed", "unfinished", "answered")
+"""Requests of a target, beside its outcomes."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -55,6 +58,8 @@ class Measured:
                 found = sum(errors.values())
             case ["error", kind] if kind in errors:
                 found = errors[kind]
+            case ["target", name, quantity]:
+                found = self._of_target(outcome, name, quantity)
             case ["role", role, probe] if probe in self.roles.get(role, {}):
                 found = self.roles[role][probe]
             case ["counter", name] if name in self.counters:
@@ -66,3 +71,16 @@ class Measured:
             case _:
                 raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {path!r}")
         return None if found is None else float(found)
+
+    def _of_target(self, outcome: Outcome, name: str, quantity: str) -> Any:
+        """What became of one of the instrument's targets; None if it was not loaded."""
+        target = next(
+            (each for each in self.result.get("targets", ()) if each["name"] == name), None
+        )
+        if target is None:
+            return None
+        known = target["outcomes"] | {key: target[key] for key in _COUNTS}
+        if quantity not in known:
+            where = f"target.{name}.{quantity}"
+            raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {where!r}")
+        return known[quantity]

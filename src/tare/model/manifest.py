@@ -126,6 +126,8 @@ class Limits(Record):
     """CPU seconds a second."""
     memory_mb: float | str | None = None
     """Of 1024 × 1024 bytes, swap included."""
+    read_mb_per_s: float | str | None = None
+    """Of 1024 × 1024 bytes, from the disk that the role's folder is on."""
 
 
 class Role(Record):
@@ -214,9 +216,10 @@ class Outcome(Record):
     """A measured quantity with a direction.
 
     `value` (and `per`, to divide by) is a path, or a sum of them (`a + b`): instrument.NAME,
-    load.NAME, error.KIND or error.all, role.ROLE.PROBE, counter.NAME, probe.NAME, or analysis.NAME,
-    which there is only in the scenarios of that analysis. A role that a variant does not have adds
-    nothing to a sum; alone it is no value.
+    load.NAME, error.KIND or error.all, target.TARGET.NAME, role.ROLE.PROBE, counter.NAME,
+    probe.NAME, or analysis.NAME, which there is only in the scenarios of that analysis. A target
+    that the instrument did not load has no values. A role that a variant does not have adds nothing
+    to a sum; alone it is no value.
     """
 
     title: str

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 
@@ -5,7 +6,7 @@ import pytest
 
 from tare.lab.cgroup import Group
 from tare.lab.errors import ManifestError, Unavailable
-from tare.lab.limits import UNLIMITED, Caps, caps, impose
+from tare.lab.limits import UNLIMITED, Caps, caps, disk, impose
 from tare.model.manifest import Limits
 
 MIB = 1 << 20
@@ -115,3 +116,32 @@ def test_what_the_kernel_refuses_is_told_of(
     monkeypatch.setattr(Group, "remove", lambda group: None)
     with pytest.raises(Unavailable, match=r"cannot be set: cpu\.max: Invalid argument"):
         impose(Caps(cpus=1.0), group)
+
+
+def test_reads_of_a_disk_are_limited(tmp_path: Path) -> None:
+    wanted = Caps(read_bytes_per_s=40 * MIB, disk="254:0")
+    impose(wanted, v1(tmp_path, {"blkio": {"blkio.throttle.read_bps_device": ""}}))
+    assert (tmp_path / "blkio" / "blkio.throttle.read_bps_device").read_text() == "254:0 41943040"
+    group = v2(tmp_path, "io.max")
+    impose(wanted, group)
+    assert (tmp_path / "group" / "io.max").read_text() == "254:0 rbps=41943040"
+    without = tmp_path / "without"
+    without.mkdir()
+    with pytest.raises(Unavailable, match=r"has no io\.max"):
+        impose(wanted, Group("v2", {"v2": without}))
+
+
+def test_the_disk_of_a_folder_is_a_whole_one(tmp_path: Path) -> None:
+    number = tmp_path.stat().st_dev
+    own = f"{os.major(number)}:{os.minor(number)}"
+    devices, whole = tmp_path / "devices", tmp_path / "sda"
+    devices.mkdir()
+    with pytest.raises(Unavailable, match="on no disk of its own"):
+        disk(tmp_path / "not" / "yet", devices)
+    (whole / "sda1").mkdir(parents=True)
+    (whole / "dev").write_text("8:0\n")
+    (whole / "sda1" / "dev").write_text("8:1\n")
+    (devices / own).symlink_to(whole / "sda1")
+    assert disk(tmp_path / "not" / "yet", devices) == "8:1"
+    (whole / "sda1" / "partition").write_text("1\n")
+    assert disk(tmp_path, devices) == "8:0"

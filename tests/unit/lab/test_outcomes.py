@@ -10,6 +10,16 @@ MEASURED = Measured(
         "outcomes": {"requests": 10, "latency_p99_us": None},
         "load": {"offered": 20},
         "errors": {"read": 1, "body": 2},
+        "targets": [
+            {
+                "name": "hot",
+                "outcomes": {"latency_p99_us": 7.0},
+                "offered": 5,
+                "completed": 4,
+                "unfinished": 1,
+                "answered": 3,
+            }
+        ],
     },
     roles={"proxy": {"cpu_us": 30.0}, "backend": {"cpu_us": 12.0}},
     counters={"connections": 4},
@@ -40,6 +50,10 @@ def outcome(value: str, per: str | None = None) -> Outcome:
         ("probe.answers", "instrument.requests", 0.8),
         ("analysis.capacity_per_second", None, 9.0),
         ("analysis.slope", None, 0.5),
+        ("target.hot.latency_p99_us", None, 7.0),
+        ("target.hot.completed", "target.hot.offered", 0.8),
+        ("target.hot.answered", None, 3.0),
+        ("target.cold.completed", None, None),
     ],
 )
 def test_a_path_or_a_sum_of_them(value: str, per: str | None, found: float | None) -> None:
@@ -48,7 +62,16 @@ def test_a_path_or_a_sum_of_them(value: str, per: str | None, found: float | Non
 
 @pytest.mark.parametrize(
     "path",
-    ["role.sut.cpu_us", "role.proxy.joules", "instrument.x", "load.x", "error.x", "counter.x", "x"],
+    [
+        "role.sut.cpu_us",
+        "role.proxy.joules",
+        "instrument.x",
+        "load.x",
+        "error.x",
+        "counter.x",
+        "x",
+        "target.hot.x",
+    ],
 )
 def test_what_nobody_measures_is_an_error_and_not_nothing(path: str) -> None:
     with pytest.raises(LookupError, match=f"'X': nothing measured is called '{path}'"):

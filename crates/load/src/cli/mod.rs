@@ -11,7 +11,7 @@ use clap::Parser;
 pub use self::output::Output;
 use self::values::{header, seconds, think};
 use crate::engine::think::Think;
-use crate::keys::KeySpec;
+use crate::keys::{KeySpec, Order};
 use crate::spec::{Body, Expect, Pace, Spec, SpecError, Spread, TargetSpec, Tls, Wait, default};
 
 const EXAMPLES: &str = "\
@@ -267,6 +267,7 @@ impl Cli {
             keys: self.keys.map(|count| KeySpec {
                 count,
                 alpha: self.zipf,
+                order: Order::Random,
             }),
             tls: Tls {
                 version: self.tls_version,
@@ -323,10 +324,8 @@ fn targets(
         return Ok((urls.pop(), Vec::new()));
     }
     let target = |(url, weight)| TargetSpec {
-        url,
         weight,
-        connections: None,
-        expect: None,
+        ..TargetSpec::of(url)
     };
     Ok((None, urls.into_iter().zip(weights).map(target).collect()))
 }

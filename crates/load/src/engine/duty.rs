@@ -48,6 +48,7 @@ fn turns(load: &Load, index: usize) -> Turns {
             let order = load.order();
             // A target's sends are shared out to the threads that have connections to it.
             let targets = load.targets.iter().enumerate().map(|(target, share)| {
+                let rate = rate * share.rate?;
                 let has = |thread: usize| {
                     let own = order.iter().skip(thread).step_by(load.threads);
                     own.into_iter().any(|each| *each == target)
@@ -55,7 +56,6 @@ fn turns(load: &Load, index: usize) -> Turns {
                 let threads: Vec<usize> = (0..load.threads).filter(|each| has(*each)).collect();
                 let place = threads.iter().position(|each| *each == index)?;
                 let random = stream(load.seed, index, Use::Arrivals(target));
-                let rate = rate * share.rate;
                 Some(Arrivals::new(arrivals, rate, random, place, threads.len()))
             });
             Turns::Intended(targets.collect(), wait)

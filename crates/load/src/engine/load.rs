@@ -39,8 +39,9 @@ pub struct Load {
 pub struct Share {
     /// Its connections over all threads; at least one.
     pub connections: usize,
-    /// Its part of an open loop's rate; all parts add up to 1.
-    pub rate: f64,
+    /// Its part of an open loop's rate, all of which add up to 1; none if its connections are kept
+    /// busy beside it, as in a closed loop.
+    pub rate: Option<f64>,
 }
 
 /// How long things may take, in nanoseconds.
@@ -90,7 +91,7 @@ mod tests {
         let mut load = crate::plan::load(&Spec::from_json(r#"{"url": "u"}"#).unwrap()).unwrap();
         let share = |connections| Share {
             connections,
-            rate: 0.5,
+            rate: Some(0.5),
         };
         load.targets = vec![share(6), share(3), share(1)];
         let order = load.order();

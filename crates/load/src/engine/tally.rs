@@ -120,6 +120,8 @@ pub struct Tally {
     pub handshake: Histogram<u64>,
     /// Requests of the window, whatever became of them.
     pub offered: u64,
+    /// Correct answers that came within the window, whichever requests they are of.
+    pub answered: u64,
     /// Requests of the window without an answer when the drain ended.
     pub unfinished: u64,
     /// Bytes of the window's correct answers.
@@ -144,6 +146,7 @@ impl Default for Tally {
             connect: histogram(),
             handshake: histogram(),
             offered: 0,
+            answered: 0,
             unfinished: 0,
             bytes: 0,
             window: Counts::default(),
@@ -200,6 +203,7 @@ impl Tally {
             sum.add(more).expect("all histograms have the same bounds");
         }
         self.offered += other.offered;
+        self.answered += other.answered;
         self.unfinished += other.unfinished;
         self.bytes += other.bytes;
         self.window.merge(&other.window);

@@ -34,7 +34,8 @@ pub struct H1<'a> {
     exchanges: &'a [Exchange],
     depth: usize,
     heads: HeadReader,
-    keys: Keys,
+    /// By target.
+    keys: Vec<Keys>,
 }
 
 /// One connection.
@@ -50,7 +51,12 @@ pub struct Talk {
 impl<'a> H1<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` requests in flight on
     /// each connection. All requests have the same `method`.
-    pub fn new(method: &http::Method, exchanges: &'a [Exchange], depth: usize, keys: Keys) -> Self {
+    pub fn new(
+        method: &http::Method,
+        exchanges: &'a [Exchange],
+        depth: usize,
+        keys: Vec<Keys>,
+    ) -> Self {
         H1 {
             exchanges,
             depth,
@@ -117,7 +123,7 @@ impl Dialogue for H1<'_> {
         talk.asked.push_back(request);
         self.exchanges[talk.target]
             .request
-            .write(&mut self.keys, out);
+            .write(&mut self.keys[talk.target], out);
         Ok(())
     }
 

@@ -90,7 +90,7 @@ fn lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::KeySpec;
+    use crate::keys::{KeySpec, Order};
 
     fn post(path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Result<String, SpecError> {
         let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
@@ -100,9 +100,10 @@ mod tests {
         let one = KeySpec {
             count: 1,
             alpha: None,
+            order: Order::Random,
         };
         let mut bytes = Vec::new();
-        request.write(&mut Keys::new(Some(one), 1, 0), &mut bytes);
+        request.write(&mut Keys::new(Some(one), 1, 0, (0, 1)), &mut bytes);
         Ok(String::from_utf8(bytes).expect("text"))
     }
 

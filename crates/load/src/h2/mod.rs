@@ -30,7 +30,8 @@ pub struct H2<'a> {
     /// Whether the requests are HEAD requests, whose answers have no body.
     bodiless: bool,
     depth: usize,
-    keys: Keys,
+    /// By target.
+    keys: Vec<Keys>,
     scratch: Scratch,
     block: Vec<u8>,
     /// Streams whose answers began in the call under way.
@@ -40,7 +41,12 @@ pub struct H2<'a> {
 impl<'a> H2<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
     /// connection. All requests have the same `method`.
-    pub fn new(method: &http::Method, exchanges: &'a [Exchange], depth: usize, keys: Keys) -> Self {
+    pub fn new(
+        method: &http::Method,
+        exchanges: &'a [Exchange],
+        depth: usize,
+        keys: Vec<Keys>,
+    ) -> Self {
         H2 {
             exchanges,
             bodiless: method == http::Method::HEAD,
@@ -73,7 +79,13 @@ impl Dialogue for H2<'_> {
         let id = talk.next;
         talk.next += 2;
         let shrunk = talk.peer.shrinks();
-        asked.write(id, shrunk, &mut self.keys, &mut self.block, out);
+        asked.write(
+            id,
+            shrunk,
+            &mut self.keys[talk.target],
+            &mut self.block,
+            out,
+        );
         let stream = talk.streams.open(id, request, expect);
         let body = asked.body();
         if !body.is_empty() {

@@ -130,7 +130,7 @@ pub fn compose(
     };
     if !target.path.contains(PLACE) {
         let (mut block, mut frames) = (Vec::new(), Vec::new());
-        request.compose(&mut Keys::new(None, 0, 0), &mut block);
+        request.compose(&mut Keys::new(None, 0, 0, (0, 1)), &mut block);
         frame(&block, request.body.is_empty(), &mut frames);
         request.frames = Some(frames);
     }
@@ -141,7 +141,7 @@ pub fn compose(
 mod tests {
     use super::*;
     use crate::hpack::{Decoder, Scratch};
-    use crate::keys::KeySpec;
+    use crate::keys::{KeySpec, Order};
 
     fn composed(path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Request {
         let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
@@ -155,8 +155,9 @@ mod tests {
         let spec = KeySpec {
             count: 1,
             alpha: None,
+            order: Order::Random,
         };
-        let mut keys = Keys::new(Some(spec), 1, 0);
+        let mut keys = Keys::new(Some(spec), 1, 0, (0, 1));
         let mut out = b"before".to_vec();
         request.write(7, shrunk, &mut keys, &mut Vec::new(), &mut out);
         let (mut rest, mut block, mut frames) = (&out[6..], Vec::new(), Vec::new());

@@ -25,7 +25,8 @@ pub struct Tools {
     bodiless: bool,
     /// Most requests in flight on one connection.
     pub depth: usize,
-    keys: Keys,
+    /// By target.
+    keys: Vec<Keys>,
     section: Vec<u8>,
     frames: Vec<u8>,
     datagrams: Vec<u8>,
@@ -33,7 +34,7 @@ pub struct Tools {
 
 impl Tools {
     /// For requests without answered bodies if `bodiless`.
-    pub fn new(bodiless: bool, depth: usize, keys: Keys) -> Self {
+    pub fn new(bodiless: bool, depth: usize, keys: Vec<Keys>) -> Self {
         Tools {
             bodiless,
             depth,
@@ -119,9 +120,10 @@ impl Connection {
         let refused = End::Broken(Failure::write("no stream takes the request"));
         let stream = self.spare.pop_front().ok_or(refused)?;
         tools.frames.clear();
+        let keys = &mut tools.keys[self.target];
         exchange
             .request
-            .write(&mut tools.keys, &mut tools.section, &mut tools.frames);
+            .write(keys, &mut tools.section, &mut tools.frames);
         self.flows.push(Flow {
             stream,
             request,

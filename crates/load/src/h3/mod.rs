@@ -46,7 +46,7 @@ impl<'a> H3<'a> {
         method: &http::Method,
         exchanges: &'a [Exchange],
         depth: usize,
-        keys: Keys,
+        keys: Vec<Keys>,
     ) -> Self {
         H3 {
             setup,

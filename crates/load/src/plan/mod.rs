@@ -105,7 +105,11 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
             );
         }
     }
-    spec.keys.map_or(Ok(()), KeySpec::check)
+    let own = spec.targets.iter().filter_map(|target| target.keys);
+    spec.keys
+        .into_iter()
+        .chain(own)
+        .try_for_each(KeySpec::check)
 }
 
 /// The bytes of the spec's body.

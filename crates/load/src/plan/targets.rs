@@ -3,7 +3,8 @@
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
 use crate::engine::Share;
-use crate::spec::{Expect, Spec, SpecError, TargetSpec};
+use crate::keys::KeySpec;
+use crate::spec::{Expect, Pace, Spec, SpecError, TargetSpec};
 use crate::stream::endpoint::Endpoint;
 use crate::target::{Scheme, Target};
 
@@ -38,10 +39,20 @@ impl Targets {
         self.0[0].0.scheme
     }
 
-    /// The same, as the spec writes them.
-    pub fn urls(&self, spec: &Spec) -> Vec<String> {
-        let several = spec.targets.iter().map(|target| target.url.clone());
-        several.chain(spec.url.clone()).collect()
+    /// What results call each, and its URL as the spec writes it; none for a sole URL.
+    pub fn names(&self, spec: &Spec) -> Vec<(String, String)> {
+        let name = |(number, target): (usize, &TargetSpec)| {
+            let name = target.name.clone().unwrap_or_else(|| number.to_string());
+            (name, target.url.clone())
+        };
+        spec.targets.iter().enumerate().map(name).collect()
+    }
+
+    /// What stands for `{key}` in the path of each.
+    pub fn keys(&self, spec: &Spec) -> Vec<Option<KeySpec>> {
+        let own = |number: usize| spec.targets.get(number).and_then(|target| target.keys);
+        let each = 0..self.0.len();
+        each.map(|number| own(number).or(spec.keys)).collect()
     }
 
     /// Refuses URLs that begin with anything but what `protocol` speaks.
@@ -119,6 +130,14 @@ pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
             "write a positive number",
         ));
     }
+    let by_clock = |entry: &TargetSpec| if entry.closed { 0.0 } else { entry.weight };
+    let open: f64 = entries.iter().map(by_clock).sum();
+    let closed = entries.iter().any(|entry| entry.closed);
+    if closed && !(matches!(spec.pace, Pace::Open { .. }) && open > 0.0) {
+        let found = "a closed loop without an open one beside it";
+        let remedy = "take loop.kind open, and leave it out of one target at least";
+        return Err(SpecError::new("targets.closed", found, remedy));
+    }
     let sum: f64 = entries.iter().map(|entry| entry.weight).sum();
     let mut given = 0.0;
     let mut dealt = 0;
@@ -130,7 +149,7 @@ pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
         dealt = upto;
         Share {
             connections: entry.connections.unwrap_or(own),
-            rate: entry.weight / sum,
+            rate: (!entry.closed).then_some(entry.weight / open),
         }
     });
     let shares: Vec<Share> = shares.collect();
@@ -151,12 +170,7 @@ pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
 
 fn entries(spec: &Spec) -> Result<Vec<TargetSpec>, SpecError> {
     match (&spec.url, spec.targets.as_slice()) {
-        (Some(url), []) => Ok(vec![TargetSpec {
-            url: url.clone(),
-            weight: 1.0,
-            connections: None,
-            expect: None,
-        }]),
+        (Some(url), []) => Ok(vec![TargetSpec::of(url.clone())]),
         (None, [_, ..]) => Ok(spec.targets.clone()),
         (None, []) => Err(SpecError::new(
             "url",
@@ -178,7 +192,8 @@ mod tests {
     fn dealt(targets: &str, connections: usize) -> Result<Vec<usize>, SpecError> {
         let json = format!(r#"{{"connections": {connections}, "targets": {targets}}}"#);
         let shares = shares(&Spec::from_json(&json)?)?;
-        assert!((shares.iter().map(|share| share.rate).sum::<f64>() - 1.0).abs() < 1e-9);
+        let rates = shares.iter().filter_map(|share| share.rate);
+        assert!((rates.sum::<f64>() - 1.0).abs() < 1e-9);
         Ok(shares.iter().map(|share| share.connections).collect())
     }
 
@@ -189,6 +204,40 @@ mod tests {
         assert_eq!(dealt(three, 7).unwrap().iter().sum::<usize>(), 7);
         let named = r#"[{"url": "a", "connections": 5}, {"url": "b", "connections": 2}]"#;
         assert_eq!(dealt(named, 1).unwrap(), [5, 2]);
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_open_targets() {
+        let rates = |targets: &str, pace: &str| {
+            let json = format!(r#"{{"loop": {pace}, "targets": {targets}}}"#);
+            let shares = shares(&Spec::from_json(&json).unwrap())?;
+            Ok::<_, SpecError>(shares.iter().map(|share| share.rate).collect::<Vec<_>>())
+        };
+        let open = r#"{"kind": "open", "rate": 10}"#;
+        let mixed = r#"[{"url": "a"}, {"url": "b", "weight": 3}, {"url": "c", "closed": true}]"#;
+        assert_eq!(rates(mixed, open).unwrap(), [Some(0.25), Some(0.75), None]);
+        for (targets, pace) in [
+            (mixed, r#"{"kind": "closed"}"#),
+            (r#"[{"url": "a", "closed": true}]"#, open),
+        ] {
+            let error = rates(targets, pace).unwrap_err().to_string();
+            assert!(error.starts_with("targets.closed: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn targets_have_keys_of_their_own() {
+        let json = r#"{"keys": {"count": 5}, "targets": [
+            {"url": "http://a/", "name": "hot"},
+            {"url": "http://b/", "keys": {"count": 7, "order": "turns"}}]}"#;
+        let spec = Spec::from_json(json).unwrap();
+        let targets = Targets::of(&spec).unwrap();
+        let counts = targets.keys(&spec);
+        let counts = counts.iter().map(|keys| keys.unwrap().count);
+        assert_eq!(counts.collect::<Vec<_>>(), [5, 7]);
+        let names = targets.names(&spec);
+        let names = names.iter().map(|(name, _)| name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["hot", "1"]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct Result {
     pub statuses: BTreeMap<usize, u64>,
     /// The whole run's answers and failures.
     pub total: Total,
-    /// The targets by themselves, if there are several.
+    /// The targets by themselves, if the spec lists any.
     pub targets: Vec<TargetReport>,
     /// What the TLS handshakes came to, if there were to be any.
     pub tls: Option<TlsReport>,
@@ -51,8 +51,13 @@ pub type Outcomes = BTreeMap<String, Option<f64>>;
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct TargetReport {
+    pub name: String,
     pub url: String,
     pub connections: usize,
+    pub offered: u64,
+    pub completed: u64,
+    pub unfinished: u64,
+    pub answered: u64,
     pub outcomes: Outcomes,
     pub errors: Errors,
     pub statuses: BTreeMap<usize, u64>,
@@ -157,18 +162,23 @@ impl Result {
         self.total.errors.sum() + self.load.unfinished
     }
 
-    /// The result of `outcome`, which `load` on targets at `urls` over `protocol` came to.
-    pub fn new(protocol: &str, urls: &[String], load: &Load, outcome: &Outcome) -> Self {
+    /// The result of `outcome`, which `load` on targets with these names and URLs over `protocol`
+    /// came to.
+    pub fn new(protocol: &str, names: &[(String, String)], load: &Load, outcome: &Outcome) -> Self {
         let Outcome {
             window_s, tally, ..
         } = outcome;
         let window = window_s.max(f64::MIN_POSITIVE);
-        let several = urls.len() > 1;
-        let target = |(index, url): (usize, &String)| {
+        let target = |(index, (name, url)): (usize, &(String, String))| {
             let tally = &outcome.targets[index];
             TargetReport {
+                name: name.clone(),
                 url: url.clone(),
                 connections: load.targets[index].connections,
+                offered: tally.offered,
+                completed: tally.latency.len(),
+                unfinished: tally.unfinished,
+                answered: tally.answered,
                 outcomes: outcomes(tally, window),
                 errors: (&tally.window.failures).into(),
                 statuses: tally.window.statuses().collect(),
@@ -185,12 +195,7 @@ impl Result {
             errors: (&tally.window.failures).into(),
             statuses: tally.window.statuses().collect(),
             total: (&tally.total).into(),
-            targets: urls
-                .iter()
-                .enumerate()
-                .filter(|_| several)
-                .map(target)
-                .collect(),
+            targets: names.iter().enumerate().map(target).collect(),
             tls: None,
             conditions: Vec::new(),
             histograms: histograms

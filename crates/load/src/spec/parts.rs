@@ -4,21 +4,47 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::keys::KeySpec;
+
 /// One of several targets.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
     /// Its URL.
     pub url: String,
+    /// What results call it, if not by its place.
+    #[serde(default)]
+    pub name: Option<String>,
     /// Its part of an open loop's rate, and of the connections unless it names their number.
     #[serde(default = "one")]
     pub weight: f64,
+    /// Whether it is loaded in a closed loop beside the others' open one.
+    #[serde(default)]
+    pub closed: bool,
+    /// What stands for `{key}` in its path, if not what does in the others'.
+    #[serde(default)]
+    pub keys: Option<KeySpec>,
     /// Its connections.
     #[serde(default)]
     pub connections: Option<usize>,
     /// What a correct answer of it is, if not what the others' is.
     #[serde(default)]
     pub expect: Option<Expect>,
+}
+
+impl TargetSpec {
+    /// A target of which only the URL is said.
+    pub fn of(url: String) -> Self {
+        TargetSpec {
+            url,
+            name: None,
+            weight: one(),
+            closed: false,
+            keys: None,
+            connections: None,
+            expect: None,
+        }
+    }
 }
 
 fn one() -> f64 {

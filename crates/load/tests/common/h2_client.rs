@@ -37,7 +37,12 @@ pub struct Client<'a> {
 
 impl<'a> Client<'a> {
     pub fn new(method: &Method, exchanges: &'a [Exchange], depth: usize) -> Self {
-        let mut h2 = H2::new(method, exchanges, depth, Keys::new(None, 0, 0));
+        let mut h2 = H2::new(
+            method,
+            exchanges,
+            depth,
+            vec![Keys::new(None, 0, 0, (0, 1)); exchanges.len()],
+        );
         let mut said = Vec::new();
         let talk = h2.begin(0, &mut said);
         Client {

@@ -67,7 +67,7 @@ pub enum Turns {
         /// Most requests in flight over all connections, which take turns.
         most: u64,
     },
-    /// At the intended sends of each target; none where the thread has no connection to one.
+    /// At the intended sends of each target; at once where it has none.
     Intended(Vec<Option<Arrivals>>, Wait),
 }
 
@@ -93,8 +93,10 @@ pub struct Worker<'a, P: Protocol> {
     permits: Option<Permits>,
     /// Most requests in flight.
     most: u64,
-    /// Whether requests have intended sends.
-    intends: bool,
+    /// Whether requests have intended sends, by target.
+    intends: Vec<bool>,
+    /// Whether connections send as soon as they are free, by target.
+    at_once: Vec<bool>,
     /// How long before an intended send the thread stops sleeping, in nanoseconds.
     spin: u64,
     think: Option<(Think, Random)>,
@@ -131,15 +133,20 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let opening = |(slot, (at, _)): (usize, &(u64, usize))| (*at, slot, Alarm::Open);
         let alarms = duty.openings.iter().enumerate().map(opening).collect();
         let slots = duty.openings.iter().map(|(_, target)| Slot::new(*target));
-        let (mut most, mut permits, mut intends, mut spin) = (u64::MAX, None, false, 0);
+        let (mut most, mut permits, mut spin) = (u64::MAX, None, 0);
+        let (mut intends, mut at_once) = (vec![false; targets], vec![false; targets]);
         let lines = match duty.turns {
-            Turns::AtOnce => Vec::new(),
+            Turns::AtOnce => {
+                at_once.fill(true);
+                Vec::new()
+            }
             Turns::Limited { limit, most: cap } => {
                 (most, permits) = (cap, limit.map(Permits::new));
                 vec![Line::new(None)]
             }
             Turns::Intended(arrivals, wait) => {
-                intends = true;
+                intends = arrivals.iter().map(Option::is_some).collect();
+                at_once = arrivals.iter().map(Option::is_none).collect();
                 spin = if wait == Wait::Spin { SPIN } else { 0 };
                 arrivals.into_iter().map(Line::new).collect()
             }
@@ -155,6 +162,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             permits,
             most,
             intends,
+            at_once,
             spin,
             think: duty.think,
             per_connection: duty.per_connection.unwrap_or(u64::MAX),
@@ -337,6 +345,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         };
         self.tallies[target].answer(&answer, &times, in_window);
         if answer.failure.is_none() {
+            self.tallies[target].answered += u64::from(self.timeline.in_window(now));
             self.second.record(times.latency);
         }
     }
@@ -358,7 +367,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn settled(&mut self, request: &InFlight, target: usize, now: u64) -> bool {
         self.in_flight -= 1;
         self.tallies[target].in_flight_area += i128::from(self.timeline.window_before(now));
-        let decisive = if self.intends { request.intended } else { now };
+        let decisive = if self.intends[target] {
+            request.intended
+        } else {
+            now
+        };
         let in_window = self.timeline.in_window(decisive);
         if self.in_flight == 0 && self.left == Some(0) {
             self.timeline.finish();

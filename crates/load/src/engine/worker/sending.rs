@@ -18,7 +18,7 @@ impl<P: Protocol> Worker<'_, P> {
         if now < self.slots[slot].thinks_until {
             return;
         }
-        if self.lines.is_empty() {
+        if self.at_once[self.slots[slot].target] {
             // The one reading of the clock serves as intended and as actual send.
             while self.may_send(now) && self.has_room(slot) {
                 self.send(slot, now, now);
@@ -101,10 +101,10 @@ impl<P: Protocol> Worker<'_, P> {
             Some(arrivals) => (arrivals.take(), self.timeline.now()),
             None => (now, now),
         };
-        if self.intends && self.timeline.in_window(intended) {
+        let target = self.slots[slot].target;
+        if self.intends[target] && self.timeline.in_window(intended) {
             // Waiting for a free connection is the server's doing, not the generator's.
             let lag = sent - intended.max(free_since);
-            let target = self.slots[slot].target;
             self.tallies[target].send_lag.saturating_record(lag);
         }
         if let Some(permits) = &mut self.permits {
@@ -122,11 +122,8 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     fn line_of(&self, slot: usize) -> usize {
-        if self.intends {
-            self.slots[slot].target
-        } else {
-            0
-        }
+        let target = self.slots[slot].target;
+        if self.intends[target] { target } else { 0 }
     }
 
     fn has_room(&self, slot: usize) -> bool {

@@ -1,0 +1,188 @@
+/* Reads by io_uring: no thread waits, and all reads of a turn of the event loop are one call. */
+#include "ngx_task_queue.h"
+
+#include <liburing.h>
+
+#define ENTRIES 256
+
+/* What nginx's own read handler works on, hidden in ngx_files.c. */
+typedef struct {
+    ngx_fd_t fd;
+    ngx_uint_t write;
+    u_char *buf;
+    size_t size;
+    ngx_chain_t *chain;
+    off_t offset;
+    size_t nbytes;
+    ngx_err_t err;
+} stock_read_t;
+
+static struct io_uring ring;
+static ngx_connection_t *listener;
+static ngx_event_t submission;
+static ngx_uint_t in_flight;
+
+static void submit(ngx_event_t *event);
+static void take_completed(ngx_event_t *event);
+
+ngx_int_t
+ngx_task_queue_uring_start(ngx_cycle_t *cycle)
+{
+    int rc;
+    /* Completions are worked off when this thread asks for them, and do not interrupt it; the
+     * library learns from a flag whether there are any. */
+    unsigned flags = IORING_SETUP_SINGLE_ISSUER|IORING_SETUP_DEFER_TASKRUN
+                     |IORING_SETUP_TASKRUN_FLAG;
+
+    listener = ngx_task_queue_listen(cycle, take_completed);
+    if (listener == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = io_uring_queue_init(ENTRIES, &ring, flags);
+    if (rc == 0) {
+        rc = io_uring_register_eventfd(&ring, listener->fd);
+        if (rc != 0) {
+            io_uring_queue_exit(&ring);
+        }
+    }
+
+    if (rc != 0) {
+        ngx_log_error(NGX_LOG_EMERG, cycle->log, -rc,
+                      "task_queue: io_uring cannot be had; it needs Linux 6.1 or newer, and "
+                      "kernel.io_uring_disabled at 0");
+        ngx_task_queue_unlisten(listener);
+        listener = NULL;
+        return NGX_ERROR;
+    }
+
+    submission.handler = submit;
+    submission.log = cycle->log;
+
+    return NGX_OK;
+}
+
+/* The kernel writes into buffers of requests until the last read is over. */
+void
+ngx_task_queue_uring_stop(ngx_cycle_t *cycle)
+{
+    struct io_uring_cqe *cqe;
+
+    if (listener == NULL) {
+        return;
+    }
+
+    while (in_flight > 0) {
+        io_uring_submit(&ring);
+        if (io_uring_wait_cqe(&ring, &cqe) == 0) {
+            io_uring_cqe_seen(&ring, cqe);
+            in_flight--;
+        }
+    }
+
+    io_uring_queue_exit(&ring);
+    ngx_task_queue_unlisten(listener);
+    listener = NULL;
+}
+
+ngx_int_t
+ngx_task_queue_uring_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task)
+{
+    struct io_uring_sqe *sqe;
+    stock_read_t *read = task->ctx;
+
+    if (listener == NULL) {
+        return NGX_DECLINED;
+    }
+
+    sqe = io_uring_get_sqe(&ring);
+    if (sqe == NULL) {
+        io_uring_submit(&ring);
+        sqe = io_uring_get_sqe(&ring);
+    }
+
+    if (sqe == NULL) {
+        ngx_task_queue_count(uring_errors, 1);
+        return NGX_DECLINED;
+    }
+
+    io_uring_prep_read(sqe, read->fd, read->buf, read->size, read->offset);
+    io_uring_sqe_set_data(sqe, task);
+
+    /* Its number is only ever logged, and its pool may be needed yet. */
+    task->id = (uintptr_t) tp;
+    task->event.active = 1;
+    in_flight++;
+    ngx_task_queue_count(uring_reads, 1);
+
+    if (!submission.posted) {
+        ngx_post_event(&submission, &ngx_posted_events);
+    }
+
+    return NGX_OK;
+}
+
+static void
+complete(ngx_thread_task_t *task, int result)
+{
+    stock_read_t *read = task->ctx;
+
+    in_flight--;
+
+    if (result == -EINTR || result == -EAGAIN) {
+        /* No word on the file, and nginx asks once only. */
+        ngx_task_queue_count(uring_errors, 1);
+        task->event.active = 0;
+        if (ngx_task_queue_post((ngx_thread_pool_t *) task->id, task) == NGX_OK) {
+            return;
+        }
+    }
+
+    read->nbytes = result < 0 ? 0 : result;
+    read->err = result < 0 ? -result : 0;
+
+    ngx_task_queue_completed(task);
+}
+
+static void
+take_completed(ngx_event_t *event)
+{
+    unsigned n, i;
+    struct io_uring_cqe *cqe[64];
+    struct { ngx_thread_task_t *task; int result; } found[64];
+
+    while ((n = io_uring_peek_batch_cqe(&ring, cqe, 64)) > 0) {
+        for (i = 0; i < n; i++) {
+            found[i].task = io_uring_cqe_get_data(cqe[i]);
+            found[i].result = cqe[i]->res;
+        }
+
+        io_uring_cq_advance(&ring, n);
+
+        /* Requests go on, and post reads of their own. */
+        for (i = 0; i < n; i++) {
+            complete(found[i].task, found[i].result);
+        }
+    }
+}
+
+static void
+submit(ngx_event_t *event)
+{
+    int rc;
+
+    /* What the page cache has is completed within the call, and needs no event. */
+    io_uring_cq_eventfd_toggle(&ring, false);
+    rc = io_uring_submit(&ring);
+    io_uring_cq_eventfd_toggle(&ring, true);
+
+    ngx_task_queue_count(uring_submits, 1);
+
+    if (rc < 0) {
+        /* Short of memory, or of room for completions: those first, then again. */
+        ngx_log_error(NGX_LOG_WARN, event->log, -rc, "task_queue: io_uring_submit() failed");
+        ngx_post_event(&submission, &ngx_posted_next_events);
+    }
+
+    take_completed(event);
+}

@@ -1,0 +1,135 @@
+"""What every cache must answer, byte for byte; how its counts are read, and held against the
+origin's.
+"""
+
+import hashlib
+import http.client
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tare.lab.hooks import OracleError
+
+_BLOCK = 65_536
+_SIZES = (1, 4_095, 10_240, 65_537, 1_048_576, 3_000_001)
+_CLASSES = ("VIDEO", "AUDIO", "TEXT", "other")
+_RANGES = ((0, 0), (4_000, 4_200), (65_500, 65_600), (1_000_000, 1_048_575))
+_PATIENCE_S = 30.0
+
+
+def oracle(site: Any) -> None:
+    """Every byte of a miss and of a hit, of ranges of both, by the way of reading under test."""
+    before = counters(site)
+    connection = _connect(site)
+    for size in _SIZES:
+        for kind in _CLASSES:
+            path = f"/any/{kind}-{site.parameters['readers']}-{size}"
+            for expected in ("MISS", "HIT", "HIT"):
+                _compare(connection, path, (0, size - 1), 200, expected)
+    whole = f"/any/ranges-{_SIZES[4]}"
+    for number, (first, last) in enumerate(_RANGES):
+        expected = "HIT" if number else "MISS"
+        _compare(connection, whole, (first, last), 206, expected)
+    _knows_what_the_client_has(connection, whole)
+    connection.close()
+    _reads_as_it_says(site, before, counters(site))
+
+
+def counters(site: Any) -> dict[str, int]:
+    """What the queue counted, and how often the origin was asked, this question included."""
+    tasks: dict[str, int] = json.loads(_get(site, "status", "/tasks"))
+    # High-water marks do not add up.
+    sums = {name: value for name, value in tasks.items() if "_max" not in name}
+    return sums | {"asked": int(_get(site, "asked", "/").split()[9])}
+
+
+def audit(
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+) -> None:
+    """All came from the cache, and what came was right."""
+    asked = after["asked"] - before["asked"] - 1
+    if asked:
+        raise OracleError(f"{asked} requests went to the origin, expected none of a full cache")
+    wrong = {kind: result["total"]["errors"][kind] for kind in ("status", "body")}
+    # nginx refuses a request whose task finds no room; another failure is nobody's right.
+    refused = after["overflows"] - before["overflows"]
+    if wrong["body"] or wrong["status"] > refused:
+        raise OracleError(f"found {wrong} wrong answers, expected none but {refused} refused")
+
+
+def _knows_what_the_client_has(connection: http.client.HTTPConnection, path: str) -> None:
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    answer.read()
+    tag, age = answer.getheader("ETag"), answer.getheader("Cache-Control")
+    if not tag or age != "max-age=31536000":
+        raise OracleError(f"{path}: found ETag {tag!r} and Cache-Control {age!r}")
+    connection.request("GET", path, headers={"If-None-Match": tag})
+    answer = connection.getresponse()
+    answer.read()
+    if answer.status != 304:
+        raise OracleError(f"{path} with its own tag: found status {answer.status}, expected 304")
+
+
+def _compare(
+    connection: http.client.HTTPConnection,
+    path: str,
+    part: tuple[int, int],
+    status: int,
+    cache: str,
+) -> None:
+    """Ask for a part of `path`, first and last offset, or with status 200 for all of it."""
+    first, last = part
+    headers = {"Range": f"bytes={first}-{last}"} if status == 206 else {}
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read()
+    found = (answer.status, answer.getheader("X-Cache"))
+    if found != (status, cache):
+        raise OracleError(f"{path}: found {found}, expected {(status, cache)}")
+    if body != _content(path, last + 1)[first:]:
+        raise OracleError(
+            f"{path} bytes {first} to {last}, {cache}: {len(body)} bytes came that are not those"
+        )
+
+
+def _content(path: str, size: int) -> bytes:
+    """The first `size` bytes of an object (components/cache-origin)."""
+    blocks = range(-(-size // _BLOCK))
+    made = (hashlib.shake_128(f"{path}\n{block}".encode()).digest(_BLOCK) for block in blocks)
+    return b"".join(made)[:size]
+
+
+def _reads_as_it_says(site: Any, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+    """What the configuration names has done the work, and nothing else has."""
+    moved = {name for name in after if after[name] != before[name] and name != "asked"}
+    words = site.properties["queue"].split()
+    nowait, uring = "nowait" in words, "uring" in words
+    queue = {"posted", "completed", "thread_wakes", "loop_wakes", "wait_ns"}
+    ring = {"uring_reads", "uring_submits"}
+    own = queue if words and words[0] != "threads" else set()
+    expected, optional = own, set()
+    if uring:
+        expected, optional = ring, own
+    if nowait:
+        expected, optional = {"nowait_hits"}, expected | optional | {"nowait_misses"}
+    if not expected <= moved <= expected | optional:
+        raise OracleError(
+            f"task_queue {site.properties['queue'] or 'not set'}: the counts that moved are "
+            f"{sorted(moved)}, expected {sorted(expected)} and at most {sorted(optional)} beside"
+        )
+
+
+def _connect(site: Any, port: str = "cache") -> http.client.HTTPConnection:
+    return http.client.HTTPConnection(site.host, site.port[port], timeout=_PATIENCE_S)
+
+
+def _get(site: Any, port: str, path: str) -> bytes:
+    connection = _connect(site, port)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    if answer.status != 200:
+        raise OracleError(f"{path} on port {port} answers {answer.status}, expected 200")
+    return body

@@ -1,0 +1,185 @@
+/* queue_stress KIND CONSUMERS TASKS CAPACITY SEED
+ *
+ * Sends tasks through a queue and back over the done stack, with pauses in which all consumers fall
+ * asleep and bursts in which the queue is full, and ends it while tasks wait. Every task must be run
+ * once and come back once; what a single consumer gets of one class must be in order. Prints the
+ * refusals and wake-ups; exits with 1, and says why, when anything is wrong.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "done_stack.h"
+#include "task_queue.h"
+
+#define PATIENCE_MS 20000
+
+struct task {
+    struct done_node node;
+    unsigned long number;
+    unsigned class;
+    /* Plain on purpose: the queue and the stack must order these. */
+    unsigned long sent;
+    unsigned long answer;
+};
+
+static struct task_queue *queue;
+static struct done_stack done;
+static int told;
+static unsigned consumers;
+static atomic_ulong disorder;
+
+/* The sanitiser knows nothing of the barriers in Concurrency Kit's ring and DPDK's. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *);
+void __tsan_release(void *);
+static bool unseen;
+#define RELEASE(task) (unseen ? __tsan_release(task) : (void)0)
+#define ACQUIRE(task) (unseen ? __tsan_acquire(task) : (void)0)
+#else
+#define RELEASE(task) ((void)0)
+#define ACQUIRE(task) ((void)0)
+#endif
+
+static void fail(const char *why, unsigned long found)
+{
+    fprintf(stderr, "queue_stress: %s (%lu)\n", why, found);
+    exit(1);
+}
+
+static void *consume(void *number)
+{
+    unsigned long last[TASK_CLASSES] = {0};
+    struct task *task;
+    while ((task = task_queue_pop(queue, (unsigned)(uintptr_t)number)) != NULL) {
+        ACQUIRE(task);
+        if (task->sent <= last[task->class])
+            atomic_fetch_add(&disorder, 1);
+        last[task->class] = task->sent;
+        task->answer = task->sent * 3;
+        if (done_stack_put(&done, &task->node) && eventfd_write(told, 1) != 0)
+            fail("eventfd_write", 0);
+    }
+    return NULL;
+}
+
+static unsigned long collect(struct task *tasks, int wait_ms)
+{
+    struct pollfd told_now = {.fd = told, .events = POLLIN};
+    if (poll(&told_now, 1, wait_ms) == 0)
+        return 0;
+    eventfd_t count;
+    eventfd_read(told, &count);
+    unsigned long found = 0;
+    for (struct done_node *node = done_stack_take(&done), *next; node != NULL; node = next) {
+        next = node->next;
+        struct task *task = (struct task *)node;
+        if (task->answer != task->sent * 3)
+            fail("a task came back before it was run", task->number);
+        if (task != &tasks[task->number] || task->sent == 0)
+            fail("a task came back twice, or another", task->number);
+        task->sent = 0;
+        found++;
+    }
+    return found;
+}
+
+static unsigned long next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* What waits is taken by its class, and within one in the order in which it came. */
+static void check_classes(const struct task_queue_kind *kind)
+{
+    static const unsigned classes[] = {3, 1, 0, 3, 2, 0};
+    static const unsigned expected[] = {2, 5, 1, 4, 0, 3};
+    enum { COUNT = sizeof(classes) / sizeof(*classes) };
+    struct task tasks[COUNT];
+    struct task_queue *own = task_queue_create(kind, COUNT, 1);
+    for (unsigned each = 0; each < COUNT; each++)
+        if (!task_queue_push(own, &tasks[each], classes[each]))
+            fail("a queue with room refuses", each);
+    task_queue_stop(own);
+    for (unsigned each = 0; each < COUNT; each++)
+        if (task_queue_pop(own, 0) != &tasks[expected[each]])
+            fail("a class was not served in its turn", each);
+    if (task_queue_pop(own, 0) != NULL)
+        fail("a stopped and empty queue gives tasks", 0);
+    task_queue_destroy(own);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 6)
+        fail("usage: queue_stress KIND CONSUMERS TASKS CAPACITY SEED", argc);
+    const struct task_queue_kind *kind = task_queue_kind(argv[1], strlen(argv[1]));
+    if (kind == NULL)
+        fail("no such kind", 0);
+    check_classes(kind);
+    consumers = atoi(argv[2]);
+    unsigned long total = strtoul(argv[3], NULL, 10);
+    unsigned capacity = atoi(argv[4]);
+    uint64_t random = strtoull(argv[5], NULL, 10) | 1;
+#ifdef __SANITIZE_THREAD__
+    unseen = strcmp(argv[1], "ck") == 0 || strcmp(argv[1], "rte") == 0;
+#endif
+    queue = task_queue_create(kind, capacity, consumers);
+    struct task *tasks = calloc(total, sizeof(*tasks));
+    pthread_t *threads = calloc(consumers, sizeof(*threads));
+    if (queue == NULL || tasks == NULL || threads == NULL)
+        fail("no memory", 0);
+    told = eventfd(0, EFD_NONBLOCK);
+    for (unsigned each = 0; each < consumers; each++)
+        pthread_create(&threads[each], NULL, consume, (void *)(uintptr_t)each);
+
+    unsigned long posted = 0, back = 0, refused = 0;
+    while (posted < total) {
+        unsigned long burst = 1 + next_random(&random) % (3 * capacity);
+        for (; burst > 0 && posted < total; burst--) {
+            struct task *task = &tasks[posted];
+            *task = (struct task){.number = posted,
+                .class = next_random(&random) % TASK_CLASSES, .sent = posted + 1};
+            RELEASE(task);
+            if (!task_queue_push(queue, task, task->class)) {
+                refused++;
+                break;
+            }
+            posted++;
+        }
+        /* Every so often all that is under way comes back, so that everybody sleeps. */
+        if (next_random(&random) % 4 == 0) {
+            while (back < posted) {
+                unsigned long found = collect(tasks, PATIENCE_MS);
+                if (found == 0)
+                    fail("tasks are lost, or a sleeper was not woken", posted - back);
+                back += found;
+            }
+        } else {
+            back += collect(tasks, 0);
+        }
+    }
+    task_queue_stop(queue);
+    for (unsigned each = 0; each < consumers; each++)
+        pthread_join(threads[each], NULL);
+    for (unsigned long found; back < posted && (found = collect(tasks, 0)) > 0;)
+        back += found;
+    if (back != posted)
+        fail("a stopped queue kept tasks", posted - back);
+    if (consumers == 1 && atomic_load(&disorder) > 0)
+        fail("tasks of one class overtook each other", atomic_load(&disorder));
+    printf("%lu refused, %lu wake-ups\n", refused, queue->wakeups);
+    task_queue_destroy(queue);
+    free(tasks);
+    free(threads);
+    return 0;
+}
