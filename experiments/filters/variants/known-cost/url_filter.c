@@ -1,101 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A filter library each of whose calls takes as long as FILTER_BURN_NS says: the rest of its time it
- * spends in a chain of multiplications, each of which waits for the one before, and the first of a
- * call for the last of the call before. Nothing else on the core makes such a chain slower. */
+/* A filter library whose calls, one after the other, take FILTER_BURN_NS each, on the average: a call
+ * waits until as much time has passed since the series of calls began as its calls are to take. So the
+ * truth depends neither on the processor's speed nor on what runs beside it. */
 
 #include <time.h>
+#include <x86intrin.h>
 
 #include "filter_abi.h"
 #include "filter_state.h"
 
-#define CALLS 2000
-#define ROUNDS 15
 #define NS_MAX 100000
+/* A call after a longer pause begins a new series. */
+#define PAUSE_NS 2000
+/* To read the clock takes longer than the shortest calls do: then only each eighth reads it. */
+#define ALWAYS_NS 60
+#define SELDOM 8
 
 static struct filter_state state;
-static uint64_t chain = 1;
-static unsigned long links;
+static uint64_t due;     /* when the series is to be where it is, in ticks of the processor's clock */
+static uint64_t burn;    /* ticks that the calls between two looks at the clock are to take */
+static uint64_t longest_pause;
+static unsigned looks;   /* calls for each look */
+static unsigned calls;
 
 static inline void
-burn(unsigned long length)
+wait_until_due(void)
 {
-    uint64_t value = chain;
+    uint64_t now;
 
-    for (unsigned long n = 0; n < length; n++) {
-        __asm__ volatile("imul $3, %0, %0" : "+r"(value));
+    if (++calls < looks) {
+        return;
     }
-    chain = value;
+    calls = 0;
+    now = __rdtsc();
+    if ((int64_t) (now - due) > (int64_t) longest_pause) {
+        due = now;
+    }
+    due += burn;
+    while ((int64_t) (now - due) < 0) {
+        now = __rdtsc();
+    }
 }
 
-static inline int
-decide(const struct filter_state *with, const char *url, size_t length, unsigned long chained)
+static uint64_t
+monotonic_ns(void)
 {
-    int accepted = filter_shm_match(with->shm, url, length);
+    struct timespec now;
 
-    filter_count(with->counters, accepted);
-    burn(chained);
-    return accepted;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
 }
 
-static int
-ascending(const void *one, const void *other)
-{
-    double difference = *(const double *) one - *(const double *) other;
-
-    return (difference > 0) - (difference < 0);
-}
-
-/* The nanoseconds that a call with so long a chain takes, the median of rounds: at its best the machine
- * is faster than it is in use. */
+/* Ticks of the processor's clock in a nanosecond, over a fiftieth of a second. */
 static double
-nanoseconds(const struct filter_state *with, unsigned long chained)
+ticks_per_ns(void)
 {
-    double taken[ROUNDS];
+    uint64_t begun_ns = monotonic_ns(), begun = __rdtsc(), ended_ns;
 
-    for (int round = 0; round < ROUNDS; round++) {
-        struct timespec begun, ended;
-
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
-        for (int call = 0; call < CALLS; call++) {
-            decide(with, "/aaaa", 5, chained);
-        }
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended);
-
-        taken[round] = ((double) (ended.tv_sec - begun.tv_sec) * 1e9
-                        + (double) (ended.tv_nsec - begun.tv_nsec)) / CALLS;
-    }
-    qsort(taken, ROUNDS, sizeof(taken[0]), ascending);
-    return taken[ROUNDS / 2];
-}
-
-/* How long a chain makes a call take `wanted`: between two chains that are far longer than what the
- * processor does beside them, time is a straight line. */
-static unsigned long
-calibrate(double wanted)
-{
-    struct filter_counters counters = {0};
-    struct filter_shm *shm = calloc(1, sizeof(*shm));
-    const struct filter_state scratch = {.shm = shm, .counters = &counters};
-    unsigned long found = 0;
-
-    if (shm == NULL) {
-        return 0;
-    }
-    shm->prefixes[0].length = 5;
-    memcpy(shm->prefixes[0].bytes, "/aaaa", 5);
-
-    double link = (nanoseconds(&scratch, 1000) - nanoseconds(&scratch, 200)) / 800;
-    /* Short chains hide in part behind the rest of a call: look for the one that is closest. */
-    for (unsigned long near = (unsigned long) (wanted / link) + 1, off = 0; off <= 24 && off <= near;
-         off++)
-    {
-        if (nanoseconds(&scratch, near - off) <= wanted) {
-            found = near - off;
-            break;
-        }
-    }
-    free(shm);
-    return found;
+    do {
+        ended_ns = monotonic_ns();
+    } while (ended_ns - begun_ns < 20000000);
+    return (double) (__rdtsc() - begun) / (double) (ended_ns - begun_ns);
 }
 
 int
@@ -113,14 +78,12 @@ module_initialize(const char *prefix)
     if (filter_state_open(&next, &state, prefix, "known-cost") != 0) {
         return -1;
     }
-    if (links == 0) {
-        links = calibrate(wanted);
-    }
-    if (links == 0) {
-        fprintf(stderr, "known-cost: a call takes more than %s ns without any burning; ask for more\n",
-                asked);
-        filter_state_close(&next);
-        return -1;
+    if (looks == 0) {
+        double ticks = ticks_per_ns();
+
+        looks = wanted < ALWAYS_NS ? SELDOM : 1;
+        burn = (uint64_t) (wanted * looks * ticks + 0.5);
+        longest_pause = (uint64_t) (PAUSE_NS * ticks);
     }
     filter_state_replace(&state, &next);
     return 0;
@@ -129,7 +92,11 @@ module_initialize(const char *prefix)
 int
 module_url_filter_n(const char *url, size_t length)
 {
-    return decide(&state, url, length, links);
+    int accepted = filter_shm_match(state.shm, url, length);
+
+    filter_count(state.counters, accepted);
+    wait_until_due();
+    return accepted;
 }
 
 int
