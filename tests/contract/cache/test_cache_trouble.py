@@ -116,11 +116,12 @@ def test_a_worker_ends_at_once_amid_reads(start, variant):
 
 @pytest.mark.parametrize("variant", ["threads", "mutex", "ck", "rte", "spsc"])
 def test_a_full_queue_refuses_and_recovers(start, variant):
-    site = start(variant, SLOW | {"pool_threads": 1, "max_queue": 3}, readers="16")
+    # As many as the filling has clients, which may all post before the thread takes one.
+    site = start(variant, SLOW | {"pool_threads": 1, "max_queue": 4}, readers="16")
     with ThreadPoolExecutor(12) as pool:
         found = list(pool.map(lambda number: get(site, f"/1m/cold-{number}"), range(12)))
     whole = sum(status == 200 and len(body) == 1 << 20 for status, body in found)
-    assert 1 <= whole < 12, "one is run and three wait, as in nginx's own pool"
+    assert 1 <= whole < 12, "one is run and four wait, as in nginx's own pool"
     assert "queue overflow" in (site.folder / "sut" / "sut.log").read_text()
     if variant != "threads":
         assert tasks(site)["overflows"] > 0
