@@ -8,14 +8,14 @@ from pathlib import Path
 from sandboxes import Sandbox, decoys, loaded, udf
 
 TABLE = tomllib.loads((loaded.folder / "attacks.toml").read_text())
-SOURCE = (loaded.folder / "udf" / "attack.c").read_text()
+SOURCE = (loaded.folder / "udf" / "attack" / "attack.h").read_text()
 # What these do is seen from outside: see test_sandbox_limits.py and test_sandbox_leftovers.py.
 SEEN_FROM_OUTSIDE = {
     "memory_bomb", "shared_memory_bomb", "orphan", "plant", "seek", "endless_loop", "hang",
     "crash", "leave", "varint_overflow", "length_over_limit", "half_response", "huge_response",
     "after_close", "callback_flood", "deaf_callbacks",
 }  # fmt: skip
-ATTACKS = sorted(set(re.findall(r"ATTACK\((\w+)\)", SOURCE)) - {"name"} - SEEN_FROM_OUTSIDE)
+ATTACKS = sorted(set(re.findall(r"each\((\w+)\)", SOURCE)) - SEEN_FROM_OUTSIDE)
 
 
 def test_the_table_knows_every_mode_and_no_other_attack() -> None:

@@ -8,9 +8,10 @@ mkdir -p "$TARE_OUT/c" "$TARE_OUT/rust"
 compile() {
     musl-gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -I "$source/include" "$@"
 }
-for name in hello sieve sort payload attack; do
+for name in hello sieve sort payload; do
     compile -o "$TARE_OUT/c/$name" "$source/$name.c"
 done
+compile -o "$TARE_OUT/c/attack" "$source"/attack/*.c
 compile -DREADY='"R"' -o "$TARE_OUT/c/rude-deaf" "$source/rude.c"
 compile -DREADY='"RR"' -o "$TARE_OUT/c/rude-loud" "$source/rude.c"
 compile -DREADY='""' -o "$TARE_OUT/c/rude-mute" "$source/rude.c"

@@ -25,6 +25,7 @@ pub mod failure;
 pub mod frame;
 mod janitor;
 pub mod limits;
+mod loaded;
 pub mod message;
 pub mod metrics;
 pub mod mode;
@@ -34,4 +35,5 @@ pub mod process;
 mod runtime;
 pub mod slot;
 
-pub use self::runtime::{Runtime, Served, Settings};
+pub use self::loaded::{Served, Settings};
+pub use self::runtime::Runtime;

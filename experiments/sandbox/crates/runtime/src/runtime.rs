@@ -1,49 +1,21 @@
-//! The runtime: handles of loaded binaries, and their calls.
+//! The runtime: handles of loaded binaries.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::binary::Binary;
-use crate::call::{Caller, HostFunctions, Terms};
-use crate::cgroup::{Hierarchy, SlotGroup};
+use crate::call::{Caller, HostFunctions};
+use crate::cgroup::Hierarchy;
 use crate::failure::Failure;
 use crate::janitor::Janitor;
-use crate::limits::Limits;
-use crate::metrics::{Metrics, Phase, Report};
+use crate::loaded::{Loaded, Served, Settings, lock};
+use crate::metrics::{Metrics, Report};
 use crate::mode::{Mode, Template};
-use crate::pool::keeper::{self, Duties, Inbox, Message};
-use crate::pool::{Pool, Ready};
-use crate::slot::Slot;
-
-/// How a binary is loaded.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Workers that are kept ready.
-    pub workers: usize,
-    /// Calls that may wait for one.
-    pub queue: usize,
-    /// Threads that refill; as the mode has it if none.
-    pub keepers: Option<usize>,
-    /// What each call may use.
-    pub limits: Limits,
-    /// Whether the binary calls functions of the host, and wraps what it says accordingly.
-    pub callbacks: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            workers: 10,
-            queue: 1000,
-            keepers: None,
-            limits: Limits::default(),
-            callbacks: false,
-        }
-    }
-}
+use crate::pool::Pool;
+use crate::pool::keeper::{self, Duties, Inbox};
+use crate::slot::{NUMBERS, Slot};
 
 /// Loads binaries in one mode, and calls them.
 pub struct Runtime {
@@ -52,44 +24,6 @@ pub struct Runtime {
     hierarchy: Arc<Hierarchy>,
     janitor: Janitor,
     handles: Mutex<BTreeMap<String, Arc<Loaded>>>,
-}
-
-/// Numbers of slots in use, of all runtimes of this process: no two have the same user.
-static NUMBERS: Numbers = Numbers(Mutex::new(BTreeSet::new()));
-
-struct Numbers(Mutex<BTreeSet<u32>>);
-
-struct Loaded {
-    settings: Settings,
-    limits: Arc<Limits>,
-    pool: Arc<Pool>,
-    metrics: Arc<Metrics>,
-    inboxes: Vec<Arc<Inbox>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Held here too, since keepers may have confined themselves too far to remove them.
-    groups: Mutex<Vec<Arc<SlotGroup>>>,
-    numbers: Vec<u32>,
-}
-
-/// A call that has ended. Its worker goes back to be collected when this is dropped, so that whoever
-/// waits for the response need not wait for that.
-pub struct Served {
-    /// The response, or why there is none.
-    pub outcome: Result<Vec<u8>, Failure>,
-    /// Its parts and how long they took.
-    pub times: Vec<(Phase, Duration)>,
-    spent: Option<(Arc<Loaded>, Option<Ready>)>,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        if let Some((loaded, ready)) = self.spent.take() {
-            if let Some(ready) = ready {
-                loaded.back(ready);
-            }
-            loaded.metrics.called(&self.outcome, &self.times);
-        }
-    }
 }
 
 impl Runtime {
@@ -151,13 +85,13 @@ impl Runtime {
         let template = self.mode.prepare(Arc::new(binary), &settings.limits)?;
         let loaded = Arc::new(self.start(&template, settings)?);
         if let Err(why) = self.first_look(&loaded, &*template) {
-            self.end(&loaded, Failure::Unloaded);
+            loaded.end(Failure::Unloaded);
             return Err(why);
         }
         let mut handles = self.lock();
         if handles.contains_key(name) {
             drop(handles);
-            self.end(&loaded, Failure::Unloaded);
+            loaded.end(Failure::Unloaded);
             return Err(format!("a binary has been loaded as {name:?} meanwhile"));
         }
         handles.insert(name.to_owned(), loaded);
@@ -182,7 +116,7 @@ impl Runtime {
         };
         for number in 0..keepers {
             if let Err(why) = self.start_keeper(&mut loaded, template, number, keepers) {
-                self.end(&loaded, Failure::Unloaded);
+                loaded.end(Failure::Unloaded);
                 return Err(why);
             }
         }
@@ -271,11 +205,7 @@ impl Runtime {
     ) -> Served {
         let found = self.lock().get(name).cloned();
         let Some(loaded) = found else {
-            return Served {
-                outcome: Err(Failure::Unloaded),
-                times: Vec::new(),
-                spent: None,
-            };
+            return Served::none(Failure::Unloaded);
         };
         loaded.call(request, caller, deadline, &self.functions)
     }
@@ -285,7 +215,7 @@ impl Runtime {
         let found = self.lock().remove(name);
         match found {
             Some(loaded) => {
-                self.end(&loaded, Failure::Unloaded);
+                loaded.end(Failure::Unloaded);
                 true
             }
             None => false,
@@ -311,18 +241,9 @@ impl Runtime {
             loaded.close(Failure::Stopping);
         }
         for loaded in all.values() {
-            self.end(loaded, Failure::Stopping);
+            loaded.end(Failure::Stopping);
         }
         self.hierarchy.remove();
-    }
-
-    fn end(&self, loaded: &Loaded, why: Failure) {
-        loaded.close(why);
-        for thread in lock(&loaded.threads).drain(..) {
-            let _ = thread.join();
-        }
-        lock(&loaded.groups).clear();
-        NUMBERS.give_back(&loaded.numbers);
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Loaded>>> {
@@ -334,101 +255,4 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-impl Loaded {
-    fn call(
-        self: Arc<Self>,
-        request: &[u8],
-        caller: &Arc<Caller>,
-        deadline: Option<Duration>,
-        functions: &Arc<HostFunctions>,
-    ) -> Served {
-        let limits = &self.limits;
-        let begun = Instant::now();
-        let terms = Terms {
-            caller: caller.clone(),
-            until: begun + deadline.map_or(limits.deadline, |wanted| wanted.min(limits.deadline)),
-            limits: limits.clone(),
-            functions: self.settings.callbacks.then(|| functions.clone()),
-        };
-        if request.len() > limits.request_bytes {
-            return self.served(Err(Failure::RequestTooLong), Vec::new(), None);
-        }
-        let mut tries = 0;
-        loop {
-            let mut ready = match self.pool.take(caller, terms.until) {
-                Ok(ready) => ready,
-                Err(failure) => {
-                    return self.served(Err(failure), vec![(Phase::Wait, begun.elapsed())], None);
-                }
-            };
-            let wait = begun.elapsed();
-            let attempt = ready.worker.call(request, &terms);
-            tries += 1;
-            // A worker that ended while nobody called it is no fault of the call.
-            if matches!(attempt.outcome, Err(Failure::NotReady(_)))
-                && tries <= self.settings.workers
-            {
-                self.back(ready);
-                continue;
-            }
-            let times = vec![
-                (Phase::Wait, wait),
-                (Phase::Send, attempt.send),
-                (Phase::Execute, attempt.execute),
-            ];
-            return self.served(attempt.outcome, times, Some(ready));
-        }
-    }
-
-    fn served(
-        self: &Arc<Self>,
-        outcome: Result<Vec<u8>, Failure>,
-        times: Vec<(Phase, Duration)>,
-        ready: Option<Ready>,
-    ) -> Served {
-        Served {
-            outcome,
-            times,
-            spent: Some((self.clone(), ready)),
-        }
-    }
-
-    fn back(&self, ready: Ready) {
-        let inbox = &self.inboxes[ready.keeper];
-        inbox.tell(Message::Spent(ready, Instant::now()));
-    }
-
-    fn close(&self, why: Failure) {
-        for ready in self.pool.close(why) {
-            self.back(ready);
-        }
-        for inbox in &self.inboxes {
-            inbox.tell(Message::Stop);
-        }
-    }
-}
-
-impl Numbers {
-    fn take(&self, count: usize) -> Vec<u32> {
-        let mut used = lock(&self.0);
-        let free: Vec<u32> = (0..)
-            .filter(|number| !used.contains(number))
-            .take(count)
-            .collect();
-        used.extend(&free);
-        free
-    }
-
-    fn give_back(&self, numbers: &[u32]) {
-        let mut used = lock(&self.0);
-        for number in numbers {
-            used.remove(number);
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

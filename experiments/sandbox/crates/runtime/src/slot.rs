@@ -1,8 +1,10 @@
 //! A place for one worker at a time: its user, and the control groups that hold its limits.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use crate::cgroup::SlotGroup;
+use crate::loaded::lock;
 
 /// Users of slots, one each, that nobody else on the machine is expected to be.
 const FIRST_USER: u32 = 2_000_000_000;
@@ -20,5 +22,32 @@ impl Slot {
     /// The user and group that its processes run as, where a mode gives them one of their own.
     pub fn user(&self) -> u32 {
         FIRST_USER + self.number
+    }
+}
+
+/// Numbers of slots in use, of all runtimes of this process: no two have the same user.
+pub(crate) static NUMBERS: Numbers = Numbers(Mutex::new(BTreeSet::new()));
+
+/// Numbers that are given out once at a time.
+pub(crate) struct Numbers(Mutex<BTreeSet<u32>>);
+
+impl Numbers {
+    /// So many that nobody has.
+    pub(crate) fn take(&self, count: usize) -> Vec<u32> {
+        let mut used = lock(&self.0);
+        let free: Vec<u32> = (0..)
+            .filter(|number| !used.contains(number))
+            .take(count)
+            .collect();
+        used.extend(&free);
+        free
+    }
+
+    /// Nobody has these any more.
+    pub(crate) fn give_back(&self, numbers: &[u32]) {
+        let mut used = lock(&self.0);
+        for number in numbers {
+            used.remove(number);
+        }
     }
 }

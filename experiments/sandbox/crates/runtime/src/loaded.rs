@@ -1,0 +1,178 @@
+//! One loaded binary: its workers, its calls, its end.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::call::{Caller, HostFunctions, Terms};
+use crate::cgroup::SlotGroup;
+use crate::failure::Failure;
+use crate::limits::Limits;
+use crate::metrics::{Metrics, Phase};
+use crate::pool::keeper::{Inbox, Message};
+use crate::pool::{Pool, Ready};
+use crate::slot::NUMBERS;
+
+/// How a binary is loaded.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Workers that are kept ready.
+    pub workers: usize,
+    /// Calls that may wait for one.
+    pub queue: usize,
+    /// Threads that refill; as the mode has it if none.
+    pub keepers: Option<usize>,
+    /// What each call may use.
+    pub limits: Limits,
+    /// Whether the binary calls functions of the host, and wraps what it says accordingly.
+    pub callbacks: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            workers: 10,
+            queue: 1000,
+            keepers: None,
+            limits: Limits::default(),
+            callbacks: false,
+        }
+    }
+}
+
+/// A binary that is loaded: its workers, and who refills them.
+pub(crate) struct Loaded {
+    pub(crate) settings: Settings,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) inboxes: Vec<Arc<Inbox>>,
+    pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Held here too, since keepers may have confined themselves too far to remove them.
+    pub(crate) groups: Mutex<Vec<Arc<SlotGroup>>>,
+    pub(crate) numbers: Vec<u32>,
+}
+
+/// A call that has ended. Its worker goes back to be collected when this is dropped, so that whoever
+/// waits for the response need not wait for that.
+pub struct Served {
+    /// The response, or why there is none.
+    pub outcome: Result<Vec<u8>, Failure>,
+    /// Its parts and how long they took.
+    pub times: Vec<(Phase, Duration)>,
+    spent: Option<(Arc<Loaded>, Option<Ready>)>,
+}
+
+impl Served {
+    /// A call that no binary has seen.
+    pub(crate) fn none(why: Failure) -> Self {
+        Served {
+            outcome: Err(why),
+            times: Vec::new(),
+            spent: None,
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some((loaded, ready)) = self.spent.take() {
+            if let Some(ready) = ready {
+                loaded.back(ready);
+            }
+            loaded.metrics.called(&self.outcome, &self.times);
+        }
+    }
+}
+
+impl Loaded {
+    /// One call; `deadline` can only shorten that of its limits.
+    pub(crate) fn call(
+        self: Arc<Self>,
+        request: &[u8],
+        caller: &Arc<Caller>,
+        deadline: Option<Duration>,
+        functions: &Arc<HostFunctions>,
+    ) -> Served {
+        let limits = &self.limits;
+        let begun = Instant::now();
+        let terms = Terms {
+            caller: caller.clone(),
+            until: begun + deadline.map_or(limits.deadline, |wanted| wanted.min(limits.deadline)),
+            limits: limits.clone(),
+            functions: self.settings.callbacks.then(|| functions.clone()),
+        };
+        if request.len() > limits.request_bytes {
+            return self.served(Err(Failure::RequestTooLong), Vec::new(), None);
+        }
+        let mut tries = 0;
+        loop {
+            let mut ready = match self.pool.take(caller, terms.until) {
+                Ok(ready) => ready,
+                Err(failure) => {
+                    return self.served(Err(failure), vec![(Phase::Wait, begun.elapsed())], None);
+                }
+            };
+            let wait = begun.elapsed();
+            let attempt = ready.worker.call(request, &terms);
+            tries += 1;
+            // A worker that ended while nobody called it is no fault of the call.
+            if matches!(attempt.outcome, Err(Failure::NotReady(_)))
+                && tries <= self.settings.workers
+            {
+                self.back(ready);
+                continue;
+            }
+            let times = vec![
+                (Phase::Wait, wait),
+                (Phase::Send, attempt.send),
+                (Phase::Execute, attempt.execute),
+            ];
+            return self.served(attempt.outcome, times, Some(ready));
+        }
+    }
+
+    fn served(
+        self: &Arc<Self>,
+        outcome: Result<Vec<u8>, Failure>,
+        times: Vec<(Phase, Duration)>,
+        ready: Option<Ready>,
+    ) -> Served {
+        Served {
+            outcome,
+            times,
+            spent: Some((self.clone(), ready)),
+        }
+    }
+
+    /// Gives a worker back to who collects it.
+    pub(crate) fn back(&self, ready: Ready) {
+        let inbox = &self.inboxes[ready.keeper];
+        inbox.tell(Message::Spent(ready, Instant::now()));
+    }
+
+    /// Takes no more calls, and lets those that wait fail.
+    pub(crate) fn close(&self, why: Failure) {
+        for ready in self.pool.close(why) {
+            self.back(ready);
+        }
+        for inbox in &self.inboxes {
+            inbox.tell(Message::Stop);
+        }
+    }
+
+    /// Ends it after the calls under way.
+    pub(crate) fn end(&self, why: Failure) {
+        self.close(why);
+        for thread in lock(&self.threads).drain(..) {
+            let _ = thread.join();
+        }
+        lock(&self.groups).clear();
+        NUMBERS.give_back(&self.numbers);
+    }
+}
+
+/// A lock that outlives whoever panicked with it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,90 @@
+/* What the attacks share: who is attacked, and what became of it. */
+#ifndef ATTACK_H
+#define ATTACK_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tare_udf.h"
+
+typedef struct {
+    tare_host *host;
+    pid_t other;
+    const char *file, *abstract, *folder;
+    uint16_t port;
+} target;
+
+typedef struct {
+    int open;
+    char seen[256];
+} verdict;
+
+/* Open where a call's result is no error, with the error's name where it is one. */
+verdict judge(long result);
+
+/* All of them, once: each is a function `verdict NAME(target *)`. */
+#define ATTACKS(each) \
+    each(read_file) \
+    each(stat_file) \
+    each(write_file) \
+    each(write_anywhere) \
+    each(inet) \
+    each(netlink) \
+    each(vsock) \
+    each(packet) \
+    each(abstract_socket) \
+    each(other_process) \
+    each(kill_all) \
+    each(process_list) \
+    each(process_memory) \
+    each(trace) \
+    each(read_other_memory) \
+    each(mount_over) \
+    each(new_root) \
+    each(keyring) \
+    each(inherited_files) \
+    each(join_namespace) \
+    each(user_namespace) \
+    each(clone_namespace) \
+    each(clone3_namespace) \
+    each(file_handle) \
+    each(pass_descriptor) \
+    each(bpf_map) \
+    each(io_ring) \
+    each(fault_handler) \
+    each(memory_file) \
+    each(process_descriptor) \
+    each(performance_events) \
+    each(load_module) \
+    each(become_root) \
+    each(host_name) \
+    each(shared_memory) \
+    each(execute_memory) \
+    each(execute_file) \
+    each(fork_bomb) \
+    each(memory_bomb) \
+    each(shared_memory_bomb) \
+    each(orphan) \
+    each(plant) \
+    each(seek) \
+    each(endless_loop) \
+    each(hang) \
+    each(crash) \
+    each(leave) \
+    each(varint_overflow) \
+    each(length_over_limit) \
+    each(half_response) \
+    each(huge_response) \
+    each(after_close) \
+    each(callback_flood) \
+    each(deaf_callbacks)
+
+#define DECLARED(name) verdict name(target *at);
+ATTACKS(DECLARED)
+#undef DECLARED
+
+#endif

@@ -1,0 +1,52 @@
+/* Interfaces of the kernel that a function has no use for. */
+#define _GNU_SOURCE
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+
+#include "attack.h"
+
+verdict keyring(target *at) {
+    (void)at;
+    return judge(syscall(SYS_add_key, "user", "tare", "x", 1, -2 /* the process's */));
+}
+
+verdict bpf_map(target *at) {
+    uint32_t attributes[32] = {2 /* an array */, 4, 4, 1};
+    (void)at;
+    return judge(syscall(SYS_bpf, 0, attributes, sizeof attributes));
+}
+
+verdict io_ring(target *at) {
+    char parameters[120] = {0};
+    (void)at;
+    return judge(syscall(SYS_io_uring_setup, 1, parameters));
+}
+
+verdict fault_handler(target *at) {
+    (void)at;
+    return judge(syscall(SYS_userfaultfd, 1 /* user mode only */));
+}
+
+verdict performance_events(target *at) {
+    uint32_t attributes[32] = {1 /* software */, sizeof attributes};
+    (void)at;
+    return judge(syscall(SYS_perf_event_open, attributes, 0, -1, -1, 0));
+}
+
+verdict load_module(target *at) {
+    (void)at;
+    errno = 0;
+    long done = syscall(SYS_init_module, "", 0L, "");
+    verdict made = judge(done);
+    made.open = done >= 0 || errno == ENOEXEC;
+    return made;
+}
+
+verdict shared_memory(target *at) {
+    int made = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+    (void)at;
+    if (made >= 0)
+        shmctl(made, IPC_RMID, 0);
+    return judge(made);
+}
