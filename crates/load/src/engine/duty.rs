@@ -1,10 +1,43 @@
 //! Shares a load out to threads.
 
 use super::arrivals::Arrivals;
-use super::load::Load;
-use super::worker::{Duty, Turns};
-use crate::random::{Use, stream};
-use crate::spec::Pace;
+use super::load::{Load, Timeouts};
+use super::think::Think;
+use crate::random::{Random, Use, stream};
+use crate::spec::{Pace, Wait};
+
+/// One thread's part of a load.
+#[derive(Debug)]
+pub struct Duty {
+    /// When each connection is opened, and to which target.
+    pub openings: Vec<(u64, usize)>,
+    /// When requests are sent.
+    pub turns: Turns,
+    /// What a connection waits before it asks again, and by which random numbers.
+    pub think: Option<(Think, Random)>,
+    /// Requests to be sent in the window, if their number is fixed.
+    pub requests: Option<u64>,
+    /// Requests after whose answers a connection is closed and another opened.
+    pub per_connection: Option<u64>,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+}
+
+/// When one thread sends.
+#[derive(Debug)]
+pub enum Turns {
+    /// On each connection, as soon as it is free.
+    AtOnce,
+    /// At most so many requests a second.
+    Limited {
+        /// Requests per second of this thread; as many as possible if absent.
+        limit: Option<f64>,
+        /// Most requests in flight over all connections, which take turns.
+        most: u64,
+    },
+    /// At the intended sends of each target; at once where it has none.
+    Intended(Vec<Option<Arrivals>>, Wait),
+}
 
 /// What thread `index` has to do of `load`.
 pub fn of(load: &Load, index: usize) -> Duty {

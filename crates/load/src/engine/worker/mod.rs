@@ -12,8 +12,8 @@ use std::sync::mpsc::Sender;
 
 use self::line::{Line, Permits};
 use self::slot::{InFlight, Slot};
-use super::arrivals::Arrivals;
 use super::cpu::CpuTime;
+use super::duty::{Duty, Turns};
 use super::load::Timeouts;
 use super::poller::Poller;
 use super::progress::Second;
@@ -37,39 +37,6 @@ const SPIN: u64 = 100_000;
 const HOPELESS: usize = 50;
 
 const UNANSWERED: Failure = Failure::read("closed before the answer");
-
-/// One thread's part of a load.
-#[derive(Debug)]
-pub struct Duty {
-    /// When each connection is opened, and to which target.
-    pub openings: Vec<(u64, usize)>,
-    /// When requests are sent.
-    pub turns: Turns,
-    /// What a connection waits before it asks again, and by which random numbers.
-    pub think: Option<(Think, Random)>,
-    /// Requests to be sent in the window, if their number is fixed.
-    pub requests: Option<u64>,
-    /// Requests after whose answers a connection is closed and another opened.
-    pub per_connection: Option<u64>,
-    /// How long things may take.
-    pub timeouts: Timeouts,
-}
-
-/// When one thread sends.
-#[derive(Debug)]
-pub enum Turns {
-    /// On each connection, as soon as it is free.
-    AtOnce,
-    /// At most so many requests a second.
-    Limited {
-        /// Requests per second of this thread; as many as possible if absent.
-        limit: Option<f64>,
-        /// Most requests in flight over all connections, which take turns.
-        most: u64,
-    },
-    /// At the intended sends of each target; at once where it has none.
-    Intended(Vec<Option<Arrivals>>, Wait),
-}
 
 /// What is due at some time for one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
