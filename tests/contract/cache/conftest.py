@@ -5,11 +5,11 @@ from itertools import count
 from typing import Any
 
 import pytest
+from benches import opened
 from caches import FEW, loaded
 
-from tare.lab import host, planning
-from tare.lab.bench import Bench, open_bench
-from tare.lab.preparation import prepare
+from tare.lab import planning
+from tare.lab.bench import Bench
 from tare.lab.site import Site
 from tare.model.scenario import expand
 
@@ -18,14 +18,8 @@ from tare.model.scenario import expand
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """One for all variants."""
     folder = tmp_path_factory.mktemp("cache")
-    prepared = prepare(loaded, list(loaded.variants), print)
-    assert not prepared.failed
-    cpus = host.assign(host.by_core(), server=1, client=1)
-    found = open_bench(
-        loaded, prepared.built, folder=folder, tag=f"tare-test-{folder.name}", cpus=cpus
-    )
-    yield found
-    found.close()
+    with opened(loaded, list(loaded.variants), folder, server=1, client=1) as found:
+        yield found
 
 
 @pytest.fixture

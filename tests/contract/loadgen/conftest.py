@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from adapters import PEERS, loaded, why_not
+from benches import opened
 
-from tare.lab import host, planning
-from tare.lab.bench import Bench, open_bench
-from tare.lab.preparation import prepare
+from tare.lab import planning
+from tare.lab.bench import Bench
 from tare.lab.site import Site
 from tare.lab.trial import run_trial
 from tare.model.scenario import Scenario, expand
@@ -24,14 +24,10 @@ SHORT = {"connections": 3, "warmup_s": 0.3, "duration_s": 0.5}
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """One for all peers that can be run here."""
     folder = tmp_path_factory.mktemp("loadgen")
-    prepared = prepare(loaded, [peer for peer in PEERS if why_not(peer) is None], print)
-    assert not prepared.failed
-    cpus = host.assign(host.by_core(), server=1, client=1)
-    found = open_bench(
-        loaded, prepared.built, folder=folder, tag=f"tare-test-{folder.name}", cpus=cpus
-    )
-    yield found
-    found.close()
+    with opened(
+        loaded, [peer for peer in PEERS if why_not(peer) is None], folder, server=1, client=1
+    ) as found:
+        yield found
 
 
 @pytest.fixture
