@@ -141,14 +141,15 @@ def _of(
 
 
 def _cause(site: Site | None, error: Exception) -> str:
-    """The error, or the end of a role that had ended by then: who talks to it only notices."""
+    """The error, after the end of a role that had ended by then: who talks to it only notices."""
+    kind = "oracle" if isinstance(error, OracleError) else type(error).__name__
+    noticed = f"{kind}: {error}"
     if site is not None and not isinstance(error, RoleError):
         try:
             site.ensure_alive()
         except RoleError as earlier:
-            error = earlier
-    kind = "oracle" if isinstance(error, OracleError) else type(error).__name__
-    return f"{kind}: {error}"
+            return f"RoleError: {earlier}; noticed by {noticed}"
+    return noticed
 
 
 def _because(reason: str | None) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tare.probes.process import tasks
+
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _ROOT_ACCOUNT = Path("/sys/fs/cgroup/cpuacct/cpuacct.usage_percpu")
 
@@ -89,7 +91,8 @@ def of_cpus(cpus: Sequence[int]) -> MachineTime:
 
 def _of_tasks(cpus: set[int]) -> float:
     total = 0
-    for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    for task in (task for pid in pids for task in tasks(pid)):
         try:
             last_cpu = int((task / "stat").read_text().rpartition(")")[2].split()[36])
             used = int((task / "schedstat").read_text().split()[0])

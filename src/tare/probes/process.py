@@ -24,12 +24,21 @@ class Switches:
     involuntary: int
 
 
+def tasks(pid: int) -> list[Path]:
+    """A folder for each living thread; none when the process has ended meanwhile."""
+    folder = Path(f"/proc/{pid}/task")
+    try:
+        return list(folder.iterdir())
+    except OSError:  # reaped between two looks: Path.glob would raise
+        return []
+
+
 def switches(pids: Iterable[int]) -> Switches:
     """Sum over the living threads of `pids` (proc(5), /proc/PID/task/TID/status)."""
     voluntary = involuntary = 0
     for pid in pids:
-        for status in Path(f"/proc/{pid}/task").glob("*/status"):
-            fields = _fields(status)
+        for task in tasks(pid):
+            fields = _fields(task / "status")
             voluntary += int(fields.get("voluntary_ctxt_switches", "0"))
             involuntary += int(fields.get("nonvoluntary_ctxt_switches", "0"))
     return Switches(voluntary, involuntary)

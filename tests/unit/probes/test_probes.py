@@ -57,6 +57,14 @@ def test_what_processes_hold() -> None:
     assert usage([2**22 + 1]) == usage([])
 
 
+def test_processes_that_end_meanwhile_count_nothing() -> None:
+    brood = "for i in $(seq 1500); do /bin/true & /bin/true & wait; done"
+    with subprocess.Popen(["bash", "-c", brood]) as parent:
+        children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+        while parent.poll() is None:
+            usage(map(int, children.read_text().split()))
+
+
 def test_waiting_is_a_voluntary_switch() -> None:
     before = switches([os.getpid()])
     for _ in range(5):
