@@ -1,8 +1,12 @@
 """What processes hold and do: memory, context switches, threads."""
 
+import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+_SWITCHES = re.compile(rb"\nvoluntary_ctxt_switches:\s+(\d+)\nnonvoluntary_ctxt_switches:\s+(\d+)")
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,17 @@ def tasks(pid: int) -> list[Path]:
 
 
 def switches(pids: Iterable[int]) -> Switches:
-    """Sum over the living threads of `pids` (proc(5), /proc/PID/task/TID/status)."""
+    """Sum over the living threads of `pids` (proc(5), /proc/PID/task/TID/status).
+
+    It is read while a window is open, on a test CPU, and a server may have hundreds of threads: no
+    file is parsed for more than is asked.
+    """
     voluntary = involuntary = 0
     for pid in pids:
         for task in tasks(pid):
-            fields = _fields(task / "status")
-            voluntary += int(fields.get("voluntary_ctxt_switches", "0"))
-            involuntary += int(fields.get("nonvoluntary_ctxt_switches", "0"))
+            if found := _SWITCHES.search(_content(f"{task}/status")):
+                voluntary += int(found[1])
+                involuntary += int(found[2])
     return Switches(voluntary, involuntary)
 
 
@@ -53,6 +61,20 @@ def usage(pids: Iterable[int]) -> Usage:
         peak += _kib(_fields(Path(f"/proc/{pid}/status")), "VmHWM")
     done = switches(known)
     return Usage(memory * 1024, peak * 1024, done.voluntary, done.involuntary)
+
+
+def _content(file: str) -> bytes:
+    """A file's first page; Path.read_bytes takes three times as long."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, os.sysconf("SC_PAGESIZE"))
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def _fields(file: Path) -> dict[str, str]:
