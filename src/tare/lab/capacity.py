@@ -13,7 +13,7 @@ from tare.lab import render
 from tare.lab.errors import ManifestError
 from tare.lab.measure import Measurement
 from tare.lab.site import Site
-from tare.model.manifest import Capacity, Gates
+from tare.model.manifest import Capacity
 from tare.model.trial import Gate
 from tare.stats.search import OutOfRange, highest
 
@@ -22,6 +22,9 @@ _TOO_MUCH = ("errors", "requests", "achieved")
 """Gates that say that the rate was too high."""
 _TRIES = 2
 """Windows that must fail before a rate has: one alone may have met a stall of the machine."""
+_REPEATS = 12
+"""Windows at one rate until one of them counts: cheaper than another search, and long enough to
+outlast a burst of foreign load."""
 
 Judge = Callable[[Measurement], list[Gate]]
 Window = Callable[[Mapping[str, Any]], Measurement]
@@ -50,7 +53,6 @@ class _Search:
 
     window: Window
     judge: Judge
-    limits: Gates
     settings: Capacity
     limit: float
     made: list[Measurement] = field(default_factory=list)
@@ -63,7 +65,7 @@ class _Search:
 
     def _held(self, rate: float) -> bool:
         spoilt: list[Gate] = []
-        for _ in range(self.limits.retries + 1):
+        for _ in range(_REPEATS):
             found = self.window({self.settings.parameter: rate})
             closed = [gate for gate in self.judge(found) if not gate.ok]
             value = found.result["outcomes"].get(self.settings.outcome)
@@ -83,7 +85,7 @@ class _Search:
         raise _Spoilt(f"at {rate:.0f}/s {whys}")
 
 
-def search(site: Site, limits: Gates, settings: Capacity, window: Window, judge: Judge) -> Found:
+def search(site: Site, settings: Capacity, window: Window, judge: Judge) -> Found:
     """One trial's search. Raises ManifestError for a range that is none, RoleError as `measure`."""
     where = f"{site.bench.loaded.name}: analysis.capacity"
     low, high, limit = (
@@ -94,7 +96,7 @@ def search(site: Site, limits: Gates, settings: Capacity, window: Window, judge:
         raise ManifestError(
             f"{where}: found a range from {low:g} to {high:g}, expected 0 < low < high"
         )
-    going = _Search(window, judge, limits, settings, limit)
+    going = _Search(window, judge, settings, limit)
     rate, gates = None, []
     try:
         dither = random.Random(f"{site.seed}/capacity").random()

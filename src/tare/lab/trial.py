@@ -86,7 +86,7 @@ def _measured(
     analysis: dict[str, float | None] = {}
     searching, sloping = experiment.analysis.capacity, experiment.analysis.slope
     if searching is not None and among(searching.only, levels):
-        searched = capacity.search(site, limits, searching, window, judge)
+        searched = capacity.search(site, searching, window, judge)
         found = searched.measurement
         judged = searched.gates or judge(found)
         analysis[capacity.NAME], measured_s = searched.rate, searched.measured_s

@@ -8,7 +8,7 @@ from tare.lab.capacity import Found, search
 from tare.lab.errors import ManifestError
 from tare.lab.measure import Measurement
 from tare.lab.site import Site
-from tare.model.manifest import Capacity, Gates
+from tare.model.manifest import Capacity
 from tare.model.trial import Gate
 
 SETTINGS = Capacity(limit="{{ limit_us }}", low=100, high="{{ 100 * 100 }}", steps=6)
@@ -48,7 +48,7 @@ class Machine:
         return [Gate(name=name, ok=False, found="bad", wanted="good") for name in names]
 
     def search(self, settings: Capacity = SETTINGS) -> Found:
-        return search(SITE, Gates(retries=2), settings, self.window, self.judge)
+        return search(SITE, settings, self.window, self.judge)
 
 
 def test_a_search_ends_close_to_the_truth_with_the_last_window_that_held() -> None:
