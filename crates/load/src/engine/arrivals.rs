@@ -6,6 +6,8 @@ use crate::random::Random;
 use crate::spec::Spread;
 
 const SECOND: f64 = 1e9;
+/// From one burst to the next, in nanoseconds.
+const BURST: u64 = 1_000_000;
 
 /// A thread's share of the intended sends: an endless, reproducible series of times.
 ///
@@ -23,6 +25,8 @@ enum Process {
         index: u64,
         threads: u64,
         rate: f64,
+        /// Sends are intended at multiples of so many nanoseconds.
+        grid: u64,
     },
     Poisson {
         at: f64,
@@ -36,10 +40,11 @@ impl Arrivals {
     /// a `random` of its own.
     pub fn new(spread: Spread, rate: f64, random: Random, thread: usize, threads: usize) -> Self {
         let process = match spread {
-            Spread::Even => Process::Even {
+            Spread::Even | Spread::Bursts => Process::Even {
                 index: thread as u64,
                 threads: threads as u64,
                 rate,
+                grid: if spread == Spread::Bursts { BURST } else { 1 },
             },
             // Poisson processes add up to one, so that each thread can have its own.
             Spread::Poisson => Process::Poisson {
@@ -73,11 +78,12 @@ impl Arrivals {
                 index,
                 threads,
                 rate,
+                grid,
             } => {
                 // From the index and not from the last send, so that rounding does not add up.
                 let at = *index as f64 * SECOND / *rate;
                 *index += *threads;
-                at as u64
+                at as u64 / *grid * *grid
             }
             Process::Poisson {
                 at,
@@ -114,6 +120,20 @@ mod tests {
         all.sort_unstable();
         let expected: Vec<u64> = (0..60_000).map(|k| k * 1_000_000).collect();
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_burst_is_all_of_a_millisecond_over_all_threads() {
+        let mut all: Vec<u64> = (0..2)
+            .flat_map(|i| times(Spread::Bursts, 20_500.0, 1, i, 2))
+            .collect();
+        all.sort_unstable();
+        let second = &all[..20_500];
+        assert!(second.iter().all(|at| at % 1_000_000 == 0));
+        assert_eq!(all[20_500], SECOND as u64);
+        let counts = second.chunk_by(|a, b| a == b).map(<[u64]>::len);
+        assert!(counts.clone().all(|count| count == 20 || count == 21));
+        assert_eq!(counts.count(), 1000);
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub enum Spread {
     Poisson,
     /// At fixed gaps.
     Even,
+    /// All of a millisecond at its begin, as a network card hands on what it has gathered.
+    Bursts,
 }
 
 impl Spread {
@@ -79,6 +81,7 @@ impl Spread {
         match self {
             Spread::Poisson => "poisson",
             Spread::Even => "even",
+            Spread::Bursts => "bursts",
         }
     }
 }
