@@ -9,6 +9,7 @@ pub mod request;
 pub mod response;
 mod setup;
 mod streams;
+mod ungreased;
 pub mod varint;
 
 use std::time::Instant;

@@ -7,6 +7,7 @@ use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{ClientConfig, EndpointConfig, TransportConfig, VarInt};
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 
+use super::ungreased::Ungreased;
 use crate::spec::SpecError;
 use crate::stream::endpoint::{Address, Endpoint};
 
@@ -76,7 +77,7 @@ impl Setup {
     /// A thread's own configuration: threads share no sessions, as they share nothing else.
     pub fn client(&self) -> ClientConfig {
         let quic = self.quic().expect("it was tried before");
-        let mut client = ClientConfig::new(Arc::new(quic));
+        let mut client = ClientConfig::new(Arc::new(Ungreased(Arc::new(quic))));
         client.transport_config(self.transport.clone());
         client
     }
