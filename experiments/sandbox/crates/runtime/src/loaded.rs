@@ -60,7 +60,7 @@ pub struct Served {
     pub outcome: Result<Vec<u8>, Failure>,
     /// Its parts and how long they took.
     pub times: Vec<(Phase, Duration)>,
-    spent: Option<(Arc<Loaded>, Option<Ready>)>,
+    spent: Option<(Arc<Loaded>, Ready)>,
 }
 
 impl Served {
@@ -77,10 +77,7 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         if let Some((loaded, ready)) = self.spent.take() {
-            if let Some(ready) = ready {
-                loaded.back(ready);
-            }
-            loaded.metrics.called(&self.outcome, &self.times);
+            loaded.back(ready);
         }
     }
 }
@@ -138,10 +135,12 @@ impl Loaded {
         times: Vec<(Phase, Duration)>,
         ready: Option<Ready>,
     ) -> Served {
+        // Whoever has the response finds it counted.
+        self.metrics.called(&outcome, &times);
         Served {
             outcome,
             times,
-            spent: Some((self.clone(), ready)),
+            spent: ready.map(|ready| (self.clone(), ready)),
         }
     }
 
