@@ -47,8 +47,10 @@ DESYNC = {
 
 @pytest.fixture(scope="module", params=variants)
 def site(request, make):
-    """One of each variant for all of these tests: what it survives is part of them."""
-    started = make(request.param)
+    """One of each variant for all of these tests: what it survives is part of them. It is set up
+    for a hundred connections: apache has a thread for each head that is on its way.
+    """
+    started = make(request.param, connections="100")
     started.start()
     started.ask_oracle()
     return started

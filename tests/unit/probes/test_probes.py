@@ -58,7 +58,7 @@ def test_what_processes_hold() -> None:
 
 
 def test_processes_that_end_meanwhile_count_nothing() -> None:
-    brood = "for i in $(seq 1500); do /bin/true & /bin/true & wait; done"
+    brood = "for i in $(seq 400); do /bin/true & /bin/true & wait; done"
     with subprocess.Popen(["bash", "-c", brood]) as parent:
         children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
         while parent.poll() is None:
