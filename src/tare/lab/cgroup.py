@@ -17,6 +17,7 @@ from tare.lab.errors import TareError
 from tare.model.manifest import Priority
 from tare.probes import strain
 from tare.probes.cpu import CpuTime, of_cgroup_v1, of_cgroup_v2
+from tare.probes.groups import own_paths
 from tare.probes.strain import Strain
 
 MOUNT = Path("/sys/fs/cgroup")
@@ -129,7 +130,7 @@ def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierar
             remark = f"no right to hand out the cpu controller in {mount}: affinity and nice only"
             return Hierarchy("none", {}, remark)
     else:
-        paths = _own_paths(own)
+        paths = own_paths(own)
         bases = {
             name: mount / name / paths[name].lstrip("/")
             for name in _CONTROLLERS
@@ -157,15 +158,6 @@ def _enable(folder: Path) -> None:
     lacking = [name for name in _CONTROLLERS if name in there and name not in handed_out]
     if lacking:
         (folder / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in lacking))
-
-
-def _own_paths(file: Path) -> dict[str, str]:
-    paths: dict[str, str] = {}
-    with contextlib.suppress(OSError):
-        for line in file.read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            paths.update(dict.fromkeys(controllers.split(","), path))
-    return paths
 
 
 def _words(file: Path) -> list[str]:

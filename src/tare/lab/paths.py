@@ -23,3 +23,10 @@ def runs() -> Path:
 def standing() -> Path:
     """One folder for each variant that `tare up` left running."""
     return cache() / "up"
+
+
+def tuning() -> Path:
+    """The journal of changed settings, which are the machine's and no user's: in TARE_STATE, else
+    where the system keeps such things.
+    """
+    return Path(os.environ.get("TARE_STATE") or "/var/lib/tare") / "tuning.jsonl"

@@ -193,7 +193,7 @@ class Run:
 
     def _describe(self, bench: Bench) -> None:
         self._environment = {
-            **audit(),
+            **audit(bench.cpus.server),
             "control_groups": bench.hierarchy.kind,
             "cpus": {
                 "server": bench.cpus.server,

@@ -1,99 +1,54 @@
-"""What a machine is, and which of its settings make measurements noisy or biased."""
+"""What a machine is, and what on it makes measurements noisy or biased."""
 
 import os
 import platform
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from tare.probes.groups import own_paths
+from tare.probes.settings import Setting, settings
+
+Status = Literal["ok", "differs", "unavailable", "denied"]
+_PRESSURE_MAX_PCT = 5.0
+_STEAL_MAX_PCT = 1.0
+_UNLIMITED = ("max", "-1", "9223372036854771712", "max 100000")
+_LIMITS = ("cpu.max", "memory.max", "cpu.cfs_quota_us", "memory.limit_in_bytes")
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One setting: its value, the value wanted, and why it matters."""
+    """One property: its value, the value wanted, and why it matters."""
 
     name: str
     value: str
     wanted: str
-    status: Literal["ok", "differs", "unavailable"]
+    status: Status
     why: str
 
 
 @dataclass(frozen=True)
-class _Check:
+class _State:
+    """What is no setting, and can only be told."""
+
     name: str
-    file: str
+    look: Callable[[Path], tuple[str, bool]]
+    """Its value and whether that is good. May raise OSError and ValueError."""
     wanted: str
-    good: Callable[[str], bool]
     why: str
 
 
-_CHECKS = (
-    _Check(
-        "cpu governor",
-        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-        "performance",
-        lambda value: value == "performance",
-        "a clock that follows the load makes a busier variant look cheaper",
-    ),
-    _Check(
-        "turbo",
-        "/sys/devices/system/cpu/intel_pstate/no_turbo",
-        "1 (off)",
-        lambda value: value == "1",
-        "boost depends on heat and on the other cores",
-    ),
-    _Check(
-        "transparent huge pages",
-        "/sys/kernel/mm/transparent_hugepage/enabled",
-        "madvise or never",
-        lambda value: "[always]" not in value,
-        "background collapsing of pages takes CPU time at odd moments",
-    ),
-    _Check(
-        "NUMA balancing",
-        "/proc/sys/kernel/numa_balancing",
-        "0",
-        lambda value: value == "0",
-        "pages that move between nodes stall the process they belong to",
-    ),
-    _Check(
-        "clock source",
-        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        "tsc",
-        lambda value: value in ("tsc", "arch_sys_counter"),
-        "other clocks cost a system call for every reading",
-    ),
-    _Check(
-        "address-space randomisation",
-        "/proc/sys/kernel/randomize_va_space",
-        "2",
-        lambda value: value == "2",
-        "without it every trial repeats one layout and hides its luck",
-    ),
-    _Check(
-        "autogroup",
-        "/proc/sys/kernel/sched_autogroup_enabled",
-        "any",
-        lambda _: True,
-        "decides whether nice works across sessions where there are no control groups",
-    ),
-    _Check(
-        "CPU pressure",
-        "/proc/pressure/cpu",
-        "some avg10 below 5",
-        lambda value: float(value.split("avg10=")[1].split()[0]) < 5,
-        "others want the CPUs that the trials are measured on",
-    ),
-)
+def findings(servers: Collection[int], root: Path = Path("/")) -> list[Finding]:
+    """Everything on this machine, whose servers are measured on the CPUs `servers`."""
+    return [
+        *(_of_setting(setting, root) for setting in settings(servers)),
+        *(_of_state(state, root) for state in _STATES),
+    ]
 
 
-def findings() -> list[Finding]:
-    """Every check on this machine."""
-    return [_look(check) for check in _CHECKS]
-
-
-def audit() -> dict[str, Any]:
+def audit(servers: Collection[int]) -> dict[str, Any]:
     """The machine in words, and all findings, for environment.json."""
     memory = _field(Path("/proc/meminfo"), "MemTotal") or "0 kB"
     return {
@@ -105,17 +60,103 @@ def audit() -> dict[str, Any]:
         "memory_bytes": int(memory.split()[0]) * 1024,
         "hypervisor": "hypervisor" in (_field(Path("/proc/cpuinfo"), "flags") or "").split(),
         "python": platform.python_version(),
-        "audit": [asdict(finding) for finding in findings()],
+        "audit": [asdict(finding) for finding in findings(servers)],
     }
 
 
-def _look(check: _Check) -> Finding:
+def _of_setting(setting: Setting, root: Path) -> Finding:
+    def made(value: str, status: Status) -> Finding:
+        return Finding(setting.name, value, setting.wanted, status, setting.why)
+
     try:
-        value = Path(check.file).read_text().strip().splitlines()[0]
-    except (OSError, IndexError):
-        return Finding(check.name, "", check.wanted, "unavailable", check.why)
-    status: Literal["ok", "differs"] = "ok" if check.good(value) else "differs"
-    return Finding(check.name, value, check.wanted, status, check.why)
+        values = list(setting.values(root).values())
+    except PermissionError:
+        return made("", "denied")
+    if not values:
+        return made("", "unavailable")
+    return made(_in_words(values), "ok" if all(map(setting.good, values)) else "differs")
+
+
+def _in_words(values: Sequence[str]) -> str:
+    """The values of all files, the most frequent first."""
+    counted = Counter(values).most_common()
+    if len(values) == 1:
+        return values[0]
+    return ", ".join(f"{value} ({count} of {len(values)})" for value, count in counted[:3]) + (
+        ", …" if len(counted) > 3 else ""
+    )
+
+
+def _of_state(state: _State, root: Path) -> Finding:
+    try:
+        value, good = state.look(root)
+    except PermissionError:
+        return Finding(state.name, "", state.wanted, "denied", state.why)
+    except (OSError, ValueError, IndexError):
+        return Finding(state.name, "", state.wanted, "unavailable", state.why)
+    return Finding(state.name, value, state.wanted, "ok" if good else "differs", state.why)
+
+
+def _pressure(root: Path) -> tuple[str, bool]:
+    some = (root / "proc/pressure/cpu").read_text().splitlines()[0]
+    share = float(some.split("avg10=")[1].split()[0])
+    return f"{share:g} % of the last 10 s", share < _PRESSURE_MAX_PCT
+
+
+def _steal(root: Path) -> tuple[str, bool]:
+    ticks = [int(field) for field in (root / "proc/stat").read_text().splitlines()[0].split()[1:9]]
+    share = 100 * ticks[7] / sum(ticks)
+    return f"{share:.2g} % since boot", share < _STEAL_MAX_PCT
+
+
+def _irqbalance(root: Path) -> tuple[str, bool]:
+    for name in root.glob("proc/[0-9]*/comm"):
+        try:
+            if name.read_text().strip() == "irqbalance":
+                return f"running, pid {name.parent.name}", False
+        except OSError:
+            continue
+    return "not running", True
+
+
+def _group_limits(root: Path) -> tuple[str, bool]:
+    limits = set()
+    for controllers, path in own_paths(root / "proc/self/cgroup").items():
+        folder = root / "sys/fs/cgroup" / controllers / path.lstrip("/")
+        for name in _LIMITS:
+            if (folder / name).exists():
+                value = (folder / name).read_text().strip()
+                if value not in _UNLIMITED:
+                    limits.add(f"{name} {value}")
+    return ", ".join(sorted(limits)) or "none", not limits
+
+
+_STATES = (
+    _State(
+        "irqbalance",
+        _irqbalance,
+        "not running",
+        "it moves interrupts from one CPU to another while a trial runs",
+    ),
+    _State(
+        "CPU pressure",
+        _pressure,
+        f"below {_PRESSURE_MAX_PCT:g} %",
+        "others want the CPUs that the trials are measured on",
+    ),
+    _State(
+        "steal",
+        _steal,
+        f"below {_STEAL_MAX_PCT:g} %",
+        "the hypervisor takes CPU time for others; gates refuse trials that lost too much",
+    ),
+    _State(
+        "limits of the own control group",
+        _group_limits,
+        "none",
+        "a quota stops all trials at once, at the end of each period",
+    ),
+)
 
 
 def _field(file: Path, name: str) -> str | None:

@@ -1,4 +1,5 @@
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from click.testing import CliRunner, Result
 from tare.cli import main as cli
 from tare.lab.errors import Interrupted, TareError
 
+SWAPPINESS = Path("/proc/sys/vm/swappiness")
+
 
 @pytest.fixture(autouse=True)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TARE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("TARE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TARE_STATE", str(tmp_path / "state"))
     yield
 
 
@@ -66,6 +70,42 @@ def test_doctor_says_what_the_machine_is() -> None:
     plain = ask("doctor").output
     for finding in facts["audit"]:
         assert finding["value"].split(" ")[0][:12] in plain, "brackets in a value are no markup"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--apply",), "go with --tune"),
+        (("--only", "swappiness"), "go with --tune"),
+        (("--revert", "--tune"), "takes no other option"),
+        (("--tune", "--only", "x"), "--only: found 'x', expected one of: cpu governor, "),
+    ],
+)
+def test_what_doctor_cannot_mean_is_refused(arguments: tuple[str, ...], told: str) -> None:
+    found = ask("doctor", *arguments)
+    assert found.exit_code == 2 and told in found.output
+
+
+def test_doctor_changes_nothing_unless_told_to(tmp_path: Path) -> None:
+    before = SWAPPINESS.read_text()
+    plain = ask("doctor", "--tune").output
+    found = json.loads(ask("doctor", "--tune", "--json").output)
+    assert all(f"{each['setting']}: {each['file']}" in plain for each in found)
+    assert SWAPPINESS.read_text() == before and not (tmp_path / "state").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the kernel's settings are root's")
+def test_doctor_changes_a_setting_and_restores_it() -> None:
+    kept = SWAPPINESS.read_text()
+    try:
+        SWAPPINESS.write_text("61")
+        changed = ask("doctor", "--tune", "--apply", "--only", "swappiness")
+        assert changed.exit_code == 0, changed.output
+        assert SWAPPINESS.read_text() == "10\n"
+        assert ask("doctor", "--revert").exit_code == 0
+        assert SWAPPINESS.read_text() == "61\n"
+    finally:
+        SWAPPINESS.write_text(kept)
 
 
 def test_nothing_up_is_said() -> None:

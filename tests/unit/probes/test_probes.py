@@ -4,11 +4,7 @@ import subprocess
 import time
 from pathlib import Path
 
-import pytest
-
-from tare.probes import audit as host_audit
 from tare.probes import cpu, strain
-from tare.probes.audit import audit, findings
 from tare.probes.process import switches, usage
 from tare.probes.strain import Strain
 
@@ -70,33 +66,6 @@ def test_waiting_is_a_voluntary_switch() -> None:
     for _ in range(5):
         time.sleep(0.001)
     assert switches([os.getpid()]).voluntary >= before.voluntary + 5
-
-
-def test_the_audit_says_what_the_machine_is() -> None:
-    found = audit()
-    assert found["cpu_count"] == os.cpu_count() and found["memory_bytes"] > 2**20
-    assert len(found["audit"]) == len(findings())
-
-
-@pytest.mark.parametrize(
-    ("content", "status"), [("always [madvise] never\n", "ok"), ("[always] madvise\n", "differs")]
-)
-def test_a_setting_is_judged(tmp_path: Path, content: str, status: str) -> None:
-    (check,) = [each for each in host_audit._CHECKS if each.name == "transparent huge pages"]
-    (tmp_path / "enabled").write_text(content)
-    here = host_audit._Check(check.name, str(tmp_path / "enabled"), check.wanted, check.good, "")
-    found = host_audit._look(here)
-    assert (found.status, found.value) == (status, content.strip())
-
-
-def test_a_setting_that_cannot_be_read_is_unavailable(tmp_path: Path) -> None:
-    for content in (None, ""):
-        if content is not None:
-            (tmp_path / "x").write_text(content)
-        found = host_audit._look(
-            host_audit._Check("n", str(tmp_path / "x"), "w", lambda _: True, "why")
-        )
-        assert found.status == "unavailable"
 
 
 def test_what_limits_did_is_read_from_v1(tmp_path: Path) -> None:
