@@ -59,7 +59,8 @@ def _variant(loaded: catalog.Loaded, name: str) -> None:
         if item.argv:
             click.echo(f"role        {role} on the {item.cpus}'s CPUs: {' '.join(item.argv)}")
     for need in variant.requires:
-        click.echo(f"requires    {need.debian or need.command or need.path or need.cpu}")
+        kinds = (need.debian, need.command, need.path, need.cpu, need.pci)
+        click.echo(f"requires    {next(filter(None, kinds))}")
     for factor, settings in variant.differences.items():
         click.echo(f"\nwhat differs by {factor}")
         for setting, levels in settings.items():

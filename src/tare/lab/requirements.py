@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tare.lab.errors import BuildError, Unavailable
 from tare.model.manifest import Requirement
 
 _CPUINFO = Path("/proc/cpuinfo")
+_PCI = Path("/sys/bus/pci/devices")
 
 
 def of(loaded: catalog.Loaded, variant: str) -> list[Requirement]:
@@ -37,8 +39,13 @@ def meet(requirements: Iterable[Requirement], say: Say) -> None:
         say(f"going on with what is there; needed is what Debian calls {' '.join(packages)}")
     for item in lacking:
         if not item.debian:
-            what = f"the CPU's {item.cpu}" if item.cpu else item.command or item.path
-            raise Unavailable(f"{what} is not there: {item.remedy}")
+            raise Unavailable(f"{_name(item)} is not there: {item.remedy}")
+
+
+def _name(item: Requirement) -> str | None:
+    if item.cpu:
+        return f"the CPU's {item.cpu}"
+    return f"a PCI device {item.pci}" if item.pci else item.command or item.path
 
 
 def is_debian() -> bool:
@@ -61,6 +68,8 @@ def _met(item: Requirement) -> bool:
         return Path(item.path).exists()
     if item.cpu:
         return item.cpu in _cpu_flags()
+    if item.pci:
+        return any(fnmatchcase(device, item.pci) for device in _pci_devices())
     assert item.debian is not None
     return is_debian() and item.debian in _installed()
 
@@ -73,6 +82,15 @@ def _cpu_flags() -> frozenset[str]:
         if name.strip() in ("flags", "Features"):
             return frozenset(value.split())
     return frozenset()
+
+
+def _pci_devices() -> list[str]:
+    """VENDOR:DEVICE of each."""
+    found = []
+    for folder in _PCI.glob("*"):
+        vendor, device = ((folder / name).read_text().strip() for name in ("vendor", "device"))
+        found.append(f"{vendor.removeprefix('0x')}:{device.removeprefix('0x')}")
+    return found
 
 
 @cache

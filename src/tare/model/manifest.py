@@ -54,20 +54,22 @@ Priority = Literal["high", "usual"]
 
 
 class Requirement(Record):
-    """One thing that must be there: exactly one of debian, command, path, cpu."""
+    """One thing that must be there: exactly one of debian, command, path, cpu, pci."""
 
     debian: str | None = None
     command: str | None = None
     path: str | None = None
     cpu: str | None = None
     """A flag of every CPU in /proc/cpuinfo."""
+    pci: str | None = None
+    """A device, VENDOR:DEVICE in hexadecimal digits, or a shell's pattern of some."""
     remedy: str | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Requirement":
-        kinds = (self.debian, self.command, self.path, self.cpu)
+        kinds = (self.debian, self.command, self.path, self.cpu, self.pci)
         if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("exactly one of debian, command, path, cpu")
+            raise ValueError("exactly one of debian, command, path, cpu, pci")
         if self.debian is None and not self.remedy:
             raise ValueError("a remedy in words, since nothing here can install it")
         return self

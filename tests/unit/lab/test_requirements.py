@@ -101,6 +101,18 @@ def test_a_flag_that_the_cpu_lacks_is_named_with_its_remedy(
     requirements._cpu_flags.cache_clear()
 
 
+def test_a_device_that_the_machine_lacks_is_named_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "0000:6d:00.0").mkdir()
+    (tmp_path / "0000:6d:00.0/vendor").write_text("0x8086\n")
+    (tmp_path / "0000:6d:00.0/device").write_text("0x2710\n")
+    monkeypatch.setattr(requirements, "_PCI", tmp_path)
+    requirements.meet([Requirement(pci="8086:271[04]", remedy="r")], ignore)
+    with pytest.raises(Unavailable, match=r"^a PCI device 8086:4940 is not there: buy one$"):
+        requirements.meet([Requirement(pci="8086:4940", remedy="buy one")], ignore)
+
+
 @pytest.mark.parametrize(
     ("uid", "prefix"), [(0, [*NONINTERACTIVE]), (1000, ["sudo", "-n", *NONINTERACTIVE])]
 )
