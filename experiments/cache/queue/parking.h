@@ -22,8 +22,11 @@ uint32_t parking_enter(struct parking *parking);
 void parking_leave(struct parking *parking);
 /* Sleeps until the ticket changes, or for no reason; leaves. */
 void parking_sleep(struct parking *parking, uint32_t ticket);
+/* The same, for so many nanoseconds at most, less than a second. */
+void parking_nap(struct parking *parking, uint32_t ticket, unsigned ns);
 /* After a push. True: somebody slept, and one of them was woken. */
 bool parking_wake_one(struct parking *parking);
-void parking_wake_all(struct parking *parking);
+/* True: somebody slept, and all were woken. */
+bool parking_wake_all(struct parking *parking);
 
 #endif

@@ -5,16 +5,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Classes of tasks; 0 is served first, whatever waits in the others. */
+/* Classes of tasks; 0 is served first, whatever waits in the others. An event device gives each
+ * consumer one task ahead, and eventdev-dsw knows no classes. */
 #define TASK_CLASSES 4
 
 struct task_queue;
 
-/* One way of passing tasks. All of them wait without using the CPU unless they say otherwise. */
+/* One way of passing tasks. All of them wait without using the CPU. */
 struct task_queue_kind {
     const char *name;
-    /* Room for `capacity` tasks of each class. NULL without memory. */
-    struct task_queue *(*create)(unsigned capacity, unsigned consumers);
+    /* Room for `capacity` tasks of each class. NULL if it cannot be had; `why` has a new reason then,
+     * unless it is a lack of memory. */
+    struct task_queue *(*create)(unsigned capacity, unsigned consumers, const char **why);
     /* By the producer only. False: full. */
     bool (*push)(struct task_queue *queue, void *task, unsigned class);
     /* By consumer `consumer` only, from 0: the next task, waited for. NULL: stopped, and empty. */
@@ -34,13 +36,11 @@ struct task_queue {
 /* The kind of that name; NULL if there is none. */
 const struct task_queue_kind *task_queue_kind(const char *name, size_t length);
 
-/* The names of all kinds, in order, ended by NULL. */
-extern const char *const task_queue_names[];
-
 static inline struct task_queue *task_queue_create(
-    const struct task_queue_kind *kind, unsigned capacity, unsigned consumers)
+    const struct task_queue_kind *kind, unsigned capacity, unsigned consumers, const char **why)
 {
-    struct task_queue *queue = kind->create(capacity, consumers);
+    *why = "there is no memory for so many tasks";
+    struct task_queue *queue = kind->create(capacity, consumers, why);
     if (queue != NULL)
         queue->kind = kind;
     return queue;

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from benches import opened
-from caches import FEW, loaded
+from caches import FEW, loaded, variants
 
 from tare.lab import planning
 from tare.lab.bench import Bench
@@ -18,7 +18,7 @@ from tare.model.scenario import expand
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """One for all variants."""
     folder = tmp_path_factory.mktemp("cache")
-    with opened(loaded, list(loaded.variants), folder, server=1, client=1) as found:
+    with opened(loaded, variants, folder, server=1, client=1) as found:
         yield found
 
 

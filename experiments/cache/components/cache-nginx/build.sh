@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Links the shared nginx again, with the module and the task queues in it.
+# build.sh [FLAGS]: links the shared nginx again, with the module, its harness and the task queues in
+# it. FLAGS are the compiler's and the linker's, as for a sanitiser.
 set -euo pipefail
 cd "$(dirname "$0")"
-module=$PWD/module
+own=$PWD
+flags=${1:-}
 source=$TARE_COMPONENT_NGINX/src
 
-make -s -C "$TARE_ROOT/experiments/cache/queue" OUT="$TARE_OUT/queue"
+queue=$TARE_ROOT/experiments/cache/queue
+make -s -C "$queue" OUT="$TARE_OUT/queue" CFLAGS="-O2 -g $flags"
 export TASK_QUEUE=$TARE_OUT/queue
-TASK_QUEUE_LIBS=$(pkg-config --libs-only-l libdpdk | tr ' ' '\n' | grep -xE -- '-lrte_(ring|eal)' | tr '\n' ' ')
+TASK_QUEUE_LIBS=$(make -s -C "$queue" libs)
 export TASK_QUEUE_LIBS
 
 # configure writes into the current folder only, so links to the source keep it clean.
@@ -16,8 +19,9 @@ trap 'rm -rf "$scratch"' EXIT
 ln -s "$source/auto" "$source/conf" "$source/src" "$scratch"
 cd "$scratch"
 mapfile -t arguments < "$source/configure-arguments"
-bash ./auto/configure "${arguments[@]}" --add-module="$module" \
-    --with-ld-opt="-Wl,--wrap=ngx_thread_task_post,--wrap=ngx_thread_read"
+bash ./auto/configure "${arguments[@]}" --add-module="$own/module" --add-module="$own/harness" \
+    --with-cc-opt="-O2 $flags" \
+    --with-ld-opt="-Wl,--wrap=ngx_thread_task_post,--wrap=ngx_thread_read $flags"
 make -s -f objs/Makefile -j "${TARE_JOBS:-1}" binary
 mkdir -p "$TARE_OUT/sbin"
 install -m 755 objs/nginx "$TARE_OUT/sbin/nginx"

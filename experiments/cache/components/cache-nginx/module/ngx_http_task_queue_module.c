@@ -1,7 +1,7 @@
 /* The class of a request's tasks, and the page that tells the counts:
  *
  *     task_queue_class $variable;    0 to 3, 0 first; anything else, or none, is 3
- *     task_queue_status;
+ *     task_queue_status;             a POST is answered, and sets the high-water marks back to 0
  */
 #include "ngx_task_queue.h"
 
@@ -154,7 +154,7 @@ send_status(ngx_http_request_t *r)
     ngx_int_t rc;
     ngx_chain_t out;
 
-    if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
+    if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_POST))) {
         return NGX_HTTP_NOT_ALLOWED;
     }
 
@@ -169,6 +169,11 @@ send_status(ngx_http_request_t *r)
     }
 
     buf->last = print(buf->pos, buf->end);
+    if (r->method == NGX_HTTP_POST && ngx_task_queue_stats != NULL) {
+        ngx_task_queue_stats->depth_max = 0;
+        ngx_task_queue_stats->wait_max_ns = 0;
+    }
+
     buf->last_buf = (r == r->main);
     buf->last_in_chain = 1;
 

@@ -1,6 +1,7 @@
 /* Chooses the queue of nginx's thread pools:
  *
- *     task_queue threads | mutex | ck | rte | spsc [nowait] [uring];
+ *     task_queue threads | mutex | ck | rte | spsc | eventdev-sw | eventdev-dsw | dlb2
+ *         [nowait] [uring];
  *
  * nginx's sources stay as they are. The linker sends calls of ngx_thread_task_post and
  * ngx_thread_read here (--wrap), and the thread pool module's own start and stop of its threads are
@@ -106,7 +107,8 @@ set_queue(ngx_conf_t *cf, ngx_command_t *cmd, void *ctx)
 
     if (conf->kind == NULL && !is(&word[1], "threads")) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-            "task_queue: found \"%V\", expected threads, mutex, ck, rte or spsc", &word[1]);
+            "task_queue: found \"%V\", expected threads, mutex, ck, rte, spsc, eventdev-sw, "
+            "eventdev-dsw or dlb2", &word[1]);
         return NGX_CONF_ERROR;
     }
 

@@ -133,19 +133,23 @@ start_pool(ngx_cycle_t *cycle, pool_t *pool, const struct task_queue_kind *kind)
     int error;
     seat_t *seat;
     sigset_t before;
+    const char *why;
     ngx_uint_t n, threads;
     stock_pool_t *stock = (stock_pool_t *) pool->stock;
 
     pool->log = cycle->log;
     pool->name = stock->name;
     pool->most = stock->threads + stock->max_queue;
-    pool->queue = task_queue_create(kind, pool->most, stock->threads);
     pool->ids = ngx_palloc(cycle->pool, stock->threads * sizeof(pthread_t));
+    if (pool->ids == NULL) {
+        return NGX_ERROR;
+    }
 
-    if (pool->queue == NULL || pool->ids == NULL) {
+    pool->queue = task_queue_create(kind, pool->most, stock->threads, &why);
+    if (pool->queue == NULL) {
         ngx_log_error(NGX_LOG_EMERG, cycle->log, 0,
-                      "task_queue: no memory for %ui tasks in thread pool \"%V\"; "
-                      "set a smaller max_queue", pool->most, &pool->name);
+                      "task_queue %s cannot be had for thread pool \"%V\" (threads=%ui, "
+                      "%ui tasks): %s", kind->name, &pool->name, stock->threads, pool->most, why);
         return NGX_ERROR;
     }
 
