@@ -1,8 +1,5 @@
 """What stock nginx gets through, it gets through with any queue: reloads, ends, full queues."""
 
-import hashlib
-import http.client
-import json
 import os
 import re
 import signal
@@ -12,35 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from caches import OTHERS
+from asking import forget, get, kept, right, tasks
+from caches import OTHERS, QUEUES
 
 pytestmark = pytest.mark.contract
 SLOW = {"disk_mb_per_s": 4, "memory_mb": 0, "cold_count": 12}
 """A disk that reads four cold objects a second."""
-_PATIENCE_S = 60.0
-
-
-def get(site, path: str) -> tuple[int, bytes]:
-    """Status and body, over a connection of its own; 0 when it was cut short."""
-    connection = http.client.HTTPConnection(site.host, site.port["cache"], timeout=_PATIENCE_S)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    except (http.client.HTTPException, ConnectionError):
-        return 0, b""
-    finally:
-        connection.close()
-
-
-def tasks(site) -> dict[str, int]:
-    connection = http.client.HTTPConnection(site.host, site.port["status"], timeout=5)
-    connection.request("GET", "/tasks")
-    return json.loads(connection.getresponse().read())
-
-
-def small(number: int) -> bytes:
-    return hashlib.shake_128(f"/10k/hot-{number}\n0".encode()).digest(10_240)
+SMALL = 10_240
 
 
 def configure(site, queue: str) -> None:
@@ -60,11 +35,14 @@ def test_reloads_lose_no_request(start):
         while not over.is_set():
             number = (number + 1) % 20
             answer = get(site, f"/10k/hot-{number}")
-            if answer != (200, small(number)):
+            if answer != right(f"/10k/hot-{number}", SMALL):
                 wrong.append(answer)
         return wrong
 
-    queues = ("mutex", "rte nowait", "threads", "spsc", "threads nowait uring", "ck uring", "ck")
+    queues = (
+        "mutex", "rte nowait", "eventdev-sw", "threads", "spsc", "threads nowait uring", "ck uring",
+        "eventdev-dsw nowait", "ck",
+    )  # fmt: skip
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(ask, client) for client in range(4)]
         posted = [tasks(site)["posted"]]
@@ -85,7 +63,7 @@ def test_a_queue_that_is_none_is_refused_and_the_old_one_goes_on(start, queue):
     site = start("ck")
     configure(site, queue)
     time.sleep(0.3)
-    assert get(site, "/10k/hot-1") == (200, small(1))
+    assert get(site, "/10k/hot-1") == right("/10k/hot-1", SMALL)
     assert "task_queue" in (site.folder / "sut" / "sut.log").read_text()
 
 
@@ -114,7 +92,7 @@ def test_a_worker_ends_at_once_amid_reads(start, variant):
     assert "alert" not in log and "signal 11" not in log, log
 
 
-@pytest.mark.parametrize("variant", ["threads", "mutex", "ck", "rte", "spsc"])
+@pytest.mark.parametrize("variant", ["threads", *QUEUES])
 def test_a_full_queue_refuses_and_recovers(start, variant):
     # As many as the filling has clients, which may all post before the thread takes one.
     site = start(variant, SLOW | {"pool_threads": 1, "max_queue": 4}, readers="16")
@@ -125,4 +103,35 @@ def test_a_full_queue_refuses_and_recovers(start, variant):
     assert "queue overflow" in (site.folder / "sut" / "sut.log").read_text()
     if variant != "threads":
         assert tasks(site)["overflows"] > 0
-    assert get(site, "/10k/hot-1") == (200, small(1))
+    assert get(site, "/10k/hot-1") == right("/10k/hot-1", SMALL)
+
+
+@pytest.mark.parametrize("variant", [name for name in QUEUES if name != "eventdev-dsw"])
+def test_what_a_viewer_waits_for_first_comes_first(start, variant):
+    """One thread, a slow disk, and reads of all classes that wait: they end in their order."""
+    # A read takes some tenths of a second: all are there before one has ended, and their ends are
+    # that far apart.
+    slow = SLOW | {"disk_mb_per_s": 1, "pool_threads": 1, "read_kb": 512}
+    site = start(variant, slow, readers="16")
+    # The last ones first, so that it is not the order in which they came.
+    size = 300_000
+    names = [f"/any/{kind}-{size}" for kind in ("other", "TEXT", "AUDIO", "VIDEO")]
+    for name in names:
+        assert get(site, name) == right(name, size)
+        forget(kept(site.folder / "sut" / "disk0", name))
+    ended: list[str] = []
+
+    def ask(name: str) -> None:
+        assert get(site, name) == right(name, size)
+        ended.append(name)
+
+    ahead = stalled(site, 2)
+    with ThreadPoolExecutor(4) as pool:
+        asked = []
+        for name in names:
+            asked.append(pool.submit(ask, name))
+            time.sleep(0.01)
+        for each in asked:
+            each.result()
+    ahead.shutdown()
+    assert ended == names[::-1]
