@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import MODES, Sandbox, loaded, program, udf, wire
+from sandboxes import MODES, Sandbox, environment, loaded, program, udf, wire
 
 
 def fails(*arguments: str) -> str:
@@ -54,7 +54,8 @@ def test_what_cannot_be_loaded_is_refused_with_the_remedy(
         ("x", str(udf("hello")), "--files", "4000"): "expected 8 to 128",
     }
     if mode != "none":
-        refusals[("x", sys.executable)] = "-static"
+        remedy = "wasm32-wasip1" if mode == "wasm" else "-static"
+        refusals[("x", sys.executable)] = remedy
     for arguments, why in refusals.items():
         done = sandbox.cli("load", *arguments, text=True)
         assert done.returncode == 1
@@ -83,6 +84,11 @@ LACKING = [
     ("namespaces", "sys_admin", "namespaces of its own"),
     ("roma", "sys_admin", "namespaces of its own"),
     ("roma-original", "all", "cannot make the control group"),
+    ("wasm", "all", "cannot make the control group"),
+    ("gvisor", "sys_admin", "namespaces of its own"),
+    ("bwrap", "setuid", "become the slot's user"),
+    ("crun", "sys_admin", "namespaces of its own"),
+    ("runc", "sys_admin", "namespaces of its own"),
 ]
 
 
@@ -92,7 +98,9 @@ def test_isolation_that_cannot_be_set_up_fails_closed(
 ) -> None:
     argv = ["setpriv", f"--bounding-set=-{lacks}", program(), "serve"]
     argv += ["--mode", mode, "--socket", str(tmp_path / "s")]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        argv, capture_output=True, text=True, timeout=30, check=False, env=environment(mode)
+    )
     assert done.returncode == 1
     assert why in done.stderr
     assert ("does not work here" in done.stderr) == (lacks != "all")
@@ -101,7 +109,12 @@ def test_isolation_that_cannot_be_set_up_fails_closed(
 
 def test_modes_are_listed_with_what_they_are() -> None:
     done = subprocess.run(
-        [program(), "modes"], capture_output=True, text=True, timeout=60, check=True
+        [program(), "modes"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env=environment("gvisor"),
     )
     found = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert set(found) == set(MODES)
