@@ -224,7 +224,8 @@ def named_like_workers() -> set[int]:
 
 def groups(pid: int) -> list[Path]:
     """Control groups of a daemon."""
-    return [path for path in Path("/sys/fs/cgroup").rglob(f"tare-sandbox.{pid}.*") if path.is_dir()]
+    found = Path("/sys/fs/cgroup").rglob(f"tare-sandbox*.{pid}.*")
+    return [path for path in found if path.is_dir()]
 
 
 def wait_until(

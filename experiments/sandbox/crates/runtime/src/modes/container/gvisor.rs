@@ -21,7 +21,7 @@ impl Tool for Gvisor {
     fn overhead(self) -> Overhead {
         // The kernel, its threads, and the processes that stand for the binary's.
         Overhead {
-            memory_bytes: 128 << 20,
+            memory_bytes: 64 << 20,
             processes: 256,
         }
     }
@@ -45,7 +45,7 @@ impl Tool for Gvisor {
     }
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
-        oci::write(bundle)?;
+        oci::write(bundle, &[], None)?;
         let state = bundle.folder.join(STATE);
         let all = [
             "--root",
@@ -55,6 +55,7 @@ impl Tool for Gvisor {
             "--network",
             "none",
             "--ignore-cgroups",
+            "--oci-seccomp",
             "--overlay2",
             "none",
             "--directfs=false",

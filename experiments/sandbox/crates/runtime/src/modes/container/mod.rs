@@ -71,7 +71,13 @@ pub trait Tool: Copy + Send + Sync + 'static {
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String>;
 
     /// Writes down what the tool's process does to itself before it becomes the tool.
-    fn confine(self, _recipe: &mut Recipe, _bundle: &Bundle<'_>) {}
+    ///
+    /// # Errors
+    ///
+    /// What could not be made for it, in words.
+    fn confine(self, _recipe: &mut Recipe, _bundle: &Bundle<'_>) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Takes away what a container leaves that was ended from outside.
     fn clear(self, _slot: &Slot) {}
@@ -177,7 +183,7 @@ impl<T: Tool> Confinement for Contained<T> {
         // The tool looks for its children by their numbers in its own namespace.
         let (kind, place) = (recipe.text("proc"), recipe.text("/proc"));
         recipe.call("its own /proc", libc::SYS_mount, &[kind, place, kind, 0, 0]);
-        self.tool.confine(recipe, &bundle);
+        self.tool.confine(recipe, &bundle)?;
         recipe.execute_file(&self.program, &arguments);
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! runc.
 
-use super::crun::{evidence, one_hierarchy};
+use std::fs;
+use std::path::Path;
+
+use super::crun::{GROUPS, evidence, one_hierarchy};
 use super::{Bundle, STATE, Tool, oci, text};
 use crate::mode::Overhead;
 use crate::process::verify::Evidence;
@@ -30,11 +33,14 @@ impl Tool for Runc {
     }
 
     fn settle(self) -> Result<(), String> {
-        one_hierarchy()
+        one_hierarchy()?;
+        sweep_stale();
+        Ok(())
     }
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
-        oci::write(bundle)?;
+        // It opens a file of its own after it has loaded the filter.
+        oci::write(bundle, &["openat"], Some(&group(bundle.slot)))?;
         let state = bundle.folder.join(STATE);
         let all = [
             "--root",
@@ -44,13 +50,34 @@ impl Tool for Runc {
             &text(&bundle.folder),
             "--preserve-fds",
             "1",
-            &name(bundle.slot),
+            "udf",
         ];
         Ok(all.map(str::to_owned).to_vec())
     }
+
+    fn clear(self, slot: &Slot) {
+        let _ = fs::remove_dir(format!("{GROUPS}{}", group(slot)));
+    }
 }
 
-/// Its container's name, and that of the control group that it makes.
-fn name(slot: &Slot) -> String {
-    format!("tare-sandbox.{}.runc.{}", std::process::id(), slot.number)
+const PREFIX: &str = "tare-sandbox-runc.";
+
+/// The control group that it makes in version 2: below the slot's, if that is of version 2 too.
+fn group(slot: &Slot) -> String {
+    let below = slot.group.in_version_2().unwrap_or_default();
+    let (pid, number) = (std::process::id(), slot.number);
+    format!("{below}/{PREFIX}{pid}.{number}")
+}
+
+/// Removes the groups of daemons that were killed.
+fn sweep_stale() {
+    for entry in fs::read_dir(GROUPS).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX)?.split('.').next());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
 }
