@@ -39,8 +39,7 @@ impl Tool for Runc {
     }
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
-        // It opens a file of its own after it has loaded the filter.
-        oci::write(bundle, &["openat"], Some(&group(bundle.slot)))?;
+        oci::write(bundle, OWN_CALLS, Some(&group(bundle.slot)))?;
         let state = bundle.folder.join(STATE);
         let all = [
             "--root",
@@ -59,6 +58,9 @@ impl Tool for Runc {
         let _ = fs::remove_dir(format!("{GROUPS}{}", group(slot)));
     }
 }
+
+/// It opens and lists files of its own after it has loaded the filter.
+const OWN_CALLS: &[&str] = &["openat", "fstatfs", "getdents64"];
 
 const PREFIX: &str = "tare-sandbox-runc.";
 
