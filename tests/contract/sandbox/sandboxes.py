@@ -29,8 +29,8 @@ wire: Any = SimpleNamespace(
 PATIENCE_S = 30.0
 # Modes whose workers are no processes.
 WITHIN = {"wasm"}
-# Modes that need a large part of a second to start a worker.
-SLOW = {"gvisor"}
+# Modes that need a tenth of a second or more to start a worker.
+SLOW = {"gvisor", "runc"}
 
 
 @cache
