@@ -20,6 +20,8 @@ const LINE: i32 = 3;
 const STREAMS: std::ops::Range<i32> = 0..LINE;
 /// The most that one call waits for, or names buffers.
 const PLACES: u32 = 1024;
+/// The most random bytes at once.
+const RANDOM: u32 = 1 << 20;
 
 /// What a function answers: 0 or why not.
 type Errno = i32;
@@ -268,7 +270,11 @@ fn clock(number: i32) -> Result<ClockId, Errno> {
     }
 }
 
+/// At most as many as take less than a tick, since nothing interrupts it.
 fn random_get(mut guest: Caller<'_, Host>, at: i32, length: i32) -> Errno {
+    if length as u32 > RANDOM {
+        return INVAL;
+    }
     errno(View::of(&mut guest).and_then(|mut view| {
         for piece in view.bytes(at as u32, length as u32)?.chunks_mut(256) {
             // SAFETY: the piece is as long as it says. Up to 256 bytes always come whole.
@@ -329,15 +335,16 @@ async fn fd_read(mut guest: Caller<'_, Host>, fd: i32, list: i32, count: i32, do
         }
     }
     errno(View::of(&mut guest).and_then(|mut view| {
-        let mut total = 0;
+        let mut total = 0u32;
         for (at, length) in view.buffers(list, count)? {
             let line = view.host.line.clone();
             let buffer = view.bytes(at, length)?;
-            total += match fd {
+            let more = match fd {
                 LINE => take(&mut lock(&line), buffer),
                 fd if STREAMS.contains(&fd) => 0,
                 _ => return Err(BADF),
             };
+            total = total.saturating_add(more);
         }
         view.put(done as u32, &total.to_le_bytes())
     }))
@@ -362,12 +369,12 @@ async fn fd_write(mut guest: Caller<'_, Host>, fd: i32, list: i32, count: i32, d
         }
     }
     errno(View::of(&mut guest).and_then(|mut view| {
-        let mut total = 0;
+        let mut total = 0u32;
         for (at, length) in view.buffers(list, count)? {
             let line = view.host.line.clone();
             let mut line = lock(&line);
             let buffer = view.bytes(at, length)?;
-            total += match fd {
+            let more = match fd {
                 LINE if line.closed => return Err(BADF),
                 LINE => {
                     let room = UNHEARD.saturating_sub(line.output.len());
@@ -378,6 +385,7 @@ async fn fd_write(mut guest: Caller<'_, Host>, fd: i32, list: i32, count: i32, d
                 fd if STREAMS.contains(&fd) => length,
                 _ => return Err(BADF),
             };
+            total = total.saturating_add(more);
         }
         view.put(done as u32, &total.to_le_bytes())
     }))
