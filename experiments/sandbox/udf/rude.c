@@ -4,6 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __wasi__
+#define pause() sleep(1000)
+#endif
+
 int main(int count, char **arguments) {
     if (count < 2)
         return 2;

@@ -27,6 +27,10 @@ wire: Any = SimpleNamespace(
     }
 )
 PATIENCE_S = 30.0
+# Modes whose workers are no processes.
+WITHIN = {"wasm"}
+# Modes that need a tenth of a second or more to start a worker.
+SLOW = {"gvisor", "runc"}
 
 
 @cache
@@ -44,6 +48,22 @@ def udf(name: str, language: str = "c") -> Path:
     return Path(_components()["sandbox-udfs"]) / language / name
 
 
+def as_it_runs(mode: str, argument: str) -> str:
+    """An argument that names a built function, for `wasm` a module of the same name instead."""
+    if mode != "wasm":
+        return argument
+    modules = build.variant(loaded, "wasm", print).components["sandbox-udfs-wasm"]
+    return argument.replace(str(_components()["sandbox-udfs"]), str(modules))
+
+
+@cache
+def environment(mode: str) -> dict[str, str]:
+    """The daemon's: with the programs on its PATH that the mode's variant brings."""
+    components = build.variant(loaded, mode, print).components
+    own = [str(folder / "bin") for name, folder in components.items() if name == "runsc"]
+    return os.environ | {"PATH": os.pathsep.join([*own, os.environ["PATH"]])}
+
+
 class Refused(Exception):
     """The sandbox gave no response; its kind of failure, and a sentence."""
 
@@ -58,10 +78,11 @@ class Sandbox:
 
     def __init__(self, mode: str, folder: Path, *options: str) -> None:
         self.mode, self.socket, self.log = mode, str(folder / "sock"), folder / "log"
-        argv = [program(), "serve", "--mode", mode, "--socket", self.socket, *options]
+        argv = [program(), "serve", "--mode", mode, "--socket", self.socket]
+        argv += [as_it_runs(mode, option) for option in options]
         with self.log.open("wb") as stream:
             self.process = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+                argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=environment(mode)
             )
         wait_until(
             lambda: Path(self.socket).exists() or self.process.poll() is not None,
@@ -71,7 +92,8 @@ class Sandbox:
 
     def cli(self, command: str, *arguments: str, **more: Any) -> "subprocess.CompletedProcess[Any]":
         """`tare-sandbox COMMAND`, its outputs captured."""
-        argv = [program(), command, "--socket", self.socket, *arguments]
+        argv = [program(), command, "--socket", self.socket]
+        argv += [as_it_runs(self.mode, argument) for argument in arguments]
         more = {"capture_output": True, "timeout": PATIENCE_S, "check": False} | more
         return subprocess.run(argv, **more)
 
@@ -202,7 +224,8 @@ def named_like_workers() -> set[int]:
 
 def groups(pid: int) -> list[Path]:
     """Control groups of a daemon."""
-    return [path for path in Path("/sys/fs/cgroup").rglob(f"tare-sandbox.{pid}.*") if path.is_dir()]
+    found = Path("/sys/fs/cgroup").rglob(f"tare-sandbox*.{pid}.*")
+    return [path for path in found if path.is_dir()]
 
 
 def wait_until(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import MODES, Sandbox, loaded, program, udf, wire
+from sandboxes import MODES, Sandbox, environment, loaded, program, udf, wire
 
 
 def fails(*arguments: str) -> str:
@@ -54,7 +54,8 @@ def test_what_cannot_be_loaded_is_refused_with_the_remedy(
         ("x", str(udf("hello")), "--files", "4000"): "expected 8 to 128",
     }
     if mode != "none":
-        refusals[("x", sys.executable)] = "-static"
+        remedy = "wasm32-wasip1" if mode == "wasm" else "-static"
+        refusals[("x", sys.executable)] = remedy
     for arguments, why in refusals.items():
         done = sandbox.cli("load", *arguments, text=True)
         assert done.returncode == 1
@@ -83,6 +84,11 @@ LACKING = [
     ("namespaces", "sys_admin", "namespaces of its own"),
     ("roma", "sys_admin", "namespaces of its own"),
     ("roma-original", "all", "cannot make the control group"),
+    ("wasm", "all", "cannot make the control group"),
+    ("gvisor", "sys_admin", "namespaces of its own"),
+    ("bwrap", "setuid", "become the slot's user"),
+    ("crun", "sys_admin", "namespaces of its own"),
+    ("runc", "sys_admin", "namespaces of its own"),
 ]
 
 
@@ -92,7 +98,9 @@ def test_isolation_that_cannot_be_set_up_fails_closed(
 ) -> None:
     argv = ["setpriv", f"--bounding-set=-{lacks}", program(), "serve"]
     argv += ["--mode", mode, "--socket", str(tmp_path / "s")]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        argv, capture_output=True, text=True, timeout=30, check=False, env=environment(mode)
+    )
     assert done.returncode == 1
     assert why in done.stderr
     assert ("does not work here" in done.stderr) == (lacks != "all")
@@ -101,7 +109,12 @@ def test_isolation_that_cannot_be_set_up_fails_closed(
 
 def test_modes_are_listed_with_what_they_are() -> None:
     done = subprocess.run(
-        [program(), "modes"], capture_output=True, text=True, timeout=60, check=True
+        [program(), "modes"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env=environment("gvisor"),
     )
     found = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert set(found) == set(MODES)
@@ -123,25 +136,30 @@ def test_a_stopped_daemon_ends_the_calls_under_way_first(
     assert wire.fields(answers[0]) == {1: 1_270_607}
 
 
+def blocks(language: str) -> list[str]:
+    """Of the page about own functions, the blocks in a language."""
+    text = (loaded.folder / "udf" / "README.md").read_text()
+    return [block.split("```")[0] for block in text.split(f"```{language}\n")[1:]]
+
+
 @pytest.mark.parametrize("language", ["c", "rust"])
 def test_the_page_about_own_functions_can_be_followed(
     language: str, serve: Callable[..., Sandbox], tmp_path: Path
 ) -> None:
     """docs: experiments/sandbox/udf/README.md, its blocks run as they stand."""
-    text = (loaded.folder / "udf" / "README.md").read_text()
-    blocks = [block.split("```")[0] for block in text.split(f"```{language}\n")[1:]]
-    assert len(blocks) == 1
-    shells = [block.split("```")[0] for block in text.split("```sh\n")[1:]]
-    shell = next(block for block in shells if ("musl-gcc" in block) == (language == "c"))
+    (source,) = blocks(language)
+    program_c, program_rust, module_c, module_rust = blocks("sh")
+    as_program, as_module = (
+        (program_c, module_c) if language == "c" else (program_rust, module_rust)
+    )
     (tmp_path / "src").mkdir()
-    name = "shout.c" if language == "c" else "src/main.rs"
-    (tmp_path / name).write_text(blocks[0])
-    sandbox = serve("namespaces")
-    env = {"TARE_SANDBOX": sandbox.socket, "ROOT": str(loaded.folder.parents[1])}
-    path = f"{Path(program()).parent}:"
-    done = subprocess.run(
-        ["sh", "-euc", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300,
-        check=False, env=os.environ | env | {"PATH": path + os.environ["PATH"]},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("HELLO, UDF\n"), done.stdout
+    (tmp_path / ("shout.c" if language == "c" else "src/main.rs")).write_text(source)
+    path = f"{Path(program()).parent}:{os.environ['PATH']}"
+    for mode, shell in (("namespaces", as_program), ("wasm", as_module)):
+        env = {"TARE_SANDBOX": serve(mode).socket, "ROOT": str(loaded.folder.parents[1])}
+        done = subprocess.run(
+            ["sh", "-euc", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+            check=False, env=os.environ | env | {"PATH": path},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith("HELLO, UDF\n"), done.stdout

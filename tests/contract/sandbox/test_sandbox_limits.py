@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import Decoys, Refused, Sandbox, decoys, udf, wait_until, wire
+from sandboxes import SLOW, Decoys, Refused, Sandbox, decoys, udf, wait_until, wire
 
 OPTIONS = ("--workers", "2", "--memory-mb", "32", "--deadline-ms", "600", "--cpu-s", "1")
+# For those that need a while to touch that much memory.
+LATE = ("--deadline-ms", "6000")
 
 
 def refused(act: Callable[[], object]) -> str:
@@ -27,10 +29,12 @@ def made(tmp_path: Path) -> object:
 
 
 def test_limits_hold(mode: str, serve: Callable[..., Sandbox], made: Decoys) -> None:
-    sandbox = serve(mode, *OPTIONS, "--load", f"udf={udf('attack')}")
+    options = [*OPTIONS[:4], *LATE] if mode in SLOW else OPTIONS
+    sandbox = serve(mode, *options, "--load", f"udf={udf('attack')}")
 
     def kind(attack: str) -> str:
-        return refused(lambda: sandbox.call("udf", made.request(attack)))
+        soon = 600 if attack in ("hang", "endless_loop") else 0
+        return refused(lambda: sandbox.call("udf", made.request(attack), deadline_ms=soon))
 
     assert kind("hang") == "deadline"
     assert kind("endless_loop") == "deadline"
@@ -88,9 +92,10 @@ def test_who_does_not_read_meets_the_deadline(mode: str, serve: Callable[..., Sa
 
 
 def test_what_never_gets_ready_is_not_loaded(mode: str, serve: Callable[..., Sandbox]) -> None:
-    sandbox = serve(mode, *OPTIONS, "--start-ms", "200")
+    sandbox = serve(mode, *OPTIONS)
+    patience = "3000" if mode in SLOW else "200"
     for name, why in (("rude-mute", "ready within"), ("rude-loud", "one byte")):
-        done = sandbox.cli("load", "--start-ms", "200", "udf", str(udf(name)), text=True)
+        done = sandbox.cli("load", "--start-ms", patience, "udf", str(udf(name)), text=True)
         assert done.returncode == 1
         assert why in done.stderr
     assert refused(lambda: sandbox.call("udf")) == "unloaded"

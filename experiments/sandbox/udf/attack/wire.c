@@ -18,7 +18,11 @@ _Noreturn verdict hang(target *at) {
 
 verdict crash(target *at) {
     (void)at;
+#ifdef __wasi__
+    __builtin_trap(); /* 0 is an address like others */
+#else
     *(volatile int *)0 = 1;
+#endif
     return judge(0);
 }
 

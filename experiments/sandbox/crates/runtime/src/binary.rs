@@ -15,12 +15,19 @@ const EXECUTABLE: u16 = 2;
 const SHARED: u16 = 3;
 const INTERPRETER: u32 = 3;
 
-/// An ELF file in sealed memory.
+/// An ELF file, or a WebAssembly module, in sealed memory.
 #[derive(Debug)]
 pub struct Binary {
     bytes: Vec<u8>,
     memory: OwnedFd,
-    dynamic: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Static,
+    Dynamic,
+    Module,
 }
 
 impl Binary {
@@ -30,13 +37,13 @@ impl Binary {
     ///
     /// What is wrong with them, in words; or why there is no memory for them.
     pub fn new(bytes: Vec<u8>) -> Result<Self, String> {
-        let dynamic = needs_interpreter(&bytes)?;
+        let kind = kind(&bytes)?;
         let memory =
             sealed(&bytes).map_err(|error| format!("no memory for the binary: {error}"))?;
         Ok(Binary {
             bytes,
             memory,
-            dynamic,
+            kind,
         })
     }
 
@@ -52,7 +59,12 @@ impl Binary {
 
     /// Whether it needs a dynamic loader and libraries to run.
     pub fn is_dynamic(&self) -> bool {
-        self.dynamic
+        self.kind == Kind::Dynamic
+    }
+
+    /// Whether it is a WebAssembly module.
+    pub fn is_module(&self) -> bool {
+        self.kind == Kind::Module
     }
 }
 
@@ -65,6 +77,18 @@ fn sealed(bytes: &[u8]) -> std::io::Result<OwnedFd> {
     Ok(moved_up(file.into())?)
 }
 
+/// A module is known by its first bytes; whether it is one in truth its compiler will say.
+fn kind(bytes: &[u8]) -> Result<Kind, String> {
+    if bytes.starts_with(b"\0asm\x01\0\0\0") {
+        return Ok(Kind::Module);
+    }
+    Ok(if needs_interpreter(bytes)? {
+        Kind::Dynamic
+    } else {
+        Kind::Static
+    })
+}
+
 /// Whether an x86-64 executable names a dynamic loader; an error for what is no such executable.
 fn needs_interpreter(bytes: &[u8]) -> Result<bool, String> {
     let number = |at: usize, size: usize| -> u64 {
@@ -73,7 +97,7 @@ fn needs_interpreter(bytes: &[u8]) -> Result<bool, String> {
         u64::from_le_bytes(wide)
     };
     if bytes.len() < HEADER || !bytes.starts_with(b"\x7fELF\x02\x01") {
-        return Err("no 64-bit little-endian ELF file".into());
+        return Err("no 64-bit little-endian ELF file, nor a WebAssembly module".into());
     }
     let (kind, machine) = (number(16, 2) as u16, number(18, 2) as u16);
     if machine != X86_64 {

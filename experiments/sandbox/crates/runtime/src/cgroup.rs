@@ -190,6 +190,14 @@ impl SlotGroup {
         self.entrances.iter().map(AsRawFd::as_raw_fd)
     }
 
+    /// Its path in version 2, if it is of that.
+    pub fn in_version_2(&self) -> Option<&str> {
+        match &self.folders[..] {
+            [one] => one.to_str()?.strip_prefix(MOUNT),
+            _ => None,
+        }
+    }
+
     /// How many processes were killed for the slot's memory limit so far.
     pub fn memory_kills(&self) -> u64 {
         let text = contents(&self.kills).unwrap_or_default();

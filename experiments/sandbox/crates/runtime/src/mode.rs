@@ -9,6 +9,15 @@ use crate::call::{Attempt, Terms};
 use crate::limits::Limits;
 use crate::slot::Slot;
 
+/// What one worker needs besides what its binary may use: it is added to the limits of its slot.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overhead {
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// Processes and threads.
+    pub processes: u32,
+}
+
 /// A way of isolating binaries.
 pub trait Mode: Send + Sync {
     /// As the command line calls it.
@@ -20,6 +29,11 @@ pub trait Mode: Send + Sync {
     /// How many keepers refill `workers` at once, on a machine with `cpus`.
     fn keepers(&self, workers: usize, cpus: usize) -> usize {
         workers.min(cpus)
+    }
+
+    /// What one worker needs besides what its binary may use.
+    fn overhead(&self) -> Overhead {
+        Overhead::default()
     }
 
     /// A binary with which the mode is tried before anything else is loaded.

@@ -131,12 +131,13 @@ impl Runtime {
         keepers: usize,
     ) -> Result<(), String> {
         let limits = loaded.settings.limits.clone();
+        let more = self.mode.overhead();
+        let memory = limits.memory_bytes.saturating_add(more.memory_bytes);
+        let processes = limits.processes.saturating_add(more.processes);
         let own = loaded.numbers.iter().skip(number).step_by(keepers);
         let slots = own
             .map(|number| {
-                let group = self
-                    .hierarchy
-                    .slot(*number, limits.memory_bytes, limits.processes)?;
+                let group = self.hierarchy.slot(*number, memory, processes)?;
                 Ok(Slot {
                     number: *number,
                     group: Arc::new(group),

@@ -1,10 +1,12 @@
-//! The modes whose workers are processes.
+//! The modes.
 
+mod container;
 mod landlock;
 mod namespaces;
 mod none;
 mod roma;
 mod root;
+mod wasm;
 
 use crate::mode::Mode;
 
@@ -20,11 +22,27 @@ pub fn all() -> Vec<Box<dyn Mode>> {
         Box::new(roma::Roma {
             form: roma::Form::Original,
         }),
+        Box::new(wasm::Wasm),
+        Box::new(container::Gvisor),
+        Box::new(container::Bwrap),
+        Box::new(container::Crun),
+        Box::new(container::Runc),
     ]
+}
+
+/// Modules of WebAssembly are no programs.
+fn only_elf(mode: &str, binary: &crate::binary::Binary) -> Result<(), String> {
+    if binary.is_module() {
+        return Err(format!(
+            "mode {mode} runs ELF programs only, and this is a WebAssembly module; load it in mode wasm"
+        ));
+    }
+    Ok(())
 }
 
 /// Static binaries need nothing of the host's files, which these modes do not show.
 fn only_static(mode: &str, binary: &crate::binary::Binary) -> Result<(), String> {
+    only_elf(mode, binary)?;
     if binary.is_dynamic() {
         return Err(format!(
             "mode {mode} runs static binaries only, and this one names a dynamic loader; link it with -static \

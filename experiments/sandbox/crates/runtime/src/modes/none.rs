@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::only_elf;
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};
@@ -23,6 +24,7 @@ impl Mode for None {
     }
 
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        only_elf(self.name(), &binary)?;
         Ok(Arc::new(Confined::new(Open, binary, limits)))
     }
 }

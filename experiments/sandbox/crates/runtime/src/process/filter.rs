@@ -7,6 +7,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
 };
+use serde_json::{Value, json};
 
 use super::recipe::PROGRAM;
 
@@ -15,72 +16,80 @@ const NAMESPACES: u64 =
     (sys::CLONE_NEWUSER | sys::CLONE_NEWNS | sys::CLONE_NEWNET | sys::CLONE_NEWIPC) as u64
         | (sys::CLONE_NEWUTS | sys::CLONE_NEWCGROUP) as u64;
 
-/// What a binary may ask of the kernel: memory, time, processes, its socket, and its own end.
-/// Nothing that names a file, a socket's address, another process, or shared memory.
-const BINARY: &[i64] = &[
-    sys::SYS_read,
-    sys::SYS_write,
-    sys::SYS_readv,
-    sys::SYS_writev,
-    sys::SYS_close,
-    sys::SYS_fstat,
-    sys::SYS_lseek,
-    sys::SYS_poll,
-    sys::SYS_ppoll,
-    sys::SYS_dup,
-    sys::SYS_dup2,
-    sys::SYS_dup3,
-    sys::SYS_fcntl,
-    sys::SYS_recvfrom,
-    sys::SYS_sendto,
-    sys::SYS_shutdown,
-    sys::SYS_mmap,
-    sys::SYS_munmap,
-    sys::SYS_mprotect,
-    sys::SYS_mremap,
-    sys::SYS_madvise,
-    sys::SYS_brk,
-    sys::SYS_rt_sigaction,
-    sys::SYS_rt_sigprocmask,
-    sys::SYS_rt_sigreturn,
-    sys::SYS_sigaltstack,
-    sys::SYS_tgkill,
-    sys::SYS_futex,
-    sys::SYS_sched_yield,
-    sys::SYS_sched_getaffinity,
-    sys::SYS_nanosleep,
-    sys::SYS_clock_nanosleep,
-    sys::SYS_clock_gettime,
-    sys::SYS_clock_getres,
-    sys::SYS_gettimeofday,
-    sys::SYS_times,
-    sys::SYS_getrusage,
-    sys::SYS_getpid,
-    sys::SYS_gettid,
-    sys::SYS_getppid,
-    sys::SYS_getuid,
-    sys::SYS_geteuid,
-    sys::SYS_getgid,
-    sys::SYS_getegid,
-    sys::SYS_getrandom,
-    sys::SYS_arch_prctl,
-    sys::SYS_set_tid_address,
-    sys::SYS_set_robust_list,
-    sys::SYS_rseq,
-    sys::SYS_pipe2,
-    sys::SYS_eventfd2,
-    sys::SYS_epoll_create1,
-    sys::SYS_epoll_ctl,
-    sys::SYS_epoll_wait,
-    sys::SYS_epoll_pwait,
-    sys::SYS_fork,
-    sys::SYS_vfork,
-    sys::SYS_wait4,
-    sys::SYS_waitid,
-    sys::SYS_restart_syscall,
-    sys::SYS_exit,
-    sys::SYS_exit_group,
-];
+/// A list of system calls by their numbers, and one by their names, which containers' tools take.
+macro_rules! calls {
+    ($($call:ident),* $(,)?) => {
+        const BINARY: &[i64] = &[$(sys::$call),*];
+        const NAMES: &[&str] = &[$(stringify!($call)),*];
+    };
+}
+
+// What a binary may ask of the kernel: memory, time, processes, its socket, and its own end.
+// Nothing that names a file, a socket's address, another process, or shared memory.
+calls! {
+    SYS_read,
+    SYS_write,
+    SYS_readv,
+    SYS_writev,
+    SYS_close,
+    SYS_fstat,
+    SYS_lseek,
+    SYS_poll,
+    SYS_ppoll,
+    SYS_dup,
+    SYS_dup2,
+    SYS_dup3,
+    SYS_fcntl,
+    SYS_recvfrom,
+    SYS_sendto,
+    SYS_shutdown,
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mprotect,
+    SYS_mremap,
+    SYS_madvise,
+    SYS_brk,
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_sigaltstack,
+    SYS_tgkill,
+    SYS_futex,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_nanosleep,
+    SYS_clock_nanosleep,
+    SYS_clock_gettime,
+    SYS_clock_getres,
+    SYS_gettimeofday,
+    SYS_times,
+    SYS_getrusage,
+    SYS_getpid,
+    SYS_gettid,
+    SYS_getppid,
+    SYS_getuid,
+    SYS_geteuid,
+    SYS_getgid,
+    SYS_getegid,
+    SYS_getrandom,
+    SYS_arch_prctl,
+    SYS_set_tid_address,
+    SYS_set_robust_list,
+    SYS_rseq,
+    SYS_pipe2,
+    SYS_eventfd2,
+    SYS_epoll_create1,
+    SYS_epoll_ctl,
+    SYS_epoll_wait,
+    SYS_epoll_pwait,
+    SYS_fork,
+    SYS_vfork,
+    SYS_wait4,
+    SYS_waitid,
+    SYS_restart_syscall,
+    SYS_exit,
+    SYS_exit_group,
+}
 
 /// What the thread that starts workers needs besides, under the same filter: all of it is about the
 /// caller itself, or asks for rights that a binary does not have.
@@ -125,6 +134,38 @@ pub fn inherited() -> Result<BpfProgram, String> {
         options.into_iter().collect::<Result<_, _>>()?,
     );
     compile(rules, sys::EPERM)
+}
+
+/// The filter that a container's tool loads before it executes a binary: that of [`inherited`], and
+/// execve, with which there is nothing to execute.
+///
+/// # Errors
+///
+/// What the compiler says.
+pub fn contained() -> Result<BpfProgram, String> {
+    let mut rules = allowed(BINARY.iter().chain(&[sys::SYS_execve]));
+    let without = condition(0, SeccompCmpOp::MaskedEq(NAMESPACES), 0);
+    rules.insert(sys::SYS_clone, vec![rule(vec![without])?]);
+    compile(rules, sys::EPERM)
+}
+
+/// The filter of [`contained`] as the Open Container Initiative writes it, which lets `more` through.
+pub fn described(more: &[&str]) -> Value {
+    let call = |name: &&str| name.strip_prefix("SYS_").unwrap_or(name).to_owned();
+    let names = NAMES.iter().chain(&["SYS_execve"]).chain(more).map(call);
+    let names: Vec<String> = names.collect();
+    let without = json!({
+        "index": 0, "value": NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ",
+    });
+    json!({
+        "defaultAction": "SCMP_ACT_ERRNO",
+        "architectures": ["SCMP_ARCH_X86_64"],
+        "syscalls": [
+            {"names": names, "action": "SCMP_ACT_ALLOW"},
+            {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [without]},
+            {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": sys::ENOSYS},
+        ],
+    })
 }
 
 /// As the original loads one into each worker: 115 system calls, one compared after the other.

@@ -40,6 +40,28 @@ pub trait Confinement: Send + Sync {
     /// What could not be set up, in words.
     fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String>;
 
+    /// Writes down what a worker does once it has its descriptors, from its limits to its binary.
+    ///
+    /// # Errors
+    ///
+    /// What could not be set up, in words.
+    fn write(&self, recipe: &mut Recipe, slot: &Slot, limits: &Limits) -> Result<(), String> {
+        recipe.limit(limits);
+        self.confine(recipe, slot)?;
+        recipe.execute();
+        Ok(())
+    }
+
+    /// Whether the process that is started is another program's, which runs the binary below it.
+    fn supervised(&self) -> bool {
+        false
+    }
+
+    /// The process that is to be looked at, when `pid` is the one that was started.
+    fn witness(&self, pid: i32) -> i32 {
+        pid
+    }
+
     /// Makes what one worker needs outside of itself.
     ///
     /// # Errors
@@ -89,9 +111,10 @@ impl<C: Confinement + 'static> Template for Confined<C> {
     }
 
     fn verify(&self, worker: &dyn Worker) -> Result<(), String> {
-        worker
-            .pid()
-            .map_or(Ok(()), |pid| self.confinement.evidence().check(pid))
+        worker.pid().map_or(Ok(()), |pid| {
+            let seen = self.confinement.witness(pid);
+            self.confinement.evidence().check(seen)
+        })
     }
 }
 
@@ -108,9 +131,7 @@ impl<C: Confinement> Cradle<C> {
     fn recipe(&self, slot: &Slot) -> Result<Recipe, String> {
         let mut recipe = Recipe::default();
         recipe.begin(slot, self.null.as_raw_fd(), self.binary.file().as_raw_fd());
-        recipe.limit(&self.limits);
-        self.confinement.confine(&mut recipe, slot)?;
-        recipe.execute();
+        self.confinement.write(&mut recipe, slot, &self.limits)?;
         Ok(recipe)
     }
 }
@@ -142,6 +163,7 @@ impl<C: Confinement> Nursery for Cradle<C> {
                     host,
                     slot.group.clone(),
                     most_cpu,
+                    self.confinement.supervised(),
                 )))
             }
             Err(why) => {

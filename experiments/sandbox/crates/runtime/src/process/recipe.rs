@@ -187,8 +187,9 @@ impl Recipe {
         self.descriptors.last().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// What every worker does last: dies with the host, hears signals again, and becomes the binary.
-    pub fn execute(&mut self) -> &mut Self {
+    /// What every worker does before it becomes another program: dies with the host, and hears
+    /// signals again.
+    fn settle(&mut self) -> &mut Self {
         let kill = libc::SIGKILL as usize;
         self.call(
             "die with the host",
@@ -206,7 +207,12 @@ impl Recipe {
             "hear signals",
             libc::SYS_rt_sigprocmask,
             &[libc::SIG_SETMASK as usize, none, 0, 8],
-        );
+        )
+    }
+
+    /// What a worker does last: becomes the binary.
+    pub fn execute(&mut self) -> &mut Self {
+        self.settle();
         let (name, socket, empty) = (
             self.text("udf"),
             self.text(&SOCKET.to_string()),
@@ -224,6 +230,24 @@ impl Recipe {
                 environment,
                 libc::AT_EMPTY_PATH as usize,
             ],
+        )
+    }
+
+    /// What a worker does last when another program runs the binary: becomes the program `file`.
+    pub fn execute_file(&mut self, file: &str, arguments: &[String]) -> &mut Self {
+        self.settle();
+        let path = self.text(file);
+        let mut words = vec![path as u64];
+        for argument in arguments {
+            words.push(self.text(argument) as u64);
+        }
+        words.push(0);
+        let variable = self.text("PATH=/usr/sbin:/usr/bin:/sbin:/bin") as u64;
+        let (arguments, environment) = (self.words(&words), self.words(&[variable, 0]));
+        self.call(
+            "execute the container's program",
+            libc::SYS_execve,
+            &[path, arguments, environment],
         )
     }
 }

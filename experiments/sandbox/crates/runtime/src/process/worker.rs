@@ -23,6 +23,9 @@ const ENDING: Timespec = Timespec {
     tv_nsec: 200_000_000,
 };
 
+/// What shells and container runtimes add to the number of the signal that ended a program.
+const SIGNALLED: i32 = 128;
+
 /// A process and its socket.
 #[derive(Debug)]
 pub struct Process {
@@ -31,15 +34,18 @@ pub struct Process {
     group: Arc<SlotGroup>,
     memory_kills: u64,
     most_cpu: Duration,
+    supervised: bool,
 }
 
 impl Process {
-    /// A process that has just been launched, and may use `most_cpu` of CPU time.
+    /// A process that has just been launched, and may use `most_cpu` of CPU time. If it is
+    /// `supervised`, it is not the binary, but tells by its exit code how that ended.
     pub fn new(
         launched: Launched,
         socket: OwnedFd,
         group: Arc<SlotGroup>,
         most_cpu: Duration,
+        supervised: bool,
     ) -> Self {
         let memory_kills = group.memory_kills();
         Process {
@@ -48,6 +54,7 @@ impl Process {
             group,
             memory_kills,
             most_cpu,
+            supervised,
         }
     }
 
@@ -60,7 +67,13 @@ impl Process {
         if self.group.memory_kills() > self.memory_kills {
             return Failure::Memory;
         }
-        match look(&self.launched.process, libc::WNOWAIT) {
+        let end = match look(&self.launched.process, libc::WNOWAIT) {
+            Some((libc::CLD_EXITED, code, cpu)) if self.supervised && code > SIGNALLED => {
+                Some((libc::CLD_KILLED, code - SIGNALLED, cpu))
+            }
+            end => end,
+        };
+        match end {
             Some((libc::CLD_EXITED, code, _)) => Failure::Died(format!("exit code {code}")),
             // The kernel counts the limit in ticks, and finer for this; nobody else kills a worker
             // that is being called.

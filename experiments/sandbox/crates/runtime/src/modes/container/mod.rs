@@ -1,0 +1,232 @@
+//! Containers, as the tools of others make them: a fresh one for each call, which is there before
+//! the call. The tool is the first process of a namespace of processes, so that its end is the end of
+//! all that it has started; what it keeps in files is in memory that nobody else sees.
+
+mod bwrap;
+mod crun;
+mod gvisor;
+mod oci;
+mod runc;
+
+pub use self::bwrap::Bwrap;
+pub use self::crun::Crun;
+pub use self::gvisor::Gvisor;
+pub use self::runc::Runc;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+
+use super::{only_root, only_static, root};
+use crate::binary::Binary;
+use crate::limits::Limits;
+use crate::mode::{Mode, Overhead, Template};
+use crate::process::nursery::{Confined, Confinement};
+use crate::process::recipe::Recipe;
+use crate::process::verify::{Evidence, innermost};
+use crate::slot::Slot;
+
+/// Where a keeper's own files are mounted: any folder that exists, and that no tool needs.
+const PLACE: &str = "/mnt";
+
+/// A program that runs a binary in a container.
+pub trait Tool: Copy + Send + Sync + 'static {
+    /// As the command line calls the mode.
+    const NAME: &'static str;
+    /// In one sentence, what stands between a binary and the host.
+    const SUMMARY: &'static str;
+    /// The program, which is looked for on the PATH.
+    const PROGRAM: &'static str;
+    /// Where to get it, as an order.
+    const REMEDY: &'static str;
+
+    /// What it needs besides what its binary may use.
+    fn overhead(self) -> Overhead;
+
+    /// What must be seen from outside of the process that stands for the binary.
+    fn evidence(self) -> Evidence;
+
+    /// That process, below the tool's own.
+    fn witness(self, tool: i32) -> i32 {
+        innermost(tool)
+    }
+
+    /// Prepares the keeper's thread, which has a mount namespace of its own.
+    ///
+    /// # Errors
+    ///
+    /// What could not be set up, in words.
+    fn settle(self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Its arguments. What they name in `bundle` it may write.
+    ///
+    /// # Errors
+    ///
+    /// What could not be written, in words.
+    fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String>;
+
+    /// Writes down what the tool's process does to itself before it becomes the tool.
+    ///
+    /// # Errors
+    ///
+    /// What could not be made for it, in words.
+    fn confine(self, _recipe: &mut Recipe, _bundle: &Bundle<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Takes away what a container leaves that was ended from outside.
+    fn clear(self, _slot: &Slot) {}
+}
+
+/// What a container is made from.
+pub struct Bundle<'a> {
+    /// A folder of the slot's.
+    pub folder: PathBuf,
+    /// The folder that is to be its root, with the binary as `udf`.
+    pub root: PathBuf,
+    /// Its slot.
+    pub slot: &'a Slot,
+    /// What the binary may use.
+    pub limits: &'a Limits,
+}
+
+impl<T: Tool> Mode for T {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        T::SUMMARY
+    }
+
+    fn overhead(&self) -> Overhead {
+        Tool::overhead(*self)
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        only_root(T::NAME)?;
+        only_static(T::NAME, &binary)?;
+        let contained = Contained {
+            tool: *self,
+            program: find::<T>()?,
+            binary: binary.clone(),
+        };
+        Ok(Arc::new(Confined::new(contained, binary, limits)))
+    }
+}
+
+/// The program's path.
+fn find<T: Tool>() -> Result<String, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let executable = |file: &PathBuf| {
+        fs::metadata(file)
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(T::PROGRAM))
+        .find(executable)
+        .and_then(|file| {
+            file.canonicalize()
+                .ok()?
+                .into_os_string()
+                .into_string()
+                .ok()
+        })
+        .ok_or_else(|| format!("{} is not on the PATH; {}", T::PROGRAM, T::REMEDY))
+}
+
+struct Contained<T> {
+    tool: T,
+    program: String,
+    binary: Arc<Binary>,
+}
+
+impl<T: Tool> Confinement for Contained<T> {
+    fn evidence(&self) -> Evidence {
+        self.tool.evidence()
+    }
+
+    fn flags(&self) -> i32 {
+        libc::CLONE_NEWPID | libc::CLONE_NEWNS
+    }
+
+    fn settle(&self) -> Result<(), String> {
+        root::leave(libc::CLONE_NEWNS)?;
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        let closed = MountFlags::NOSUID | MountFlags::NODEV;
+        mount_change("/", private)
+            .and_then(|()| mount("tmpfs", PLACE, "tmpfs", closed, c"mode=0755"))
+            .map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
+        furnish(&self.binary).map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
+        self.tool.settle()
+    }
+
+    fn confine(&self, _: &mut Recipe, _: &Slot) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn write(&self, recipe: &mut Recipe, slot: &Slot, limits: &Limits) -> Result<(), String> {
+        let bundle = Bundle {
+            folder: folder(slot),
+            root: root_folder(),
+            slot,
+            limits,
+        };
+        fs::create_dir_all(bundle.folder.join(STATE))
+            .map_err(|error| format!("{}: {error}", bundle.folder.display()))?;
+        let arguments = self.tool.arguments(&bundle)?;
+        // The tool looks for its children by their numbers in its own namespace.
+        let (kind, place) = (recipe.text("proc"), recipe.text("/proc"));
+        recipe.call("its own /proc", libc::SYS_mount, &[kind, place, kind, 0, 0]);
+        self.tool.confine(recipe, &bundle)?;
+        recipe.execute_file(&self.program, &arguments);
+        Ok(())
+    }
+
+    fn supervised(&self) -> bool {
+        true
+    }
+
+    fn witness(&self, pid: i32) -> i32 {
+        self.tool.witness(pid)
+    }
+
+    fn clear(&self, slot: &Slot) {
+        let state = folder(slot).join(STATE);
+        let _ = fs::remove_dir_all(&state).and_then(|()| fs::create_dir(&state));
+        self.tool.clear(slot);
+    }
+}
+
+/// Of a slot's folder, the part that the tool writes.
+const STATE: &str = "state";
+
+fn folder(slot: &Slot) -> PathBuf {
+    Path::new(PLACE).join(slot.number.to_string())
+}
+
+fn root_folder() -> PathBuf {
+    Path::new(PLACE).join("root")
+}
+
+/// The root of all containers: the binary, and folders that tools look for or mount at.
+fn furnish(binary: &Binary) -> std::io::Result<()> {
+    let root = root_folder();
+    for name in ["proc", "dev"] {
+        fs::create_dir_all(root.join(name))?;
+    }
+    let file = root.join("udf");
+    fs::write(&file, binary.bytes())?;
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o555))?;
+    fs::set_permissions(&root, fs::Permissions::from_mode(0o555))
+}
+
+/// A path as an argument.
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

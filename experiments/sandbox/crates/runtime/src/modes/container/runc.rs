@@ -1,0 +1,85 @@
+//! runc.
+
+use std::fs;
+use std::path::Path;
+
+use super::crun::{GROUPS, evidence, one_hierarchy};
+use super::{Bundle, STATE, Tool, oci, text};
+use crate::mode::Overhead;
+use crate::process::verify::Evidence;
+use crate::slot::Slot;
+
+/// The tool.
+#[derive(Clone, Copy)]
+pub struct Runc;
+
+impl Tool for Runc {
+    const NAME: &'static str = "runc";
+    const SUMMARY: &'static str =
+        "runc: a container with an empty root, no capability, a user of its own";
+    const PROGRAM: &'static str = "runc";
+    const REMEDY: &'static str = "install the Debian package runc";
+
+    fn overhead(self) -> Overhead {
+        // Threads of Go.
+        Overhead {
+            memory_bytes: 48 << 20,
+            processes: 32,
+        }
+    }
+
+    fn evidence(self) -> Evidence {
+        evidence()
+    }
+
+    fn settle(self) -> Result<(), String> {
+        one_hierarchy()?;
+        sweep_stale();
+        Ok(())
+    }
+
+    fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
+        oci::write(bundle, OWN_CALLS, Some(&group(bundle.slot)))?;
+        let state = bundle.folder.join(STATE);
+        let all = [
+            "--root",
+            &text(&state),
+            "run",
+            "--bundle",
+            &text(&bundle.folder),
+            "--preserve-fds",
+            "1",
+            "udf",
+        ];
+        Ok(all.map(str::to_owned).to_vec())
+    }
+
+    fn clear(self, slot: &Slot) {
+        let _ = fs::remove_dir(format!("{GROUPS}{}", group(slot)));
+    }
+}
+
+/// It opens and lists files of its own after it has loaded the filter.
+const OWN_CALLS: &[&str] = &["openat", "fstatfs", "getdents64"];
+
+const PREFIX: &str = "tare-sandbox-runc.";
+
+/// The control group that it makes in version 2: below the slot's, if that is of version 2 too.
+fn group(slot: &Slot) -> String {
+    let below = slot.group.in_version_2().unwrap_or_default();
+    let (pid, number) = (std::process::id(), slot.number);
+    format!("{below}/{PREFIX}{pid}.{number}")
+}
+
+/// Removes the groups of daemons that were killed.
+fn sweep_stale() {
+    for entry in fs::read_dir(GROUPS).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX)?.split('.').next());
+        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}

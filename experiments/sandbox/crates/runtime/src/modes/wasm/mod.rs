@@ -1,0 +1,144 @@
+//! WebAssembly within this process: a guest reaches its own memory and the few functions of WASI
+//! that are offered, and nothing else. Instances come from a pool, their memory from an image that
+//! is copied where it is written.
+
+mod guest;
+mod line;
+mod ticker;
+mod trial;
+mod wasi;
+
+use std::sync::Arc;
+
+use wasmtime::{
+    Config, Engine, InstanceAllocationStrategy, InstancePre, Linker, Module,
+    PoolingAllocationConfig,
+};
+
+use self::guest::Guest;
+use self::line::Host;
+use self::ticker::Ticker;
+use crate::binary::Binary;
+use crate::limits::Limits;
+use crate::mode::{Mode, Nursery, Template, Worker};
+use crate::slot::Slot;
+
+/// The mode.
+pub struct Wasm;
+
+/// Instances of one binary at once. Each reserves 4 GiB of addresses, so that no access needs a check.
+const INSTANCES: u32 = 512;
+/// Bytes of an instance that are cleared by writing rather than by giving pages back.
+const KEPT: usize = 256 << 10;
+/// The most elements that a table may have.
+pub(crate) const TABLE_ELEMENTS: usize = 20_000;
+
+impl Mode for Wasm {
+    fn name(&self) -> &'static str {
+        "wasm"
+    }
+
+    fn summary(&self) -> &'static str {
+        "WebAssembly in the daemon's own process: its own memory, and few functions of WASI"
+    }
+
+    fn trial(&self) -> Option<Vec<u8>> {
+        Some(trial::module())
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        if !binary.is_module() {
+            return Err(
+                "mode wasm runs WebAssembly modules, and this is an ELF file; compile the same source for \
+                 wasm32-wasip1"
+                    .into(),
+            );
+        }
+        let words = |error: wasmtime::Error| format!("{error:#}");
+        let engine = Engine::new(&config(limits)).map_err(|error| {
+            format!("no memory is set aside for instances: {error:#}; raise the limit of address space (ulimit -v)")
+        })?;
+        let module = Module::new(&engine, binary.bytes()).map_err(words)?;
+        let mut linker = Linker::new(&engine);
+        wasi::offer(&mut linker).map_err(words)?;
+        wasi::refuse_the_rest(&mut linker, &module)?;
+        let ready = linker.instantiate_pre(&module).map_err(words)?;
+        let ticker = Ticker::new(&engine).map_err(|error| format!("a thread: {error}"))?;
+        Ok(Arc::new(Compiled {
+            ready,
+            ticker: Arc::new(ticker),
+            limits: limits.clone(),
+        }))
+    }
+}
+
+fn config(limits: &Limits) -> Config {
+    let most = usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX);
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_core_instances(INSTANCES)
+        .total_memories(INSTANCES)
+        .total_tables(INSTANCES)
+        .total_stacks(INSTANCES)
+        .table_elements(TABLE_ELEMENTS)
+        .max_memory_size(most.min(4 << 30))
+        .linear_memory_keep_resident(KEPT)
+        .table_keep_resident(KEPT);
+    let mut config = Config::new();
+    config
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
+        .memory_init_cow(true)
+        .epoch_interruption(true)
+        .wasm_backtrace_max_frames(None)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false);
+    config
+}
+
+/// A module, compiled.
+struct Compiled {
+    ready: InstancePre<Host>,
+    ticker: Arc<Ticker>,
+    limits: Limits,
+}
+
+impl Template for Compiled {
+    fn settle(&self) -> Result<Box<dyn Nursery>, String> {
+        Ok(Box::new(Incubator {
+            ready: self.ready.clone(),
+            ticker: self.ticker.clone(),
+            limits: self.limits.clone(),
+        }))
+    }
+
+    /// There is nothing outside of the module's own memory that it was given: it imports functions
+    /// alone, and those by name.
+    fn verify(&self, _: &dyn Worker) -> Result<(), String> {
+        let functions = |import: &wasmtime::ImportType<'_>| {
+            import.module() == wasi::MODULE && import.ty().func().is_some()
+        };
+        match self.ready.module().imports().find(|each| !functions(each)) {
+            None => Ok(()),
+            Some(other) => Err(format!(
+                "the module was given {}.{}, which is no function of WASI",
+                other.module(),
+                other.name()
+            )),
+        }
+    }
+}
+
+struct Incubator {
+    ready: InstancePre<Host>,
+    ticker: Arc<Ticker>,
+    limits: Limits,
+}
+
+impl Nursery for Incubator {
+    fn spawn(&mut self, _: &Slot) -> Result<Box<dyn Worker>, String> {
+        Ok(Box::new(Guest::new(
+            &self.ready,
+            &self.ticker,
+            &self.limits,
+        )?))
+    }
+}
