@@ -83,6 +83,7 @@ LACKING = [
     ("namespaces", "sys_admin", "namespaces of its own"),
     ("roma", "sys_admin", "namespaces of its own"),
     ("roma-original", "all", "cannot make the control group"),
+    ("kvm", "setuid", "become the slot's user"),
 ]
 
 

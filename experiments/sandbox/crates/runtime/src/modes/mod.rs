@@ -1,5 +1,6 @@
-//! The modes whose workers are processes.
+//! The modes.
 
+pub mod kvm;
 mod landlock;
 mod namespaces;
 mod none;
@@ -20,6 +21,7 @@ pub fn all() -> Vec<Box<dyn Mode>> {
         Box::new(roma::Roma {
             form: roma::Form::Original,
         }),
+        Box::new(kvm::Kvm),
     ]
 }
 
