@@ -12,13 +12,13 @@
 #define SECRET "tare-secret-of-the-caller-before"
 
 #ifdef __x86_64__
-/* Registers that neither the compiler nor the C library uses here. */
+/* A register that neither the compiler nor the C library uses here. */
 static void fill_registers(void) {
-    __asm__ volatile("movdqu %0, %%xmm15\n movq %%xmm15, %%mm7\n" : : "m"(*(const char(*)[16])SECRET) : "xmm15", "mm7");
+    __asm__ volatile("movdqu %0, %%xmm15" : : "m"(*(const char(*)[16])SECRET) : "xmm15");
 }
 
 static void keep_registers(char into[16]) {
-    __asm__ volatile("movdqu %%xmm15, %0\n" : "=m"(*(char(*)[16])into));
+    __asm__ volatile("movdqu %%xmm15, %0" : "=m"(*(char(*)[16])into));
 }
 #else
 static void fill_registers(void) {}

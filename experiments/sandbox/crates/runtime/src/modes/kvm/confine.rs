@@ -54,6 +54,8 @@ const REQUESTS: &[u64] = &[
     0x4138_ae84, // KVM_SET_SREGS
     0x9000_aea4, // KVM_GET_XSAVE
     0x5000_aea5, // KVM_SET_XSAVE
+    0x8040_ae9f, // KVM_GET_VCPU_EVENTS
+    0x4040_aea0, // KVM_SET_VCPU_EVENTS
     PAGEMAP_SCAN,
 ];
 

@@ -6,8 +6,9 @@
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 
 use kvm_bindings::{
-    KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry, kvm_regs, kvm_segment, kvm_sregs,
-    kvm_userspace_memory_region, kvm_xsave,
+    KVM_CAP_X86_TRIPLE_FAULT_EVENT, KVM_MAX_CPUID_ENTRIES, KVM_VCPUEVENT_VALID_TRIPLE_FAULT, Msrs,
+    kvm_enable_cap, kvm_msr_entry, kvm_regs, kvm_segment, kvm_sregs, kvm_userspace_memory_region,
+    kvm_vcpu_events, kvm_xsave,
 };
 use kvm_ioctls::{Cap, Kvm, SyncReg, VcpuExit, VcpuFd, VmFd};
 
@@ -43,6 +44,7 @@ pub struct Processor {
     registers: kvm_regs,
     special: kvm_sregs,
     extended: kvm_xsave,
+    events: kvm_vcpu_events,
 }
 
 /// The machine. It must not outlive the memory that it was made with.
@@ -68,6 +70,14 @@ impl Vm {
             return Err("/dev/kvm: found an older KVM, expected one with KVM_CAP_SYNC_REGS".into());
         }
         let vm = kvm.create_vm().map_err(step("a machine"))?;
+        // So that a shutdown which is under way when a run is stopped can be taken back.
+        let shutdowns = kvm_enable_cap {
+            cap: KVM_CAP_X86_TRIPLE_FAULT_EVENT,
+            args: [1, 0, 0, 0],
+            ..kvm_enable_cap::default()
+        };
+        vm.enable_cap(&shutdowns)
+            .map_err(step("KVM_CAP_X86_TRIPLE_FAULT_EVENT"))?;
         let (address, size) = memory.whole();
         let region = kvm_userspace_memory_region {
             slot: 0,
@@ -203,7 +213,11 @@ impl Vm {
     /// KVM's, in words.
     pub fn save(&self) -> Result<Processor, String> {
         let failed = |error| format!("KVM: the processor's state: {error}");
+        let mut events = self.processor.get_vcpu_events().map_err(failed)?;
+        events.flags |= KVM_VCPUEVENT_VALID_TRIPLE_FAULT;
+        events.triple_fault.pending = 0;
         Ok(Processor {
+            events,
             registers: self.processor.get_regs().map_err(failed)?,
             special: self.processor.get_sregs().map_err(failed)?,
             extended: self.processor.get_xsave().map_err(failed)?,
@@ -220,6 +234,9 @@ impl Vm {
         self.processor.set_kvm_immediate_exit(0);
         self.processor.set_regs(&kept.registers).map_err(failed)?;
         self.processor.set_sregs(&kept.special).map_err(failed)?;
+        self.processor
+            .set_vcpu_events(&kept.events)
+            .map_err(failed)?;
         // SAFETY: without features asked for besides, the state has no more than these 4096 bytes.
         unsafe { self.processor.set_xsave(&kept.extended) }.map_err(failed)?;
         self.processor.sync_regs_mut().regs = kept.registers;
