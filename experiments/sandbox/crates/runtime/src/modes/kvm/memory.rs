@@ -28,6 +28,12 @@ const USER: u64 = 1 << 2;
 const USED: u64 = 3 << 5;
 const NO_EXECUTE: u64 = 1 << 63;
 
+const LARGE: u64 = 1 << 7;
+/// Bytes from which a mapping is expected to be used whole, and the part of the window that is made
+/// ready for such ones during a run.
+const EXPECTED: u64 = 128 << 10;
+const AHEAD: u64 = 32;
+
 /// A guest's memory, its page tables, and the table of what is mapped.
 pub struct Memory {
     base: *mut u8,
@@ -39,6 +45,10 @@ pub struct Memory {
     pagemap: OwnedFd,
     /// Something that the snapshot maps has been mapped otherwise since.
     reshaped: bool,
+    /// Where the kernel may use large pages now.
+    large: Vec<Range<u64>>,
+    /// Bytes that may still be given to the guest before it uses them.
+    ahead: u64,
 }
 
 impl Memory {
@@ -75,19 +85,31 @@ impl Memory {
             snapshot: None,
             pagemap,
             reshaped: false,
+            large: Vec::new(),
+            ahead: window / AHEAD,
         };
-        // The upper levels never change: all of them lead on.
-        let lead = |to: u64| to | PRESENT | WRITABLE | USER | USED;
-        let first_directory = window + tables * PAGE;
-        let pointers = first_directory + directories * PAGE;
+        // The upper levels never change but for large pages: all of them lead on.
+        let pointers = made.directories() + directories * PAGE;
         for index in 0..tables {
-            made.put(first_directory + 8 * index, lead(window + index * PAGE));
+            made.put(made.directories() + 8 * index, made.way_to_table(index));
         }
         for index in 0..directories {
-            made.put(pointers + 8 * index, lead(first_directory + index * PAGE));
+            made.put(
+                pointers + 8 * index,
+                lead(made.directories() + index * PAGE),
+            );
         }
         made.put(made.root(), lead(pointers));
         Ok(made)
+    }
+
+    /// Where the second level begins: behind all tables of the last.
+    fn directories(&self) -> u64 {
+        self.window + self.window / TABLE * PAGE
+    }
+
+    fn way_to_table(&self, index: u64) -> u64 {
+        lead(self.window + index * PAGE)
     }
 
     /// Where the tables begin for the processor.
@@ -122,13 +144,24 @@ impl Memory {
         if range.end > self.window {
             return true;
         }
+        let rights = access.filter(|access| access.any()).map_or(0, |access| {
+            let write = if access.write { WRITABLE } else { 0 };
+            let execute = if access.execute { 0 } else { NO_EXECUTE };
+            PRESENT | USER | USED | write | execute
+        });
         for page in range.clone().step_by(PAGE as usize) {
-            let bits = access.filter(|access| access.any()).map_or(0, |access| {
-                let write = if access.write { WRITABLE } else { 0 };
-                let execute = if access.execute { 0 } else { NO_EXECUTE };
-                page | PRESENT | USER | USED | write | execute
-            });
-            self.put(self.window + page / PAGE * 8, bits);
+            let entry = if rights == 0 { 0 } else { page | rights };
+            self.put(self.window + page / PAGE * 8, entry);
+        }
+        for index in range.start / TABLE..range.end.div_ceil(TABLE) {
+            let whole = range.start <= index * TABLE && (index + 1) * TABLE <= range.end;
+            // One entry for all, or the way to the table.
+            let entry = if whole && rights != 0 {
+                index * TABLE | LARGE | rights
+            } else {
+                self.way_to_table(index)
+            };
+            self.put(self.directories() + 8 * index, entry);
         }
         match access {
             None => self.clear(range),
@@ -140,10 +173,51 @@ impl Memory {
         true
     }
 
+    /// Makes it cheap for the guest to use `range`, which it has just mapped to write to: large pages
+    /// where they fit, and small ones at the edges at once, since KVM lets the guest have several that
+    /// are there for one fault.
+    pub fn expect_use(&mut self, range: Range<u64>) {
+        if range.end > self.window || range.end - range.start < EXPECTED {
+            return;
+        }
+        let large = range.start.next_multiple_of(TABLE)..range.end / TABLE * TABLE;
+        let edges = if large.is_empty() {
+            [range, 0..0]
+        } else {
+            self.advise(large.clone(), Advice::LinuxHugepage);
+            self.large.push(large.clone());
+            [range.start..large.start, large.end..range.end]
+        };
+        for edge in edges {
+            let length = edge.end - edge.start;
+            if length > 0 && length <= self.ahead {
+                self.ahead -= length;
+                self.advise(edge, Advice::LinuxPopulateWrite);
+            }
+        }
+    }
+
+    /// What does not help does not hurt.
+    fn advise(&self, range: Range<u64>, advice: Advice) {
+        let length = (range.end - range.start) as usize;
+        // SAFETY: within the mapping, whose bytes stay as they are.
+        let _ = unsafe { madvise(self.at(range.start).cast(), length, advice) };
+    }
+
     /// The highest free place for `length` bytes: in the window below `top` if they fit, or beyond it.
     pub fn place(&self, length: u64, bottom: u64, top: u64) -> Option<u64> {
+        // Room to begin with a large page.
+        let spare = if length >= TABLE { TABLE } else { 0 };
         self.areas
-            .place(length, bottom..top)
+            .place(length + spare, bottom..top)
+            .map(|at| {
+                if spare > 0 {
+                    at.next_multiple_of(TABLE)
+                } else {
+                    at
+                }
+            })
+            .or_else(|| self.areas.place(length, bottom..top))
             .or_else(|| self.areas.place(length, BEYOND..BEYOND_END))
     }
 
@@ -250,6 +324,10 @@ impl Memory {
             .map_err(|error| format!("a reset of the guest: {error}"))?;
         self.areas = snapshot.areas.clone();
         self.reshaped = false;
+        self.ahead = self.window / AHEAD;
+        for range in std::mem::take(&mut self.large) {
+            self.advise(range, Advice::LinuxNoHugepage);
+        }
         Ok(())
     }
 
@@ -294,6 +372,11 @@ impl Drop for Memory {
         // SAFETY: the mapping is this object's own.
         let _ = unsafe { munmap(self.base.cast(), self.size as usize) };
     }
+}
+
+/// An entry that leads to the next level.
+fn lead(to: u64) -> u64 {
+    to | PRESENT | WRITABLE | USER | USED
 }
 
 /// A window for a guest that may have `memory` bytes: twice as many, since it never has them without

@@ -38,6 +38,9 @@ pub fn map(guest: &mut Guest, [at, length, rights, flags, _, _]: [u64; 6]) -> An
     };
     put(guest, range.clone(), None)?;
     put(guest, range.clone(), Some(Access::from_bits(rights)))?;
+    if rights & libc::PROT_WRITE as u64 != 0 {
+        guest.memory.expect_use(range.clone());
+    }
     Ok(range.start)
 }
 
