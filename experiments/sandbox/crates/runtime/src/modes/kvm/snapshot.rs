@@ -117,10 +117,14 @@ impl Snapshot {
             .sum();
         let keep = !all && pages <= COPIED;
         for range in changed {
-            for page in range.clone().step_by(PAGE as usize) {
+            if !keep {
+                drop_pages(base, range)?;
+                continue;
+            }
+            for page in range.step_by(PAGE as usize) {
                 let page = page..page + PAGE;
-                if keep && (page.start >= window || self.areas.all(page.clone(), |each| each.write))
-                {
+                // The tables behind the window are this process's own to write.
+                if page.start >= window || self.areas.all(page.clone(), |each| each.write) {
                     self.copy_back(base, page);
                 } else {
                     drop_pages(base, page)?;

@@ -67,7 +67,7 @@ impl Vm {
         // SAFETY: the descriptor is open, and nobody else's.
         let kvm = unsafe { Kvm::from_raw_fd(kvm.into_raw_fd()) };
         if kvm.get_api_version() != 12 || !kvm.check_extension(Cap::SyncRegs) {
-            return Err("/dev/kvm: found an older KVM, expected one with KVM_CAP_SYNC_REGS".into());
+            return Err("/dev/kvm is no KVM of version 12 with KVM_CAP_SYNC_REGS".into());
         }
         let vm = kvm.create_vm().map_err(step("a machine"))?;
         // So that a shutdown which is under way when a run is stopped can be taken back.
