@@ -41,6 +41,39 @@ static void serve(tare_host *host, tare_bytes request) {
 TARE_UDF(serve)
 """
 
+# Uses memory as {1: what} says, of {2: bytes}; only what it may is answered.
+RIGHTS = """
+#include <sys/mman.h>
+#include "tare_udf.h"
+int main(int, char **);
+static int sum(volatile char *deep) { char more[4096]; more[0] = *deep; return sum(more) + more[0]; }
+static void serve(tare_host *host, tare_bytes request) {
+    uint64_t what = tare_number(request, 1, 0), size = tare_number(request, 2, 4096);
+    char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(memory, 0xc3 /* ret */, size);
+    volatile char *middle = memory + size / 2;
+    if (what == 1) mprotect(memory, size, PROT_READ);
+    if (what == 1) *middle = 1;
+    if (what == 2) munmap(memory, size);
+    if (what == 2) (void)*middle;
+    if (what == 3) ((void (*)(void))middle)();
+    if (what == 4) *(volatile char *)(uintptr_t)main = 1;
+    if (what == 5) sum(memory);
+    if (what == 6) (void)*(volatile char *)8;
+    if (what == 7) __asm__ volatile("hlt");
+    if (what == 8) __asm__ volatile("int $0x80");
+    if (what == 9) __asm__ volatile("out %al, $0x80");
+    if (what == 10) ((void (*)(void))0x7fffffff0000)();
+    if (what == 11) mprotect(memory, size, PROT_READ);
+    if (what == 11) mprotect(memory, size, PROT_READ | PROT_WRITE);
+    if (what == 12) mprotect(memory, size, PROT_READ | PROT_EXEC);
+    if (what == 12) ((void (*)(void))middle)();
+    if (what != 12) *middle = 1;
+    tare_answer(host, tare_text("done"));
+}
+TARE_UDF(serve)
+"""
+
 
 def built(folder: Path, text: str, *compiler: str) -> Path:
     """A function of one's own."""
@@ -93,6 +126,22 @@ def test_a_monitor_outlives_the_functions_that_go_wrong_in_it(
         assert refused.value.kind == kind
         assert sandbox.call("udf")[1] == b"unknown"
     assert named_like_workers() - workers == monitors
+
+
+@pytest.mark.parametrize("size", [4096, 9 << 20])
+def test_memory_is_as_the_function_maps_it(
+    size: int, serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    file = built(tmp_path, RIGHTS, "musl-gcc", "-static", "-fno-optimize-sibling-calls")
+    sandbox = serve("kvm", "--workers", "1", "--load", f"own={file}")
+    for what in (*range(13), *range(13)):
+        request = wire.number_field(1, what) + wire.number_field(2, size)
+        if what in (0, 11, 12):
+            assert sandbox.call_raw("own", request) == b"done", what
+            continue
+        with pytest.raises(Refused, match="signal") as refused:
+            sandbox.call_raw("own", request)
+        assert refused.value.kind == "died", what
 
 
 def test_without_kvm_it_says_so(tmp_path: Path) -> None:
