@@ -46,7 +46,11 @@ RIGHTS = """
 #include <sys/mman.h>
 #include "tare_udf.h"
 int main(int, char **);
-static int sum(volatile char *deep) { char more[4096]; more[0] = *deep; return sum(more) + more[0]; }
+static int sum(volatile char *deep) {
+    char more[4096];
+    more[0] = *deep;
+    return sum(more) + more[0];
+}
 static void serve(tare_host *host, tare_bytes request) {
     uint64_t what = tare_number(request, 1, 0), size = tare_number(request, 2, 4096);
     char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -95,7 +99,9 @@ def test_unmodified_static_programs_run(
     compiler: tuple[str, ...], serve: Callable[..., Sandbox], tmp_path: Path
 ) -> None:
     file = built(tmp_path, (SOURCE / "sort.c").read_text(), *compiler)
-    sandbox = serve("kvm", "--workers", "1", "--load", f"own={file}", "--load", f"known={udf('sort')}")
+    sandbox = serve(
+        "kvm", "--workers", "1", "--load", f"own={file}", "--load", f"known={udf('sort')}"
+    )
     request = wire.number_field(1, 20_000)
     answers = {sandbox.call_raw(name, request) for name in ("own", "known") * 3}
     assert len(answers) == 1
@@ -118,7 +124,9 @@ def test_a_monitor_outlives_the_functions_that_go_wrong_in_it(
     serve: Callable[..., Sandbox],
 ) -> None:
     workers = named_like_workers()
-    sandbox = serve("kvm", "--workers", "1", "--deadline-ms", "200", "--load", f"udf={udf('attack')}")
+    sandbox = serve(
+        "kvm", "--workers", "1", "--deadline-ms", "200", "--load", f"udf={udf('attack')}"
+    )
     monitors = named_like_workers() - workers
     for attack, kind in (("hang", "deadline"), ("endless_loop", "deadline"), ("crash", "died")) * 3:
         with pytest.raises(Refused) as refused:

@@ -9,26 +9,15 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use super::areas::{Access, Areas, PAGE};
+use super::areas::{Access, Areas};
 use super::snapshot::Snapshot;
+use super::tables::{TABLE, Tables};
 
 /// Nothing is ever mapped below, so that null pointers fault.
 pub const LOWEST: u64 = 0x1_0000;
 /// Where addresses begin that have no memory.
 const BEYOND: u64 = 1 << 39;
 const BEYOND_END: u64 = 1 << 46;
-/// Bytes that one page of each level of tables stands for.
-const TABLE: u64 = 512 * PAGE;
-const DIRECTORY: u64 = 512 * TABLE;
-/// Of an entry: present, writable, the guest's, accessed, dirty (so that nobody has to write it
-/// later), and not to be executed.
-const PRESENT: u64 = 1;
-const WRITABLE: u64 = 1 << 1;
-const USER: u64 = 1 << 2;
-const USED: u64 = 3 << 5;
-const NO_EXECUTE: u64 = 1 << 63;
-
-const LARGE: u64 = 1 << 7;
 /// Bytes from which a mapping is expected to be used whole, and the part of the window that is made
 /// ready for such ones during a run.
 const EXPECTED: u64 = 128 << 10;
@@ -38,7 +27,7 @@ const AHEAD: u64 = 32;
 pub struct Memory {
     base: *mut u8,
     window: u64,
-    size: u64,
+    tables: Tables,
     /// What is mapped.
     pub areas: Areas,
     snapshot: Option<Snapshot>,
@@ -59,15 +48,13 @@ impl Memory {
     /// Why there is none, in words.
     pub fn new(window: u64) -> Result<Self, String> {
         let failed = |error: rustix::io::Errno| format!("no memory for the guest: {error}");
-        let tables = window / TABLE;
-        let directories = window.div_ceil(DIRECTORY);
-        let size = window + (tables + directories + 2) * PAGE;
+        let tables = Tables::new(window);
         // SAFETY: a new mapping, of which nobody else knows.
         let base = unsafe {
             let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
             mmap_anonymous(
                 std::ptr::null_mut(),
-                size as usize,
+                tables.end() as usize,
                 ProtFlags::READ | ProtFlags::WRITE,
                 flags,
             )
@@ -80,7 +67,7 @@ impl Memory {
         let mut made = Memory {
             base,
             window,
-            size,
+            tables,
             areas: Areas::default(),
             snapshot: None,
             pagemap,
@@ -88,33 +75,13 @@ impl Memory {
             large: Vec::new(),
             ahead: window / AHEAD,
         };
-        // The upper levels never change but for large pages: all of them lead on.
-        let pointers = made.directories() + directories * PAGE;
-        for index in 0..tables {
-            made.put(made.directories() + 8 * index, made.way_to_table(index));
-        }
-        for index in 0..directories {
-            made.put(
-                pointers + 8 * index,
-                lead(made.directories() + index * PAGE),
-            );
-        }
-        made.put(made.root(), lead(pointers));
+        made.write_tables(tables.beginning());
         Ok(made)
-    }
-
-    /// Where the second level begins: behind all tables of the last.
-    fn directories(&self) -> u64 {
-        self.window + self.window / TABLE * PAGE
-    }
-
-    fn way_to_table(&self, index: u64) -> u64 {
-        lead(self.window + index * PAGE)
     }
 
     /// Where the tables begin for the processor.
     pub fn root(&self) -> u64 {
-        self.size - PAGE
+        self.tables.root()
     }
 
     /// Addresses that have memory.
@@ -124,7 +91,7 @@ impl Memory {
 
     /// All of it, tables included: where it is in this process, and its bytes.
     pub fn whole(&self) -> (u64, u64) {
-        (self.base as u64, self.size)
+        (self.base as u64, self.tables.end())
     }
 
     /// Whether the guest gets memory for an address that is mapped.
@@ -144,25 +111,7 @@ impl Memory {
         if range.end > self.window {
             return true;
         }
-        let rights = access.filter(|access| access.any()).map_or(0, |access| {
-            let write = if access.write { WRITABLE } else { 0 };
-            let execute = if access.execute { 0 } else { NO_EXECUTE };
-            PRESENT | USER | USED | write | execute
-        });
-        for page in range.clone().step_by(PAGE as usize) {
-            let entry = if rights == 0 { 0 } else { page | rights };
-            self.put(self.window + page / PAGE * 8, entry);
-        }
-        for index in range.start / TABLE..range.end.div_ceil(TABLE) {
-            let whole = range.start <= index * TABLE && (index + 1) * TABLE <= range.end;
-            // One entry for all, or the way to the table.
-            let entry = if whole && rights != 0 {
-                index * TABLE | LARGE | rights
-            } else {
-                self.way_to_table(index)
-            };
-            self.put(self.directories() + 8 * index, entry);
-        }
+        self.write_tables(self.tables.mapping(range.clone(), access));
         match access {
             None => self.clear(range),
             // The processor may know older, wider rights; when the host's change for a moment, KVM
@@ -302,7 +251,12 @@ impl Memory {
     ///
     /// Why it cannot be kept, in words.
     pub fn freeze(&mut self) -> Result<(), String> {
-        let kept = Snapshot::take(self.base, self.size, &self.areas, self.pagemap.as_fd());
+        let kept = Snapshot::take(
+            self.base,
+            self.tables.end(),
+            &self.areas,
+            self.pagemap.as_fd(),
+        );
         self.snapshot = Some(kept.map_err(|error| format!("a snapshot of the guest: {error}"))?);
         Ok(())
     }
@@ -332,14 +286,16 @@ impl Memory {
     }
 
     fn at(&self, address: u64) -> *mut u8 {
-        debug_assert!(address <= self.size);
+        debug_assert!(address <= self.tables.end());
         // SAFETY: within the mapping, or at its end.
         unsafe { self.base.add(address as usize) }
     }
 
-    fn put(&mut self, at: u64, entry: u64) {
-        // SAFETY: entries lie behind the window, within the mapping, and are aligned.
-        unsafe { self.at(at).cast::<u64>().write(entry) };
+    fn write_tables(&mut self, entries: impl Iterator<Item = (u64, u64)>) {
+        for (at, entry) in entries {
+            // SAFETY: tables lie behind the window, within the mapping, and entries are aligned.
+            unsafe { self.at(at).cast::<u64>().write(entry) };
+        }
     }
 
     fn zero(&self, range: Range<u64>) {
@@ -370,13 +326,8 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: the mapping is this object's own.
-        let _ = unsafe { munmap(self.base.cast(), self.size as usize) };
+        let _ = unsafe { munmap(self.base.cast(), self.tables.end() as usize) };
     }
-}
-
-/// An entry that leads to the next level.
-fn lead(to: u64) -> u64 {
-    to | PRESENT | WRITABLE | USER | USED
 }
 
 /// A window for a guest that may have `memory` bytes: twice as many, since it never has them without
@@ -391,6 +342,7 @@ pub fn window_for(memory: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::areas::PAGE;
     use super::*;
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
@@ -405,33 +357,6 @@ mod tests {
 
     fn open() -> Access {
         Access::from_bits(3)
-    }
-
-    #[test]
-    fn the_tables_say_what_is_mapped_and_nothing_else() {
-        let mut memory = Memory::new(WINDOW).unwrap();
-        assert!(memory.set(LOWEST..LOWEST + 2 * PAGE, Some(open())));
-        assert!(memory.set(LOWEST + PAGE..LOWEST + 2 * PAGE, Some(Access::from_bits(5))));
-        let entry = |memory: &Memory, at: u64| {
-            let all = whole(memory);
-            let word = |at: u64| u64::from_le_bytes(all[at as usize..][..8].try_into().unwrap());
-            let mut table = memory.root();
-            for shift in [39, 30, 21] {
-                table = word(table + (at >> shift & 511) * 8) & !0xfff;
-            }
-            word(table + (at >> 12 & 511) * 8)
-        };
-        assert_eq!(entry(&memory, 0), 0);
-        assert_eq!(
-            entry(&memory, LOWEST),
-            LOWEST | PRESENT | USER | WRITABLE | USED | NO_EXECUTE
-        );
-        assert_eq!(
-            entry(&memory, LOWEST + PAGE),
-            (LOWEST + PAGE) | PRESENT | USER | USED
-        );
-        assert!(memory.set(LOWEST..LOWEST + PAGE, None));
-        assert_eq!(entry(&memory, LOWEST), 0);
     }
 
     #[test]

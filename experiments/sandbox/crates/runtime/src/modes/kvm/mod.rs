@@ -14,6 +14,7 @@ pub mod monitor;
 mod snapshot;
 mod stack;
 pub mod syscalls;
+mod tables;
 mod vm;
 pub mod wire;
 mod worker;
