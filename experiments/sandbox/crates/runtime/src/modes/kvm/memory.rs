@@ -372,7 +372,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(23), ..ProptestConfig::with_cases(24) })]
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(23), ..ProptestConfig::with_cases(12) })]
 
         /// Whatever a guest does to its memory, all of it, tables included, is afterwards as before.
         #[test]
