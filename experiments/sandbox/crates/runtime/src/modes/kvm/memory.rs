@@ -158,7 +158,7 @@ impl Memory {
         // Room to begin with a large page.
         let spare = if length >= TABLE { TABLE } else { 0 };
         self.areas
-            .place(length + spare, bottom..top)
+            .place(length.saturating_add(spare), bottom..top)
             .map(|at| {
                 if spare > 0 {
                     at.next_multiple_of(TABLE)
