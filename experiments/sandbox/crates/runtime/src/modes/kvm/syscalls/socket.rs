@@ -9,6 +9,8 @@ use crate::modes::kvm::line::Line;
 /// Parts of one `readv` or `writev`, and entries of one `poll`; Linux's own most for parts.
 const PARTS_MAX: u64 = 1024;
 const POLLED_MAX: u64 = 64;
+/// The most that one call reads or writes, Linux's own.
+const BYTES_MAX: u64 = 0x7fff_f000;
 const STANDARD: std::ops::Range<u64> = 0..3;
 
 /// Whether the guest asks for something that the socket may not have yet.
@@ -40,6 +42,7 @@ pub fn read(
     flags: u64,
 ) -> Answer {
     is_open(line, number)?;
+    let length = length.min(BYTES_MAX);
     let (Some(socket), true) = (line.raw(), number == SOCKET) else {
         return Ok(0);
     };
@@ -74,6 +77,7 @@ pub fn write(
     flags: u64,
 ) -> Answer {
     is_open(line, number)?;
+    let length = length.min(BYTES_MAX);
     let (Some(socket), true) = (line.raw(), number == SOCKET) else {
         return Ok(length);
     };

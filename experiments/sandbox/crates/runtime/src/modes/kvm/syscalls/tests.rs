@@ -245,6 +245,14 @@ fn parts_are_read_and_written_in_their_order() {
         bench.call(libc::SYS_writev, &[3, at + 200, 3]),
         Then::Return(5)
     );
+    // Lengths that no memory has, of what nobody reads.
+    let longest = [at.to_le_bytes(), u64::MAX.to_le_bytes()].concat();
+    assert!(bench.guest.memory.write(at + 300, &longest.repeat(2)));
+    let most = 2 * 0x7fff_f000;
+    assert_eq!(
+        bench.call(libc::SYS_writev, &[1, at + 300, 2]),
+        Then::Return(most)
+    );
     let mut heard = [0; 9];
     assert_eq!(rustix::io::read(&bench.host, &mut heard), Ok(5));
     assert_eq!(&heard[..5], b"12345");
