@@ -152,6 +152,14 @@ def test_memory_is_as_the_function_maps_it(
         assert refused.value.kind == "died", what
 
 
+def test_kvm_needs_a_process_of_its_own(serve: Callable[..., Sandbox]) -> None:
+    sandbox = serve("kvm")
+    done = sandbox.cli("load", "--processes", "1", "udf", str(udf("hello")), text=True)
+    assert done.returncode == 1
+    assert "allow 2 processes" in done.stderr
+    sandbox.load("udf", udf("hello"), "--processes", "2")
+
+
 def test_without_kvm_it_says_so(tmp_path: Path) -> None:
     serve = f"exec {program()} serve --mode kvm --socket {tmp_path / 's'}"
     argv = ["unshare", "--mount", "sh", "-euc", f"mount --bind /dev/null /dev/kvm; {serve}"]

@@ -150,8 +150,9 @@ impl Vm {
                     "KVM: found {other:?}, expected a shutdown at a system call"
                 ));
             }
-            Err(error) if [libc::EINTR, libc::EAGAIN].contains(&error.errno()) => {
-                return Ok(self.interrupted());
+            Err(error) if error.errno() == libc::EINTR => return Ok(self.interrupted()),
+            Err(error) if error.errno() == libc::EAGAIN => {
+                return Err("KVM cannot start the thread that it keeps: allow 2 processes".into());
             }
             Err(error) => return Err(format!("KVM: {error}")),
         }
