@@ -82,7 +82,11 @@ impl Monitor {
     pub fn begin(&mut self, socket: BorrowedFd<'_>) -> Result<(), String> {
         self.runs = self.runs.wrapping_add(1);
         let begun = tell(self.control(), &Order::Begin { run: self.runs }, &[socket]);
-        begun.map_err(|error| format!("the monitor: {error}"))
+        begun.map_err(|error| match hear(self.control(), false) {
+            // It has ended already, and said why before.
+            Ok(Some((Order::Failed(why), _))) => why,
+            _ => format!("the monitor: {error}"),
+        })
     }
 
     fn set_alarm(&self, after: Duration) {
