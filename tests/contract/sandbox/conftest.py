@@ -12,6 +12,8 @@ from sandboxes import MODES, Sandbox
 def mode(request: pytest.FixtureRequest) -> str:
     if os.geteuid() != 0:
         pytest.skip("sandboxes give workers users and control groups of their own, as root only")
+    if request.param == "kvm" and not Path("/dev/kvm").exists():
+        pytest.skip("no /dev/kvm")
     return str(request.param)
 
 

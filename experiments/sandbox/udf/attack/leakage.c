@@ -11,6 +11,20 @@
 
 #define SECRET "tare-secret-of-the-caller-before"
 
+#ifdef __x86_64__
+/* A register that neither the compiler nor the C library uses here. */
+static void fill_registers(void) {
+    __asm__ volatile("movdqu %0, %%xmm15" : : "m"(*(const char(*)[16])SECRET) : "xmm15");
+}
+
+static void keep_registers(char into[16]) {
+    __asm__ volatile("movdqu %%xmm15, %0" : "=m"(*(char(*)[16])into));
+}
+#else
+static void fill_registers(void) {}
+static void keep_registers(char into[16]) { memset(into, 0, 16); }
+#endif
+
 /* Leaves a secret wherever it can, for a later call to find. */
 verdict plant(target *at) {
     verdict made = {0, ""};
@@ -32,6 +46,7 @@ verdict plant(target *at) {
     syscall(SYS_add_key, "user", SECRET, "x", 1, -4 /* the user's */);
     setenv(SECRET, SECRET, 1);
     made.open |= shared >= 0;
+    fill_registers();
     return made;
 }
 
@@ -42,7 +57,10 @@ verdict seek(target *at) {
     verdict made = {0, "nothing"};
     const size_t size = 64 << 20;
     char *fresh = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *heap = malloc(1 << 20);
-    char path[512], buffer[4096];
+    char path[512], buffer[4096], registers[16];
+    keep_registers(registers);
+    if (memcmp(registers, SECRET, sizeof registers) == 0)
+        made = (verdict){1, "a register"};
     /* The pattern itself is in this program, and on no other page. */
     if (fresh != MAP_FAILED && holds_secret(fresh, size))
         made = (verdict){1, "fresh memory"};

@@ -211,6 +211,14 @@ impl SlotGroup {
         contents(&self.count).is_ok_and(|count| count.trim() == "0")
     }
 
+    /// Whether no process is left in it but the one that may stay.
+    pub fn has_only(&self, staying: Option<i32>) -> bool {
+        let Some(pid) = staying else {
+            return self.is_empty();
+        };
+        contents(&self.procs).is_ok_and(|pids| pids.trim() == pid.to_string())
+    }
+
     /// Kills what is left in it, none of which can multiply meanwhile. True when nothing is left.
     pub fn empty(&self) -> bool {
         let begun = Instant::now();

@@ -77,6 +77,11 @@ pub trait Nursery {
 
     /// Takes away what [`Nursery::spawn`] made beside the worker, which has ended.
     fn clear(&mut self, _slot: &Slot) {}
+
+    /// The process of its own that stays in a slot between two workers.
+    fn staying(&self, _slot: &Slot) -> Option<i32> {
+        None
+    }
 }
 
 /// A binary, started and isolated, which serves one call and is not used again.

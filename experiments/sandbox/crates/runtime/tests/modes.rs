@@ -23,8 +23,10 @@ fn runtimes() -> impl Iterator<Item = Runtime> {
     } else {
         Vec::new()
     };
+    let usable = |name| name != "kvm" || std::path::Path::new("/dev/kvm").exists();
     all.into_iter()
         .filter(|mode| !OF_OTHERS.contains(&mode.name()))
+        .filter(move |mode| usable(mode.name()))
         .map(|mode| Runtime::new(mode, HostFunctions::default()).unwrap())
 }
 

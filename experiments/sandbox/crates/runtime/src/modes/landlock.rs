@@ -70,7 +70,7 @@ impl Confinement for Locked {
 }
 
 /// No file, no port, no abstract socket, no signal to anybody outside: all or nothing.
-fn no_files() -> Result<(), String> {
+pub(super) fn no_files() -> Result<(), String> {
     let abi = ABI::V6;
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)

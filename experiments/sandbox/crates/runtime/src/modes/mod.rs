@@ -1,6 +1,7 @@
 //! The modes.
 
 mod container;
+pub mod kvm;
 mod landlock;
 mod namespaces;
 mod none;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Box<dyn Mode>> {
         Box::new(container::Bwrap),
         Box::new(container::Crun),
         Box::new(container::Runc),
+        Box::new(kvm::Kvm),
     ]
 }
 

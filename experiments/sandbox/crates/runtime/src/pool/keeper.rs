@@ -318,7 +318,7 @@ impl Keeper {
         let slot = &self.duties.slots[place];
         self.nursery.clear(slot);
         self.duties.metrics.reaped(since.elapsed(), cpu_us);
-        if slot.group.is_empty() {
+        if slot.group.has_only(self.nursery.staying(slot)) {
             self.vacate(place);
             return;
         }

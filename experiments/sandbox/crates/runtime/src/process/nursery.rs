@@ -179,7 +179,7 @@ impl<C: Confinement> Nursery for Cradle<C> {
 }
 
 /// Signals for the host must not run its handlers in a new process that still shares its memory.
-fn block_signals() {
+pub fn block_signals() {
     // SAFETY: the set is filled before it is read.
     unsafe {
         let mut all = std::mem::zeroed();

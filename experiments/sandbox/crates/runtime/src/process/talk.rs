@@ -2,22 +2,78 @@
 //! worker that talks before it has listened cannot stop it.
 
 use std::os::fd::BorrowedFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use crate::call::Terms;
+use crate::call::{Attempt, Terms};
 use crate::dialogue::Dialogue;
 use crate::failure::Failure;
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
+/// Looks at what a worker says before its call: whether it is ready. `how` tells how one ended.
+///
+/// # Errors
+///
+/// Why it never will be, in words.
+pub fn greet(socket: BorrowedFd<'_>, how: impl Fn() -> Failure) -> Result<bool, String> {
+    let mut said = [0; 2];
+    match recv(socket, &mut said, RecvFlags::DONTWAIT) {
+        Ok((1, _)) => Ok(true),
+        Ok((0, _)) => Err(how().to_string()),
+        Ok(_) => Err("it says more than one byte before its call".into()),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+        Err(error) => Err(format!("its socket: {error}")),
+    }
+}
+
+/// Lets a ready worker serve a call. `how` tells how one ended.
+pub fn attempt(
+    socket: BorrowedFd<'_>,
+    request: &[u8],
+    terms: &Terms,
+    how: impl Fn() -> Failure,
+) -> Attempt {
+    let begun = Instant::now();
+    // A worker that says something before it is asked has not understood the protocol.
+    let early = match recv(socket, &mut [0; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK) {
+        Ok((0, _)) => Some(Failure::NotReady(format!(
+            "it ended before its call: {}",
+            how()
+        ))),
+        Ok(_) => Some(Failure::Protocol(
+            "it spoke after its ready byte, before it was asked".into(),
+        )),
+        Err(_) => None,
+    };
+    if let Some(failure) = early {
+        return Attempt {
+            send: Duration::ZERO,
+            execute: Duration::ZERO,
+            outcome: Err(failure),
+        };
+    }
+    let mut talk = Talk::new(socket, request, terms);
+    let outcome = match talk.run() {
+        Ok(Some(response)) => Ok(response),
+        Ok(None) => Err(how()),
+        Err(failure) => Err(failure),
+    };
+    let sent = talk.sent().unwrap_or_else(Instant::now);
+    Attempt {
+        send: sent - begun,
+        execute: sent.elapsed(),
+        outcome,
+    }
+}
+
 /// One call's conversation.
-pub struct Talk<'a> {
+struct Talk<'a> {
     socket: BorrowedFd<'a>,
     dialogue: Dialogue,
     sent: Option<Instant>,
@@ -26,7 +82,7 @@ pub struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     /// One that will send `request`.
-    pub fn new(socket: BorrowedFd<'a>, request: &[u8], terms: &Terms) -> Self {
+    fn new(socket: BorrowedFd<'a>, request: &[u8], terms: &Terms) -> Self {
         Talk {
             socket,
             dialogue: Dialogue::new(request, terms.clone()),
@@ -36,7 +92,7 @@ impl<'a> Talk<'a> {
     }
 
     /// When the last byte of the request was written.
-    pub fn sent(&self) -> Option<Instant> {
+    fn sent(&self) -> Option<Instant> {
         self.sent
     }
 
@@ -45,7 +101,7 @@ impl<'a> Talk<'a> {
     /// # Errors
     ///
     /// Whatever else ended the call.
-    pub fn run(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    fn run(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         loop {
             self.write()?;
             let mut wanted = PollFlags::IN;

@@ -3,15 +3,14 @@
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::launch::Launched;
-use super::talk::Talk;
+use super::talk;
 use crate::call::{Attempt, Terms};
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
@@ -91,52 +90,11 @@ impl Worker for Process {
     }
 
     fn greet(&mut self) -> Result<bool, String> {
-        let mut said = [0; 2];
-        match recv(&self.socket, &mut said, RecvFlags::DONTWAIT) {
-            Ok((1, _)) => Ok(true),
-            Ok((0, _)) => Err(self.end_in_words().to_string()),
-            Ok(_) => Err("it says more than one byte before its call".into()),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
-            Err(error) => Err(format!("its socket: {error}")),
-        }
+        talk::greet(self.socket.as_fd(), || self.end_in_words())
     }
 
     fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        let begun = Instant::now();
-        // A worker that says something before it is asked has not understood the protocol.
-        let early = match recv(
-            &self.socket,
-            &mut [0; 1],
-            RecvFlags::DONTWAIT | RecvFlags::PEEK,
-        ) {
-            Ok((0, _)) => Some(Failure::NotReady(format!(
-                "it ended before its call: {}",
-                self.end_in_words()
-            ))),
-            Ok(_) => Some(Failure::Protocol(
-                "it spoke after its ready byte, before it was asked".into(),
-            )),
-            Err(_) => None,
-        };
-        if let Some(failure) = early {
-            return Attempt {
-                send: Duration::ZERO,
-                execute: Duration::ZERO,
-                outcome: Err(failure),
-            };
-        }
-        let mut talk = Talk::new(self.socket.as_fd(), request, terms);
-        let outcome = match talk.run() {
-            Ok(Some(response)) => Ok(response),
-            Ok(None) => Err(self.end_in_words()),
-            Err(failure) => Err(failure),
-        };
-        let sent = talk.sent().unwrap_or_else(Instant::now);
-        Attempt {
-            send: sent - begun,
-            execute: sent.elapsed(),
-            outcome,
-        }
+        talk::attempt(self.socket.as_fd(), request, terms, || self.end_in_words())
     }
 
     fn kill(&mut self) {
@@ -157,12 +115,12 @@ impl Worker for Process {
 }
 
 /// Waits until a process has ended, and takes it off the kernel's list; its CPU time in µs.
-pub(super) fn collect(process: &OwnedFd) -> u64 {
+pub(crate) fn collect(process: &OwnedFd) -> u64 {
     look(process, 0).map_or(0, |(_, _, cpu)| cpu.as_micros() as u64)
 }
 
 /// How an ended process ended (`si_code`, `si_status`), and its CPU time.
-fn look(process: &OwnedFd, options: i32) -> Option<(i32, i32, Duration)> {
+pub(crate) fn look(process: &OwnedFd, options: i32) -> Option<(i32, i32, Duration)> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     loop {

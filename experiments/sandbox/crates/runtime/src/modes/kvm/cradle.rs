@@ -1,0 +1,138 @@
+//! Starts monitors, and begins runs of their guests: a monitor stays in its slot until it fails.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex};
+
+use rustix::fs::{Mode as Permissions, OFlags, open};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+use super::wire::{Order, tell};
+use super::worker::{Monitor, Visit};
+use crate::binary::Binary;
+use crate::descriptors::moved_up;
+use crate::limits::Limits;
+use crate::loaded::lock;
+use crate::mode::{Nursery, Template, Worker};
+use crate::process::launch::Launcher;
+use crate::process::nursery::block_signals;
+use crate::process::recipe::Recipe;
+use crate::process::verify::Evidence;
+use crate::slot::Slot;
+
+/// Files that a monitor has open at once.
+const FILES: u32 = 32;
+
+/// What monitors of one binary are made from.
+pub struct Nest {
+    pub(super) binary: Arc<Binary>,
+    pub(super) limits: Limits,
+    pub(super) kvm: OwnedFd,
+    pub(super) monitor: OwnedFd,
+}
+
+impl Template for Nest {
+    fn settle(&self) -> Result<Box<dyn Nursery>, String> {
+        block_signals();
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        let null = open("/dev/null", flags, Permissions::empty()).and_then(moved_up);
+        let copy = |descriptor: &OwnedFd| descriptor.try_clone().map_err(|error| error.to_string());
+        Ok(Box::new(Cradle {
+            binary: self.binary.clone(),
+            limits: self.limits.clone(),
+            kvm: copy(&self.kvm)?,
+            monitor: copy(&self.monitor)
+                .and_then(|copy| moved_up(copy).map_err(|error| error.to_string()))?,
+            null: null.map_err(|error| format!("/dev/null: {error}"))?,
+            launcher: Launcher::default(),
+            recipes: HashMap::new(),
+            resting: HashMap::new(),
+        }))
+    }
+
+    fn verify(&self, worker: &dyn Worker) -> Result<(), String> {
+        let evidence = Evidence {
+            filtered: true,
+            no_capabilities: true,
+            other_user: true,
+            namespaces: &[],
+        };
+        worker.pid().map_or(Ok(()), |pid| evidence.check(pid))
+    }
+}
+
+struct Cradle {
+    binary: Arc<Binary>,
+    limits: Limits,
+    kvm: OwnedFd,
+    monitor: OwnedFd,
+    null: OwnedFd,
+    launcher: Launcher,
+    recipes: HashMap<u32, Recipe>,
+    /// Monitors between two runs.
+    resting: HashMap<u32, Arc<Mutex<Option<Monitor>>>>,
+}
+
+impl Cradle {
+    fn recipe(&self, slot: &Slot) -> Recipe {
+        let mut recipe = Recipe::default();
+        recipe.begin(slot, self.null.as_raw_fd(), self.monitor.as_raw_fd());
+        // Its own: the guest's files are not the kernel's, and CPU time is limited for each run.
+        recipe.limit(&Limits {
+            cpu_s: u32::MAX,
+            files: FILES,
+            ..self.limits.clone()
+        });
+        recipe.become_user(slot.user());
+        recipe.execute();
+        recipe
+    }
+
+    fn launch(&mut self, slot: &Slot) -> Result<Monitor, String> {
+        if !self.recipes.contains_key(&slot.number) {
+            self.recipes.insert(slot.number, self.recipe(slot));
+        }
+        let (here, there) = pair(SocketType::SEQPACKET)?;
+        let there = moved_up(there).map_err(|error| format!("a pair of sockets: {error}"))?;
+        let launched = self
+            .launcher
+            .launch(&self.recipes[&slot.number], 0, there.as_fd())?;
+        let monitor = Monitor::new(launched, here)?;
+        let make = Order::Make {
+            memory: self.limits.memory_bytes,
+            cpu_s: self.limits.cpu_s.into(),
+        };
+        let beside = [self.kvm.as_fd(), self.binary.file()];
+        tell(monitor.control(), &make, &beside).map_err(|error| format!("the monitor: {error}"))?;
+        Ok(monitor)
+    }
+}
+
+impl Nursery for Cradle {
+    fn spawn(&mut self, slot: &Slot) -> Result<Box<dyn Worker>, String> {
+        let place = self.resting.entry(slot.number).or_default().clone();
+        let rested = lock(&place).take();
+        let mut monitor = match rested {
+            Some(monitor) => monitor,
+            None => self.launch(slot)?,
+        };
+        let (host, guest) = pair(SocketType::STREAM)?;
+        monitor.begin(guest.as_fd())?;
+        Ok(Box::new(Visit::new(
+            monitor,
+            host,
+            slot.group.clone(),
+            place,
+        )))
+    }
+
+    fn staying(&self, slot: &Slot) -> Option<i32> {
+        let place = lock(self.resting.get(&slot.number)?);
+        place.as_ref().map(Monitor::pid)
+    }
+}
+
+fn pair(kind: SocketType) -> Result<(OwnedFd, OwnedFd), String> {
+    socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)
+        .map_err(|error| format!("a pair of sockets: {error}"))
+}

@@ -1,0 +1,127 @@
+//! What a guest is connected to: its socket, and whoever may stop it while it waits.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::wire::{self, Order};
+
+/// The most that a guest can have said before it wants its request, to be run again.
+const SAID_MAX: usize = 1024;
+
+/// The guest is to be stopped, or nobody is left who could want it to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+/// The socket of one run, until the guest closes it, and the way orders come.
+pub struct Line<'a> {
+    socket: Option<OwnedFd>,
+    control: BorrowedFd<'a>,
+    run: u32,
+    /// What the guest has said so far, up to [`SAID_MAX`] bytes and one.
+    said: Vec<u8>,
+}
+
+impl<'a> Line<'a> {
+    /// For the guest's run number `run`.
+    pub fn new(socket: OwnedFd, control: BorrowedFd<'a>, run: u32) -> Self {
+        Line {
+            socket: Some(socket),
+            control,
+            run,
+            said: Vec::new(),
+        }
+    }
+
+    /// The guest's socket, unless it has closed it.
+    pub fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.as_ref().map(AsFd::as_fd)
+    }
+
+    /// As the guest closes it.
+    pub fn close(&mut self) {
+        self.socket = None;
+    }
+
+    /// The guest has said `bytes`.
+    pub fn has_said(&mut self, bytes: &[u8]) {
+        let room = (SAID_MAX + 1).saturating_sub(self.said.len());
+        self.said.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// All that the guest has said, if that is something, and not too much to be said again.
+    pub fn greeting(&self) -> Option<&[u8]> {
+        (1..=SAID_MAX)
+            .contains(&self.said.len())
+            .then_some(&self.said)
+    }
+
+    /// Waits until the socket is as wanted (true), or until the time is up (false).
+    ///
+    /// # Errors
+    ///
+    /// When the guest is to be stopped meanwhile.
+    pub fn wait(&self, wanted: PollFlags, until: Option<Instant>) -> Result<bool, Stopped> {
+        loop {
+            let left = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+            let mut waited = Vec::with_capacity(2);
+            waited.push(PollFd::new(&self.control, PollFlags::IN));
+            if let (Some(socket), false) = (&self.socket, wanted.is_empty()) {
+                waited.push(PollFd::new(socket, wanted));
+            }
+            match poll(&mut waited, left.as_ref()) {
+                Ok(0) => return Ok(false),
+                Ok(_) if waited[0].revents().is_empty() => return Ok(true),
+                Ok(_) => self.check()?,
+                Err(Errno::INTR) => {}
+                Err(_) => return Err(Stopped),
+            }
+        }
+    }
+
+    /// What the socket is ready for.
+    pub fn ready(&self, wanted: PollFlags) -> PollFlags {
+        let Some(socket) = &self.socket else {
+            return PollFlags::NVAL;
+        };
+        let mut asked = [PollFd::new(socket, wanted)];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        match poll(&mut asked, Some(&now)) {
+            Ok(_) => asked[0].revents(),
+            Err(_) => PollFlags::empty(),
+        }
+    }
+
+    /// Hears what has been ordered meanwhile, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// When the guest is to be stopped.
+    pub fn check(&self) -> Result<(), Stopped> {
+        loop {
+            match wire::hear(self.control, false) {
+                Ok(Some((Order::Stop { run }, _))) if run != self.run => {}
+                Ok(None) => return Ok(()),
+                // Its own end, somebody who has forgotten that it is under way, or nobody at all.
+                Ok(Some(_)) | Err(_) => return Err(Stopped),
+            }
+        }
+    }
+
+    /// The number of the socket in this process, for calls that no library has.
+    pub fn raw(&self) -> Option<i32> {
+        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}

@@ -1,0 +1,178 @@
+//! A guest and its processor: made from a binary, run up to where it wants its request, and brought
+//! back there after each call.
+
+use std::os::fd::OwnedFd;
+
+use super::areas::{Access, PAGE};
+use super::elf::Image;
+use super::line::Line;
+use super::memory::{LOWEST, Memory, window_for};
+use super::stack;
+use super::syscalls::{Call, Guest, Own, Then, USER, serve};
+use super::vm::{Exit, Processor, Vm};
+use super::wire::End;
+
+/// Bytes of the stack, as Linux has it by default, and of what lies unmapped below it.
+const STACK: u64 = 8 << 20;
+const GUARD: u64 = 1 << 20;
+
+/// What a guest comes back to, besides its memory.
+struct Kept {
+    own: Own,
+    processor: Processor,
+    /// How it wanted its request.
+    call: Call,
+    /// What it had said until then.
+    said: Vec<u8>,
+}
+
+/// A guest and its processor.
+pub struct Machine {
+    // Before the memory that it uses.
+    vm: Vm,
+    guest: Guest,
+    kept: Option<Kept>,
+}
+
+/// Where a program may lie in a guest with so much memory.
+pub fn room(memory: u64) -> std::ops::Range<u64> {
+    LOWEST..window_for(memory) - STACK - GUARD
+}
+
+impl Machine {
+    /// A guest that may have `memory` bytes, at the beginning of `binary`.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, in words.
+    pub fn new(kvm: OwnedFd, binary: &[u8], memory: u64) -> Result<Self, String> {
+        let image = Image::read(binary, room(memory))?;
+        let mut random = [0; 16];
+        // SAFETY: as many bytes as there are.
+        if unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), 0) }
+            != random.len() as isize
+        {
+            return Err("no randomness for the guest".into());
+        }
+        let (guest, pointer) = furnish(&image, binary, memory, random)?;
+        let vm = Vm::new(kvm, &guest.memory, image.entry, pointer)?;
+        Ok(Machine {
+            vm,
+            guest,
+            kept: None,
+        })
+    }
+
+    /// Whether it can be brought back to where it wanted its request.
+    pub fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// What it had said until then, which nobody has heard on the line of a later run.
+    pub fn said(&self) -> &[u8] {
+        self.kept.as_ref().map_or(&[], |kept| &kept.said)
+    }
+
+    /// What makes it look for orders when it is set to 1.
+    pub fn attention(&mut self) -> *mut u8 {
+        self.vm.attention()
+    }
+
+    /// Runs it until its end.
+    ///
+    /// # Errors
+    ///
+    /// When KVM does not do what it should, in words.
+    pub fn run(&mut self, line: &mut Line<'_>) -> Result<End, String> {
+        if let Some(kept) = &self.kept {
+            let call = kept.call;
+            if let Some(end) = self.serve(&call, line)? {
+                return Ok(end);
+            }
+        }
+        loop {
+            let call = match self.vm.run(&self.guest.memory)? {
+                Exit::Call(call) => call,
+                Exit::Fault(at) if self.guest.lacks_memory(at) => return Ok(End::Memory),
+                Exit::Fault(_) => return Ok(End::Signal(libc::SIGSEGV)),
+                Exit::Interrupted if line.check().is_err() => return Ok(End::Stopped),
+                Exit::Interrupted => continue,
+            };
+            if let Some(end) = self.serve(&call, line)? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Serves a call, before which the guest is kept if it is the moment.
+    fn serve(&mut self, call: &Call, line: &mut Line<'_>) -> Result<Option<End>, String> {
+        let mut then = serve(call, &mut self.guest, line);
+        if let Then::Listen(said) = then {
+            self.guest.memory.freeze()?;
+            let processor = self.vm.save()?;
+            self.kept = Some(Kept {
+                own: self.guest.own,
+                processor,
+                call: *call,
+                said,
+            });
+            then = serve(call, &mut self.guest, line);
+        }
+        match then {
+            Then::Return(result) => self.vm.answer(result, self.guest.own.bases).map(|()| None),
+            Then::End(end) => Ok(Some(end)),
+            Then::Listen(_) => Err("a guest that is kept already".into()),
+        }
+    }
+
+    /// Brings it back to where it wanted its request: memory, registers, and all else that it could
+    /// have changed.
+    ///
+    /// # Errors
+    ///
+    /// Why not, in words: it must not be run again.
+    pub fn reset(&mut self) -> Result<(), String> {
+        let kept = self.kept.as_ref().ok_or("it never wanted a request")?;
+        self.guest.memory.reset()?;
+        self.guest.own = kept.own;
+        self.vm.restore(&kept.processor)
+    }
+}
+
+/// Memory with the program and its stack, and the stack pointer.
+///
+/// # Errors
+///
+/// Why there is none, in words.
+pub fn furnish(
+    image: &Image,
+    binary: &[u8],
+    most: u64,
+    random: [u8; 16],
+) -> Result<(Guest, u64), String> {
+    let window = window_for(most);
+    let mut memory = Memory::new(window)?;
+    for segment in &image.segments {
+        if !memory.set(segment.pages(), Some(segment.access)) {
+            return Err("an ELF file with too many segments".into());
+        }
+        memory.place_bytes(segment.at, &binary[segment.file.clone()]);
+    }
+    let (bytes, pointer) = stack::build(image, window, USER, random);
+    memory.set(
+        window - STACK..window,
+        Some(Access {
+            read: true,
+            write: true,
+            execute: false,
+        }),
+    );
+    memory.place_bytes(pointer, &bytes);
+    let start = image.end() + PAGE;
+    let own = Own {
+        breaks: (start, start),
+        top: window - STACK - GUARD,
+        bases: [0; 2],
+    };
+    Ok((Guest { memory, own }, pointer))
+}

@@ -1,0 +1,84 @@
+//! A virtual machine for each worker, without a kernel in it: the guest is the binary itself, in ring
+//! 3. Its system calls come to a *monitor*, the process around it, which serves a few. Before each
+//! call the machine is brought back to where its binary first wanted a request, so that it is made
+//! once and used often.
+
+pub mod areas;
+mod confine;
+mod cradle;
+pub mod elf;
+pub mod line;
+mod machine;
+pub mod memory;
+pub mod monitor;
+mod snapshot;
+mod stack;
+pub mod syscalls;
+mod tables;
+mod vm;
+pub mod wire;
+mod worker;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{only_root, only_static};
+use crate::binary::Binary;
+use crate::limits::Limits;
+use crate::mode::{Mode, Template};
+
+pub use self::machine::{furnish, room};
+
+/// The mode.
+pub struct Kvm;
+
+const NAME: &str = "kvm";
+const MONITOR: &str = "tare-sandbox-monitor";
+
+impl Mode for Kvm {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        "a virtual machine without a kernel, whose few system calls a confined process serves"
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        only_root(NAME)?;
+        only_static(NAME, &binary)?;
+        elf::Image::read(binary.bytes(), room(limits.memory_bytes))?;
+        let open = |path: PathBuf, write: bool| {
+            let opened = File::options().read(true).write(write).open(&path);
+            opened.map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let kvm = open("/dev/kvm".into(), true).map_err(|why| {
+            format!("{why}; it needs a kernel with KVM, and a machine that lets its guests use it")
+        })?;
+        let monitor = open(monitor_program()?, false)?;
+        Ok(Arc::new(cradle::Nest {
+            binary,
+            limits: limits.clone(),
+            kvm: kvm.into(),
+            monitor: crate::descriptors::moved_up(monitor.into())
+                .map_err(|error| error.to_string())?,
+        }))
+    }
+}
+
+/// Beside this program, or above it, where cargo puts it for tests.
+fn monitor_program() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| format!("this program's folder: {error}"))?;
+    let mut places = own
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .map(|folder| folder.join(MONITOR));
+    places.find(|place| place.is_file()).ok_or_else(|| {
+        format!(
+            "{MONITOR} is not beside {}; build it, or install it there",
+            own.display()
+        )
+    })
+}

@@ -1,0 +1,236 @@
+//! What a guest's memory comes back to between calls. Its bytes lie in a sealed file, mapped
+//! privately below the guest: the kernel copies each page that is written, and says which it copied.
+//! These, and no others, are not as they were, whoever wrote them.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+
+use super::areas::{Areas, PAGE};
+
+/// Pages up to which it is cheaper to copy back than to let the guest fault on each again.
+const COPIED: u64 = 256;
+/// Zero pages that are kept between two others rather than making another mapping.
+const JOINED: u64 = 16 * PAGE;
+
+/// A guest's memory at one moment.
+pub struct Snapshot {
+    /// What was mapped.
+    pub areas: Areas,
+    /// Where the file lies below the guest; all else was zero.
+    extents: Vec<Range<u64>>,
+    /// The whole file, read only.
+    original: *const u8,
+    size: u64,
+}
+
+impl Snapshot {
+    /// Keeps the `size` bytes at `base`, private memory without a file, and puts the copy below it.
+    pub fn take(
+        base: *mut u8,
+        size: u64,
+        areas: &Areas,
+        pagemap: BorrowedFd<'_>,
+    ) -> io::Result<Self> {
+        let file = File::from(memfd_create(
+            "guest",
+            MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+        )?);
+        file.set_len(size)?;
+        let mut extents: Vec<Range<u64>> = Vec::new();
+        for range in copied(base, size, pagemap)? {
+            // SAFETY: within the guest's memory, which does not run meanwhile.
+            let bytes = unsafe {
+                std::slice::from_raw_parts(
+                    base.add(range.start as usize),
+                    (range.end - range.start) as usize,
+                )
+            };
+            file.write_all_at(bytes, range.start)?;
+            match extents.last_mut() {
+                Some(last) if range.start - last.end <= JOINED => last.end = range.end,
+                _ => extents.push(range),
+            }
+        }
+        let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+        fcntl_add_seals(&file, seals)?;
+        for extent in &extents {
+            let length = (extent.end - extent.start) as usize;
+            // SAFETY: replaces private pages by a file with the same bytes.
+            unsafe {
+                let at = base.add(extent.start as usize).cast();
+                let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+                mmap(
+                    at,
+                    length,
+                    ProtFlags::READ | ProtFlags::WRITE,
+                    flags,
+                    &file,
+                    extent.start,
+                )?;
+            }
+        }
+        // SAFETY: a new mapping, of which nobody else knows.
+        let original = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                size as usize,
+                ProtFlags::READ,
+                MapFlags::PRIVATE,
+                &file,
+                0,
+            )?
+        };
+        Ok(Snapshot {
+            areas: areas.clone(),
+            extents,
+            original: original.cast(),
+            size,
+        })
+    }
+
+    /// The parts of `range` that were not zero.
+    pub fn extents_within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        let cut =
+            move |extent: &Range<u64>| extent.start.max(range.start)..extent.end.min(range.end);
+        self.extents.iter().map(cut).filter(|part| !part.is_empty())
+    }
+
+    /// Makes the memory at `base` what it was. Pages that were mapped are copied back, so that nobody
+    /// faults on them again, unless there are many, or rights were changed (`all`) that KVM must forget.
+    pub fn restore(
+        &self,
+        base: *mut u8,
+        window: u64,
+        all: bool,
+        pagemap: BorrowedFd<'_>,
+    ) -> io::Result<()> {
+        let changed = copied(base, self.size, pagemap)?;
+        let pages: u64 = changed
+            .iter()
+            .map(|range| (range.end - range.start) / PAGE)
+            .sum();
+        let keep = !all && pages <= COPIED;
+        for range in changed {
+            if !keep {
+                drop_pages(base, range)?;
+                continue;
+            }
+            for page in range.step_by(PAGE as usize) {
+                let page = page..page + PAGE;
+                // The tables behind the window are this process's own to write.
+                if page.start >= window || self.areas.all(page.clone(), |each| each.write) {
+                    self.copy_back(base, page);
+                } else {
+                    drop_pages(base, page)?;
+                }
+            }
+        }
+        if all {
+            drop_pages(base, 0..window)?;
+        }
+        Ok(())
+    }
+
+    fn copy_back(&self, base: *mut u8, page: Range<u64>) {
+        let at = page.start as usize;
+        let kept = self.extents_within(page).next().is_some();
+        // SAFETY: both mappings have `size` bytes, and the guest does not run meanwhile.
+        unsafe {
+            if kept {
+                std::ptr::copy_nonoverlapping(self.original.add(at), base.add(at), PAGE as usize);
+            } else {
+                std::ptr::write_bytes(base.add(at), 0, PAGE as usize);
+            }
+        }
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this object's own.
+        let _ = unsafe { munmap(self.original.cast_mut().cast(), self.size as usize) };
+    }
+}
+
+fn drop_pages(base: *mut u8, range: Range<u64>) -> io::Result<()> {
+    let length = (range.end - range.start) as usize;
+    // SAFETY: within the guest's memory; what is read there later is the snapshot's, or zero.
+    unsafe {
+        madvise(
+            base.add(range.start as usize).cast(),
+            length,
+            Advice::LinuxDontNeed,
+        )?
+    };
+    Ok(())
+}
+
+/// `struct pm_scan_arg` of linux/fs.h.
+#[repr(C)]
+#[derive(Default)]
+struct Scan {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    regions: u64,
+    regions_len: u64,
+    max_pages: u64,
+    inverted: u64,
+    mask: u64,
+    any_of: u64,
+    returned: u64,
+}
+
+/// `PAGEMAP_SCAN` of linux/fs.h: `_IOWR('f', 16, struct pm_scan_arg)`.
+pub const PAGEMAP_SCAN: u64 = 0xc060_6610;
+const IS_FILE: u64 = 1 << 2;
+const IS_PRESENT: u64 = 1 << 3;
+const IS_SWAPPED: u64 = 1 << 4;
+const REGIONS: usize = 256;
+
+/// The pages of private memory that are no file's: written since it was mapped, or only read where no
+/// file lies below.
+fn copied(base: *mut u8, size: u64, pagemap: BorrowedFd<'_>) -> io::Result<Vec<Range<u64>>> {
+    let base = base as u64;
+    let mut found = Vec::new();
+    let mut regions = [[0u64; 3]; REGIONS];
+    let mut start = base;
+    while start < base + size {
+        let mut scan = Scan {
+            size: size_of::<Scan>() as u64,
+            start,
+            end: base + size,
+            regions: regions.as_mut_ptr() as u64,
+            regions_len: REGIONS as u64,
+            inverted: IS_FILE,
+            mask: IS_FILE,
+            any_of: IS_PRESENT | IS_SWAPPED,
+            returned: IS_PRESENT,
+            ..Scan::default()
+        };
+        // SAFETY: the kernel writes at most REGIONS regions and the argument itself.
+        let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut scan) };
+        if count < 0 {
+            let error = io::Error::last_os_error();
+            return Err(io::Error::new(
+                error.kind(),
+                format!("PAGEMAP_SCAN: {error}; it needs Linux 6.7 or newer"),
+            ));
+        }
+        found.extend(
+            regions[..count as usize]
+                .iter()
+                .map(|[start, end, _]| start - base..end - base),
+        );
+        start = scan.walk_end;
+    }
+    Ok(found)
+}
