@@ -58,16 +58,17 @@ impl Areas {
         }
         if let Some(access) = access {
             let (mut start, mut end) = (range.start, range.end);
-            if let Some((&before, &(its_end, its_access))) = self.0.range(..start).next_back() {
-                if its_end == start && its_access == access {
-                    start = before;
-                }
+            if let Some((&before, &(its_end, its_access))) = self.0.range(..start).next_back()
+                && its_end == start
+                && its_access == access
+            {
+                start = before;
             }
-            if let Some(&(its_end, its_access)) = self.0.get(&end) {
-                if its_access == access {
-                    self.0.remove(&end);
-                    end = its_end;
-                }
+            if let Some(&(its_end, its_access)) = self.0.get(&end)
+                && its_access == access
+            {
+                self.0.remove(&end);
+                end = its_end;
             }
             self.0.insert(start, (end, access));
         }

@@ -14,7 +14,7 @@ fn pages(guest: &Guest, at: u64, length: u64) -> Result<Range<u64>, Instead> {
         .checked_add(length)
         .and_then(|end| end.checked_next_multiple_of(PAGE));
     match end {
-        Some(end) if at % PAGE == 0 && guest.memory.mappable(&(at..end)) => Ok(at..end),
+        Some(end) if at.is_multiple_of(PAGE) && guest.memory.mappable(&(at..end)) => Ok(at..end),
         _ => Err(Instead::Error(libc::EINVAL)),
     }
 }

@@ -80,10 +80,10 @@ fn error(number: i32) -> Answer {
 
 /// Serves a call.
 pub fn serve(call: &Call, guest: &mut Guest, line: &mut Line<'_>) -> Then {
-    if let (false, Some(said)) = (guest.memory.is_frozen(), line.greeting()) {
-        if socket::wants_input(call, guest) {
-            return Then::Listen(said.to_vec());
-        }
+    if let (false, Some(said)) = (guest.memory.is_frozen(), line.greeting())
+        && socket::wants_input(call, guest)
+    {
+        return Then::Listen(said.to_vec());
     }
     match answer(call, guest, line) {
         Ok(value) => Then::Return(value),
