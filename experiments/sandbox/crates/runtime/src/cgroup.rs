@@ -134,7 +134,8 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 pub struct SlotGroup {
     folders: Vec<PathBuf>,
     entrances: Vec<OwnedFd>,
-    procs: File,
+    /// Opened anew for each look: version 1 shows who looks again the list of the first time.
+    procs: PathBuf,
     count: File,
     most: File,
     kills: File,
@@ -173,7 +174,7 @@ impl SlotGroup {
             .collect::<Result<_, String>>()?;
         let made = SlotGroup {
             entrances,
-            procs: access(&pids_folder.join("cgroup.procs"), false)?,
+            procs: pids_folder.join("cgroup.procs"),
             count: access(&pids_folder.join("pids.current"), false)?,
             kills: access(&memory_folder.join(kills), false)?,
             folders: folders.to_vec(),
@@ -216,7 +217,7 @@ impl SlotGroup {
         let Some(pid) = staying else {
             return self.is_empty();
         };
-        contents(&self.procs).is_ok_and(|pids| pids.trim() == pid.to_string())
+        fs::read_to_string(&self.procs).is_ok_and(|pids| pids.trim() == pid.to_string())
     }
 
     /// Kills what is left in it, none of which can multiply meanwhile. True when nothing is left.
@@ -224,7 +225,7 @@ impl SlotGroup {
         let begun = Instant::now();
         let _ = self.allow(0);
         while !self.is_empty() && begun.elapsed() < PATIENCE {
-            kill(&contents(&self.procs).unwrap_or_default());
+            kill(&fs::read_to_string(&self.procs).unwrap_or_default());
             std::thread::sleep(Duration::from_micros(200));
         }
         let _ = self.allow(self.processes);
