@@ -20,19 +20,21 @@ _STEPS = {
         ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
     ),
     "rust": (["cargo", "test", "--workspace", "--locked"],),
+    # Here and not within tests, which end after some minutes.
+    "setup": ([sys.executable, "-m", "tare", "setup"],),
     "python": ([sys.executable, "-m", "pytest"],),
 }
 
 # Tests of real servers wait more than they compute. A file stays in one process, and so do the
-# servers that its tests share.
-_TOGETHER = ["-n", "3", "--dist", "loadfile"]
+# servers that its tests share; those that take minutes come before the many quick ones.
+_TOGETHER = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--only", type=click.Choice(list(_STEPS)), help="One step of them.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(only: str | None, arguments: tuple[str, ...]) -> None:
-    """Lint, then the tests of the Rust programs, then the laboratory's and every variant's.
+    """Lint, the tests of the Rust programs, set-up, then the laboratory's and every variant's.
 
     ARGUMENTS go to pytest, which then runs in one process and shows what tests print with -s.
 
