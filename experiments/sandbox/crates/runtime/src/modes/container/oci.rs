@@ -38,7 +38,9 @@ fn config(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Value {
             },
             "rlimits": [
                 limit("RLIMIT_CORE", 0),
-                limit("RLIMIT_CPU", limits.cpu_s.into()),
+                // First the signal that tells of the limit: gVisor counts otherwise than the host, so
+                // that a kill cannot be told from others by the time that was used.
+                {"type": "RLIMIT_CPU", "soft": limits.cpu_s, "hard": u64::from(limits.cpu_s) + 1},
                 limit("RLIMIT_MEMLOCK", 0),
                 limit("RLIMIT_MSGQUEUE", 0),
                 limit("RLIMIT_NOFILE", limits.files.into()),
