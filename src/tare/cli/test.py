@@ -25,10 +25,6 @@ _STEPS = {
     "python": ([sys.executable, "-m", "pytest"],),
 }
 
-# Tests of real servers wait more than they compute. A file stays in one process, and so do the
-# servers that its tests share; those that take minutes come before the many quick ones.
-_TOGETHER = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
-
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--only", type=click.Choice(list(_STEPS)), help="One step of them.")
@@ -36,7 +32,7 @@ _TOGETHER = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
 def command(only: str | None, arguments: tuple[str, ...]) -> None:
     """Lint, the tests of the Rust programs, set-up, then the laboratory's and every variant's.
 
-    ARGUMENTS go to pytest, which then runs in one process and shows what tests print with -s.
+    ARGUMENTS go to pytest.
 
     \b
     tare test
@@ -58,7 +54,7 @@ def command(only: str | None, arguments: tuple[str, ...]) -> None:
         for argv in commands:
             begun = time.monotonic()
             say(f"{step}: {' '.join(argv[-3:] if argv[0] == sys.executable else argv)}")
-            extra = (list(arguments) or _TOGETHER) if step == "python" else []
+            extra = list(arguments) if step == "python" else []
             if subprocess.run([*argv, *extra], cwd=ROOT, check=False).returncode != 0:
                 failed.append(" ".join(argv))
             say(f"{step}: {time.monotonic() - begun:.0f} s")
