@@ -16,6 +16,7 @@ from tare.model.scenario import supported
 from tare.model.trial import Plan
 from tare.report import folder as run_folder
 from tare.report import html, results, table
+from tare.stats.study import shortage
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:
@@ -24,6 +25,8 @@ def go_on(store: Store, *, as_json: bool) -> bool:
     loaded = catalog.load(plan.experiment)
     prepared = prepare(loaded, plan.variants, say)
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, loaded)}")
+    if lack := shortage(plan):
+        say(lack)
     try:
         with Follower(plan) as follower:
             Run(loaded, plan, store, prepared, follower).execute()
@@ -69,6 +72,8 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
         return
     for plan, each in zip(plans, loaded, strict=True):
         click.echo(f"{plan.experiment}: {outlook(plan, each)}")
+        if lack := shortage(plan):
+            click.echo(f"  verdicts   none: {lack}")
         click.echo(f"  variants   {', '.join(plan.variants)}")
         for scenario in plan.scenarios:
             click.echo(f"  scenario   {scenario.name}")

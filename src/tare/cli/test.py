@@ -10,6 +10,13 @@ import click
 from tare.cli.output import say
 from tare.lab.paths import ROOT
 
+_PYTEST = [sys.executable, "-m", "pytest"]
+# Tests of real servers wait more than they compute. A file stays in one process, and so do the
+# servers that its tests share; those that take minutes come before the many quick ones.
+_TOGETHER = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
+# They count the processes of the whole machine.
+_ALONE = "tests/contract/sandbox"
+
 _STEPS = {
     "lint": (
         [sys.executable, "-m", "ruff", "check", "."],
@@ -22,7 +29,7 @@ _STEPS = {
     "rust": (["cargo", "test", "--workspace", "--locked"],),
     # Here and not within tests, which end after some minutes.
     "setup": ([sys.executable, "-m", "tare", "setup"],),
-    "python": ([sys.executable, "-m", "pytest"],),
+    "python": ([*_PYTEST, *_TOGETHER, f"--ignore={_ALONE}"], [*_PYTEST, _ALONE]),
 }
 
 
@@ -32,7 +39,8 @@ _STEPS = {
 def command(only: str | None, arguments: tuple[str, ...]) -> None:
     """Lint, the tests of the Rust programs, set-up, then the laboratory's and every variant's.
 
-    ARGUMENTS go to pytest.
+    ARGUMENTS go to pytest, which then runs once, in one process, and shows what tests print
+    with -s.
 
     \b
     tare test
@@ -48,14 +56,14 @@ def command(only: str | None, arguments: tuple[str, ...]) -> None:
     ]
     requirements.meet([item for item in dict.fromkeys(needed) if item.debian], say)
     failed = []
-    for step, commands in _STEPS.items():
+    steps = _STEPS | {"python": ([*_PYTEST, *arguments],)} if arguments else _STEPS
+    for step, commands in steps.items():
         if only not in (None, step):
             continue
         for argv in commands:
             begun = time.monotonic()
             say(f"{step}: {' '.join(argv[-3:] if argv[0] == sys.executable else argv)}")
-            extra = list(arguments) if step == "python" else []
-            if subprocess.run([*argv, *extra], cwd=ROOT, check=False).returncode != 0:
+            if subprocess.run(argv, cwd=ROOT, check=False).returncode != 0:
                 failed.append(" ".join(argv))
             say(f"{step}: {time.monotonic() - begun:.0f} s")
     for line in failed:

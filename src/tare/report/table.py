@@ -29,6 +29,8 @@ def show(results: Results, console: Console) -> None:
     console.print()
     for line in notes(results):
         console.print(line, highlight=False, markup=False)
+    if any(_unresolved(scenario) for scenario in results.scenarios):
+        console.print("unresolved: report.html says why, and how many more blocks might help.")
 
 
 def notes(results: Results) -> list[str]:
@@ -62,6 +64,14 @@ def notes(results: Results) -> list[str]:
                     "this scenario's verdicts."
                 )
     return lines
+
+
+def _unresolved(scenario: ScenarioResult) -> bool:
+    return any(
+        outcome.verdict == "unresolved"
+        for variant in scenario.variants.values()
+        for outcome in variant.outcomes.values()
+    )
 
 
 def _scenario(results: Results, scenario: ScenarioResult, title: str) -> Group:

@@ -195,6 +195,16 @@ def fewest_blocks(plan: Plan) -> int:
     return max(plan.blocks.min, blocks_needed(family) if family else 1)
 
 
+def shortage(plan: Plan) -> str | None:
+    """Why no effect can get a verdict with the plan's blocks, however large; None where it can."""
+    family, most = comparisons(plan), plan.blocks.max
+    fewest = blocks_needed(family) if family else 1
+    if most >= fewest:
+        return None
+    what = f"{most} blocks cannot show a difference among {family} comparisons"
+    return f"{what}: {fewest} are the fewest"
+
+
 def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
     """What to do after `blocks` whole blocks."""
     fewest = min(fewest_blocks(plan), plan.blocks.max)

@@ -7,7 +7,7 @@ from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
 from tare.stats.plan_order import BASELINE_AGAIN
 from tare.stats.stopping import Stop
-from tare.stats.study import Study, comparisons, fewest_blocks, judge_again, slots, stop
+from tare.stats.study import Study, comparisons, fewest_blocks, judge_again, shortage, slots, stop
 
 CLOSED = Scenario(name="loop=closed", levels={"loop": "closed"})
 OPEN = Scenario(name="loop=open", levels={"loop": "open"})
@@ -141,6 +141,15 @@ def test_so_many_blocks_as_the_family_needs() -> None:
     assert fewest_blocks(plan()) == 8, "2 / 2^8 is the first below 0.05 / 4"
     assert fewest_blocks(plan(blocks=Blocks(min=12, max=20))) == 12
     assert fewest_blocks(plan(outcomes={"cpu": outcome(judged=False)})) == 6
+
+
+def test_too_few_blocks_for_any_verdict_are_told_before_they_are_made() -> None:
+    assert shortage(plan(blocks=Blocks(min=8, max=8))) is None
+    few = plan(blocks=Blocks(min=7, max=7))
+    assert (
+        shortage(few) == "7 blocks cannot show a difference among 4 comparisons: 8 are the fewest"
+    )
+    assert shortage(plan(blocks=Blocks(min=1, max=1), outcomes={})) is None
 
 
 def test_a_run_stops_when_all_that_stops_it_is_narrow() -> None:
