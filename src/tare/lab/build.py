@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from tare.lab import catalog, interrupt, paths, versions
+from tare.lab import cargo_lock, catalog, interrupt, paths, versions
 from tare.lab.errors import BuildError
 from tare.model.manifest import Build, Version
 
@@ -174,13 +174,19 @@ def _complete(out: Path, build: Build) -> bool:
 
 def _digest(folder: Path, build: Build, below: dict[str, Path]) -> str:
     parts = [build.model_dump_json(), *(f"{key}={path.name}" for key, path in below.items())]
-    roots = [folder, *(paths.ROOT / item for item in build.inputs)]
-    parts += [_content(root) for root in roots]
+    parts += [_content(folder), *map(_input, build.inputs)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+def _input(item: str) -> str:
+    file, _, package = item.partition("#")
+    return _content(paths.ROOT / file, package)
+
+
 @cache
-def _content(root: Path) -> str:
+def _content(root: Path, package: str = "") -> str:
+    if package:
+        return cargo_lock.content(root, package)
     total = hashlib.sha256()
     for file in sorted(_files(root)):
         total.update(f"{file.relative_to(root.parent)}\0".encode())

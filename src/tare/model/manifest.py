@@ -80,7 +80,8 @@ class Build(Record):
 
     argv: list[str] = Field(min_length=1)
     inputs: list[str] = []
-    """Files or folders beyond its own that the output depends on, relative to the project."""
+    """Files or folders beyond its own that the output depends on, relative to the project;
+    `Cargo.lock#PACKAGE` is what that package takes of it."""
     outputs: list[str] = Field(min_length=1)
 
 

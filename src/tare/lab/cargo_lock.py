@@ -1,0 +1,37 @@
+"""What of a Cargo.lock one package is built from, so that a change elsewhere builds nothing anew.
+
+Format: https://doc.rust-lang.org/cargo/reference/lockfiles.html; a dependency is `name`, with the
+version behind it where several are locked, and the source where that is not enough.
+"""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tare.lab.errors import BuildError
+
+
+def content(lock: Path, package: str) -> str:
+    """The entries of `package` and of all that it depends on, as text. Raises BuildError."""
+    known: list[dict[str, Any]] = tomllib.loads(lock.read_text()).get("package", [])
+    waiting, found = _matching(known, package), dict[tuple[str, ...], dict[str, Any]]()
+    if len(waiting) != 1:
+        raise BuildError(f"{lock}: found {len(waiting)} packages {package!r}, expected one")
+    while waiting:
+        entry = waiting.pop()
+        key = (entry["name"], entry["version"], entry.get("source", ""))
+        if key not in found:
+            found[key] = entry
+            for dependency in entry.get("dependencies", []):
+                waiting += _matching(known, dependency)
+    return json.dumps([found[key] for key in sorted(found)], sort_keys=True)
+
+
+def _matching(known: list[dict[str, Any]], dependency: str) -> list[dict[str, Any]]:
+    wanted = dependency.split(" ")
+    return [
+        entry
+        for entry in known
+        if [entry["name"], entry["version"], f"({entry.get('source')})"][: len(wanted)] == wanted
+    ]
