@@ -1,19 +1,12 @@
 //! crun.
 
-use std::ffi::CStr;
-
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-
-use super::{Bundle, STATE, Tool, oci, text};
+use super::{Bundle, Tool, oci};
 use crate::mode::Overhead;
 use crate::process::verify::Evidence;
 
 /// The tool.
 #[derive(Clone, Copy)]
 pub struct Crun;
-
-/// Where control groups are mounted.
-pub(super) const GROUPS: &str = "/sys/fs/cgroup";
 
 impl Tool for Crun {
     const NAME: &'static str = "crun";
@@ -30,47 +23,16 @@ impl Tool for Crun {
     }
 
     fn evidence(self) -> Evidence {
-        evidence()
+        oci::evidence()
     }
 
     fn settle(self) -> Result<(), String> {
-        one_hierarchy()
+        oci::one_hierarchy()
     }
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
         oci::write(bundle, &[], None)?;
-        let state = bundle.folder.join(STATE);
-        let all = [
-            "--root",
-            &text(&state),
-            "--cgroup-manager",
-            "disabled",
-            "run",
-            "--bundle",
-            &text(&bundle.folder),
-            "--preserve-fds",
-            "1",
-            "udf",
-        ];
-        Ok(all.map(str::to_owned).to_vec())
+        let first = ["--cgroup-manager", "disabled"];
+        Ok(oci::run(bundle, &first, &["--preserve-fds", "1"]))
     }
-}
-
-/// What must be seen of a container's process.
-pub(super) fn evidence() -> Evidence {
-    Evidence {
-        filtered: true,
-        no_capabilities: true,
-        other_user: true,
-        namespaces: &["mnt", "net", "ipc", "uts", "pid"],
-    }
-}
-
-/// Shows the keeper's thread version 2 of control groups alone: where both are mounted, the tools
-/// refuse, or leave groups behind. The limits are the slot's.
-pub(super) fn one_hierarchy() -> Result<(), String> {
-    let none: Option<&CStr> = None;
-    let _ = unmount(GROUPS, UnmountFlags::DETACH);
-    mount("cgroup2", GROUPS, "cgroup2", MountFlags::empty(), none)
-        .map_err(|error| format!("version 2 of control groups at {GROUPS}: {error}"))
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Bundle, STATE, Tool, oci, text};
+use super::{Bundle, Tool, oci};
 use crate::mode::Overhead;
 use crate::process::verify::{Evidence, children};
 
@@ -46,10 +46,7 @@ impl Tool for Gvisor {
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
         oci::write(bundle, &[], None)?;
-        let state = bundle.folder.join(STATE);
-        let all = [
-            "--root",
-            &text(&state),
+        let first = [
             "--platform",
             "systrap",
             "--network",
@@ -59,13 +56,7 @@ impl Tool for Gvisor {
             "--overlay2",
             "none",
             "--directfs=false",
-            "run",
-            "--bundle",
-            &text(&bundle.folder),
-            "--pass-fd",
-            "3:3",
-            "udf",
         ];
-        Ok(all.map(str::to_owned).to_vec())
+        Ok(oci::run(bundle, &first, &["--pass-fd", "3:3"]))
     }
 }

@@ -1,11 +1,59 @@
-//! Bundles of the Open Container Initiative: https://github.com/opencontainers/runtime-spec.
+//! What runtimes of the Open Container Initiative have in common: the bundle
+//! (https://github.com/opencontainers/runtime-spec), the command line, and what is seen of a
+//! container.
 
+use std::ffi::CStr;
 use std::fs;
 
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::{Value, json};
 
-use super::{Bundle, text};
+use super::{Bundle, STATE, text};
 use crate::process::filter;
+use crate::process::verify::Evidence;
+
+/// Where control groups are mounted.
+pub const GROUPS: &str = "/sys/fs/cgroup";
+
+/// A runtime's arguments that run the bundle: `first` come before the order, `passing` pass the
+/// line on.
+pub fn run(bundle: &Bundle<'_>, first: &[&str], passing: &[&str]) -> Vec<String> {
+    let (state, folder) = (text(&bundle.folder.join(STATE)), text(&bundle.folder));
+    [
+        &["--root", &state],
+        first,
+        &["run", "--bundle", &folder],
+        passing,
+        &["udf"],
+    ]
+    .concat()
+    .into_iter()
+    .map(str::to_owned)
+    .collect()
+}
+
+/// What must be seen of a container's process on the host's kernel.
+pub fn evidence() -> Evidence {
+    Evidence {
+        filtered: true,
+        no_capabilities: true,
+        other_user: true,
+        namespaces: &["mnt", "net", "ipc", "uts", "pid"],
+    }
+}
+
+/// Shows the keeper's thread version 2 of control groups alone: where both are mounted, the tools
+/// refuse, or leave groups behind. The limits are the slot's.
+///
+/// # Errors
+///
+/// Why they are not seen, in words.
+pub fn one_hierarchy() -> Result<(), String> {
+    let none: Option<&CStr> = None;
+    let _ = unmount(GROUPS, UnmountFlags::DETACH);
+    mount("cgroup2", GROUPS, "cgroup2", MountFlags::empty(), none)
+        .map_err(|error| format!("version 2 of control groups at {GROUPS}: {error}"))
+}
 
 /// Writes the bundle's config.json: the slot's user, no capability, namespaces with nothing in
 /// them, a read-only root, the filter of system calls and `more`, in the control group `group`.

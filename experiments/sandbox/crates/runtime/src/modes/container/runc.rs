@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::crun::{GROUPS, evidence, one_hierarchy};
-use super::{Bundle, STATE, Tool, oci, text};
+use super::{Bundle, Tool, oci};
 use crate::mode::Overhead;
 use crate::process::verify::Evidence;
 use crate::slot::Slot;
@@ -29,33 +28,22 @@ impl Tool for Runc {
     }
 
     fn evidence(self) -> Evidence {
-        evidence()
+        oci::evidence()
     }
 
     fn settle(self) -> Result<(), String> {
-        one_hierarchy()?;
+        oci::one_hierarchy()?;
         sweep_stale();
         Ok(())
     }
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
         oci::write(bundle, OWN_CALLS, Some(&group(bundle.slot)))?;
-        let state = bundle.folder.join(STATE);
-        let all = [
-            "--root",
-            &text(&state),
-            "run",
-            "--bundle",
-            &text(&bundle.folder),
-            "--preserve-fds",
-            "1",
-            "udf",
-        ];
-        Ok(all.map(str::to_owned).to_vec())
+        Ok(oci::run(bundle, &[], &["--preserve-fds", "1"]))
     }
 
     fn clear(self, slot: &Slot) {
-        let _ = fs::remove_dir(format!("{GROUPS}{}", group(slot)));
+        let _ = fs::remove_dir(format!("{}{}", oci::GROUPS, group(slot)));
     }
 }
 
@@ -73,7 +61,7 @@ fn group(slot: &Slot) -> String {
 
 /// Removes the groups of daemons that were killed.
 fn sweep_stale() {
-    for entry in fs::read_dir(GROUPS).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(oci::GROUPS).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let owner = name
             .to_str()

@@ -1,5 +1,7 @@
 //! What a guest does with its four open files: nothing behind 0, 1 and 2, and its socket.
 
+use std::os::fd::RawFd;
+
 use rustix::event::PollFlags;
 
 use super::time::Until;
@@ -34,6 +36,12 @@ pub fn is_open(line: &Line<'_>, number: u64) -> Answer {
     }
 }
 
+/// The socket behind `number`, which is open, or nothing.
+fn behind(line: &Line<'_>, number: u64) -> Result<Option<RawFd>, Instead> {
+    is_open(line, number)?;
+    Ok(line.raw().filter(|_| number == SOCKET))
+}
+
 /// `read`, and `recv` with its flags.
 pub fn read(
     guest: &mut Guest,
@@ -41,9 +49,8 @@ pub fn read(
     [number, at, length]: [u64; 3],
     flags: u64,
 ) -> Answer {
-    is_open(line, number)?;
     let length = length.min(BYTES_MAX);
-    let (Some(socket), true) = (line.raw(), number == SOCKET) else {
+    let Some(socket) = behind(line, number)? else {
         return Ok(0);
     };
     let into = guest.buffer(at, length, true)?;
@@ -76,9 +83,8 @@ pub fn write(
     [number, at, length]: [u64; 3],
     flags: u64,
 ) -> Answer {
-    is_open(line, number)?;
     let length = length.min(BYTES_MAX);
-    let (Some(socket), true) = (line.raw(), number == SOCKET) else {
+    let Some(socket) = behind(line, number)? else {
         return Ok(length);
     };
     let from = guest.buffer(at, length, false)?;
@@ -167,8 +173,7 @@ pub fn close(line: &mut Line<'_>, number: u64) -> Answer {
 
 /// `shutdown`.
 pub fn shutdown(line: &Line<'_>, number: u64, how: u64) -> Answer {
-    is_open(line, number)?;
-    let (Some(socket), true) = (line.raw(), number == SOCKET) else {
+    let Some(socket) = behind(line, number)? else {
         return error(libc::ENOTSOCK);
     };
     // SAFETY: numbers only.

@@ -1,0 +1,112 @@
+//! A guest's descriptors: its line, and streams that lead nowhere.
+
+use wasmtime::Caller;
+
+use super::{BADF, Errno, LINE, STREAMS, SUCCESS, View, errno, wait};
+use crate::loaded::lock;
+use crate::modes::wasm::line::{Host, Line, UNHEARD, Wait};
+
+pub fn fd_close(guest: Caller<'_, Host>, fd: i32) -> Errno {
+    if fd == LINE {
+        lock(&guest.data().line).closed = true;
+    }
+    if fd == LINE || STREAMS.contains(&fd) {
+        SUCCESS
+    } else {
+        BADF
+    }
+}
+
+pub fn fd_fdstat_get(mut guest: Caller<'_, Host>, fd: i32, at: i32) -> Errno {
+    const CHARACTERS: u8 = 2;
+    const STREAM: u8 = 6;
+    let kind = match fd {
+        LINE => STREAM,
+        fd if STREAMS.contains(&fd) => CHARACTERS,
+        _ => return BADF,
+    };
+    // Its rights: to read and to write.
+    let (mut made, rights) = ([0; 24], (1u64 << 1 | 1 << 6).to_le_bytes());
+    made[0] = kind;
+    made[8..16].copy_from_slice(&rights);
+    errno(View::of(&mut guest).and_then(|mut view| view.put(at as u32, &made)))
+}
+
+pub async fn fd_read(
+    mut guest: Caller<'_, Host>,
+    fd: i32,
+    list: i32,
+    count: i32,
+    done: i32,
+) -> Errno {
+    if fd == LINE {
+        while lock(&guest.data().line).unread().is_empty() {
+            let input = Wait {
+                input: true,
+                ..Wait::default()
+            };
+            wait(&guest, input).await;
+        }
+    }
+    errno(View::of(&mut guest).and_then(|mut view| {
+        let mut total = 0u32;
+        for (at, length) in view.buffers(list, count)? {
+            let line = view.host.line.clone();
+            let buffer = view.bytes(at, length)?;
+            let more = match fd {
+                LINE => take(&mut lock(&line), buffer),
+                fd if STREAMS.contains(&fd) => 0,
+                _ => return Err(BADF),
+            };
+            total = total.saturating_add(more);
+        }
+        view.put(done as u32, &total.to_le_bytes())
+    }))
+}
+
+fn take(line: &mut Line, buffer: &mut [u8]) -> u32 {
+    let unread = line.unread();
+    let count = unread.len().min(buffer.len());
+    buffer[..count].copy_from_slice(&unread[..count]);
+    line.read += count;
+    count as u32
+}
+
+pub async fn fd_write(
+    mut guest: Caller<'_, Host>,
+    fd: i32,
+    list: i32,
+    count: i32,
+    done: i32,
+) -> Errno {
+    if fd == LINE {
+        while lock(&guest.data().line).output.len() >= UNHEARD {
+            let hearing = Wait {
+                hearing: true,
+                ..Wait::default()
+            };
+            wait(&guest, hearing).await;
+        }
+    }
+    errno(View::of(&mut guest).and_then(|mut view| {
+        let mut total = 0u32;
+        for (at, length) in view.buffers(list, count)? {
+            let line = view.host.line.clone();
+            let mut line = lock(&line);
+            let buffer = view.bytes(at, length)?;
+            let more = match fd {
+                LINE if line.closed => return Err(BADF),
+                LINE => {
+                    let room = UNHEARD.saturating_sub(line.output.len());
+                    let taken = &buffer[..buffer.len().min(room)];
+                    line.output.extend_from_slice(taken);
+                    taken.len() as u32
+                }
+                fd if STREAMS.contains(&fd) => length,
+                _ => return Err(BADF),
+            };
+            total = total.saturating_add(more);
+        }
+        view.put(done as u32, &total.to_le_bytes())
+    }))
+}
