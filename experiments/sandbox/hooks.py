@@ -1,28 +1,41 @@
-"""What every sandbox must answer and refuse; how its statistics are read."""
+"""What every sandbox is called with, must answer and refuse; how its statistics are read."""
 
 import hashlib
 import json
 import socket
-from base64 import b64decode
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from tare.lab.hooks import OracleError
+import numpy as np
+
+from tare.lab.hooks import HookError, OracleError
 
 _PATIENCE_S = 20.0
+# What payload is told to do with its elements.
+_WAYS = ("request", "response", "callback")
 # Fields of a request and of a reply, as crates/program/src/protocol.rs has them.
 _CALL, _UNLOAD, _STATS = 2, 3, 4
 _RESPONSE, _REFUSAL, _DONE, _REPORT = 1, 2, 3, 4
 
 
+def workload(site: Any, parameters: Any) -> dict[str, Any]:
+    """The file with the call as it is sent, and the SHA-256 of the only right answer."""
+    request, response = _exchange(parameters)
+    file = Path(f"/dev/shm/{site.tag}.message")
+    file.write_bytes(_call("udf", request))
+    return {"message": str(file), "answer": hashlib.sha256(_response(response)).hexdigest()}
+
+
 def oracle(site: Any) -> None:
     """The workload is answered as it must be, again and again; what is wrong is refused by name."""
-    message = b64decode(site.parameters["message"])
+    request, response = _exchange(site.parameters)
+    call, answer = _call("udf", request), _response(response)
     for number in range(3 * site.parameters["workers"]):
-        digest = hashlib.sha256(_ask(_path(site), message)).hexdigest()
-        if digest != site.parameters["answer"]:
+        if _ask(_path(site), call) != answer:
             raise OracleError(f"call {number}: an answer other than the right one")
     for request, kind in (
-        (_bytes_field(_CALL, _bytes_field(1, b"nobody")), "unloaded"),
+        (_call("nobody", b""), "unloaded"),
         (_bytes_field(_UNLOAD, b"nobody"), "unloaded"),
         (b"", "request"),
     ):
@@ -50,6 +63,67 @@ def audit(site: Any, before: Any, after: Any, result: Any) -> None:
     found, wanted = after["ok"] - before["ok"], result["total"]["requests"]
     if found != wanted:
         raise OracleError(f"it counted {found} calls with a response, expected {wanted}")
+
+
+def _exchange(parameters: Any) -> tuple[bytes, bytes]:
+    """A function's request, and the only right response to it, worked out without the function."""
+    udf, size, count = (parameters[name] for name in ("udf", "elem_size", "elem_count"))
+    if (udf == "payload") != (count > 0):
+        raise HookError(
+            f"call={parameters['way'] or udf} with {count} elements: expected a level of payload "
+            "with the calls request, response and callback, and payload=none with all others"
+        )
+    match udf:
+        case "hello":
+            return b"", _bytes_field(1, b"Hello, world!")
+        case "sieve":
+            return _number_field(1, parameters["n"]), _number_field(1, _primes(parameters["n"]))
+        case "sort":
+            return _number_field(1, parameters["n"]), _number_field(1, _checksum(parameters["n"]))
+    element, seen = b"\n" * size, _number_field(1, size * count)
+    if parameters["way"] == "request":
+        return _bytes_field(4, element) * count, seen
+    way = _number_field(3, _WAYS.index(parameters["way"]))
+    request = _number_field(1, size) + _number_field(2, count) + way
+    answered = _bytes_field(2, element) * count if parameters["way"] == "response" else b""
+    return request, answered + seen
+
+
+@cache
+def _primes(most: int) -> int:
+    """How many primes there are up to `most`."""
+    prime = np.ones(most + 1, dtype=bool)
+    prime[:2] = False
+    for number in range(2, int(most**0.5) + 1):
+        if prime[number]:
+            prime[number * number :: number] = False
+    return int(prime.sum())
+
+
+@cache
+def _checksum(count: int) -> int:
+    """Over so many pseudo-random items in their order, as udf/sort.c makes and adds them up."""
+    state, items = 1, np.empty(count, dtype=np.uint64)
+    for index in range(count):
+        state ^= state << 13 & 0xFFFFFFFF
+        state ^= state >> 17
+        state ^= state << 5 & 0xFFFFFFFF
+        items[index] = state
+    powers = np.full(count, 31, dtype=np.uint64)
+    powers[0] = 1
+    # Arithmetic in 64 bits: what is carried out of them is lost, as in C.
+    return int((np.sort(items) * np.cumprod(powers)[::-1]).sum())
+
+
+def _call(name: str, request: bytes) -> bytes:
+    """A call of what is loaded as `name`."""
+    sent = _bytes_field(2, request) if request else b""
+    return _bytes_field(_CALL, _bytes_field(1, name.encode()) + sent)
+
+
+def _response(response: bytes) -> bytes:
+    """The reply to a call that is answered so."""
+    return _bytes_field(_RESPONSE, _bytes_field(1, response))
 
 
 def _path(site: Any) -> str:

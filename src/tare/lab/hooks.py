@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from tare.lab.errors import ManifestError, TareError
 
-NAMES = ("oracle", "counters", "probe", "audit")
+NAMES = ("workload", "oracle", "counters", "probe", "audit")
 
 
 class OracleError(TareError):
@@ -58,6 +58,10 @@ class Hooks:
     def __init__(self, folders: list[Path]) -> None:
         """`folders`: the variant's, then the experiment's."""
         self._modules = [_module(folder / "hooks.py") for folder in folders]
+
+    def workload(self, site: SiteView, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Names for the instrument's spec that follow from a window's parameters; empty without."""
+        return dict(self._call("workload", site, parameters) or {})
 
     def oracle(self, site: SiteView) -> None:
         """Raise OracleError when the variant does not do its job, HookError without an oracle."""

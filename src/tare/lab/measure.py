@@ -63,12 +63,15 @@ class Measurement:
 
 
 def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None) -> Measurement:
-    """One run of the variant's instrument, whose spec may use the names in `own` over the site's.
+    """One run of the variant's instrument, whose spec may use the names in `own` over the site's,
+    and those of the hook `workload` over both.
 
-    Raises RoleError when it or a role fails.
+    Raises RoleError when it or a role fails, and HookError.
     """
     manifest = _chosen(site)
-    names = site.names(ROLE) | dict(own or {})
+    changed = dict(own or {})
+    names = site.names(ROLE) | changed
+    names |= site.hooks.workload(site, site.parameters | changed)
     where = f"{site.bench.loaded.name}/{site.variant}: instrument"
     spec = render.value(manifest.spec, names, where)
     file = site.folder / "spec.json"

@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sandboxes import MODES, Sandbox
+from benches import opened
+from sandboxes import MODES, Sandbox, loaded
+
+from tare.lab import planning
+from tare.lab.bench import Bench
+from tare.lab.trial import run_trial
+from tare.model.scenario import expand
+from tare.model.trial import Slot, Trial
+
+SHORT = {"warmup_s": 0.1, "duration_s": 0.5}
 
 
 @pytest.fixture(params=MODES)
@@ -31,3 +40,32 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Sandbox]]:
     yield start
     for one in made:
         one.kill()
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """The laboratory's, for the baseline."""
+    with opened(loaded, ["none"], tmp_path_factory.mktemp("sandbox"), server=1, client=1) as found:
+        yield found
+
+
+@pytest.fixture
+def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
+    """Makes a short trial of a variant in the scenario of some levels, with oracle and audit."""
+
+    def make(variant: str, **levels: str) -> Trial:
+        (scenario,) = expand(loaded.experiment.factors, [levels])
+        known = loaded.experiment.parameters
+        return run_trial(
+            bench,
+            Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id=variant),
+            1,
+            planning.scenario_parameters(loaded, known, scenario, SHORT),
+            scenario.levels,
+            seed=1,
+            version="",
+            work=tmp_path,
+            progress=lambda _: None,
+        ).trial
+
+    return make

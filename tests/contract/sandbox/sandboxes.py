@@ -31,6 +31,8 @@ PATIENCE_S = 30.0
 WITHIN = {"wasm"}
 # Modes that need a tenth of a second or more to start a worker.
 SLOW = {"gvisor", "runc"}
+# Primes up to n: https://oeis.org/A006880 and its neighbours.
+PRIMES = {100_000: 9592, 500_000: 41538, 1_000_000: 78498, 5_000_000: 348513, 10_000_000: 664579}
 
 
 @cache
@@ -236,3 +238,16 @@ def wait_until(
     while not condition():
         assert time.monotonic() < give_up, otherwise()
         time.sleep(0.005)
+
+
+def checksum(count: int) -> int:
+    """What `sort` must answer, made with another algorithm."""
+    state, items, total = 1, [], 0
+    for _ in range(count):
+        state ^= state << 13 & 0xFFFFFFFF
+        state ^= state >> 17
+        state ^= state << 5 & 0xFFFFFFFF
+        items.append(state)
+    for item in sorted(items):
+        total = (total * 31 + item) % (1 << 64)
+    return total

@@ -26,6 +26,13 @@ def test_only_the_oracle_must_be_there(tmp_path: Path) -> None:
     found.audit(SITE, {}, {}, {})
     assert found.counters(SITE) == {}
     assert found.probe(SITE) == {}
+    assert found.workload(SITE, {"size": 3}) == {}
+
+
+def test_a_workload_follows_from_the_parameters(tmp_path: Path) -> None:
+    made = "def workload(site, parameters):\n    return {'text': 'x' * parameters['size']}\n"
+    found = hooks(tmp_path, None, made)
+    assert found.workload(SITE, {"size": 3}) == {"text": "xxx"}
 
 
 def test_a_variant_overrides_function_by_function(tmp_path: Path) -> None:
@@ -54,7 +61,9 @@ def test_a_hook_that_fails_is_named(tmp_path: Path) -> None:
 def test_an_unknown_function_is_refused_but_helpers_are_not(tmp_path: Path) -> None:
     helpers = "class Wire: ...\ndef _ask(): ...\n"
     hooks(tmp_path, helpers, None)
-    with pytest.raises(ManifestError, match="found public functions orakel; expected only oracle"):
+    with pytest.raises(
+        ManifestError, match="found public functions orakel; expected only workload"
+    ):
         hooks(tmp_path / "variant", None, helpers + "def orakel(site): ...\n")
 
 

@@ -103,7 +103,15 @@ pub struct LoadOptions {
     pub callbacks_max: Option<u32>,
     /// The binary calls host functions, and wraps its messages in Any
     #[prost(bool, tag = "13")]
-    #[arg(long)]
+    #[arg(
+        long,
+        action = clap::ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true",
+        hide_default_value = true
+    )]
     pub callbacks: bool,
 }
 
