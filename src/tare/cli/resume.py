@@ -17,7 +17,11 @@ def command(run: str, as_json: bool) -> None:
     \b
     tare resume last
     """
+    from tare.cli import benchmark_out
     from tare.cli.running import go_on
     from tare.lab.store import Store
 
-    sys.exit(0 if go_on(Store(folder_of(run)), as_json=as_json) else 1)
+    out, store = benchmark_out.target(), Store(folder_of(run))
+    done = go_on(store, as_json=as_json)
+    benchmark_out.write(out, [store.folder])
+    sys.exit(0 if done else 1)

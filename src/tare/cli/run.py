@@ -57,7 +57,8 @@ def command(
     """Measure EXPERIMENT's variants against its baseline.
 
     Without EXPERIMENT: the tour, a quick look at every experiment. Behind EXPERIMENT each of its
-    parameters is an option, too.
+    parameters is an option, too. BENCHMARK_OUT=FILE in the environment writes the results there in
+    Google Benchmark's format, too.
 
     \b
     tare run filters --quick
@@ -67,10 +68,12 @@ def command(
     tare run filters --duration 10 --connections 100 -p url_path=/aaaa
     tare run echo --connections 20 --rounds 200000 --size 128
     """
+    from tare.cli import benchmark_out
     from tare.cli.running import go_on, show_plan
     from tare.lab import planning
     from tare.lab.store import Store
 
+    out = benchmark_out.target()
     named = {
         "duration_s": duration,
         "connections": connections,
@@ -94,7 +97,11 @@ def command(
     if dry_run:
         show_plan(plans, as_json=as_json)
         return
-    done = [go_on(Store.create(paths.runs(), plan), as_json=as_json) for plan in plans]
+    stores, done = [], []
+    for plan in plans:
+        stores.append(Store.create(paths.runs(), plan))
+        done.append(go_on(stores[-1], as_json=as_json))
+    benchmark_out.write(out, [store.folder for store in stores])
     sys.exit(0 if all(done) else 1)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from tare.lab import gates
+from tare.lab import benchmarks, gates
 from tare.lab.catalog import Loaded
 from tare.lab.errors import UnknownName
 from tare.model.manifest import Blocks
@@ -59,9 +59,13 @@ def make(
         blocks=counts,
         quick=quick,
     )
+    named = {}
     for scenario in plan.scenarios:
-        gates.limits(experiment, parameters_of(plan, loaded, scenario), loaded.name)
-    return plan
+        values = parameters_of(plan, loaded, scenario)
+        gates.limits(experiment, values, loaded.name)
+        if found := benchmarks.of(loaded, plan.variants, scenario, values):
+            named[scenario.name] = found
+    return plan.model_copy(update={"benchmarks": named})
 
 
 def parameters_of(plan: Plan, loaded: Loaded, scenario: Scenario) -> dict[str, Any]:

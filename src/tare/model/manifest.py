@@ -326,6 +326,32 @@ class Gates(Record):
     retries: int = 2
 
 
+class BenchmarkName(Record):
+    """What Google Benchmark's JSON calls the results of some scenarios. Strings are templates over
+    the parameters, `variant` (or baseline-again) and its `properties` (which baseline-again lacks).
+    """
+
+    within: dict[Key, list[str]]
+    """Factor → levels: the first of all names that a scenario is within is its own."""
+    name: str
+    label: str = ""
+    says: list[Key] = []
+    """Factors beside those of `within` whose level the name tells."""
+    usual: dict[Key, str] = {}
+    """Factor → the level that goes without saying, else its first; another is added to the name."""
+    counters: dict[Key, float | str] = {}
+
+
+class GoogleBenchmark(Record):
+    """How `tare export --format google-benchmark` presents the scenarios that have a name here."""
+
+    real_time: Key
+    """An outcome that is a time."""
+    cpu_time: Key
+    """Likewise, in the same unit."""
+    names: list[BenchmarkName] = Field(min_length=1)
+
+
 class Blocks(Record):
     """How many blocks: from `min` until every judged interval is narrow enough, at most `max`."""
 
@@ -366,6 +392,7 @@ class Experiment(Record):
     """`usual` where the kernel's own threads do a part of the work, which roles would starve."""
     gates: dict[Key, Scalar] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
+    google_benchmark: GoogleBenchmark | None = None
     blocks: Blocks = Blocks()
     quick: Quick = Quick()
 

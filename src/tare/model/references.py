@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tare.model.manifest import Experiment, Factor, Selection, Variant
+from tare.model.manifest import Experiment, Factor, GoogleBenchmark, Selection, Variant
 
 
 def of_experiment(experiment: Experiment) -> Iterator[str]:
@@ -32,6 +32,8 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
             yield _dangling("analysis.slope.parameter", slope.parameter, known)
         if slope.outcome not in experiment.outcomes:
             yield _dangling("analysis.slope.outcome", slope.outcome, experiment.outcomes)
+    if presented := experiment.google_benchmark:
+        yield from _presented(presented, experiment)
     for field, selections in (
         ("scenarios", experiment.scenarios),
         ("more", experiment.more),
@@ -39,6 +41,20 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
     ):
         for selection in selections:
             yield from _levels(field, selection, experiment.factors)
+
+
+def _presented(presented: GoogleBenchmark, experiment: Experiment) -> Iterator[str]:
+    for field, name in (("real_time", presented.real_time), ("cpu_time", presented.cpu_time)):
+        if name not in experiment.outcomes:
+            yield _dangling(f"google_benchmark.{field}", name, experiment.outcomes)
+    for number, each in enumerate(presented.names):
+        where = f"google_benchmark.names.{number}"
+        yield from _levels(f"{where}.within", each.within, experiment.factors)
+        usual = {factor: [level] for factor, level in each.usual.items()}
+        yield from _levels(f"{where}.usual", usual, experiment.factors)
+        for factor in each.says:
+            if factor not in experiment.factors:
+                yield _dangling(f"{where}.says", factor, experiment.factors)
 
 
 def of_variant(variant: Variant, experiment: Experiment) -> Iterator[str]:

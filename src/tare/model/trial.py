@@ -7,6 +7,17 @@ from tare.model.manifest import Blocks, Outcome
 from tare.model.scenario import Scenario
 
 
+class Benchmark(Record):
+    """A label's trials in one scenario, as Google Benchmark's JSON presents them."""
+
+    name: str
+    label: str
+    real_time: str
+    """The outcome."""
+    cpu_time: str
+    counters: dict[str, float] = {}
+
+
 class Plan(Record):
     """All that decides a run, so that `resume` goes on with the same."""
 
@@ -28,6 +39,8 @@ class Plan(Record):
     """Parameters set on the command line; they win over levels."""
     outcomes: dict[str, Outcome]
     overview: list[str] = []
+    benchmarks: dict[str, dict[str, Benchmark]] = {}
+    """Scenario → label, where the experiment has names of its own for them."""
     sesoi_pct: float
     blocks: Blocks
     quick: bool

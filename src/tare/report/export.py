@@ -1,7 +1,6 @@
 """A run's results in the formats of others: each writes its files into one folder."""
 
 import csv
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -57,7 +56,7 @@ def _pictures(suffix: str) -> Callable[[RunFolder, Results, Path], Iterator[Path
 
 def _google_benchmark(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
     file = target / "google-benchmark.json"
-    file.write_text(json.dumps(google_benchmark.content(folder), indent=1, ensure_ascii=False))
+    file.write_text(google_benchmark.text(folder))
     yield file
 
 

@@ -1,5 +1,6 @@
-"""A run in the JSON of Google Benchmark, which tools that follow results over time read."""
+"""Runs in the JSON of Google Benchmark, which tools that follow results over time read."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,20 +10,36 @@ from tare.report.folder import RunFolder
 _TIME_UNITS = {"ns": "ns", "µs": "us", "ms": "ms", "s": "s"}
 
 
-def content(folder: RunFolder) -> dict[str, Any]:
-    """`context` and `benchmarks`: each valid trial is a repetition of as many benchmarks as its
-    experiment has outcomes that are times; its other outcomes are their counters. Without such an
-    outcome the measured window is the time.
+def text(*folders: RunFolder) -> str:
+    """The runs' `content`, as a file has it."""
+    return json.dumps(content(*folders), indent=1, ensure_ascii=False) + "\n"
+
+
+def content(*folders: RunFolder) -> dict[str, Any]:
+    """`context`, of the first run, and `benchmarks` of all.
+
+    Each valid trial is a repetition: of one benchmark, where the plan has a name for it, else of as
+    many as its experiment has outcomes that are times. Other outcomes are its counters. Without any
+    outcome that is a time the measured window is.
     """
-    plan, environment = folder.plan, folder.environment
+    plan, environment = folders[0].plan, folders[0].environment
+    made = [
+        item
+        for folder in folders
+        for trial in folder.trials
+        for item in _repetitions(folder, trial)
+    ]
+    families = {name: index for index, name in enumerate(dict.fromkeys(i["name"] for i in made))}
+    for item in made:
+        item["family_index"] = families[item["name"]]
     return {
         "context": {
             "date": plan.created,
-            "executable": f"tare {plan.tare} {plan.experiment}",
+            "executable": f"tare {plan.tare} {' '.join(each.plan.experiment for each in folders)}",
             "num_cpus": environment.get("cpu_count"),
             "run": plan.run,
         },
-        "benchmarks": [item for trial in folder.trials for item in _repetitions(folder, trial)],
+        "benchmarks": made,
     }
 
 
@@ -35,20 +52,38 @@ def _repetitions(folder: RunFolder, trial: Trial) -> Iterator[dict[str, Any]]:
         name: value for name, value in known.items() if plan.outcomes[name].unit in _TIME_UNITS
     }
     units = {name: _TIME_UNITS[plan.outcomes[name].unit] for name in times}
+    named = plan.benchmarks.get(trial.scenario, {}).get(trial.label)
+    if named and {named.real_time, named.cpu_time} <= times.keys():
+        real, cpu = times[named.real_time], times[named.cpu_time]
+        taken = {named.real_time, named.cpu_time}
+        item = _item(folder, trial, named.name, real, cpu, units[named.real_time])
+        label = {"label": named.label} if named.label else {}
+        yield item | label | named.counters | _without(known, taken)
+        return
     if not times:
         times, units = {"window": trial.measured_s}, {"window": "s"}
     for name, value in times.items():
         title = f"{plan.experiment}/{trial.scenario}/{trial.label}/{name}"
-        yield {
-            "name": title,
-            "run_name": title,
-            "run_type": "iteration",
-            "repetitions": plan.blocks.max,
-            "repetition_index": trial.block,
-            "threads": 1,
-            "iterations": 1,
-            "real_time": value,
-            "cpu_time": value,
-            "time_unit": units[name],
-            **{other: each for other, each in known.items() if other not in times},
-        }
+        yield _item(folder, trial, title, value, value, units[name]) | _without(known, set(times))
+
+
+def _without(outcomes: dict[str, float], names: set[str]) -> dict[str, float]:
+    return {name: value for name, value in outcomes.items() if name not in names}
+
+
+def _item(
+    folder: RunFolder, trial: Trial, name: str, real: float, cpu: float, unit: str
+) -> dict[str, Any]:
+    requests = trial.instrument.get("outcomes", {}).get("requests")
+    return {
+        "name": name,
+        "run_name": name,
+        "run_type": "iteration",
+        "repetitions": folder.plan.blocks.max,
+        "repetition_index": trial.block,
+        "threads": 1,
+        "iterations": max(1, round(requests or 1)),
+        "real_time": real,
+        "cpu_time": cpu,
+        "time_unit": unit,
+    }

@@ -9,7 +9,7 @@ import pytest
 import runs
 
 from tare.model.trial import Plan, Trial
-from tare.report import charts, export, frames, results
+from tare.report import charts, export, frames, google_benchmark, results
 from tare.report.folder import RunFolder, read
 
 HOSTILE = 'a "b" <c> \\ d,e'
@@ -118,6 +118,38 @@ def test_google_benchmark_has_a_repetition_for_each_trial(folder: RunFolder) -> 
     assert {item["time_unit"] for item in own} == {"us"}
     assert own[0]["rate"] == pytest.approx(1000 / own[0]["real_time"])
     assert not [item for item in content["benchmarks"] if "gone" in item["name"]]
+    assert len({item["family_index"] for item in content["benchmarks"]}) == 4
+
+
+def test_google_benchmark_takes_the_plan_s_names(tmp_path: Path) -> None:
+    outcomes = {"cpu": runs.CPU, "time": runs.CPU, "rate": runs.RATE}
+    named = {
+        label: {
+            "name": f"BM_X/mode:{label}",
+            "label": label,
+            "real_time": "time",
+            "cpu_time": "cpu",
+            "counters": {"size": 9},
+        }
+        for label in ("none", "dear", "baseline-again")
+    }
+    plan = runs.plan(outcomes=outcomes, benchmarks={"default": named})
+    done = [
+        runs.altered(
+            trial,
+            outcomes=trial.outcomes | {"time": 50.0 + trial.block},
+            instrument={"outcomes": {"requests": 70}},
+        )
+        for trial in runs.trials(plan, 8, {})
+    ]
+    folder = read(runs.write(tmp_path / "run", plan, done))
+    found = google_benchmark.content(folder, folder)["benchmarks"]
+    assert len(found) == 2 * len(done) == 48, "all runs'"
+    first = next(item for item in found if item["name"] == "BM_X/mode:dear")
+    costs = next(trial.outcomes["cpu"] for trial in done if trial.label == "dear")
+    assert (first["real_time"], first["cpu_time"], first["time_unit"]) == (50.0, costs, "us")
+    assert (first["iterations"], first["label"], first["size"]) == (70, "dear", 9)
+    assert "rate" in first and "cpu" not in first and "time" not in first
 
 
 def test_charts_are_drawn_for_each_outcome_and_the_latencies(folder: RunFolder) -> None:

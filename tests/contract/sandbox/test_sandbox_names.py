@@ -1,0 +1,53 @@
+"""Results have the original's names in Google Benchmark's format."""
+
+from sandboxes import loaded
+
+from tare.lab import planning
+
+MOST = 50_000_000
+SIZES = (1, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 50_000_000)
+
+
+def names(label: str) -> dict[str, str]:
+    """Scenario → name, of all scenarios."""
+    plan = planning.make(
+        loaded,
+        quick=False,
+        variants=None,
+        scenarios=["all"],
+        blocks=None,
+        seed=1,
+        overrides={},
+    )
+    assert set(plan.benchmarks) == {scenario.name for scenario in plan.scenarios}
+    return {scenario: found[label].name for scenario, found in plan.benchmarks.items()}
+
+
+def test_every_scenario_has_a_name_of_its_own() -> None:
+    found = names("baseline-again")
+    assert len(set(found.values())) == len(found)
+    assert all("baseline-again" in name for name in found.values())
+
+
+def test_the_original_s_names_are_among_them() -> None:
+    for mode, variant in enumerate(("gvisor", "roma-original")):
+        found = set(names(variant).values())
+        for count in (100_000, 500_000, 1_000_000, 5_000_000, 10_000_000):
+            assert f"BM_ProcessRequestPrimeSieve/mode:{mode}/prime_count:{count}" in found
+        for count in (10_000, 100_000, 1_000_000):
+            assert f"BM_ProcessRequestSortList/mode:{mode}/n_items:{count}" in found
+        for udf in (1, 2):
+            for workers in (1, 10, 50, 100):
+                name = f"BM_ProcessRequest/mode:{mode}/udf:{udf}/num_workers:{workers}"
+                assert name in found
+        for way in ("Request", "Response", "Callback"):
+            payloads = {
+                name for name in found if name.startswith(f"BM_ProcessRequest{way}Payload/")
+            }
+            assert payloads == {
+                f"BM_ProcessRequest{way}Payload/{size}/{count}/{mode}"
+                for size in SIZES
+                for count in (1, 10, 100, 1000)
+                if size * count <= MOST
+            }
+    assert "BM_ProcessRequestSortList/mode:wasm/n_items:10000" in names("wasm").values()
