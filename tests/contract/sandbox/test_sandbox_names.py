@@ -34,6 +34,7 @@ def test_the_original_s_names_are_among_them() -> None:
         found = set(names(variant).values())
         for count in (100_000, 500_000, 1_000_000, 5_000_000, 10_000_000):
             assert f"BM_ProcessRequestPrimeSieve/mode:{mode}/prime_count:{count}" in found
+        assert f"BM_LoadBinary/mode:{mode}" in found
         for count in (10_000, 100_000, 1_000_000):
             assert f"BM_ProcessRequestSortList/mode:{mode}/n_items:{count}" in found
         for udf in (1, 2):

@@ -1,6 +1,7 @@
 //! `tare-sandbox`: runs foreign binaries, isolated, and calls them.
 
 mod client;
+mod loads;
 mod protocol;
 mod server;
 
@@ -96,6 +97,12 @@ enum Command {
     },
     /// List the modes, and try each of them here
     Modes,
+    /// Measure how long binaries take to load: an instrument of tare's
+    Loads {
+        /// What to measure, in JSON
+        #[arg(long)]
+        spec: PathBuf,
+    },
 }
 
 fn main() -> Result<()> {
@@ -150,6 +157,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Modes => list_modes(),
+        Command::Loads { spec } => loads::run(&spec),
     }
 }
 

@@ -238,6 +238,16 @@ impl<S: Read + Write> Line<S> {
 
     /// Sends a message.
     pub fn say<M: Message>(&mut self, message: &M) -> io::Result<()> {
-        self.stream.write_all(&frame(&message.encode_to_vec()))
+        self.send(&framed(message))
     }
+
+    /// Sends what is a frame already.
+    pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.stream.write_all(frame)
+    }
+}
+
+/// A message as it goes over a stream.
+pub fn framed<M: Message>(message: &M) -> Vec<u8> {
+    frame(&message.encode_to_vec())
 }
