@@ -1,6 +1,8 @@
 //! `tare-sandbox`: runs foreign binaries, isolated, and calls them.
 
 mod client;
+mod idle;
+mod instrument;
 mod loads;
 mod protocol;
 mod server;
@@ -97,8 +99,14 @@ enum Command {
     },
     /// List the modes, and try each of them here
     Modes,
-    /// Measure how long binaries take to load: an instrument of tare's
+    /// Measure how long a binary takes to load: an instrument of tare's
     Loads {
+        /// What to measure, in JSON
+        #[arg(long)]
+        spec: PathBuf,
+    },
+    /// Keep workers ready and do not call them: an instrument of tare's
+    Idle {
         /// What to measure, in JSON
         #[arg(long)]
         spec: PathBuf,
@@ -158,6 +166,7 @@ fn main() -> Result<()> {
         }
         Command::Modes => list_modes(),
         Command::Loads { spec } => loads::run(&spec),
+        Command::Idle { spec } => idle::run(&spec),
     }
 }
 

@@ -1,4 +1,4 @@
-"""The instrument that measures loading: its events, and what it does not let pass."""
+"""The daemon's own instruments: their events, and what they do not let pass."""
 
 import json
 import subprocess
@@ -14,10 +14,12 @@ from tare.model.trial import Trial
 SHORT = {"schema": 1, "workers": 1, "warmup_s": 0.05, "duration_s": 0.2}
 
 
-def loads(folder: Path, **spec: Any) -> "subprocess.CompletedProcess[str]":
+def measured(
+    folder: Path, command: str = "loads", **spec: Any
+) -> "subprocess.CompletedProcess[str]":
     file = folder / "spec.json"
     file.write_text(json.dumps(SHORT | spec))
-    argv = [program(), "loads", "--spec", str(file)]
+    argv = [program(), command, "--spec", str(file)]
     return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -26,7 +28,7 @@ def test_binaries_are_loaded_in_every_mode(
 ) -> None:
     sandbox = serve(mode, "--workers", "1", "--load", f"udf={udf('hello')}")
     file = as_it_runs(mode, str(udf("hello")))
-    done = loads(tmp_path, socket=sandbox.socket, binary=file)
+    done = measured(tmp_path, socket=sandbox.socket, binary=file)
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     kinds = [event["event"] for event in events if event["event"] != "progress"]
@@ -44,11 +46,20 @@ def test_what_answers_wrong_or_cannot_be_loaded_ends_it(
     serve: Callable[..., Sandbox], tmp_path: Path
 ) -> None:
     sandbox = serve("none", "--workers", "1", "--load", f"udf={udf('hello')}")
-    other = loads(tmp_path, socket=sandbox.socket, binary=str(udf("sieve")))
+    other = measured(tmp_path, socket=sandbox.socket, binary=str(udf("sieve")))
     assert other.returncode == 1 and "what was loaded answers" in other.stderr
     sandbox.unload("loaded")
-    nothing = loads(tmp_path, socket=sandbox.socket, binary="/etc/passwd")
+    nothing = measured(tmp_path, socket=sandbox.socket, binary="/etc/passwd")
     assert nothing.returncode == 1 and "load: " in nothing.stderr
+
+
+def test_workers_that_are_not_ready_in_time_are_counted(
+    serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    sandbox = serve("none", "--workers", "1")
+    spec = {"binary": str(udf("hello")), "workers": 100, "warmup_s": 0.0}
+    done = measured(tmp_path, "idle", socket=sandbox.socket, **spec)
+    assert done.returncode == 1 and "workers are ready after warmup_s, expected 100" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -63,8 +74,22 @@ def test_what_answers_wrong_or_cannot_be_loaded_ends_it(
 def test_a_spec_that_it_cannot_use_is_named(
     tmp_path: Path, spec: dict[str, Any], said: str
 ) -> None:
-    done = loads(tmp_path, **spec)
+    done = measured(tmp_path, **spec)
     assert done.returncode == 2 and said in done.stderr
+
+
+def test_workers_wait_until_the_instrument_is_started_again(
+    mode: str, serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    sandbox = serve(mode, "--workers", "1", "--load", f"udf={udf('hello')}")
+    file = as_it_runs(mode, str(udf("hello")))
+    for workers in (3, 2):
+        spec = {"workers": workers, "warmup_s": 30}
+        done = measured(tmp_path, "idle", socket=sandbox.socket, binary=file, **spec)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout.splitlines()[-1])
+        assert result["event"] == "result" and result["outcomes"] == {"requests": 0}
+        assert sandbox.stats("loaded")["ready"] == workers
 
 
 def test_a_trial_of_loading_has_its_time(trial: Callable[..., Trial]) -> None:

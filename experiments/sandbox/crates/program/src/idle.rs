@@ -1,0 +1,53 @@
+//! `tare-sandbox idle`: workers that are ready and are not called, so that what they take is seen.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Map, Value};
+
+use crate::client::Client;
+use crate::instrument::{Event, NAME, Spec};
+use crate::protocol::{Ask, Say};
+
+/// How often it is asked whether all are ready.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Loads as the file says, and does nothing while the window is open. What it loaded stays until it
+/// is started again: whoever looks at the end of the window finds all of it there.
+pub fn run(file: &Path) -> Result<()> {
+    let spec = Spec::read(file);
+    let begun = Instant::now();
+    let mut client = Client::connect(&spec.socket)?;
+    if handle(&mut client)?.is_some() {
+        client.ask(Ask::Unload(NAME.into()))?;
+    }
+    client.ask(spec.load()?)?;
+    loop {
+        let ready = handle(&mut client)?.context("what was loaded is gone")?;
+        if ready == u64::from(spec.workers) {
+            break;
+        }
+        ensure!(
+            begun.elapsed().as_secs_f64() < spec.warmup_s,
+            "{ready} workers are ready after warmup_s, expected {}",
+            spec.workers
+        );
+        std::thread::sleep(PAUSE);
+    }
+    let t_s = || begun.elapsed().as_secs_f64();
+    Event::Measure { t_s: t_s() }.say()?;
+    std::thread::sleep(Duration::from_secs_f64(spec.duration_s));
+    Event::Measured { t_s: t_s() }.say()?;
+    let nothing = Map::from_iter([("requests".to_owned(), Value::from(0))]);
+    Event::result("tare-sandbox idle", spec.duration_s, nothing, 0).say()
+}
+
+/// How many workers of what was loaded are ready, if it is loaded.
+fn handle(client: &mut Client) -> Result<Option<u64>> {
+    let Say::Stats(text) = client.ask(Ask::Stats(true))? else {
+        bail!("no statistics where they were asked for");
+    };
+    let stats: Value = serde_json::from_str(&text)?;
+    Ok(stats["handles"][NAME]["ready"].as_u64())
+}
