@@ -57,7 +57,7 @@ def _labels(plan: Plan, loaded: Loaded, scenario: Scenario) -> list[str]:
 
 def _windows(loaded: Loaded, scenario: Scenario) -> int:
     analysis = loaded.experiment.analysis
-    for settings in (analysis.capacity, analysis.slope):
+    for settings in (analysis.capacity, *analysis.slope):
         if settings is not None and among(settings.only, scenario.levels):
             return settings.windows()
     return 1

@@ -84,13 +84,14 @@ def _measured(
         return _of(site, made).outcome(experiment.outcomes[outcome])
 
     analysis: dict[str, float | None] = {}
-    searching, sloping = experiment.analysis.capacity, experiment.analysis.slope
+    searching = experiment.analysis.capacity
+    sloping = next((each for each in experiment.analysis.slope if among(each.only, levels)), None)
     if searching is not None and among(searching.only, levels):
         searched = capacity.search(site, searching, window, judge)
         found = searched.measurement
         judged = searched.gates or judge(found)
         analysis[capacity.NAME], measured_s = searched.rate, searched.measured_s
-    elif sloping is not None and among(sloping.only, levels):
+    elif sloping is not None:
         sloped = slope.measure(site, limits, sloping, window, judge, value)
         found, judged = sloped.measurement, sloped.gates
         analysis[slope.NAME], measured_s = sloped.slope, sloped.measured_s

@@ -301,7 +301,8 @@ class Analysis(Record):
     """How a trial comes to its outcomes, other than by one window."""
 
     capacity: Capacity | None = None
-    slope: Slope | None = None
+    slope: list[Slope] = []
+    """In a scenario the first whose levels it has."""
 
 
 class Gates(Record):

@@ -26,12 +26,13 @@ def of_experiment(experiment: Experiment) -> Iterator[str]:
         yield from _levels("analysis.capacity.only", capacity.only, experiment.factors)
         if capacity.parameter not in known:
             yield _dangling("analysis.capacity.parameter", capacity.parameter, known)
-    if slope := experiment.analysis.slope:
-        yield from _levels("analysis.slope.only", slope.only, experiment.factors)
+    for number, slope in enumerate(experiment.analysis.slope):
+        where = f"analysis.slope.{number}"
+        yield from _levels(f"{where}.only", slope.only, experiment.factors)
         if slope.parameter not in known:
-            yield _dangling("analysis.slope.parameter", slope.parameter, known)
+            yield _dangling(f"{where}.parameter", slope.parameter, known)
         if slope.outcome not in experiment.outcomes:
-            yield _dangling("analysis.slope.outcome", slope.outcome, experiment.outcomes)
+            yield _dangling(f"{where}.outcome", slope.outcome, experiment.outcomes)
     if presented := experiment.google_benchmark:
         yield from _presented(presented, experiment)
     for field, selections in (

@@ -97,6 +97,12 @@ class SlopeOfVariant(Record):
     bends: bool
     """Whether the interval of the bend excludes 0: the slope is then one of a curve."""
     growth: list[Growth]
+    intercept: float | None = None
+    """The response without any dose, in its own unit: what is fixed."""
+    intercept_ci: tuple[float, float] | None = None
+    intercept_difference: float | None = None
+    """To the baseline's."""
+    intercept_difference_ci: tuple[float, float] | None = None
     difference: float | None
     """To the baseline's slope."""
     difference_ci: tuple[float, float] | None
@@ -131,6 +137,7 @@ class SlopeResult(Record):
     """What the dose is called."""
     response: str
     """Title of the outcome that responds."""
+    response_unit: str = ""
     floor: float | None
     """The farthest that baseline-again's difference to the baseline reaches from 0."""
     variants: dict[str, SlopeOfVariant]

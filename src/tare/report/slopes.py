@@ -8,8 +8,9 @@ from tare.stats.plan_order import BASELINE_AGAIN
 from tare.stats.study import Study, exists
 
 NOTE = (
-    "A slope is what each further unit of a dose costs. Slopes are compared by their differences "
-    "within blocks; Holm's correction runs over all variants, and over all pairs, of a scenario."
+    "A slope is what each further unit of a dose costs; without any dose is what is fixed. Slopes "
+    "are compared by differences within blocks; Holm's correction runs over a scenario's variants, "
+    "and pairs."
 )
 
 
@@ -33,8 +34,9 @@ def _result(study: Study, found: Slopes) -> SlopeResult:
         better=outcome.better,
         parameter=parameter,
         response=study.plan.outcomes[response].title,
+        response_unit=study.plan.outcomes[response].unit,
         floor=found.floor(),
-        variants=_variants(found),
+        variants=_variants(found, study.plan.baseline),
         pairs=[
             SlopePair(
                 variant=variant,
@@ -51,10 +53,11 @@ def _result(study: Study, found: Slopes) -> SlopeResult:
     )
 
 
-def _variants(found: Slopes) -> dict[str, SlopeOfVariant]:
+def _variants(found: Slopes, baseline: str) -> dict[str, SlopeOfVariant]:
     judged, made = found.judge(), {}
     for label in found.labels():
-        slope, bend = found.slope(label), found.bend(label)
+        slope, bend, fixed = found.slope(label), found.bend(label), found.intercept(label)
+        beyond = found.intercept_difference(label, baseline) if label != baseline else None
         difference, judgement = judged.get(label, (None, None))
         made[label] = SlopeOfVariant(
             slope=slope.estimate,
@@ -66,6 +69,10 @@ def _variants(found: Slopes) -> dict[str, SlopeOfVariant]:
                 Growth(dose=dose, value=at.estimate, ci=_ends(at.interval))
                 for dose, at in found.growth(label).items()
             ],
+            intercept=fixed.estimate,
+            intercept_ci=_ends(fixed.interval),
+            intercept_difference=beyond and beyond.estimate,
+            intercept_difference_ci=beyond and _ends(beyond.interval),
             difference=difference and difference.estimate,
             difference_ci=difference and _ends(difference.interval),
             p_adjusted=judgement and judgement.p_adjusted,
@@ -101,6 +108,19 @@ def alike(result: SlopeResult, label: str) -> str:
 def bending(found: SlopeOfVariant, unit: str) -> str:
     """What a reader must know of a response that is no straight line."""
     return f"bends by {figure(found.bend, found.bend_ci)} {unit}" if found.bends else ""
+
+
+def fixed(result: SlopeResult, label: str, baseline: str) -> str:
+    """What is fixed, and what of that is more than the baseline's."""
+    own = result.variants[label]
+    if own.intercept is None:
+        return ""
+    fixed_part = figure(own.intercept, own.intercept_ci)
+    said = f"{fixed_part} {result.response_unit} without {result.parameter}"
+    if own.intercept_difference is None:
+        return said
+    more = figure(own.intercept_difference, own.intercept_difference_ci)
+    return f"{said}, {more} beyond {baseline}'s"
 
 
 def heading(result: SlopeResult) -> str:

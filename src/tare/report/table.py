@@ -142,6 +142,7 @@ def _slopes(results: Results, found: SlopeResult) -> Group:
             Text(title, style=dim),
             Text(figure(own.slope, own.ci), style=dim),
             Text(own.verdict or "", style=_STYLES.get(own.verdict or "", "")),
+            Text(slopes.fixed(found, label, results.baseline), style=dim),
             Text(slopes.remarks(found, label), style="dim"),
         )
     # As a table's title it would be broken at the table's width.

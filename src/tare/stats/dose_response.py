@@ -18,7 +18,7 @@ from tare.model.trial import Plan, Trial
 from tare.stats.holm import holm
 from tare.stats.location import Location, locate
 from tare.stats.plan_order import BASELINE_AGAIN
-from tare.stats.slope import Window, bend, growth
+from tare.stats.slope import Window, bend, growth, intercept
 from tare.stats.verdict import Criteria, Direction, Judgement, Verdict
 
 K = TypeVar("K")
@@ -62,13 +62,21 @@ class Slopes:
 
     def slope(self, label: str) -> Location:
         """A label's own slope."""
-        return locate(np.array([self._value(trial) for trial in self._valid[label].values()]))
+        return locate(np.array(list(self._values(label).values())))
 
     def bend(self, label: str) -> Location | None:
         """By how much it is steeper at the highest dose than at the lowest, as `slope.bend`."""
         found = [bend(windows(trial)) for trial in self._valid[label].values()]
         known = [value * self.outcome.times for value in found if value is not None]
         return locate(np.array(known)) if known else None
+
+    def intercept(self, label: str) -> Location:
+        """The response without any dose, in its own unit, as `slope.intercept`."""
+        return locate(np.array(list(self._intercepts(label).values())))
+
+    def intercept_difference(self, label: str, other: str) -> Location | None:
+        """By how much that exceeds another's, over the blocks that have both."""
+        return _difference(self._intercepts(label), self._intercepts(other))
 
     def growth(self, label: str) -> dict[float, Location]:
         """Dose → the response beyond that of the lowest dose, in the outcome's unit."""
@@ -80,13 +88,7 @@ class Slopes:
 
     def difference(self, label: str, other: str) -> Location | None:
         """By how much a slope exceeds another's, over the blocks that have both."""
-        own, base = self._valid.get(label, {}), self._valid.get(other, {})
-        blocks = sorted(own.keys() & base.keys())
-        if not blocks:
-            return None
-        return locate(
-            np.array([self._value(own[block]) - self._value(base[block]) for block in blocks])
-        )
+        return _difference(self._values(label), self._values(other))
 
     def floor(self) -> float | None:
         """How far the difference of baseline-again to the baseline reaches from 0."""
@@ -139,10 +141,26 @@ class Slopes:
         worse = (difference.estimate > 0) == (Direction(self.outcome.better) is Direction.LOWER)
         return Judgement(Verdict.COSTS if worse else Verdict.SAVES, p, f"p {p:.2g} after Holm")
 
+    def _values(self, label: str) -> dict[int, float]:
+        """Block → slope."""
+        return {block: self._value(trial) for block, trial in self._valid.get(label, {}).items()}
+
+    def _intercepts(self, label: str) -> dict[int, float]:
+        """Block → intercept."""
+        own = self._valid.get(label, {})
+        return {block: intercept(windows(trial)) for block, trial in own.items()}
+
     def _value(self, trial: Trial) -> float:
         value = trial.outcomes[self.name]
         assert value is not None
         return value
+
+
+def _difference(own: Mapping[int, float], base: Mapping[int, float]) -> Location | None:
+    blocks = sorted(own.keys() & base.keys())
+    if not blocks:
+        return None
+    return locate(np.array([own[block] - base[block] for block in blocks]))
 
 
 def windows(trial: Trial) -> list[Window]:

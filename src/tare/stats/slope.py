@@ -4,9 +4,10 @@ A *round* measures each dose once, in random order and close in time. Only windo
 compared with each other, so that what drifts more slowly than a round cancels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import hypot
 from statistics import median
 
 import numpy as np
@@ -30,24 +31,30 @@ def slope(windows: Sequence[Window]) -> float:
     squares nearly are. Raises ValueError when no round has two doses.
     Source: Sievers (1978), JASA 73(363):628-631; Scholz (1978), Ann. Statist. 6(3):603-609.
     """
-    found = [
-        ((last.response - first.response) / (last.dose - first.dose), last.dose - first.dose)
-        for own in _rounds(windows)
-        for first, last in combinations(own, 2)
-        if last.dose > first.dose
-    ]
-    if not found:
-        raise ValueError("a slope needs a round with two doses")
-    found.sort()
-    half = sum(weight for _, weight in found) / 2
-    reached = 0.0
-    for index, (value, weight) in enumerate(found):
-        reached += weight
-        if reached > half:
-            return value
-        if reached == half:
-            return (value + found[index + 1][0]) / 2
-    raise AssertionError("the weights reach their half")
+    return _weighted_median(
+        [
+            ((last.response - first.response) / (last.dose - first.dose), last.dose - first.dose)
+            for first, last in _pairs(windows)
+        ]
+    )
+
+
+def intercept(windows: Sequence[Window]) -> float:
+    """What the response would be without any dose.
+
+    The median of where the lines through all pairs of windows in a round meet dose 0, each weighted
+    by how well its pair tells it where noise is a share of the response, as that of times is: low
+    doses then say most, and a line that bends far from 0 does not move it. Robust as `slope` is.
+    Raises ValueError when no round has two doses.
+    """
+    found = []
+    for first, last in _pairs(windows):
+        distance = last.dose - first.dose
+        ends = first.response * last.dose, last.response * first.dose
+        noise = hypot(*ends)
+        # Without any response there is no noise either.
+        found.append(((ends[0] - ends[1]) / distance, distance / noise if noise else distance))
+    return _weighted_median(found)
 
 
 def bend(windows: Sequence[Window]) -> float | None:
@@ -76,6 +83,32 @@ def growth(windows: Sequence[Window]) -> dict[float, float]:
         for window in own:
             found.setdefault(window.dose, []).append(window.response - own[0].response)
     return {dose: median(values) for dose, values in sorted(found.items())}
+
+
+def _pairs(windows: Sequence[Window]) -> Iterator[tuple[Window, Window]]:
+    """Any two windows of a round, the lower dose first. Raises ValueError when there are none."""
+    some = False
+    for own in _rounds(windows):
+        for first, last in combinations(own, 2):
+            if last.dose > first.dose:
+                some = True
+                yield first, last
+    if not some:
+        raise ValueError("a slope needs a round with two doses")
+
+
+def _weighted_median(found: list[tuple[float, float]]) -> float:
+    """Of values with their weights."""
+    found = sorted(found)
+    half = sum(weight for _, weight in found) / 2
+    reached = 0.0
+    for index, (value, weight) in enumerate(found):
+        reached += weight
+        if reached > half:
+            return value
+        if reached == half:
+            return (value + found[index + 1][0]) / 2
+    raise AssertionError("the weights reach their half")
 
 
 def _rounds(windows: Sequence[Window]) -> list[list[Window]]:

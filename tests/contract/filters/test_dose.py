@@ -73,4 +73,4 @@ def test_who_has_no_dose_says_why():
         "auth-request", "lua-nginx", "map-if", "njs", "none-debian", "prefix-location"
     ]  # fmt: skip
     assert all(reasons.values())
-    assert loaded.experiment.analysis.slope.doses[-1] < 1000, "three digits"
+    assert loaded.experiment.analysis.slope[0].doses[-1] < 1000, "three digits"

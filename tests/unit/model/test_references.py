@@ -103,11 +103,11 @@ def test_an_analysis_and_more_scenarios_name_what_there_is() -> None:
 
 def test_a_slope_names_a_parameter_and_an_outcome_that_there_are() -> None:
     settings = {"parameter": "dsoe", "doses": [1, 2], "outcome": "cup", "only": {"loop": ["opne"]}}
-    found = experiment(analysis={"slope": settings})
+    found = experiment(analysis={"slope": [settings]})
     assert list(of_experiment(found)) == [
-        "analysis.slope.only.loop: found 'opne', expected one of: closed, open",
-        "analysis.slope.parameter: found 'dsoe', expected one of: rate, size",
-        "analysis.slope.outcome: found 'cup', expected one of: cpu",
+        "analysis.slope.0.only.loop: found 'opne', expected one of: closed, open",
+        "analysis.slope.0.parameter: found 'dsoe', expected one of: rate, size",
+        "analysis.slope.0.outcome: found 'cup', expected one of: cpu",
     ]
 
 

@@ -53,6 +53,10 @@ def test_results_say_what_each_call_costs(folder: RunFolder) -> None:
         assert own.verdict == "costs" and not own.bends
         assert [at.dose for at in own.growth] == [1, 16, 64]
         assert own.growth[-1].value == pytest.approx(63 * own.slope, rel=0.01)
+        assert own.intercept is not None and 11.9 < own.intercept < 13.1
+        assert own.intercept_difference == pytest.approx(0, abs=0.01)
+    assert sloped.response_unit == "µs"
+    assert sloped.variants["none"].intercept_difference is None
     verdicts = {(pair.variant, pair.against): pair.verdict for pair in sloped.pairs}
     assert verdicts == {
         ("twin", "cheap"): "unresolved",
@@ -73,13 +77,15 @@ def test_a_slope_is_in_no_other_table(folder: RunFolder) -> None:
 
 
 def test_the_table_ranks_and_says_who_cannot_be_told_apart(folder: RunFolder) -> None:
-    lines = printed(folder).splitlines()
+    text = printed(folder)
+    lines = text.splitlines()
     head = next(at for at, line in enumerate(lines) if "CPU of a call, ns: slope of CPU" in line)
     rows = [line.split()[0] for line in lines[head + 1 : head + 6]]
     assert rows[0].startswith("none") and rows[3] == "dear" and rows[4].startswith("none,")
     assert "not told from twin" in next(line for line in lines if line.strip().startswith("cheap"))
     assert any("undosed: unavailable: no call to repeat" in line for line in lines)
     assert slopes.NOTE in " ".join(lines)
+    assert "µs without dose, " in text and " beyond none's" in text
 
 
 def test_the_page_has_the_slopes_and_their_chart(folder: RunFolder) -> None:
@@ -97,4 +103,5 @@ def test_a_picture_and_a_table_of_slopes_are_exported(folder: RunFolder, tmp_pat
     rows = list(csv.DictReader(files["slopes.csv"].open()))
     dear = next(row for row in rows if row["variant"] == "dear")
     assert float(dear["slope_low"]) <= float(dear["slope"]) <= float(dear["slope_high"])
+    assert float(dear["intercept_low"]) <= float(dear["intercept"]) <= 13
     assert (dear["unit"], dear["verdict"], dear["blocks"]) == ("ns", "costs", "10")
