@@ -23,7 +23,7 @@ def go_on(store: Store, *, as_json: bool) -> bool:
     """Carry out what the stored plan still lacks, and report. False when anything failed."""
     plan = store.plan()
     loaded = catalog.load(plan.experiment)
-    prepared = prepare(loaded, plan.variants, say)
+    prepared = prepare(loaded, plan.variants, say, plan.scenarios)
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, loaded)}")
     if lack := shortage(plan):
         say(lack)

@@ -1,13 +1,15 @@
 """Everything that must be there before the first trial: packages, builds, versions."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tare.lab import build, requirements, versions
 from tare.lab.build import Built, Say
 from tare.lab.catalog import Loaded
 from tare.lab.errors import BuildError, ManifestError, Unavailable
+from tare.model.manifest import Need
+from tare.model.scenario import Scenario, among, supported
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,15 @@ class Prepared:
     versions: dict[str, str] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    lacking: dict[str, list[tuple[Need, str]]] = field(default_factory=dict)
+    """What single levels of a variant need and is not to be had, and why."""
+
+    def lacks(self, variant: str, scenario: Scenario) -> str | None:
+        """Why the variant, which is ready, cannot take the scenario, or None."""
+        for need, reason in self.lacking.get(variant, ()):
+            if among(need.within, scenario.levels):
+                return reason
+        return None
 
     def why_not(self, variant: str) -> str | None:
         """Why the variant cannot be started, or None."""
@@ -31,20 +42,41 @@ class Prepared:
         return {name: build.version_of(place) for name, place in sorted(places.items())}
 
 
-def prepare(loaded: Loaded, variants: Iterable[str], say: Say) -> Prepared:
-    """Install, build and ask for versions; one variant's failure is no other's."""
+def prepare(
+    loaded: Loaded, variants: Iterable[str], say: Say, scenarios: Sequence[Scenario] = ()
+) -> Prepared:
+    """Install, build and ask for versions; one variant's failure is no other's. What single levels
+    need is prepared for those of `scenarios`.
+    """
     prepared = Prepared()
     for name in variants:
         try:
             requirements.meet(requirements.of(loaded, name), say)
             built = build.variant(loaded, name, say)
             prepared.versions[name] = _version(loaded, name, built)
+            prepared.lacking[name] = _needs(loaded, name, built, scenarios, say)
             prepared.built[name] = built
         except Unavailable as reason:
             prepared.unavailable[name] = str(reason)
         except (BuildError, ManifestError) as error:
             prepared.failed[name] = str(error)
     return prepared
+
+
+def _needs(
+    loaded: Loaded, name: str, built: Built, scenarios: Sequence[Scenario], say: Say
+) -> list[tuple[Need, str]]:
+    """Meet the needs of these scenarios' levels; those that cannot be met, and why."""
+    manifest, lacking = loaded.variants[name], []
+    taken = [each.levels for each in scenarios if supported(manifest, each) is None]
+    for need in manifest.needs:
+        if any(among(need.within, levels) for levels in taken):
+            try:
+                requirements.meet(requirements.of_need(need), say)
+                built.components.update(build.components(need.components, say))
+            except Unavailable as reason:
+                lacking.append((need, str(reason)))
+    return lacking
 
 
 def _version(loaded: Loaded, name: str, built: Built) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tare.lab import catalog
 from tare.lab.build import Say
 from tare.lab.errors import BuildError, Unavailable
-from tare.model.manifest import Requirement
+from tare.model.manifest import Need, Requirement
 
 _CPUINFO = Path("/proc/cpuinfo")
 _PCI = Path("/sys/bus/pci/devices")
@@ -22,6 +22,11 @@ def of(loaded: catalog.Loaded, variant: str) -> list[Requirement]:
     manifest = loaded.variants[variant]
     found = [*manifest.requires, *_of_components(manifest.components)]
     return list(dict.fromkeys(found))
+
+
+def of_need(need: Need) -> list[Requirement]:
+    """Those of single levels, likewise."""
+    return list(dict.fromkeys([*need.requires, *_of_components(need.components)]))
 
 
 def missing(requirements: Iterable[Requirement]) -> list[Requirement]:

@@ -163,6 +163,8 @@ class Run:
             return "unavailable", reason
         if reason := self._prepared.unavailable.get(slot.variant):
             return "unavailable", reason
+        if reason := self._prepared.lacks(slot.variant, scenario):
+            return "unavailable", reason
         failures = Counter(
             t.variant for t in self._trials if t.status == "failed" and t.scenario == slot.scenario
         )

@@ -158,6 +158,15 @@ class Instrument(Record):
     cpus: Cpus = "client"
 
 
+class Need(Record):
+    """What only some levels take: where it is not to be had, the variant cannot take those."""
+
+    within: dict[Key, list[str]]
+    """Factor → levels."""
+    requires: list[Requirement] = []
+    components: list[Name] = []
+
+
 class Variant(Record):
     """One way of doing the job: variant.toml over the experiment's `[variants]`."""
 
@@ -168,6 +177,8 @@ class Variant(Record):
     """Neither listed nor measured unless it is named: it is there to test the experiment."""
     requires: list[Requirement] = []
     components: list[Name] = []
+    needs: list[Need] = []
+    """Requirements and components of single levels, met when a run has such a level."""
     build: VariantBuild | None = None
     version: Version
     ports: list[Key] = []

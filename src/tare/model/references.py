@@ -63,6 +63,8 @@ def of_variant(variant: Variant, experiment: Experiment) -> Iterator[str]:
     yield from _levels("supports", variant.supports, experiment.factors)
     for factor, reasons in variant.without.items():
         yield from _levels("without", {factor: list(reasons)}, experiment.factors)
+    for need in variant.needs:
+        yield from _levels("needs.within", need.within, experiment.factors)
     for selection in variant.excludes:
         yield from _levels("excludes", selection, experiment.factors)
     for factor, settings in variant.differences.items():

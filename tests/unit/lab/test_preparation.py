@@ -1,0 +1,53 @@
+"""What single levels need is prepared when they are wanted, and lacking it is told."""
+
+from pathlib import Path
+
+import projects
+import pytest
+
+from tare.lab.catalog import load
+from tare.lab.errors import ManifestError
+from tare.lab.preparation import prepare
+from tare.model.scenario import expand
+
+NEEDS = """
+[[needs]]
+within = { loop = ["open"] }
+requires = [{ command = "no-such-program", remedy = "write it" }]
+
+[[needs]]
+within = { loop = ["closed"] }
+requires = [{ command = "sh", remedy = "where is it?" }]
+"""
+VERSION = """
+[version]
+argv = ["echo", "1.2"]
+pattern = '(.*)'
+"""
+
+
+def test_a_level_s_needs_are_no_other_level_s(tmp_path: Path) -> None:
+    variants = {"none": VERSION, "other": VERSION + NEEDS}
+    loaded = load("exp", projects.write(tmp_path, variants=variants))
+    closed, opened = expand(loaded.experiment.factors, [{"loop": ["closed", "open"]}])
+    prepared = prepare(loaded, ["none", "other"], print, [closed, opened])
+    assert set(prepared.built) == {"none", "other"}
+    assert prepared.lacks("none", opened) is None
+    assert prepared.lacks("other", closed) is None
+    assert prepared.lacks("other", opened) == "no-such-program is not there: write it"
+    unwanted = prepare(loaded, ["other"], print, [closed])
+    assert unwanted.lacking == {"other": []}, "nobody asked for it"
+
+
+def test_a_level_that_a_variant_does_not_take_needs_nothing(tmp_path: Path) -> None:
+    own = f"{VERSION}{NEEDS}[without.loop]\nopen = 'it never does'\n"
+    loaded = load("exp", projects.write(tmp_path, variants={"none": VERSION, "other": own}))
+    scenarios = expand(loaded.experiment.factors, [{"loop": "open"}])
+    assert prepare(loaded, ["other"], print, scenarios).lacking == {"other": []}
+
+
+def test_needs_are_of_levels_that_there_are(tmp_path: Path) -> None:
+    wrong = VERSION + NEEDS.replace('"open"', '"opne"')
+    root = projects.write(tmp_path, variants={"none": VERSION, "other": wrong})
+    with pytest.raises(ManifestError, match=r"needs\.within\.loop: found 'opne'"):
+        load("exp", root)
