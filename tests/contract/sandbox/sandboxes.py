@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tare.lab import build, catalog
+from tare.lab import build, catalog, requirements
 from tare.lab.hooks import _module
 
 loaded = catalog.load("sandbox")
@@ -29,6 +29,8 @@ wire: Any = SimpleNamespace(
 PATIENCE_S = 30.0
 # Modes whose workers are no processes.
 WITHIN = {"wasm"}
+# Languages whose functions are built for themselves.
+LANGUAGES_APART = {"cpp", "go"}
 # Modes that need a tenth of a second or more to start a worker.
 SLOW = {"gvisor", "runc"}
 # Primes up to n: https://oeis.org/A006880 and its neighbours.
@@ -47,7 +49,16 @@ def program() -> str:
 
 def udf(name: str, language: str = "c") -> Path:
     """A built function."""
-    return Path(_components()["sandbox-udfs"]) / language / name
+    own = language in LANGUAGES_APART
+    folder = apart(f"sandbox-udfs-{language}") if own else _components()["sandbox-udfs"]
+    return Path(folder) / language / name
+
+
+@cache
+def apart(component: str) -> Path:
+    """A component that only some levels need, and what it requires."""
+    requirements.meet(catalog.component(component).requires, print)
+    return build.component(component, print)
 
 
 def as_it_runs(mode: str, argument: str) -> str:
@@ -55,6 +66,8 @@ def as_it_runs(mode: str, argument: str) -> str:
     if mode != "wasm":
         return argument
     modules = build.variant(loaded, "wasm", print).components["sandbox-udfs-wasm"]
+    if "/sandbox-udfs-cpp-" in argument:
+        return argument.replace(*(str(apart(f"sandbox-udfs-{one}cpp")) for one in ("", "wasm-")))
     return argument.replace(str(_components()["sandbox-udfs"]), str(modules))
 
 

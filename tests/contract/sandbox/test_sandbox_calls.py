@@ -1,17 +1,27 @@
-"""Functions in both languages answer right in every mode, with payloads and callbacks."""
+"""Functions in all languages answer right in every mode, with payloads and callbacks."""
 
+import shutil
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sandboxes import PRIMES, SLOW, Refused, Sandbox, checksum, udf, wire
+from sandboxes import PRIMES, SLOW, Refused, Sandbox, checksum, loaded, udf, wire
 
-LANGUAGES = ("c", "rust")
+LANGUAGES = ("c", "rust", "cpp", "go")
+
+
+def needed(mode: str, language: str) -> None:
+    """Skip, with the reason, what a mode does not run, or what cannot be built here."""
+    if reason := loaded.variants[mode].without.get("language", {}).get(language):
+        pytest.skip(reason)
+    if language == "go" and shutil.which("go") is None:
+        pytest.skip("there is no go")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_functions_answer_right(mode: str, language: str, serve: Callable[..., Sandbox]) -> None:
+    needed(mode, language)
     sandbox = serve(mode, "--workers", "2")
     for name in ("hello", "sieve", "sort", "payload"):
         sandbox.load(name, udf(name, language))
@@ -27,6 +37,7 @@ def test_functions_answer_right(mode: str, language: str, serve: Callable[..., S
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_functions_call_back(mode: str, language: str, serve: Callable[..., Sandbox]) -> None:
+    needed(mode, language)
     sandbox = serve(mode, "--workers", "2")
     sandbox.load("payload", udf("payload", language), "--callbacks", "--callbacks-max", "20")
     number = wire.number_field

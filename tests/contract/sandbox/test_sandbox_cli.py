@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -145,20 +146,25 @@ def blocks(language: str) -> list[str]:
     return [block.split("```")[0] for block in text.split(f"```{language}\n")[1:]]
 
 
-@pytest.mark.parametrize("language", ["c", "rust"])
+@pytest.mark.parametrize("language", ["c", "rust", "go"])
 def test_the_page_about_own_functions_can_be_followed(
     language: str, serve: Callable[..., Sandbox], tmp_path: Path
 ) -> None:
     """docs: experiments/sandbox/udf/README.md, its blocks run as they stand."""
     (source,) = blocks(language)
-    program_c, program_rust, module_c, module_rust = blocks("sh")
-    as_program, as_module = (
-        (program_c, module_c) if language == "c" else (program_rust, module_rust)
-    )
+    if language == "go" and shutil.which("go") is None:
+        pytest.skip("there is no go")
+    program_c, program_rust, program_go, module_c, module_rust = blocks("sh")
+    shells = {
+        "c": {"namespaces": program_c, "wasm": module_c},
+        "rust": {"namespaces": program_rust, "wasm": module_rust},
+        "go": {"namespaces": program_go},
+    }
     (tmp_path / "src").mkdir()
-    (tmp_path / ("shout.c" if language == "c" else "src/main.rs")).write_text(source)
+    name = {"c": "shout.c", "rust": "src/main.rs", "go": "main.go"}[language]
+    (tmp_path / name).write_text(source)
     path = f"{Path(program()).parent}:{os.environ['PATH']}"
-    for mode, shell in (("namespaces", as_program), ("wasm", as_module)):
+    for mode, shell in shells[language].items():
         env = {"TARE_SANDBOX": serve(mode).socket, "ROOT": str(loaded.folder.parents[1])}
         done = subprocess.run(
             ["sh", "-euc", shell], cwd=tmp_path, capture_output=True, text=True, timeout=300,

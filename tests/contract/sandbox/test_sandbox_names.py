@@ -43,6 +43,9 @@ def test_the_original_s_names_are_among_them() -> None:
             for workers in (1, 10, 50, 100):
                 name = f"BM_ProcessRequest/mode:{mode}/udf:{udf}/num_workers:{workers}"
                 assert name in found
+        for lang in (0, 1, 2):
+            name = f"BM_ProcessRequestMultipleLanguages/lang:{lang}/udf:1"
+            assert (name if mode == 0 else f"{name}/mode:1") in found
         for way in ("Request", "Response", "Callback"):
             payloads = {
                 name for name in found if name.startswith(f"BM_ProcessRequest{way}Payload/")

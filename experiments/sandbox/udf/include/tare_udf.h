@@ -1,4 +1,4 @@
-/* Write a function that a sandbox runs: include this, define
+/* Write a function that a sandbox runs, in C or C++: include this, define
  *     static void serve(tare_host *host, tare_bytes request)
  * which answers with tare_answer, and end the file with TARE_UDF(serve).
  *
@@ -31,7 +31,7 @@ static inline tare_bytes tare_text(const char *text) {
 }
 
 static inline void tare_write(int fd, const void *from, size_t length) {
-    const uint8_t *next = from;
+    const uint8_t *next = (const uint8_t *)from;
     while (length > 0) {
         ssize_t count = write(fd, next, length);
         if (count < 0 && errno == EINTR)
@@ -44,7 +44,7 @@ static inline void tare_write(int fd, const void *from, size_t length) {
 }
 
 static inline void tare_read(int fd, void *into, size_t length) {
-    uint8_t *next = into;
+    uint8_t *next = (uint8_t *)into;
     while (length > 0) {
         ssize_t count = read(fd, next, length);
         if (count < 0 && errno == EINTR)
@@ -65,7 +65,7 @@ typedef struct {
 static inline void tare_append(tare_message *message, const void *from, size_t length) {
     if (message->room - message->length < length) {
         message->room = (message->length + length) * 2 + 64;
-        message->bytes = realloc(message->bytes, message->room);
+        message->bytes = (uint8_t *)realloc(message->bytes, message->room);
         if (!message->bytes)
             _exit(1);
     }
@@ -161,7 +161,7 @@ static inline tare_bytes tare_hear(int fd) {
         length |= (uint64_t)(digit & 0x7f) << shift;
     }
     message.length = (size_t)length;
-    message.bytes = malloc(message.length + 1);
+    message.bytes = (uint8_t *)malloc(message.length + 1);
     if (!message.bytes)
         _exit(1);
     tare_read(fd, message.bytes, message.length);

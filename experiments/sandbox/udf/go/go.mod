@@ -1,0 +1,3 @@
+module tare/udf
+
+go 1.21

@@ -1,0 +1,89 @@
+// Package udf writes functions that a sandbox runs: Serve gives the request's bytes to a function and
+// returns the response's.
+//
+// The wire: the first argument is the number of a socket. The function says one byte when it is ready,
+// reads its request, a length as a varint and then the bytes, writes its response likewise, and ends.
+package udf
+
+import (
+	"encoding/binary"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+const (
+	callback = "type.googleapis.com/privacy_sandbox.server_common.byob.Callback"
+	response = "type.googleapis.com/tare.Response"
+)
+
+// Host is at the other end of the socket.
+type Host struct {
+	socket int
+	// Messages are wrapped in Any, as they are where callbacks are allowed.
+	wrapped bool
+}
+
+// Serve serves one call with function. It ends the process when the sandbox does not speak the wire.
+func Serve(function func(request []byte, host *Host) []byte) {
+	if len(os.Args) < 2 {
+		os.Exit(2)
+	}
+	socket, err := strconv.Atoi(os.Args[1])
+	if err != nil {
+		os.Exit(2)
+	}
+	host := &Host{socket: socket}
+	host.write([]byte("R"))
+	answer := function(host.hear(), host)
+	if host.wrapped {
+		answer = AppendBytes(AppendBytes(nil, 1, []byte(response)), 2, answer)
+	}
+	host.say(answer)
+}
+
+// Call calls a function of the host; nil when it refuses.
+func (host *Host) Call(name string, input []byte) []byte {
+	host.wrapped = true
+	call := AppendBytes(AppendBytes(nil, 1, []byte(name)), 2, AppendBytes(nil, 4, input))
+	host.say(AppendBytes(AppendBytes(nil, 1, []byte(callback)), 2, call))
+	return Bytes(Bytes(host.hear(), 2), 8)
+}
+
+func (host *Host) say(body []byte) {
+	host.write(append(binary.AppendUvarint(nil, uint64(len(body))), body...))
+}
+
+func (host *Host) hear() []byte {
+	var length uint64
+	for shift, digit := 0, []byte{0x80}; digit[0]&0x80 != 0 && shift < 35; shift += 7 {
+		host.read(digit)
+		length |= uint64(digit[0]&0x7f) << shift
+	}
+	body := make([]byte, length)
+	host.read(body)
+	return body
+}
+
+func (host *Host) write(bytes []byte) {
+	for len(bytes) > 0 {
+		bytes = bytes[moved(syscall.Write(host.socket, bytes)):]
+	}
+}
+
+func (host *Host) read(bytes []byte) {
+	for len(bytes) > 0 {
+		bytes = bytes[moved(syscall.Read(host.socket, bytes)):]
+	}
+}
+
+// moved is how many bytes a call moved; without a host there is nobody to tell why there are none.
+func moved(count int, err error) int {
+	if err == syscall.EINTR {
+		return 0
+	}
+	if err != nil || count <= 0 {
+		os.Exit(1)
+	}
+	return count
+}
