@@ -88,8 +88,18 @@ def test_workers_wait_until_the_instrument_is_started_again(
         done = measured(tmp_path, "idle", socket=sandbox.socket, binary=file, **spec)
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout.splitlines()[-1])
-        assert result["event"] == "result" and result["outcomes"] == {"requests": 0}
+        assert result["event"] == "result" and result["outcomes"]["requests"] == 0
         assert sandbox.stats("loaded")["ready"] == workers
+
+
+def test_a_trial_of_ready_workers_has_their_memory(trial: Callable[..., Trial]) -> None:
+    made = trial("none", call="idle", load="alone", workers="1")
+    assert made.status in ("valid", "invalid"), made.reason
+    doses = {window["dose"] for window in made.instrument["slope"]["windows"]}
+    # A gate that others on the machine close ends it before the last dose.
+    assert doses <= {1, 10, 25, 50}
+    if made.status == "valid":
+        assert 4096 < made.outcomes["worker_bytes"] < 4 << 20
 
 
 def test_a_trial_of_loading_has_its_time(trial: Callable[..., Trial]) -> None:

@@ -11,7 +11,8 @@ from tare.model.trial import Trial
 LEVELS = {name: factor.levels for name, factor in loaded.experiment.factors.items()}
 MOST = 50_000_000
 # Small elements and large ones, few and many.
-PAYLOADS = ("1x1", "1000x1", "10x1e5", "1x5e7", "1000x5e4")
+PAYLOADS = {"c": ("1000x1", "1x5e7", "1000x5e4"), "rust": ("1000x5e4",)}
+SINGLE = [name for name in LEVELS["call"] if name[-1].isdigit()]
 
 
 def exchange(call: str, payload: str = "none") -> tuple[bytes, bytes]:
@@ -20,7 +21,7 @@ def exchange(call: str, payload: str = "none") -> tuple[bytes, bytes]:
     return bytes(request), bytes(response)
 
 
-@pytest.mark.parametrize("call", [name for name in LEVELS["call"] if "-" in name])
+@pytest.mark.parametrize("call", SINGLE)
 def test_calls_are_what_their_names_say(call: str) -> None:
     function, _, size = call.partition("-")
     count = int(float(size))
@@ -58,12 +59,12 @@ def test_payloads_up_to_the_largest_go_through(
     mode: str, way: str, serve: Callable[..., Sandbox]
 ) -> None:
     sandbox = serve(mode, "--workers", "1")
-    for language in ("c", "rust"):
+    for language, payloads in PAYLOADS.items():
         name = f"payload-{language}"
         sandbox.load(
             name, udf("payload", language), f"--callbacks={str(way == 'callback').lower()}"
         )
-        for payload in PAYLOADS:
+        for payload in payloads:
             request, response = exchange(way, payload)
             assert sandbox.call_raw(name, request) == response, payload
 

@@ -64,7 +64,8 @@ typedef struct {
 
 static inline void tare_append(tare_message *message, const void *from, size_t length) {
     if (message->room - message->length < length) {
-        message->room = (message->length + length) * 2 + 64;
+        size_t least = message->length + length + 64;
+        message->room = message->room * 2 > least ? message->room * 2 : least;
         message->bytes = (uint8_t *)realloc(message->bytes, message->room);
         if (!message->bytes)
             _exit(1);

@@ -27,7 +27,13 @@ pub fn run(file: &Path) -> Result<()> {
     let window_s = opened.elapsed().as_secs_f64();
     Event::Measured { t_s: loads.t_s() }.say()?;
     let requests = warm.len() + times.len();
-    Event::result("tare-sandbox loads", window_s, outcomes(times, window_s), requests).say()
+    Event::result(
+        "tare-sandbox loads",
+        window_s,
+        outcomes(times, window_s),
+        requests,
+    )
+    .say()
 }
 
 /// One connection, and what is said over it again and again.
