@@ -1,4 +1,4 @@
-"""`tare export`: a run's results for other programs."""
+"""`tare export`: a run's results for other programs, or an experiment's container images."""
 
 import sys
 from pathlib import Path
@@ -7,34 +7,64 @@ import click
 
 from tare.cli.output import say
 from tare.cli.run import folder_of
+from tare.lab import paths
 
 _FORMATS = ("csv", "parquet", "png", "svg", "google-benchmark", "openmetrics")
 
 
 @click.command()
-@click.argument("run", default="last")
+@click.argument("run", default="last", metavar="[RUN|EXPERIMENT]")
 @click.option(
     "--format",
     "forms",
     type=click.Choice(_FORMATS),
     multiple=True,
-    required=True,
-    help="What to write; repeatable.",
+    help="What to write of a run; repeatable.",
+)
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    metavar="IMAGE",
+    help="Which container image of an experiment to write; repeatable.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Where to; without it, export/ of the run's folder.",
+    help="Where to; without it, export/ of the run's folder, and of images dist/ of the project.",
 )
-def command(run: str, forms: tuple[str, ...], output: Path | None) -> None:
+def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: Path | None) -> None:
     """Write RUN's trials, summary and charts in formats that other programs read.
+
+    With --image, write container images of EXPERIMENT as archives that `docker load` and
+    `podman load` take.
 
     \b
     tare export last --format csv
     tare export last --format png --format svg -o charts
+    tare export sandbox --image root -o images
     """
+    if bool(forms) == bool(images):
+        raise click.UsageError("expected either --format, for a run, or --image, for an experiment")
+    if images:
+        _write_images(run, images, output or paths.ROOT / "dist")
+    else:
+        _write_results(run, forms, output)
+
+
+def _write_images(experiment: str, images: tuple[str, ...], output: Path) -> None:
+    from tare.lab import catalog, image
+
+    loaded = catalog.load(experiment)
+    for name in images:
+        loaded.image(name)  # so that a wrong name is found before anything is built
+    for name in images:
+        click.echo(image.export(loaded, name, output, say))
+
+
+def _write_results(run: str, forms: tuple[str, ...], output: Path | None) -> None:
     from tare.report import export, results
     from tare.report.folder import NotARun, read
 

@@ -15,7 +15,7 @@ from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.index import experiment_names, read_toml
 from tare.lab.paths import ROOT
 from tare.model.base import Record
-from tare.model.manifest import NAME, Component, Experiment, Variant
+from tare.model.manifest import NAME, Component, Experiment, Image, Variant
 from tare.model.references import of_experiment, of_variant
 from tare.stats.plan_order import BASELINE_AGAIN
 
@@ -35,6 +35,13 @@ class Loaded:
     def variant_folder(self, variant: str) -> Path:
         """Where the variant's manifest lies."""
         return self.folder / "variants" / variant
+
+    def image(self, name: str) -> Image:
+        """One of its images. Raises UnknownName."""
+        images = self.experiment.images
+        if name not in images:
+            raise UnknownName(_unknown(f"image of {self.name}", name, images))
+        return images[name]
 
     def choose(self, names: list[str] | None) -> list[str]:
         """The named variants, or all that are not hidden; the baseline always, and first.
@@ -56,7 +63,7 @@ def load(name: str, root: Path = ROOT) -> Loaded:
     file = folder / "experiment.toml"
     if not file.is_file():
         raise UnknownName(_unknown("experiment", name, experiment_names(root)))
-    experiment = _validate(Experiment, read_toml(file), [file])
+    experiment = _validate(Experiment, _with_images(read_toml(file)), [file])
     _refuse(file, of_experiment(experiment))
     gates.limits(experiment, experiment.parameters, str(file))
     variants: dict[str, Variant] = {}
@@ -122,6 +129,18 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         both_tables = isinstance(below, Mapping) and isinstance(value, Mapping)
         merged[key] = _merge(below, value) if both_tables else value  # type: ignore[arg-type]
     return merged
+
+
+def _with_images(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The manifest with each of its images over what all have in common."""
+    common, images = manifest.get("image", {}), manifest.get("images", {})
+    if not isinstance(common, Mapping) or not isinstance(images, Mapping):
+        return manifest
+    merged = {
+        name: _merge(common, own) if isinstance(own, Mapping) else own
+        for name, own in images.items()
+    }
+    return {**manifest, "images": merged}
 
 
 def _validate(

@@ -20,13 +20,22 @@ _PCI = Path("/sys/bus/pci/devices")
 def of(loaded: catalog.Loaded, variant: str) -> list[Requirement]:
     """A variant's requirements, its components' included, each once."""
     manifest = loaded.variants[variant]
-    found = [*manifest.requires, *_of_components(manifest.components)]
+    found = [*manifest.requires, *of_components(manifest.components)]
     return list(dict.fromkeys(found))
 
 
 def of_need(need: Need) -> list[Requirement]:
     """Those of single levels, likewise."""
-    return list(dict.fromkeys([*need.requires, *_of_components(need.components)]))
+    return list(dict.fromkeys([*need.requires, *of_components(need.components)]))
+
+
+def of_components(names: Iterable[str]) -> list[Requirement]:
+    """The requirements of components, and of those that these are built from."""
+    found = []
+    for name in names:
+        manifest = catalog.component(name)
+        found += [*manifest.requires, *of_components(manifest.components)]
+    return found
 
 
 def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
@@ -35,16 +44,20 @@ def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
 
 
 def meet(requirements: Iterable[Requirement], say: Say) -> None:
-    """Install what is missing. Raises Unavailable with the remedy where it cannot."""
+    """Install what is missing. Raises Unavailable with the remedy where it cannot, and then
+    nothing is installed.
+    """
     lacking = missing(requirements)
+    for item in lacking:
+        if item.root:
+            raise Unavailable(f"this needs root: {item.remedy}")
+        if not item.debian:
+            raise Unavailable(f"{_name(item)} is not there: {item.remedy}")
     packages = sorted({item.debian for item in lacking if item.debian})
     if packages and is_debian():
         _install(packages, say)
     elif packages:
         say(f"going on with what is there; needed is what Debian calls {' '.join(packages)}")
-    for item in lacking:
-        if not item.debian:
-            raise Unavailable(f"{_name(item)} is not there: {item.remedy}")
 
 
 def _name(item: Requirement) -> str | None:
@@ -58,14 +71,6 @@ def is_debian() -> bool:
     return shutil.which("apt-get") is not None and shutil.which("dpkg-query") is not None
 
 
-def _of_components(names: Iterable[str]) -> list[Requirement]:
-    found = []
-    for name in names:
-        manifest = catalog.component(name)
-        found += [*manifest.requires, *_of_components(manifest.components)]
-    return found
-
-
 def _met(item: Requirement) -> bool:
     if item.command:
         return shutil.which(item.command) is not None
@@ -75,6 +80,8 @@ def _met(item: Requirement) -> bool:
         return item.cpu in _cpu_flags()
     if item.pci:
         return any(fnmatchcase(device, item.pci) for device in _pci_devices())
+    if item.root:
+        return os.geteuid() == 0
     assert item.debian is not None
     return is_debian() and item.debian in _installed()
 

@@ -49,12 +49,23 @@ Netns = Annotated[str, AfterValidator(_netns)]
 """Which network namespace (template): the laboratory's own, or one that the trial makes."""
 
 
+def _place(text: str) -> str:
+    parts = text.split("/")
+    if parts[0] != "" or len(parts) < 2 or {"", ".", ".."} & {*parts[1:]}:
+        raise ValueError("an absolute path, in its shortest form, below /")
+    return text
+
+
+Place = Annotated[str, AfterValidator(_place)]
+"""Where something lies in an image."""
+
+
 Priority = Literal["high", "usual"]
 """The CPU weight of roles: before everything else on the machine, or as any process."""
 
 
 class Requirement(Record):
-    """One thing that must be there: exactly one of debian, command, path, cpu, pci."""
+    """One thing that must be there: exactly one of debian, command, path, cpu, pci, root."""
 
     debian: str | None = None
     command: str | None = None
@@ -63,13 +74,15 @@ class Requirement(Record):
     """A flag of every CPU in /proc/cpuinfo."""
     pci: str | None = None
     """A device, VENDOR:DEVICE in hexadecimal digits, or a shell's pattern of some."""
+    root: Literal[True] | None = None
+    """That it is root who runs the laboratory."""
     remedy: str | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Requirement":
-        kinds = (self.debian, self.command, self.path, self.cpu, self.pci)
+        kinds = (self.debian, self.command, self.path, self.cpu, self.pci, self.root)
         if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("exactly one of debian, command, path, cpu, pci")
+            raise ValueError("exactly one of debian, command, path, cpu, pci, root")
         if self.debian is None and not self.remedy:
             raise ValueError("a remedy in words, since nothing here can install it")
         return self
@@ -381,6 +394,33 @@ class Quick(Record):
     blocks: int = Field(default=8, ge=1)
 
 
+class Image(Record):
+    """What a container image holds and runs: files of builds, and no distribution below them."""
+
+    requires: list[Requirement] = []
+    components: list[Name] = []
+    files: dict[Place, str] = Field(min_length=1)
+    """Place → file, or folder with all that is in it (template)."""
+    folders: dict[Place, Annotated[str, StringConstraints(pattern="^[01]?[0-7]{3}$")]] = {}
+    """Place → permissions, in octal digits. Folders around a place need not be named."""
+    links: dict[Place, str] = {}
+    """Place → where the symbolic link there leads to."""
+    user: Annotated[str, StringConstraints(pattern="^[0-9]+:[0-9]+$")] = "0:0"
+    """Numbers of the user and the group."""
+    env: dict[str, str] = {}
+    entrypoint: list[str] = Field(min_length=1)
+    command: list[str] = []
+    """Arguments of the entry point that whoever starts it can replace."""
+
+    @model_validator(mode="after")
+    def _each_place_once(self) -> "Image":
+        places = [*self.files, *self.folders, *self.links]
+        for place in places:
+            if places.count(place) > 1:
+                raise ValueError(f"one of files, folders and links for {place!r}")
+        return self
+
+
 class Experiment(Record):
     """A question with a baseline, variants, factors, workload, outcomes and an oracle."""
 
@@ -407,6 +447,10 @@ class Experiment(Record):
     google_benchmark: GoogleBenchmark | None = None
     blocks: Blocks = Blocks()
     quick: Quick = Quick()
+    image: dict[str, Any] = {}
+    """What all images have in common; each of `images` is merged over it."""
+    images: dict[Name, Image] = {}
+    """Container images of what the experiment measures, for use elsewhere."""
 
     @field_validator("gates")
     @classmethod

@@ -75,6 +75,21 @@ def test_doctor_says_what_the_machine_is() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (("last",), "either --format, for a run, or --image"),
+        (("last", "--format", "csv", "--image", "root"), "either --format, for a run, or --image"),
+        (("sandbox", "--image", "rot"), "no image of sandbox 'rot'; did you mean 'root'?"),
+        (("sandbx", "--image", "root"), "no experiment 'sandbx'; did you mean 'sandbox'?"),
+    ],
+)
+def test_export_refuses_what_it_cannot_know(arguments: tuple[str, ...], told: str) -> None:
+    found = ask("export", *arguments)
+    assert found.exit_code != 0
+    assert told in found.output + str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
         (("--apply",), "go with --tune"),
         (("--only", "swappiness"), "go with --tune"),
         (("--revert", "--tune"), "takes no other option"),

@@ -113,6 +113,19 @@ def test_a_device_that_the_machine_lacks_is_named_with_its_remedy(
         requirements.meet([Requirement(pci="8086:4940", remedy="buy one")], ignore)
 
 
+def test_who_is_not_root_is_told_before_anything_is_installed(
+    monkeypatch: pytest.MonkeyPatch, programs: set[str]
+) -> None:
+    needs = [*debian("zlib"), Requirement(root=True, remedy="run it with sudo")]
+    fake = apt(monkeypatch, uid=1000)
+    with pytest.raises(Unavailable, match=r"^this needs root: run it with sudo$"):
+        requirements.meet(needs, ignore)
+    assert [argv[0] for argv in fake.asked] == ["dpkg-query"]
+    requirements._installed.cache_clear()
+    apt(monkeypatch, "zlib", uid=0)
+    requirements.meet(needs, ignore)
+
+
 @pytest.mark.parametrize(
     ("uid", "prefix"), [(0, [*NONINTERACTIVE]), (1000, ["sudo", "-n", *NONINTERACTIVE])]
 )
