@@ -1,17 +1,19 @@
 """What a hostile function gets in each mode is what `attacks.toml` says; no call sees another."""
 
+import contextlib
 import re
+import threading
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from sandboxes import Sandbox, decoys, loaded, udf
+from sandboxes import Refused, Sandbox, decoys, loaded, udf, wait_until
 
 TABLE = tomllib.loads((loaded.folder / "attacks.toml").read_text())
 SOURCE = (loaded.folder / "udf" / "attack" / "attack.h").read_text()
 # What these do is seen from outside: see test_sandbox_limits.py and test_sandbox_leftovers.py.
 SEEN_FROM_OUTSIDE = {
-    "memory_bomb", "shared_memory_bomb", "orphan", "plant", "seek", "endless_loop", "hang",
+    "memory_bomb", "shared_memory_bomb", "orphan", "plant", "seek", "hold", "endless_loop", "hang",
     "crash", "leave", "varint_overflow", "length_over_limit", "half_response", "huge_response",
     "after_close", "callback_flood", "deaf_callbacks",
 }  # fmt: skip
@@ -49,3 +51,26 @@ def test_no_call_finds_what_another_left(
     assert planted[1] == expected, planted
     assert found[0][1] == expected, found
     assert [verdict[1] for verdict in found[1:]] == [b"blocked", b"blocked"]
+
+
+def test_no_call_notices_what_another_does(
+    mode: str, serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    folder = tmp_path / "decoys"
+    folder.mkdir()
+    sandbox = serve(mode, "--workers", "2", "--load", f"udf={udf('attack')}")
+    wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not ready")
+    with decoys(folder) as made:
+
+        def hold() -> None:
+            with contextlib.suppress(Refused):
+                sandbox.call("udf", made.request("hold"), deadline_ms=1500)
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        wait_until(lambda: sandbox.stats("udf")["ready"] == 1, lambda: "nobody took the worker")
+        found = []
+        while holder.is_alive():
+            found.append(sandbox.call("udf", made.request("seek"))[1])
+        holder.join()
+    assert found and (b"open" in found) == (mode in TABLE["leaks"]), found

@@ -85,6 +85,16 @@ def test_payloads_are_limited(mode: str, serve: Callable[..., Sandbox]) -> None:
     assert refused(lambda: answer_of(995)) == "protocol"
 
 
+def test_what_is_said_on_standard_streams_is_kept_nowhere(
+    mode: str, serve: Callable[..., Sandbox], made: Decoys
+) -> None:
+    sandbox = serve(mode, "--workers", "1", "--memory-mb", "32", "--load", f"udf={udf('attack')}")
+    said = sandbox.log.read_bytes()
+    found = sandbox.call("udf", made.request("talk_much"))
+    assert found == {1: b"blocked", 2: b"%d bytes said" % (128 << 20)}
+    assert sandbox.log.read_bytes() == said
+
+
 def test_who_does_not_read_meets_the_deadline(mode: str, serve: Callable[..., Sandbox]) -> None:
     sandbox = serve(mode, *OPTIONS, "--load", f"udf={udf('rude-deaf')}")
     # More than a socket holds, so that it cannot even be sent.

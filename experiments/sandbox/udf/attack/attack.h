@@ -76,6 +76,7 @@ verdict judge(long result);
     each(orphan) \
     each(plant) \
     each(seek) \
+    each(hold) \
     each(endless_loop) \
     each(hang) \
     each(crash) \
@@ -85,6 +86,7 @@ verdict judge(long result);
     each(half_response) \
     each(huge_response) \
     each(after_close) \
+    each(talk_much) \
     each(callback_flood) \
     each(deaf_callbacks)
 

@@ -1,10 +1,12 @@
 /* What one call leaves for the next. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "attack.h"
@@ -25,6 +27,61 @@ static void fill_registers(void) {}
 static void keep_registers(char into[16]) { memset(into, 0, 16); }
 #endif
 
+#define SECOND 0x74617265 /* a time, a lock's place, and a key */
+#define FLAGS (O_APPEND | O_NONBLOCK)
+#define STREAMS 3
+
+/* A byte of a file that nobody else locks. */
+static struct flock place(short kind) { return (struct flock){.l_type = kind, .l_start = SECOND, .l_len = 1}; }
+
+static void set_time(int stream, struct timespec changed) {
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, changed};
+    futimens(stream, times);
+}
+
+/* What stays with an open file, or with what is behind it, others see who have it too. */
+static void mark_streams(void) {
+    for (int stream = 0; stream < STREAMS; stream++) {
+        struct flock lock = place(F_WRLCK);
+        fcntl(stream, F_SETFL, FLAGS);
+        fcntl(stream, F_SETSIG, SIGURG);
+        fcntl(stream, F_OFD_SETLK, &lock);
+        set_time(stream, (struct timespec){.tv_sec = SECOND});
+    }
+}
+
+/* What is marked on a stream; the marks are taken off. */
+static const char *mark_on(int stream) {
+    const char *found = 0;
+    struct flock lock = place(F_WRLCK), none = place(F_UNLCK);
+    struct stat file;
+    int flags = fcntl(stream, F_GETFL);
+    if (flags >= 0 && flags & FLAGS)
+        found = "flags of a stream";
+    if (fcntl(stream, F_GETSIG) == SIGURG)
+        found = "the signal of a stream";
+    if (fcntl(stream, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        found = "a lock on a stream";
+    if (fstat(stream, &file) == 0 && file.st_mtim.tv_sec == SECOND)
+        found = "the time of a stream";
+    fcntl(stream, F_SETFL, 0);
+    fcntl(stream, F_SETSIG, 0);
+    fcntl(stream, F_OFD_SETLK, &none);
+    if (found)
+        set_time(stream, (struct timespec){.tv_nsec = UTIME_NOW});
+    return found;
+}
+
+/* Tells whoever calls at the same time that it is there. */
+verdict hold(target *at) {
+    for (int stream = 0; stream < STREAMS; stream++) {
+        struct flock lock = place(F_WRLCK);
+        fcntl(stream, F_SETLK, &lock);
+    }
+    mark_streams();
+    return hang(at);
+}
+
 /* Leaves a secret wherever it can, for a later call to find. */
 verdict plant(target *at) {
     verdict made = {0, ""};
@@ -42,10 +99,11 @@ verdict plant(target *at) {
             made.open = 1;
         close(file);
     }
-    int shared = shmget(0x74617265, 4096, IPC_CREAT | 0666);
+    int shared = shmget(SECOND, 4096, IPC_CREAT | 0666);
     syscall(SYS_add_key, "user", SECRET, "x", 1, -4 /* the user's */);
     setenv(SECRET, SECRET, 1);
     made.open |= shared >= 0;
+    mark_streams();
     fill_registers();
     return made;
 }
@@ -73,7 +131,7 @@ verdict seek(target *at) {
             made = (verdict){1, "a file"};
         unlink(path);
     }
-    int shared = shmget(0x74617265, 4096, 0);
+    int shared = shmget(SECOND, 4096, 0);
     if (shared >= 0) {
         made = (verdict){1, "shared memory"};
         shmctl(shared, IPC_RMID, 0);
@@ -82,6 +140,13 @@ verdict seek(target *at) {
     if (key >= 0) {
         made = (verdict){1, "a key"};
         syscall(SYS_keyctl, 9 /* unlink */, key, -4);
+    }
+    for (int stream = 0; stream < STREAMS; stream++) {
+        const char *mark = mark_on(stream);
+        if (mark) {
+            made.open = 1;
+            snprintf(made.seen, sizeof made.seen, "%s", mark);
+        }
     }
     ssize_t count = recv(at->host->fd, buffer, sizeof buffer, MSG_DONTWAIT);
     if (count > 0 && holds_secret(buffer, (size_t)count))

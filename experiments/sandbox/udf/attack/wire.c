@@ -58,6 +58,21 @@ verdict after_close(target *at) {
     return hang(at);
 }
 
+/* On its standard streams: open where anything comes back. */
+verdict talk_much(target *at) {
+    static char piece[1 << 20];
+    verdict made = {0, ""};
+    size_t said = 0;
+    (void)at;
+    for (int count = 0; count < 128; count++) {
+        ssize_t taken = write(1 + count % 2, piece, sizeof piece);
+        said += taken > 0 ? (size_t)taken : 0;
+    }
+    made.open = read(0, piece, sizeof piece) > 0;
+    snprintf(made.seen, sizeof made.seen, "%zu bytes said", said);
+    return made;
+}
+
 _Noreturn verdict callback_flood(target *at) {
     for (;;)
         tare_call(at->host, "echo", tare_text("x"));

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Hierarchy {
     version: Version,
-    /// The folders of this process's slots, one a hierarchy.
+    /// The folders of this process's slots, one a hierarchy; none where slots have no processes.
     folders: Vec<PathBuf>,
 }
 
@@ -36,8 +36,8 @@ impl Hierarchy {
     /// Why there can be no limits, in words.
     pub fn new() -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
-        let mount = Path::new(MOUNT);
-        let (version, parents) = parents(mount, &own)?;
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let (version, parents) = parents(Path::new(MOUNT), &own, &mounts)?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}.{number}", std::process::id());
         let folders = parents.iter().map(|parent| parent.join(&name)).collect();
@@ -48,6 +48,14 @@ impl Hierarchy {
         // What was made before something failed goes away again.
         made.make().inspect_err(|_| made.remove())?;
         Ok(made)
+    }
+
+    /// For slots that have no processes: there is nothing to limit in groups.
+    pub fn of_no_processes() -> Self {
+        Hierarchy {
+            version: Version::One,
+            folders: Vec::new(),
+        }
     }
 
     fn make(&self) -> Result<(), String> {
@@ -66,6 +74,9 @@ impl Hierarchy {
     ///
     /// What could not be set, in words.
     pub fn slot(&self, number: u32, memory: u64, processes: u32) -> Result<SlotGroup, String> {
+        if self.folders.is_empty() {
+            return Ok(SlotGroup::default());
+        }
         let folders: Vec<PathBuf> = self
             .folders
             .iter()
@@ -129,17 +140,23 @@ impl Hierarchy {
 const PREFIX: &str = "tare-sandbox.";
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// The groups of one slot, open.
-#[derive(Debug)]
+/// The groups of one slot, open; none if it never has processes.
+#[derive(Debug, Default)]
 pub struct SlotGroup {
     folders: Vec<PathBuf>,
     entrances: Vec<OwnedFd>,
+    files: Option<Files>,
+    processes: u32,
+}
+
+/// What tells of a slot's processes, and limits them.
+#[derive(Debug)]
+struct Files {
     /// Opened anew for each look: version 1 shows who looks again the list of the first time.
     procs: PathBuf,
     count: File,
     most: File,
     kills: File,
-    processes: u32,
 }
 
 impl SlotGroup {
@@ -174,11 +191,13 @@ impl SlotGroup {
             .collect::<Result<_, String>>()?;
         let made = SlotGroup {
             entrances,
-            procs: pids_folder.join("cgroup.procs"),
-            count: access(&pids_folder.join("pids.current"), false)?,
-            kills: access(&memory_folder.join(kills), false)?,
+            files: Some(Files {
+                procs: pids_folder.join("cgroup.procs"),
+                count: access(&pids_folder.join("pids.current"), false)?,
+                kills: access(&memory_folder.join(kills), false)?,
+                most,
+            }),
             folders: folders.to_vec(),
-            most,
             processes,
         };
         made.allow(processes)
@@ -201,7 +220,8 @@ impl SlotGroup {
 
     /// How many processes were killed for the slot's memory limit so far.
     pub fn memory_kills(&self) -> u64 {
-        let text = contents(&self.kills).unwrap_or_default();
+        let Some(files) = &self.files else { return 0 };
+        let text = contents(&files.kills).unwrap_or_default();
         text.lines()
             .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
             .unwrap_or(0)
@@ -209,23 +229,27 @@ impl SlotGroup {
 
     /// Whether no process is left in it.
     pub fn is_empty(&self) -> bool {
-        contents(&self.count).is_ok_and(|count| count.trim() == "0")
+        let none = |files: &Files| contents(&files.count).is_ok_and(|count| count.trim() == "0");
+        self.files.as_ref().is_none_or(none)
     }
 
     /// Whether no process is left in it but the one that may stay.
     pub fn has_only(&self, staying: Option<i32>) -> bool {
-        let Some(pid) = staying else {
+        let (Some(pid), Some(files)) = (staying, &self.files) else {
             return self.is_empty();
         };
-        fs::read_to_string(&self.procs).is_ok_and(|pids| pids.trim() == pid.to_string())
+        fs::read_to_string(&files.procs).is_ok_and(|pids| pids.trim() == pid.to_string())
     }
 
     /// Kills what is left in it, none of which can multiply meanwhile. True when nothing is left.
     pub fn empty(&self) -> bool {
+        let Some(files) = &self.files else {
+            return true;
+        };
         let begun = Instant::now();
         let _ = self.allow(0);
         while !self.is_empty() && begun.elapsed() < PATIENCE {
-            kill(&fs::read_to_string(&self.procs).unwrap_or_default());
+            kill(&fs::read_to_string(&files.procs).unwrap_or_default());
             std::thread::sleep(Duration::from_micros(200));
         }
         let _ = self.allow(self.processes);
@@ -233,7 +257,10 @@ impl SlotGroup {
     }
 
     fn allow(&self, processes: u32) -> io::Result<()> {
-        self.most.write_all_at(processes.to_string().as_bytes(), 0)
+        let Some(files) = &self.files else {
+            return Ok(());
+        };
+        files.most.write_all_at(processes.to_string().as_bytes(), 0)
     }
 }
 
@@ -246,8 +273,10 @@ impl Drop for SlotGroup {
     }
 }
 
-/// The version, and the folders in which this process may make groups.
-fn parents(mount: &Path, own: &str) -> Result<(Version, Vec<PathBuf>), String> {
+/// The version, and the folders in which this process may make groups: of its own, as `own` names
+/// them (/proc/self/cgroup), below `mount`, where a container may see a part only (`mounts`:
+/// /proc/self/mountinfo).
+fn parents(mount: &Path, own: &str, mounts: &str) -> Result<(Version, Vec<PathBuf>), String> {
     let path_of = |wanted: &str| {
         own.lines().find_map(|line| {
             let mut parts = line.splitn(3, ':').skip(1);
@@ -262,13 +291,10 @@ fn parents(mount: &Path, own: &str) -> Result<(Version, Vec<PathBuf>), String> {
     let has = |name: &str| unified.split_whitespace().any(|each| each == name);
     if has("memory") && has("pids") {
         let path = path_of("").unwrap_or("/");
-        return Ok((Version::Two, vec![mount.join(path.trim_start_matches('/'))]));
+        return Ok((Version::Two, vec![below(mount, path, mounts)?]));
     }
-    let folder = |name: &str| {
-        let path = path_of(name).unwrap_or("/").trim_start_matches('/');
-        mount.join(name).join(path)
-    };
-    let folders = vec![folder("memory"), folder("pids")];
+    let folder = |name: &str| below(&mount.join(name), path_of(name).unwrap_or("/"), mounts);
+    let folders = vec![folder("memory")?, folder("pids")?];
     match folders.iter().find(|folder| !folder.is_dir()) {
         None => Ok((Version::One, folders)),
         Some(missing) => Err(format!(
@@ -277,6 +303,26 @@ fn parents(mount: &Path, own: &str) -> Result<(Version, Vec<PathBuf>), String> {
             missing.display()
         )),
     }
+}
+
+/// Where the group `path` of a hierarchy is found that is mounted at `place`, whole or in part.
+fn below(place: &Path, path: &str, mounts: &str) -> Result<PathBuf, String> {
+    let root_here = |line: &str| {
+        let mut fields = line.split(' ').skip(3);
+        let (root, point) = (fields.next()?, fields.next()?);
+        (Path::new(point) == place).then(|| root.to_owned())
+    };
+    let root = mounts.lines().filter_map(root_here).next_back();
+    Path::new(path)
+        .strip_prefix(root.as_deref().unwrap_or("/"))
+        .map(|rest| place.join(rest))
+        .map_err(|_| {
+            format!(
+                "the control group {path} of this process is not among those at {}; start its container with \
+                 --cgroupns=host",
+                place.display()
+            )
+        })
 }
 
 /// Kills what outlived a killed runtime: what its workers had started dies with nobody by itself.
@@ -325,7 +371,8 @@ fn sweep_stale(parent: &Path) {
 fn make(folder: &Path) -> Result<(), String> {
     match fs::create_dir(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(format!(
-            "cannot make the control group {}: {error}; limits need the right to",
+            "cannot make the control group {}: {error}; limits need the right to: start the sandbox as root, \
+             and a container of it with /sys/fs/cgroup to write to",
             folder.display()
         )),
         _ => Ok(()),
@@ -375,7 +422,7 @@ mod tests {
         }
         fs::write(two.join("cgroup.controllers"), "cpu memory pids\n").unwrap();
         let own = "9:name=systemd:/\n8:pids:/c\n4:memory:/a/b\n0::/d\n";
-        let found = parents(&one, own).unwrap();
+        let found = parents(&one, own, "").unwrap();
         assert_eq!(
             found,
             (
@@ -384,10 +431,22 @@ mod tests {
             )
         );
         assert_eq!(
-            parents(&two, own).unwrap(),
+            parents(&two, own, "").unwrap(),
             (Version::Two, vec![two.join("d")])
         );
-        assert!(parents(&root, own).unwrap_err().contains("memory"));
+        assert!(parents(&root, own, "").unwrap_err().contains("memory"));
         fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_container_may_see_a_part_of_a_hierarchy() {
+        let mounts = "31 23 0:27 / /g/pids ro - cgroup cgroup rw,pids\n\
+                      32 23 0:28 /a/b /g/memory rw - cgroup cgroup rw,memory\n\
+                      33 23 0:29 /../.. /g/else rw - cgroup2 cgroup rw\n";
+        let found = |place: &str, path: &str| below(Path::new(place), path, mounts);
+        assert_eq!(found("/g/pids", "/a/b"), Ok("/g/pids/a/b".into()));
+        assert_eq!(found("/g/memory", "/a/b/c"), Ok("/g/memory/c".into()));
+        assert!(found("/g/memory", "/a/other").is_err());
+        assert!(found("/g/else", "/").unwrap_err().contains("cgroupns"));
     }
 }

@@ -33,6 +33,7 @@ pub mod modes;
 mod pool;
 pub mod process;
 mod runtime;
+mod scratch;
 pub mod slot;
 
 pub use self::loaded::{Served, Settings};

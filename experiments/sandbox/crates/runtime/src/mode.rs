@@ -36,6 +36,11 @@ pub trait Mode: Send + Sync {
         Overhead::default()
     }
 
+    /// Whether its workers are processes, which control groups limit.
+    fn has_processes(&self) -> bool {
+        true
+    }
+
     /// A binary with which the mode is tried before anything else is loaded.
     fn trial(&self) -> Option<Vec<u8>> {
         Some(crate::process::trial::binary())

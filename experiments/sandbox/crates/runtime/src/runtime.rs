@@ -15,6 +15,7 @@ use crate::metrics::{Metrics, Report};
 use crate::mode::{Mode, Template};
 use crate::pool::Pool;
 use crate::pool::keeper::{self, Duties, Inbox};
+use crate::scratch;
 use crate::slot::{NUMBERS, Slot};
 
 /// Loads binaries in one mode, and calls them.
@@ -34,8 +35,14 @@ impl Runtime {
     /// Why the mode does not work here, in words. Nothing falls back on another.
     pub fn new(mode: Box<dyn Mode>, functions: HostFunctions) -> Result<Self, String> {
         let janitor = Janitor::new().map_err(|error| error.to_string())?;
+        scratch::sweep();
+        let hierarchy = if mode.has_processes() {
+            Hierarchy::new()?
+        } else {
+            Hierarchy::of_no_processes()
+        };
         let made = Runtime {
-            hierarchy: Arc::new(Hierarchy::new()?),
+            hierarchy: Arc::new(hierarchy),
             mode,
             functions: Arc::new(functions),
             janitor,
@@ -138,10 +145,7 @@ impl Runtime {
         let slots = own
             .map(|number| {
                 let group = self.hierarchy.slot(*number, memory, processes)?;
-                Ok(Slot {
-                    number: *number,
-                    group: Arc::new(group),
-                })
+                Slot::new(*number, group)
             })
             .collect::<Result<Vec<Slot>, String>>()?;
         lock(&loaded.groups).extend(slots.iter().map(|slot| slot.group.clone()));

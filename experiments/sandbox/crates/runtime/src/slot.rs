@@ -1,9 +1,13 @@
 //! A place for one worker at a time: its user, and the control groups that hold its limits.
 
 use std::collections::BTreeSet;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex};
 
+use rustix::fs::{Mode as Permissions, OFlags, fcntl_setfl, open};
+
 use crate::cgroup::SlotGroup;
+use crate::descriptors::moved_up;
 use crate::loaded::lock;
 
 /// Users of slots, one each, that nobody else on the machine is expected to be.
@@ -16,9 +20,41 @@ pub struct Slot {
     pub number: u32,
     /// Where its processes are counted and limited.
     pub group: Arc<SlotGroup>,
+    /// The slot's alone, since what one process sets on an open file all see who have it.
+    null: OwnedFd,
 }
 
 impl Slot {
+    /// With a file of its own for standard streams, which lead nowhere.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, in words.
+    pub(crate) fn new(number: u32, group: SlotGroup) -> Result<Self, String> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        let null = open("/dev/null", flags, Permissions::empty()).and_then(moved_up);
+        Ok(Slot {
+            number,
+            group: Arc::new(group),
+            null: null.map_err(|error| format!("/dev/null: {error}"))?,
+        })
+    }
+
+    /// What its worker's standard streams are.
+    pub fn null(&self) -> RawFd {
+        self.null.as_raw_fd()
+    }
+
+    /// Takes back what the last worker may have set on its standard streams.
+    ///
+    /// # Errors
+    ///
+    /// Why not, in words.
+    pub fn reset(&self) -> Result<(), String> {
+        fcntl_setfl(&self.null, OFlags::empty())
+            .map_err(|error| format!("reset the standard streams: {error}"))
+    }
+
     /// The user and group that its processes run as, where a mode gives them one of their own.
     pub fn user(&self) -> u32 {
         FIRST_USER + self.number

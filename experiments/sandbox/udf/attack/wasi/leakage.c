@@ -1,4 +1,6 @@
 /* What one call leaves for the next: a module has nothing but its memory, and its line. */
+#include <fcntl.h>
+
 #include "attack.h"
 
 #define SECRET "tare-secret-of-the-caller-before"
@@ -13,7 +15,14 @@ verdict plant(target *at) {
         for (size_t byte = 0; memory && byte + sizeof SECRET < 1 << 20; byte += sizeof SECRET)
             memcpy(memory + byte, SECRET, sizeof SECRET);
     }
+    for (int stream = 0; stream < 4; stream++)
+        fcntl(stream, F_SETFL, O_APPEND | O_NONBLOCK);
     return (verdict){0, "in its memory"};
+}
+
+verdict hold(target *at) {
+    plant(at);
+    return hang(at);
 }
 
 /* The pattern itself is in this module's data, once. */
@@ -28,5 +37,10 @@ verdict seek(target *at) {
         found += memcmp(each, SECRET, sizeof SECRET - 1) == 0;
     verdict made = {found > 1, ""};
     snprintf(made.seen, sizeof made.seen, "%u times", found);
+    for (int stream = 0; stream < 4; stream++) {
+        int flags = fcntl(stream, F_GETFL);
+        if (flags >= 0 && flags & (O_APPEND | O_NONBLOCK))
+            made = (verdict){1, "flags of a stream"};
+    }
     return made;
 }

@@ -2,7 +2,6 @@
 //! with the mounts taken off the path. Both load a filter of 115 system calls into each worker.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{only_root, only_static, root};
@@ -13,6 +12,7 @@ use crate::process::filter;
 use crate::process::nursery::{Confined, Confinement};
 use crate::process::recipe::Recipe;
 use crate::process::verify::Evidence;
+use crate::scratch;
 use crate::slot::Slot;
 
 /// What is done for each worker, and what once.
@@ -60,9 +60,6 @@ impl Mode for Roma {
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         only_root(self.name())?;
         only_static(self.name(), &binary)?;
-        if self.form == Form::Original {
-            sweep_stale();
-        }
         let confinement = Reloaded {
             form: self.form,
             filter: filter::per_worker()?,
@@ -130,7 +127,7 @@ impl Confinement for Reloaded {
         if self.form == Form::Improved {
             return Ok(());
         }
-        let folder = folder(slot);
+        let folder = scratch::folder(slot);
         let made = fs::create_dir(&folder).and_then(|()| {
             for name in SHOWN.iter().chain(&["pivot"]) {
                 fs::create_dir(folder.join(name))?;
@@ -142,44 +139,13 @@ impl Confinement for Reloaded {
 
     fn clear(&self, slot: &Slot) {
         if self.form == Form::Original {
-            take_away(&folder(slot));
+            scratch::take_away(&scratch::folder(slot));
         }
     }
-}
-
-/// Removes an empty root.
-fn take_away(folder: &Path) {
-    for name in SHOWN.iter().chain(&["pivot"]) {
-        let _ = fs::remove_dir(folder.join(name));
-    }
-    let _ = fs::remove_dir(folder);
-}
-
-/// Removes the roots of runtimes that were killed.
-fn sweep_stale() {
-    let entries = fs::read_dir(std::env::temp_dir());
-    for entry in entries.into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix("tare-sandbox.")?.split('.').next());
-        let pid = owner.and_then(|owner| owner.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            take_away(&entry.path());
-        }
-    }
-}
-
-fn folder(slot: &Slot) -> PathBuf {
-    std::env::temp_dir().join(format!(
-        "tare-sandbox.{}.{}",
-        std::process::id(),
-        slot.number
-    ))
 }
 
 fn own_root(recipe: &mut Recipe, slot: &Slot) {
-    let folder = folder(slot);
+    let folder = scratch::folder(slot);
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let whole = folder.to_string_lossy().into_owned();
     mount(recipe, "bind the new root", [&whole, &whole], libc::MS_BIND);

@@ -39,7 +39,6 @@ calls! {
     SYS_dup,
     SYS_dup2,
     SYS_dup3,
-    SYS_fcntl,
     SYS_recvfrom,
     SYS_sendto,
     SYS_shutdown,
@@ -91,6 +90,17 @@ calls! {
     SYS_exit_group,
 }
 
+/// What `fcntl` may do: what concerns the caller's own descriptors. Not locks, owners and signals, which
+/// others could see who have the same file.
+const FCNTL: &[i32] = &[
+    sys::F_DUPFD,
+    sys::F_DUPFD_CLOEXEC,
+    sys::F_GETFD,
+    sys::F_SETFD,
+    sys::F_GETFL,
+    sys::F_SETFL,
+];
+
 /// What the thread that starts workers needs besides, under the same filter: all of it is about the
 /// caller itself, or asks for rights that a binary does not have.
 const KEEPER: &[i64] = &[
@@ -112,7 +122,7 @@ const KEEPER: &[i64] = &[
 ///
 /// What the compiler says.
 pub fn inherited() -> Result<BpfProgram, String> {
-    let mut rules = allowed(BINARY.iter().chain(KEEPER));
+    let mut rules = allowed(BINARY.iter().chain(KEEPER))?;
     // Namespaces of processes alone need a right that no binary has.
     let without = condition(0, SeccompCmpOp::MaskedEq(NAMESPACES), 0);
     rules.insert(sys::SYS_clone, vec![rule(vec![without])?]);
@@ -143,7 +153,7 @@ pub fn inherited() -> Result<BpfProgram, String> {
 ///
 /// What the compiler says.
 pub fn contained() -> Result<BpfProgram, String> {
-    let mut rules = allowed(BINARY.iter().chain(&[sys::SYS_execve]));
+    let mut rules = allowed(BINARY.iter().chain(&[sys::SYS_execve]))?;
     let without = condition(0, SeccompCmpOp::MaskedEq(NAMESPACES), 0);
     rules.insert(sys::SYS_clone, vec![rule(vec![without])?]);
     compile(rules, sys::EPERM)
@@ -157,14 +167,19 @@ pub fn described(more: &[&str]) -> Value {
     let without = json!({
         "index": 0, "value": NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ",
     });
+    let mut calls = vec![
+        json!({"names": names, "action": "SCMP_ACT_ALLOW"}),
+        json!({"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [without]}),
+        json!({"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": sys::ENOSYS}),
+    ];
+    calls.extend(FCNTL.iter().map(|command| {
+        let asked = json!({"index": 1, "value": command, "valueTwo": 0, "op": "SCMP_CMP_EQ"});
+        json!({"names": ["fcntl"], "action": "SCMP_ACT_ALLOW", "args": [asked]})
+    }));
     json!({
         "defaultAction": "SCMP_ACT_ERRNO",
         "architectures": ["SCMP_ARCH_X86_64"],
-        "syscalls": [
-            {"names": names, "action": "SCMP_ACT_ALLOW"},
-            {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [without]},
-            {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": sys::ENOSYS},
-        ],
+        "syscalls": calls,
     })
 }
 
@@ -174,7 +189,7 @@ pub fn described(more: &[&str]) -> Value {
 ///
 /// What the compiler says.
 pub fn per_worker() -> Result<BpfProgram, String> {
-    let rules = allowed(BINARY.iter().chain(ORIGINAL_BESIDES));
+    let rules = allowed(BINARY.iter().chain(ORIGINAL_BESIDES))?;
     debug_assert_eq!(rules.len(), 115);
     compile(rules, sys::EPERM)
 }
@@ -236,8 +251,17 @@ const ORIGINAL_BESIDES: &[i64] = &[
     sys::SYS_getcpu,
 ];
 
-fn allowed<'a>(calls: impl Iterator<Item = &'a i64>) -> BTreeMap<i64, Vec<SeccompRule>> {
-    calls.map(|call| (*call, Vec::new())).collect()
+/// These calls whatever they are asked, and `fcntl` for what it may do.
+fn allowed<'a>(
+    calls: impl Iterator<Item = &'a i64>,
+) -> Result<BTreeMap<i64, Vec<SeccompRule>>, String> {
+    let mut rules: BTreeMap<_, _> = calls.map(|call| (*call, Vec::new())).collect();
+    let commands = FCNTL.iter().map(|command| {
+        let asked = condition(1, SeccompCmpOp::Eq, *command as u64);
+        rule(vec![asked])
+    });
+    rules.insert(sys::SYS_fcntl, commands.collect::<Result<_, _>>()?);
+    Ok(rules)
 }
 
 fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, String> {
@@ -302,7 +326,7 @@ mod tests {
 
     #[test]
     fn the_filter_of_each_worker_is_as_long_as_the_original() {
-        let rules = allowed(BINARY.iter().chain(ORIGINAL_BESIDES));
+        let rules = allowed(BINARY.iter().chain(ORIGINAL_BESIDES)).unwrap();
         assert_eq!(rules.len(), 115);
     }
 

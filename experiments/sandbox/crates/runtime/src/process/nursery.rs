@@ -1,11 +1,10 @@
 //! Workers that are processes, made by a mode's recipe.
 
 use std::collections::HashMap;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{Mode as Permissions, OFlags, open};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::launch::Launcher;
@@ -96,9 +95,6 @@ impl<C: Confinement + 'static> Confined<C> {
 impl<C: Confinement + 'static> Template for Confined<C> {
     fn settle(&self) -> Result<Box<dyn Nursery>, String> {
         block_signals();
-        let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        let null = open("/dev/null", flags, Permissions::empty()).and_then(moved_up);
-        let null = null.map_err(|error| format!("/dev/null: {error}"))?;
         self.confinement.settle()?;
         Ok(Box::new(Cradle {
             confinement: self.confinement.clone(),
@@ -106,7 +102,6 @@ impl<C: Confinement + 'static> Template for Confined<C> {
             limits: self.limits.clone(),
             launcher: Launcher::default(),
             recipes: HashMap::new(),
-            null,
         }))
     }
 
@@ -124,13 +119,12 @@ struct Cradle<C> {
     limits: Limits,
     launcher: Launcher,
     recipes: HashMap<u32, Recipe>,
-    null: OwnedFd,
 }
 
 impl<C: Confinement> Cradle<C> {
     fn recipe(&self, slot: &Slot) -> Result<Recipe, String> {
         let mut recipe = Recipe::default();
-        recipe.begin(slot, self.null.as_raw_fd(), self.binary.file().as_raw_fd());
+        recipe.begin(slot, self.binary.file().as_raw_fd());
         self.confinement.write(&mut recipe, slot, &self.limits)?;
         Ok(recipe)
     }
@@ -149,6 +143,7 @@ impl<C: Confinement> Nursery for Cradle<C> {
         );
         let (host, guest) = pair.map_err(|error| format!("a pair of sockets: {error}"))?;
         let guest = moved_up(guest).map_err(|error| format!("a pair of sockets: {error}"))?;
+        slot.reset()?;
         self.confinement.furnish(slot)?;
         let launched = self.launcher.launch(
             &self.recipes[&slot.number],

@@ -86,7 +86,7 @@ impl Recipe {
 
     /// What every worker does first: enters its slot's groups, begins a session, and gets its
     /// descriptors: nothing on the standard streams, its socket, and the binary.
-    pub fn begin(&mut self, slot: &Slot, null: RawFd, program: RawFd) -> &mut Self {
+    pub fn begin(&mut self, slot: &Slot, program: RawFd) -> &mut Self {
         let zero = self.text("0");
         for entrance in slot.group.entrances() {
             self.call(
@@ -100,7 +100,7 @@ impl Recipe {
             self.call(
                 "close a standard stream",
                 libc::SYS_dup3,
-                &[null as usize, stream, 0],
+                &[slot.null() as usize, stream, 0],
             );
         }
         self.orders.push(Order::Socket);

@@ -65,9 +65,15 @@ impl Evidence {
             )?;
         }
         for name in self.namespaces {
-            let of = |owner: &str| fs::read_link(format!("/proc/{owner}/ns/{name}"));
-            let (own, its) = (of("self"), of(&pid.to_string()));
-            let differs = matches!((&own, &its), (Ok(own), Ok(its)) if own != its);
+            let of = |owner: &str| {
+                let file = format!("/proc/{owner}/ns/{name}");
+                fs::read_link(&file).map_err(|error| {
+                    format!(
+                        "cannot verify the isolation: {file}: {error}; it takes CAP_SYS_PTRACE"
+                    )
+                })
+            };
+            let differs = of("self")? != of(&pid.to_string())?;
             promise(differs, &format!("it shares the host's namespace {name}"))?;
         }
         Ok(())

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
-use rustix::fs::{Mode as Permissions, OFlags, open};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::wire::{Order, tell};
@@ -34,8 +33,6 @@ pub struct Nest {
 impl Template for Nest {
     fn settle(&self) -> Result<Box<dyn Nursery>, String> {
         block_signals();
-        let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        let null = open("/dev/null", flags, Permissions::empty()).and_then(moved_up);
         let copy = |descriptor: &OwnedFd| descriptor.try_clone().map_err(|error| error.to_string());
         Ok(Box::new(Cradle {
             binary: self.binary.clone(),
@@ -43,7 +40,6 @@ impl Template for Nest {
             kvm: copy(&self.kvm)?,
             monitor: copy(&self.monitor)
                 .and_then(|copy| moved_up(copy).map_err(|error| error.to_string()))?,
-            null: null.map_err(|error| format!("/dev/null: {error}"))?,
             launcher: Launcher::default(),
             recipes: HashMap::new(),
             resting: HashMap::new(),
@@ -66,7 +62,6 @@ struct Cradle {
     limits: Limits,
     kvm: OwnedFd,
     monitor: OwnedFd,
-    null: OwnedFd,
     launcher: Launcher,
     recipes: HashMap<u32, Recipe>,
     /// Monitors between two runs.
@@ -76,7 +71,7 @@ struct Cradle {
 impl Cradle {
     fn recipe(&self, slot: &Slot) -> Recipe {
         let mut recipe = Recipe::default();
-        recipe.begin(slot, self.null.as_raw_fd(), self.monitor.as_raw_fd());
+        recipe.begin(slot, self.monitor.as_raw_fd());
         // Its own: the guest's files are not the kernel's, and CPU time is limited for each run.
         recipe.limit(&Limits {
             cpu_s: u32::MAX,

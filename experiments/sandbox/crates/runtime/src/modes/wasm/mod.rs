@@ -42,6 +42,10 @@ impl Mode for Wasm {
         "WebAssembly in the daemon's own process: its own memory, and few functions of WASI"
     }
 
+    fn has_processes(&self) -> bool {
+        false
+    }
+
     fn trial(&self) -> Option<Vec<u8>> {
         Some(trial::module())
     }
