@@ -5,12 +5,23 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sandboxes import MODES, Sandbox, environment, loaded, program, udf, wire
+from sandboxes import (
+    MODES,
+    Sandbox,
+    as_it_runs,
+    environment,
+    loaded,
+    program,
+    udf,
+    wait_until,
+    wire,
+)
 
 
 def fails(*arguments: str) -> str:
@@ -85,7 +96,6 @@ LACKING = [
     ("namespaces", "sys_admin", "namespaces of its own"),
     ("roma", "sys_admin", "namespaces of its own"),
     ("roma-original", "all", "cannot make the control group"),
-    ("wasm", "all", "cannot make the control group"),
     ("gvisor", "sys_admin", "namespaces of its own"),
     ("bwrap", "setuid", "become the slot's user"),
     ("crun", "sys_admin", "namespaces of its own"),
@@ -109,6 +119,44 @@ def test_isolation_that_cannot_be_set_up_fails_closed(
     assert not (tmp_path / "s").exists()
 
 
+@pytest.fixture
+def for_all() -> Iterator[Path]:
+    """The daemon's program where everybody may run it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        yield Path(shutil.copy(program(), folder))
+
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, as root only")
+def test_who_is_not_root_is_told_so_and_has_webassembly(for_all: Path) -> None:
+    done = subprocess.run(
+        [*NOBODY, str(for_all), "modes"], capture_output=True, text=True, timeout=60, check=True
+    )
+    found = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert "works here" in found.pop("wasm")
+    for line in found.values():
+        assert "unavailable" in line and "as root" in line, line
+    socket = for_all.parent / "s"
+    module = as_it_runs("wasm", str(udf("hello")))
+    shutil.copy(module, for_all.parent / "hello")
+    daemon = subprocess.Popen(
+        [*NOBODY, str(for_all), "serve", "--mode", "wasm", "--socket", str(socket), "--load",
+         f"hello={for_all.parent / 'hello'}"]
+    )  # fmt: skip
+    try:
+        wait_until(lambda: socket.exists() or daemon.poll() is not None, lambda: "not ready")
+        asked = [program(), "call", "--socket", str(socket), "hello"]
+        called = subprocess.run(asked, input=b"", capture_output=True, timeout=30, check=True)
+        assert called.stdout == wire.bytes_field(1, b"Hello, world!")
+        daemon.terminate()
+        assert daemon.wait(30) == 0
+    finally:
+        daemon.kill()
+
+
 def test_modes_are_listed_with_what_they_are() -> None:
     done = subprocess.run(
         [program(), "modes"],
@@ -123,6 +171,36 @@ def test_modes_are_listed_with_what_they_are() -> None:
     if not Path("/dev/kvm").exists():
         assert "/dev/kvm" in found.pop("kvm")
     assert all("works here" in line for line in found.values()), done.stdout
+
+
+def test_the_benchmarks_run_without_the_laboratory(mode: str, tmp_path: Path) -> None:
+    for language, function in (("c", "hello"), ("wasm/c", "hello")):
+        target = tmp_path / "udf" / language
+        target.mkdir(parents=True)
+        shutil.copy(as_it_runs("wasm" if "wasm" in language else mode, str(udf(function))), target)
+    out = tmp_path / "out.json"
+    argv = [program(), "bench", "--modes", mode, "--filter", "workers:1"]
+    env = {"BENCHMARK_OUT": str(out), "BENCHMARK_MIN_TIME": "0.01", "BENCHMARK_REPETITIONS": "2"}
+    done = subprocess.run(
+        [*argv, "--udfs", str(tmp_path / "udf")], capture_output=True, text=True, timeout=120,
+        check=True, env=environment(mode) | env,
+    )  # fmt: skip
+    made = json.loads(out.read_text())
+    names = [f"BM_ProcessRequest/mode:{mode}/udf:1/num_workers:{count}" for count in (1, 10)]
+    assert [item["name"] for item in made["benchmarks"]] == [name for name in names for _ in "ab"]
+    assert all(item["iterations"] > 0 < item["real_time"] for item in made["benchmarks"])
+    assert {"date", "num_cpus", "host_name", "load_avg"} <= set(made["context"])
+    assert all(name in done.stdout for name in names)
+
+
+def test_benchmarks_refuse_wrong_answers_and_wrong_names(tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    shutil.copy(udf("payload"), tmp_path / "c" / "hello")
+    argv = ("bench", "--udfs", str(tmp_path), "--modes")
+    assert "a wrong answer" in fails(*argv, "none", "--filter", "workers:1")
+    assert "expected one of" in fails(*argv, "magic")
+    assert "no benchmark" in fails(*argv, "none", "--filter", "BM_Nothing")
+    assert "sieve" in fails(*argv, "none", "--filter", "Sieve")
 
 
 def test_a_stopped_daemon_ends_the_calls_under_way_first(

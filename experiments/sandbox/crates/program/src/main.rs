@@ -1,7 +1,9 @@
 //! `tare-sandbox`: runs foreign binaries, isolated, and calls them.
 
+mod bench;
 mod client;
 mod idle;
+mod init;
 mod instrument;
 mod loads;
 mod protocol;
@@ -111,10 +113,16 @@ enum Command {
         #[arg(long)]
         spec: PathBuf,
     },
+    /// Run the original's benchmarks here, without the laboratory
+    Bench(bench::Options),
 }
 
 fn main() -> Result<()> {
-    match Cli::parse().command {
+    let command = Cli::parse().command;
+    if init::is_needed() {
+        match init::run()? {}
+    }
+    match command {
         Command::Serve {
             at,
             mode,
@@ -167,6 +175,7 @@ fn main() -> Result<()> {
         Command::Modes => list_modes(),
         Command::Loads { spec } => loads::run(&spec),
         Command::Idle { spec } => idle::run(&spec),
+        Command::Bench(options) => bench::run(&options),
     }
 }
 
