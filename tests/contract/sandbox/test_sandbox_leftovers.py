@@ -98,7 +98,8 @@ def test_nothing_outlives_a_killed_daemon(
     )
     # Empty groups have no owner left who could remove them; the next daemon does.
     assert bool(folders(pid)) == (mode == "roma-original")
-    heir = serve("none")
+    # Any daemon takes folders away, and most groups; those that runc made only another such.
+    heir = serve("none" if mode == "roma-original" else mode)
     assert groups(pid) == []
     assert folders(pid) == []
     assert heir.stop() == 0
