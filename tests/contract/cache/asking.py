@@ -4,8 +4,13 @@ import hashlib
 import http.client
 import json
 import os
-from collections.abc import Iterable
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from tare.lab.site import Site
@@ -14,11 +19,11 @@ _PATIENCE_S = 60.0
 _BLOCK = 65_536
 
 
-def get(site: Site, path: str) -> tuple[int, bytes]:
+def get(site: Site, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
     """Status and body, over a connection of its own; 0 when it was cut short."""
     connection = http.client.HTTPConnection(site.host, site.port["cache"], timeout=_PATIENCE_S)
     try:
-        connection.request("GET", path)
+        connection.request("GET", path, headers=headers or {})
         answer = connection.getresponse()
         return answer.status, answer.read()
     except (http.client.HTTPException, ConnectionError):
@@ -52,6 +57,52 @@ def forget(file: Path) -> None:
     os.fsync(descriptor)
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(descriptor)
+
+
+def configure(site: Site, queue: str) -> None:
+    """Another queue, by a reload."""
+    file = site.folder / "sut" / "nginx.conf"
+    bare = re.sub(r"^task_queue .*;$", "", file.read_text(), flags=re.MULTILINE)
+    file.write_text(f"task_queue {queue};\n{bare}")
+    os.kill(site.processes["sut"].pid, signal.SIGHUP)
+
+
+def change(site: Site, role: str, settings: Mapping[str, str]) -> None:
+    """Put something else in the place of parts of a role's configuration, for its next start."""
+    file = site.folder / role / "nginx.conf"
+    text = file.read_text()
+    for old, new in settings.items():
+        assert old in text
+        text = text.replace(old, new)
+    file.write_text(text)
+
+
+@contextmanager
+def restarted(
+    site: Site, between: Callable[[], None], program: Path | None = None
+) -> Iterator[None]:
+    """The cache ended and started anew, perhaps as another program, with something done between."""
+    sut = site.processes["sut"]
+    assert sut.stop(signal.SIGQUIT, 10)
+    between()
+    with (site.folder / "sut" / "sut.log").open("ab") as log:
+        argv = [str(program or sut.argv[0]), *sut.argv[1:]]
+        again = subprocess.Popen(argv, cwd=site.folder / "sut", stderr=log)
+    try:
+        until(lambda: get(site, "/any/awake-1")[0] == 200, "nginx does not start again")
+        yield
+    finally:
+        again.send_signal(signal.SIGQUIT)
+        assert again.wait(20) == 0
+        site.processes.pop("sut")
+
+
+def until(holds: Callable[[], bool], otherwise: str) -> None:
+    """Wait for something that must come to hold."""
+    give_up = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < give_up, otherwise
+        time.sleep(0.02)
 
 
 def tasks(site: Site) -> dict[str, int]:

@@ -3,12 +3,15 @@
 from tare.lab import catalog, requirements
 
 loaded = catalog.load("cache")
+PEERS = [name for name in loaded.variants if "queue" not in loaded.variants[name].properties]
+"""Those that are not nginx."""
 variants = [
     name
     for name in loaded.variants
-    if not any(item.pci for item in requirements.missing(requirements.of(loaded, name)))
+    if name not in PEERS
+    and not any(item.pci for item in requirements.missing(requirements.of(loaded, name)))
 ]
-"""Those that this machine can have: hardware is there or not."""
+"""Those of nginx that this machine can have: hardware is there or not."""
 OTHERS = [name for name in variants if name not in ("threads", "aio-off")]
 """Those that do not leave nginx as it is."""
 QUEUES = [name for name in OTHERS if loaded.variants[name].properties["queue"] == name]

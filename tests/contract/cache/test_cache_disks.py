@@ -80,8 +80,8 @@ def test_a_disk_that_is_full(start, tmp_path, variant):
 @pytest.mark.parametrize("variant", variants)
 def test_a_disk_that_is_slow(start, variant):
     """Every answer comes whole, also of more readers than there are threads."""
-    slow = {"disk_mb_per_s": 8, "memory_mb": 0, "cold_count": 8, "pool_threads": 4}
+    slow = {"disk_mb_per_s": 16, "memory_mb": 0, "cold_count": 4, "pool_threads": 2}
     site = start(variant, slow, readers="16")
-    paths = [f"/1m/cold-{number}" for number in range(8)]
+    paths = [f"/1m/cold-{number}" for number in range(4)]
     assert get_all(site, paths) == [right(path, 1 << 20) for path in paths]
     assert get(site, "/10k/hot-1") == right("/10k/hot-1", 10_240)

@@ -1,29 +1,19 @@
 """What stock nginx gets through, it gets through with any queue: reloads, ends, full queues."""
 
 import os
-import re
 import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from asking import forget, get, kept, right, tasks
+from asking import configure, forget, get, kept, right, tasks
 from caches import OTHERS, QUEUES
 
 pytestmark = pytest.mark.contract
 SLOW = {"disk_mb_per_s": 4, "memory_mb": 0, "cold_count": 12}
 """A disk that reads four cold objects a second."""
 SMALL = 10_240
-
-
-def configure(site, queue: str) -> None:
-    """Another queue, by a reload."""
-    file: Path = site.folder / "sut" / "nginx.conf"
-    bare = re.sub(r"^task_queue .*;$", "", file.read_text(), flags=re.MULTILINE)
-    file.write_text(f"task_queue {queue};\n{bare}")
-    os.kill(site.processes["sut"].pid, signal.SIGHUP)
 
 
 def test_reloads_lose_no_request(start):
@@ -41,7 +31,8 @@ def test_reloads_lose_no_request(start):
 
     queues = (
         "mutex", "rte nowait", "eventdev-sw", "threads", "spsc", "threads nowait uring", "ck uring",
-        "eventdev-dsw nowait", "ck",
+        "eventdev-dsw nowait", "threads nowait uring open", "ck open",
+        "mutex nowait uring max_reads=2 max_queue=2 open", "ck",
     )  # fmt: skip
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(ask, client) for client in range(4)]
@@ -58,7 +49,11 @@ def test_reloads_lose_no_request(start):
     site.ask_oracle()
 
 
-@pytest.mark.parametrize("queue", ["lifo", "ck twice", "ck nowait uring more"])
+@pytest.mark.parametrize(
+    "queue",
+    ["lifo", "ck twice", "ck nowait uring more", "ck uring max_reads=0", "ck uring max_reads=few",
+     "ck uring max_queue=2", "ck nowait max_reads=2"],
+)  # fmt: skip
 def test_a_queue_that_is_none_is_refused_and_the_old_one_goes_on(start, queue):
     site = start("ck")
     configure(site, queue)

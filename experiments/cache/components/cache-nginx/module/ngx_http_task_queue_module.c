@@ -140,11 +140,14 @@ print(u_char *at, u_char *end)
         "{\"posted\":%uA,\"overflows\":%uA,\"completed\":%uA,\"depth_max\":%uA,"
         "\"wait_ns\":%uA,\"wait_max_ns\":%uA,\"thread_wakes\":%uA,\"loop_wakes\":%uA,"
         "\"nowait_hits\":%uA,\"nowait_misses\":%uA,"
-        "\"uring_reads\":%uA,\"uring_submits\":%uA,\"uring_errors\":%uA}\n",
+        "\"uring_reads\":%uA,\"uring_submits\":%uA,\"uring_errors\":%uA,"
+        "\"uring_overflows\":%uA,"
+        "\"open_hits\":%uA,\"open_misses\":%uA,\"open_overflows\":%uA}\n",
         stats->posted, stats->overflows, stats->completed, stats->depth_max,
         stats->wait_ns, stats->wait_max_ns, stats->thread_wakes, stats->loop_wakes,
         stats->nowait_hits, stats->nowait_misses,
-        stats->uring_reads, stats->uring_submits, stats->uring_errors);
+        stats->uring_reads, stats->uring_submits, stats->uring_errors, stats->uring_overflows,
+        stats->open_hits, stats->open_misses, stats->open_overflows);
 }
 
 static ngx_int_t

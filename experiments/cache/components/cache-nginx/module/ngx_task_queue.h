@@ -17,6 +17,9 @@ typedef struct {
     const struct task_queue_kind *kind; /* NULL: nginx's own pool, untouched */
     ngx_flag_t nowait;
     ngx_flag_t uring;
+    ngx_flag_t open;
+    ngx_int_t max_reads; /* of each class, in the ring; and of those that wait for it */
+    ngx_int_t max_queue;
     ngx_shm_zone_t *zone;
 } ngx_task_queue_conf_t;
 
@@ -35,6 +38,10 @@ typedef struct {
     ngx_atomic_t uring_reads;
     ngx_atomic_t uring_submits;
     ngx_atomic_t uring_errors;  /* reads that the ring did not take, and the pool did */
+    ngx_atomic_t uring_overflows; /* reads whose class had no room, and the pool took */
+    ngx_atomic_t open_hits;     /* files opened at once */
+    ngx_atomic_t open_misses;   /* files that a thread opened */
+    ngx_atomic_t open_overflows; /* files that no thread could open, and the event loop did */
 } ngx_task_queue_stats_t;
 
 extern ngx_module_t ngx_task_queue_module;
@@ -52,7 +59,8 @@ void ngx_task_queue_unlisten(ngx_connection_t *c);
 /* The task's request goes on. */
 void ngx_task_queue_completed(ngx_thread_task_t *task);
 
-/* Pools of threads with a queue of our own. */
+/* Pools of threads with a queue of our own: what a configuration may name, and its kind. */
+extern const char ngx_task_queue_names[];
 ngx_int_t ngx_task_queue_pools_start(ngx_cycle_t *cycle, const struct task_queue_kind *kind);
 void ngx_task_queue_pools_stop(ngx_cycle_t *cycle);
 /* NGX_DECLINED: no such pool of ours. */
@@ -66,10 +74,20 @@ void ngx_task_queue_read_start(ngx_task_queue_conf_t *conf);
 /* Whether the task that is being posted is a read of a file. */
 ngx_uint_t ngx_task_queue_is_read(void);
 
-ngx_int_t ngx_task_queue_uring_start(ngx_cycle_t *cycle);
+ngx_int_t ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf);
 void ngx_task_queue_uring_stop(ngx_cycle_t *cycle);
 /* NGX_DECLINED: there is no ring, or it takes no more. */
 ngx_int_t ngx_task_queue_uring_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task);
+
+/* Places in the ring, so many for each class, and the tasks that wait for one. */
+void ngx_task_queue_lines_start(ngx_uint_t places, ngx_uint_t waiting);
+/* NGX_OK: the task has a place; NGX_AGAIN: it waits for one; NGX_DECLINED: too many do. */
+ngx_int_t ngx_task_queue_lines_enter(ngx_thread_task_t *task, ngx_uint_t class);
+/* A place is free again, and goes to the task that waited longest; NULL: none did. */
+ngx_thread_task_t *ngx_task_queue_lines_leave(ngx_uint_t class);
+
+/* Opens of cached files that keep the event loop from nothing. */
+ngx_int_t ngx_task_queue_open_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf);
 
 /* The class of a task by its request's variable; the last class without one. */
 ngx_uint_t ngx_task_queue_class(ngx_thread_task_t *task);

@@ -1,11 +1,12 @@
 /* Chooses the queue of nginx's thread pools:
  *
  *     task_queue threads | mutex | ck | rte | spsc | eventdev-sw | eventdev-dsw | dlb2
- *         [nowait] [uring];
+ *         [nowait] [uring [max_reads=N] [max_queue=N]] [open];
  *
- * nginx's sources stay as they are. The linker sends calls of ngx_thread_task_post and
- * ngx_thread_read here (--wrap), and the thread pool module's own start and stop of its threads are
- * replaced by functions that look at the cycle's configuration first.
+ * nginx's sources stay as they are. The linker sends calls of ngx_thread_task_post, ngx_thread_read,
+ * ngx_http_file_cache_open and ngx_open_cached_file here (--wrap), and the thread pool module's own
+ * start and stop of its threads are replaced by functions that look at the cycle's configuration
+ * first.
  */
 #include "ngx_task_queue.h"
 
@@ -23,7 +24,7 @@ ngx_task_queue_stats_t *ngx_task_queue_stats;
 
 static ngx_command_t commands[] = {
     { ngx_string("task_queue"),
-      NGX_MAIN_CONF|NGX_DIRECT_CONF|NGX_CONF_TAKE123,
+      NGX_MAIN_CONF|NGX_DIRECT_CONF|NGX_CONF_1MORE,
       set_queue,
       0,
       0,
@@ -91,6 +92,21 @@ is(ngx_str_t *word, const char *text)
     return word->len == ngx_strlen(text) && ngx_strncmp(word->data, text, word->len) == 0;
 }
 
+/* Whether the word is `name` and a number from 1 on, which is then at `number`. */
+static ngx_uint_t
+is_number(ngx_str_t *word, const char *name, ngx_int_t *number)
+{
+    size_t n = ngx_strlen(name);
+
+    if (word->len <= n || ngx_strncmp(word->data, name, n) != 0) {
+        return 0;
+    }
+
+    *number = ngx_atoi(word->data + n, word->len - n);
+
+    return *number > 0;
+}
+
 static char *
 set_queue(ngx_conf_t *cf, ngx_command_t *cmd, void *ctx)
 {
@@ -107,8 +123,7 @@ set_queue(ngx_conf_t *cf, ngx_command_t *cmd, void *ctx)
 
     if (conf->kind == NULL && !is(&word[1], "threads")) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-            "task_queue: found \"%V\", expected threads, mutex, ck, rte, spsc, eventdev-sw, "
-            "eventdev-dsw or dlb2", &word[1]);
+            "task_queue: found \"%V\", expected %s", &word[1], ngx_task_queue_names);
         return NGX_CONF_ERROR;
     }
 
@@ -119,11 +134,25 @@ set_queue(ngx_conf_t *cf, ngx_command_t *cmd, void *ctx)
         } else if (is(&word[i], "uring")) {
             conf->uring = 1;
 
-        } else {
+        } else if (is(&word[i], "open")) {
+            conf->open = 1;
+
+        } else if (!is_number(&word[i], "max_reads=", &conf->max_reads)
+                   && !is_number(&word[i], "max_queue=", &conf->max_queue))
+        {
             ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                "task_queue: found \"%V\", expected nowait or uring", &word[i]);
+                "task_queue: found \"%V\", expected nowait, uring, open, max_reads=NUMBER or "
+                "max_queue=NUMBER", &word[i]);
             return NGX_CONF_ERROR;
         }
+    }
+
+    if (!conf->uring && (conf->max_reads || conf->max_queue)) {
+        return "has max_reads or max_queue without uring";
+    }
+
+    if (conf->max_queue && !conf->max_reads) {
+        return "has max_queue without max_reads";
     }
 
     conf->zone = ngx_shared_memory_add(cf, &name, 8 * ngx_pagesize, &ngx_task_queue_module);
@@ -150,7 +179,11 @@ start(ngx_cycle_t *cycle)
     ngx_task_queue_stats = conf->zone->data;
     ngx_task_queue_read_start(conf);
 
-    if (conf->uring && ngx_task_queue_uring_start(cycle) != NGX_OK) {
+    if (ngx_task_queue_open_start(cycle, conf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (conf->uring && ngx_task_queue_uring_start(cycle, conf) != NGX_OK) {
         return NGX_ERROR;
     }
 

@@ -48,6 +48,9 @@ typedef struct {
 
 extern ngx_module_t ngx_thread_pool_module;
 
+const char ngx_task_queue_names[] =
+    "threads, mutex, ck, rte, spsc, eventdev-sw, eventdev-dsw or dlb2";
+
 static pool_t *pools;
 static ngx_uint_t pools_n;
 static ngx_connection_t *listener;

@@ -4,6 +4,12 @@
 #include <liburing.h>
 
 #define ENTRIES 256
+/* As many as nginx's own pools. */
+#define DEFAULT_QUEUE 65536
+
+/* A read is known by its task, and its class in the bits that its address does not need. */
+#define CLASS_BITS ((uintptr_t) 3)
+_Static_assert(TASK_CLASSES <= CLASS_BITS + 1, "a class must fit into so many bits");
 
 /* What nginx's own read handler works on, hidden in ngx_files.c. */
 typedef struct {
@@ -26,7 +32,7 @@ static void submit(ngx_event_t *event);
 static void take_completed(ngx_event_t *event);
 
 ngx_int_t
-ngx_task_queue_uring_start(ngx_cycle_t *cycle)
+ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
 {
     int rc;
     /* Completions are worked off when this thread asks for them, and do not interrupt it; the
@@ -58,6 +64,8 @@ ngx_task_queue_uring_start(ngx_cycle_t *cycle)
 
     submission.handler = submit;
     submission.log = cycle->log;
+    ngx_task_queue_lines_start(conf->max_reads ? conf->max_reads : NGX_MAX_INT_T_VALUE,
+                               conf->max_queue ? conf->max_queue : DEFAULT_QUEUE);
 
     return NGX_OK;
 }
@@ -85,15 +93,12 @@ ngx_task_queue_uring_stop(ngx_cycle_t *cycle)
     listener = NULL;
 }
 
-ngx_int_t
-ngx_task_queue_uring_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task)
+/* NGX_DECLINED: the ring has no room. */
+static ngx_int_t
+begin(ngx_thread_task_t *task, ngx_uint_t class)
 {
     struct io_uring_sqe *sqe;
     stock_read_t *read = task->ctx;
-
-    if (listener == NULL) {
-        return NGX_DECLINED;
-    }
 
     sqe = io_uring_get_sqe(&ring);
     if (sqe == NULL) {
@@ -102,16 +107,12 @@ ngx_task_queue_uring_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task)
     }
 
     if (sqe == NULL) {
-        ngx_task_queue_count(uring_errors, 1);
         return NGX_DECLINED;
     }
 
     io_uring_prep_read(sqe, read->fd, read->buf, read->size, read->offset);
-    io_uring_sqe_set_data(sqe, task);
+    io_uring_sqe_set_data64(sqe, (uintptr_t) task | class);
 
-    /* Its number is only ever logged, and its pool may be needed yet. */
-    task->id = (uintptr_t) tp;
-    task->event.active = 1;
     in_flight++;
     ngx_task_queue_count(uring_reads, 1);
 
@@ -122,20 +123,70 @@ ngx_task_queue_uring_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task)
     return NGX_OK;
 }
 
+ngx_int_t
+ngx_task_queue_uring_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task)
+{
+    ngx_int_t rc;
+    ngx_uint_t class;
+
+    if (listener == NULL) {
+        return NGX_DECLINED;
+    }
+
+    class = ngx_task_queue_class(task);
+    rc = ngx_task_queue_lines_enter(task, class);
+
+    if (rc == NGX_DECLINED) {
+        ngx_task_queue_count(uring_overflows, 1);
+        return NGX_DECLINED;
+    }
+
+    if (rc == NGX_OK && begin(task, class) != NGX_OK) {
+        /* It had a free place, so that nobody waits for it. */
+        (void) ngx_task_queue_lines_leave(class);
+        ngx_task_queue_count(uring_errors, 1);
+        return NGX_DECLINED;
+    }
+
+    /* Its number is only ever logged, and its pool may be needed yet. */
+    task->id = (uintptr_t) tp;
+    task->event.active = 1;
+
+    return NGX_OK;
+}
+
+/* What the ring does not take after all. */
 static void
-complete(ngx_thread_task_t *task, int result)
+leave_to_pool(ngx_thread_task_t *task)
 {
     stock_read_t *read = task->ctx;
 
+    ngx_task_queue_count(uring_errors, 1);
+    task->event.active = 0;
+
+    if (ngx_task_queue_post((ngx_thread_pool_t *) task->id, task) != NGX_OK) {
+        read->nbytes = 0;
+        read->err = NGX_EAGAIN;
+        ngx_task_queue_completed(task);
+    }
+}
+
+static void
+complete(ngx_thread_task_t *task, ngx_uint_t class, int result)
+{
+    stock_read_t *read = task->ctx;
+    ngx_thread_task_t *next;
+
     in_flight--;
+
+    while ((next = ngx_task_queue_lines_leave(class)) != NULL && begin(next, class) != NGX_OK) {
+        leave_to_pool(next);
+    }
 
     if (result == -EINTR || result == -EAGAIN) {
         /* No word on the file, and nginx asks once only. */
-        ngx_task_queue_count(uring_errors, 1);
-        task->event.active = 0;
-        if (ngx_task_queue_post((ngx_thread_pool_t *) task->id, task) == NGX_OK) {
-            return;
-        }
+        leave_to_pool(task);
+        return;
     }
 
     read->nbytes = result < 0 ? 0 : result;
@@ -149,11 +200,11 @@ take_completed(ngx_event_t *event)
 {
     unsigned n, i;
     struct io_uring_cqe *cqe[64];
-    struct { ngx_thread_task_t *task; int result; } found[64];
+    struct { uintptr_t task; int result; } found[64];
 
     while ((n = io_uring_peek_batch_cqe(&ring, cqe, 64)) > 0) {
         for (i = 0; i < n; i++) {
-            found[i].task = io_uring_cqe_get_data(cqe[i]);
+            found[i].task = io_uring_cqe_get_data64(cqe[i]);
             found[i].result = cqe[i]->res;
         }
 
@@ -161,7 +212,8 @@ take_completed(ngx_event_t *event)
 
         /* Requests go on, and post reads of their own. */
         for (i = 0; i < n; i++) {
-            complete(found[i].task, found[i].result);
+            complete((ngx_thread_task_t *) (found[i].task & ~CLASS_BITS),
+                     found[i].task & CLASS_BITS, found[i].result);
         }
     }
 }
