@@ -10,7 +10,7 @@ import pytest
 from laboratory import Laboratory
 
 from tare.lab import requirements
-from tare.model.manifest import Requirement
+from tare.model.fields import Requirement
 
 pytestmark = pytest.mark.system
 COMPARE = "/usr/share/benchmark/compare.py"

@@ -5,7 +5,7 @@ from typing import Any
 
 from tare.lab import render
 from tare.lab.catalog import Loaded
-from tare.model.manifest import BenchmarkName
+from tare.model.exports import BenchmarkName
 from tare.model.scenario import Scenario, among
 from tare.model.trial import Benchmark
 from tare.stats.plan_order import BASELINE_AGAIN

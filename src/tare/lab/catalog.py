@@ -15,7 +15,9 @@ from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.index import experiment_names, read_toml
 from tare.lab.paths import ROOT
 from tare.model.base import Record
-from tare.model.manifest import NAME, Component, Experiment, Image, Variant
+from tare.model.exports import Image
+from tare.model.fields import NAME
+from tare.model.manifest import Component, Experiment, Variant
 from tare.model.references import of_experiment, of_variant
 from tare.stats.plan_order import BASELINE_AGAIN
 

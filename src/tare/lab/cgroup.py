@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tare.lab.errors import TareError
-from tare.model.manifest import Priority
+from tare.model.fields import Priority
 from tare.probes import strain
 from tare.probes.cpu import CpuTime, of_cgroup_v1, of_cgroup_v2
 from tare.probes.groups import own_paths

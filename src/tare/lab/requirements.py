@@ -11,7 +11,8 @@ from pathlib import Path
 from tare.lab import catalog
 from tare.lab.build import Say
 from tare.lab.errors import BuildError, Unavailable
-from tare.model.manifest import Need, Requirement
+from tare.model.fields import Requirement
+from tare.model.manifest import Need
 
 _CPUINFO = Path("/proc/cpuinfo")
 _PCI = Path("/sys/bus/pci/devices")

@@ -5,87 +5,26 @@ Strings marked *template* are Jinja2 and may use the names of docs/FORMAT.md, "M
 """
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tare.model.base import Record
+from tare.model.exports import GoogleBenchmark, Image
+from tare.model.fields import (
+    Cpus,
+    Key,
+    Name,
+    Netns,
+    Pattern,
+    Priority,
+    Requirement,
+    Scalar,
+    Selection,
+)
 
-NAME = r"^[a-z0-9][a-z0-9-]*$"
-Name = Annotated[str, StringConstraints(pattern=NAME)]
-Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 INSTRUMENT_ROLE = "load"
 """The name under which the instrument runs as a role."""
-Scalar = bool | int | float | str
-Selection = dict[Key, str | list[str]]
-"""Factor → one level, or several of them."""
-
-
-def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"a regular expression ({error})") from error
-    return text
-
-
-def _cpus(text: str) -> str:
-    if text not in ("server", "client", "backend", "support", "all") and "{{" not in text:
-        raise ValueError("'server', 'client', 'backend', 'support', 'all' or a template of one")
-    return text
-
-
-Cpus = Annotated[str, AfterValidator(_cpus)]
-"""Which of the machine's CPUs (template): server, client, backend, support, or all tested."""
-
-
-def _netns(text: str) -> str:
-    if text not in ("laboratory", "trial") and "{{" not in text:
-        raise ValueError("'laboratory', 'trial' or a template of one")
-    return text
-
-
-Netns = Annotated[str, AfterValidator(_netns)]
-"""Which network namespace (template): the laboratory's own, or one that the trial makes."""
-
-
-def _place(text: str) -> str:
-    parts = text.split("/")
-    if parts[0] != "" or len(parts) < 2 or {"", ".", ".."} & {*parts[1:]}:
-        raise ValueError("an absolute path, in its shortest form, below /")
-    return text
-
-
-Place = Annotated[str, AfterValidator(_place)]
-"""Where something lies in an image."""
-
-
-Priority = Literal["high", "usual"]
-"""The CPU weight of roles: before everything else on the machine, or as any process."""
-
-
-class Requirement(Record):
-    """One thing that must be there: exactly one of debian, command, path, cpu, pci, root."""
-
-    debian: str | None = None
-    command: str | None = None
-    path: str | None = None
-    cpu: str | None = None
-    """A flag of every CPU in /proc/cpuinfo."""
-    pci: str | None = None
-    """A device, VENDOR:DEVICE in hexadecimal digits, or a shell's pattern of some."""
-    root: Literal[True] | None = None
-    """That it is root who runs the laboratory."""
-    remedy: str | None = None
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> "Requirement":
-        kinds = (self.debian, self.command, self.path, self.cpu, self.pci, self.root)
-        if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("exactly one of debian, command, path, cpu, pci, root")
-        if self.debian is None and not self.remedy:
-            raise ValueError("a remedy in words, since nothing here can install it")
-        return self
 
 
 class Build(Record):
@@ -110,7 +49,7 @@ class Version(Record):
     """How the version is read: a program to ask (templates), and a pattern with one group."""
 
     argv: list[str] = Field(min_length=1)
-    pattern: Annotated[str, AfterValidator(_pattern)]
+    pattern: Pattern
     expect: str | None = None
 
     @model_validator(mode="after")
@@ -125,7 +64,7 @@ class Ready(Record):
 
     tcp: list[str] = []
     path: str | None = None
-    log: Annotated[str, AfterValidator(_pattern)] | None = None
+    log: Pattern | None = None
     timeout_s: float = Field(default=10.0, gt=0)
 
     @model_validator(mode="after")
@@ -351,32 +290,6 @@ class Gates(Record):
     retries: int = 2
 
 
-class BenchmarkName(Record):
-    """What Google Benchmark's JSON calls the results of some scenarios. Strings are templates over
-    the parameters, `variant` (or baseline-again) and its `properties` (which baseline-again lacks).
-    """
-
-    within: dict[Key, list[str]]
-    """Factor → levels: the first of all names that a scenario is within is its own."""
-    name: str
-    label: str = ""
-    says: list[Key] = []
-    """Factors beside those of `within` whose level the name tells."""
-    usual: dict[Key, str] = {}
-    """Factor → the level that goes without saying, else its first; another is added to the name."""
-    counters: dict[Key, float | str] = {}
-
-
-class GoogleBenchmark(Record):
-    """How `tare export --format google-benchmark` presents the scenarios that have a name here."""
-
-    real_time: Key
-    """An outcome that is a time."""
-    cpu_time: Key
-    """Likewise, in the same unit."""
-    names: list[BenchmarkName] = Field(min_length=1)
-
-
 class Blocks(Record):
     """How many blocks: from `min` until every judged interval is narrow enough, at most `max`."""
 
@@ -392,33 +305,6 @@ class Quick(Record):
     scenarios: list[Selection] = []
     variants: list[Name] = []
     blocks: int = Field(default=8, ge=1)
-
-
-class Image(Record):
-    """What a container image holds and runs: files of builds, and no distribution below them."""
-
-    requires: list[Requirement] = []
-    components: list[Name] = []
-    files: dict[Place, str] = Field(min_length=1)
-    """Place → file, or folder with all that is in it (template)."""
-    folders: dict[Place, Annotated[str, StringConstraints(pattern="^[01]?[0-7]{3}$")]] = {}
-    """Place → permissions, in octal digits. Folders around a place need not be named."""
-    links: dict[Place, str] = {}
-    """Place → where the symbolic link there leads to."""
-    user: Annotated[str, StringConstraints(pattern="^[0-9]+:[0-9]+$")] = "0:0"
-    """Numbers of the user and the group."""
-    env: dict[str, str] = {}
-    entrypoint: list[str] = Field(min_length=1)
-    command: list[str] = []
-    """Arguments of the entry point that whoever starts it can replace."""
-
-    @model_validator(mode="after")
-    def _each_place_once(self) -> "Image":
-        places = [*self.files, *self.folders, *self.links]
-        for place in places:
-            if places.count(place) > 1:
-                raise ValueError(f"one of files, folders and links for {place!r}")
-        return self
 
 
 class Experiment(Record):

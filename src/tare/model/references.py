@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from tare.model.manifest import Experiment, Factor, GoogleBenchmark, Selection, Variant
+from tare.model.exports import GoogleBenchmark
+from tare.model.fields import Selection
+from tare.model.manifest import Experiment, Factor, Variant
 
 
 def of_experiment(experiment: Experiment) -> Iterator[str]:

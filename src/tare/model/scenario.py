@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import Field
 
 from tare.model.base import Record
-from tare.model.manifest import Factor, Selection, Variant
+from tare.model.fields import Selection
+from tare.model.manifest import Factor, Variant
 
 
 class Scenario(Record):

@@ -6,7 +6,7 @@ import pytest
 
 from tare.lab.cgroup import MOUNT, Group, Hierarchy, detect
 from tare.lab.errors import TareError
-from tare.model.manifest import Priority
+from tare.model.fields import Priority
 
 V1 = ("cpu", "cpuacct", "cpuset", "memory", "pids")
 

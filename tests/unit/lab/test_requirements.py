@@ -7,7 +7,7 @@ import pytest
 
 from tare.lab import requirements
 from tare.lab.errors import BuildError, Unavailable
-from tare.model.manifest import Requirement
+from tare.model.fields import Requirement
 
 NONINTERACTIVE = ["env", "DEBIAN_FRONTEND=noninteractive"]
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tare.model.manifest import Factor, Selection, Variant
+from tare.model.fields import Selection
+from tare.model.manifest import Factor, Variant
 from tare.model.scenario import (
     Scenario,
     every,

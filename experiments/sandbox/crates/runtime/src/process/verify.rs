@@ -68,9 +68,7 @@ impl Evidence {
             let of = |owner: &str| {
                 let file = format!("/proc/{owner}/ns/{name}");
                 fs::read_link(&file).map_err(|error| {
-                    format!(
-                        "cannot verify the isolation: {file}: {error}; it takes CAP_SYS_PTRACE"
-                    )
+                    format!("cannot verify the isolation: {file}: {error}; it takes CAP_SYS_PTRACE")
                 })
             };
             let differs = of("self")? != of(&pid.to_string())?;

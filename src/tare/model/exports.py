@@ -1,0 +1,61 @@
+"""What an experiment gives to others, beside its results: names in their formats, and images."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints, model_validator
+
+from tare.model.base import Record
+from tare.model.fields import Key, Name, Place, Requirement
+
+
+class BenchmarkName(Record):
+    """What Google Benchmark's JSON calls the results of some scenarios. Strings are templates over
+    the parameters, `variant` (or baseline-again) and its `properties` (which baseline-again lacks).
+    """
+
+    within: dict[Key, list[str]]
+    """Factor → levels: the first of all names that a scenario is within is its own."""
+    name: str
+    label: str = ""
+    says: list[Key] = []
+    """Factors beside those of `within` whose level the name tells."""
+    usual: dict[Key, str] = {}
+    """Factor → the level that goes without saying, else its first; another is added to the name."""
+    counters: dict[Key, float | str] = {}
+
+
+class GoogleBenchmark(Record):
+    """How `tare export --format google-benchmark` presents the scenarios that have a name here."""
+
+    real_time: Key
+    """An outcome that is a time."""
+    cpu_time: Key
+    """Likewise, in the same unit."""
+    names: list[BenchmarkName] = Field(min_length=1)
+
+
+class Image(Record):
+    """What a container image holds and runs: files of builds, and no distribution below them."""
+
+    requires: list[Requirement] = []
+    components: list[Name] = []
+    files: dict[Place, str] = Field(min_length=1)
+    """Place → file, or folder with all that is in it (template)."""
+    folders: dict[Place, Annotated[str, StringConstraints(pattern="^[01]?[0-7]{3}$")]] = {}
+    """Place → permissions, in octal digits. Folders around a place need not be named."""
+    links: dict[Place, str] = {}
+    """Place → where the symbolic link there leads to."""
+    user: Annotated[str, StringConstraints(pattern="^[0-9]+:[0-9]+$")] = "0:0"
+    """Numbers of the user and the group."""
+    env: dict[str, str] = {}
+    entrypoint: list[str] = Field(min_length=1)
+    command: list[str] = []
+    """Arguments of the entry point that whoever starts it can replace."""
+
+    @model_validator(mode="after")
+    def _each_place_once(self) -> "Image":
+        places = [*self.files, *self.folders, *self.links]
+        for place in places:
+            if places.count(place) > 1:
+                raise ValueError(f"one of files, folders and links for {place!r}")
+        return self
