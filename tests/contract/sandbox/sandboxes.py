@@ -66,8 +66,10 @@ def as_it_runs(mode: str, argument: str) -> str:
     if mode != "wasm":
         return argument
     modules = build.variant(loaded, "wasm", print).components["sandbox-udfs-wasm"]
-    if "/sandbox-udfs-cpp-" in argument:
-        return argument.replace(*(str(apart(f"sandbox-udfs-{one}cpp")) for one in ("", "wasm-")))
+    for language in LANGUAGES_APART:
+        if f"/sandbox-udfs-{language}-" in argument:
+            program, module = (str(apart(f"sandbox-udfs-{one}{language}")) for one in ("", "wasm-"))
+            return argument.replace(program, module)
     return argument.replace(str(_components()["sandbox-udfs"]), str(modules))
 
 
