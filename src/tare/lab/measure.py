@@ -99,7 +99,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
     process.kill()
     site.processes.pop(ROLE)
     if code != 0 or result is None or opened is None or closed is None:
-        site.ensure_alive()
+        site.blame()
         lacks = "" if code else ", but without measure, measured and result"
         raise RoleError(f"{where} ended with {ending(code)}{lacks}{process.last_words()}")
     return Measurement(result, opened, closed, memory, places, spec)

@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import socket
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ from tare.model.manifest import Ready, Role
 
 HOST = "127.0.0.1"
 _PAD_MAX = 4095
+_ENDING_S = 0.3
+"""How long after its connections are gone a process may take to have ended."""
+_POLL_S = 0.01
 
 
 class Site:
@@ -120,6 +124,15 @@ class Site:
         """Raise RoleError when a role has ended."""
         for process in self.processes.values():
             process.ensure_alive()
+
+    def blame(self) -> None:
+        """Raise RoleError when a role has ended or is about to: who talks to it notices its end
+        before it can be collected.
+        """
+        deadline = time.monotonic() + _ENDING_S
+        while time.monotonic() < deadline:
+            self.ensure_alive()
+            time.sleep(_POLL_S)
 
     def launch(
         self, name: str, argv: list[str], cpus: str, env: Mapping[str, str], **streams: Any

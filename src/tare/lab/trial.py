@@ -147,7 +147,7 @@ def _cause(site: Site | None, error: Exception) -> str:
     noticed = f"{kind}: {error}"
     if site is not None and not isinstance(error, RoleError):
         try:
-            site.ensure_alive()
+            site.blame()
         except RoleError as earlier:
             return f"RoleError: {earlier}; noticed by {noticed}"
     return noticed

@@ -114,7 +114,7 @@ def test_a_connection_that_does_not_end_does_not_hold_the_server(
     with connect(server.port) as connection:
         connection.sendall(b"here")
         assert receive(connection, 4) == b"here"
-        assert server.stop() == 0
+        assert server.stop() == 0, server.log.read_text()
         assert refuses_or_ends(connection)
 
 

@@ -48,7 +48,7 @@ def test_the_log_has_times_and_ends_in_json(serve: Callable[..., Server], varian
     with connect(server.port) as connection:
         exchange(connection, _BYTES, seed=5)
     server.settles()
-    assert server.stop() == 0
+    assert server.stop() == 0, server.log.read_text()
     *lines, last = server.log.read_text().splitlines()
     assert lines
     assert all(_STAMPED.match(line) for line in lines), lines
@@ -84,7 +84,7 @@ def test_a_control_socket_that_a_killed_server_left_is_replaced(
     after = Server(variant, killed.control.parent)
     try:
         assert after.statistics()["bytes"] == 0
-        assert after.stop() == 0
+        assert after.stop() == 0, after.log.read_text()
     finally:
         after.kill()
     assert not killed.control.exists()
