@@ -107,6 +107,23 @@ def test_sigterm_drains(serve: Callable[..., Server], variant: str, shape: str) 
     assert not server.control.exists()
 
 
+def test_who_comes_as_it_is_told_to_stop_is_served(
+    serve: Callable[..., Server], variant: str
+) -> None:
+    for _ in range(5):
+        server = serve(variant)
+        server.settles()
+        # So that it finds clients and the end at once.
+        server.process.send_signal(signal.SIGSTOP)
+        clients = [connect(server.port) for _ in range(3)]
+        server.process.send_signal(signal.SIGTERM)
+        server.process.send_signal(signal.SIGCONT)
+        for client in clients:
+            with client:
+                exchange(client, 1 << 10, seed=7)
+        assert server.process.wait(10) == 0, server.log.read_text()
+
+
 def test_a_connection_that_does_not_end_does_not_hold_the_server(
     serve: Callable[..., Server], variant: str
 ) -> None:

@@ -122,8 +122,9 @@ impl Clients {
         match (completion.result, &mut self.acceptor) {
             // SAFETY: the kernel has just made the descriptor for this completion.
             (Ok(fd), _) => return Ok(Some(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })),
+            // Asked for before the end came: the listener is closed by now.
+            (Err(_), None) => {}
             (Err(Errno::MFILE | Errno::NFILE), Some(acceptor)) => acceptor.turn_away()?,
-            (Err(Errno::MFILE | Errno::NFILE), None) => {}
             (Err(Errno::CANCELED | Errno::CONNABORTED | Errno::INTR), _) => {}
             (Err(error), _) => bail!("accept: {error}"),
         }
