@@ -48,16 +48,25 @@ pub async fn fd_read(
             wait(&guest, input).await;
         }
     }
-    errno(View::of(&mut guest).and_then(|mut view| {
+    each_buffer(&mut guest, [list, count, done], |line, buffer| match fd {
+        LINE => Ok(take(line, buffer)),
+        fd if STREAMS.contains(&fd) => Ok(0),
+        _ => Err(BADF),
+    })
+}
+
+/// Does something with each of the buffers that a list names, and puts the sum of what comes of it
+/// at `done`.
+fn each_buffer(
+    guest: &mut Caller<'_, Host>,
+    [list, count, done]: [i32; 3],
+    what: impl Fn(&mut Line, &mut [u8]) -> Result<u32, Errno>,
+) -> Errno {
+    errno(View::of(guest).and_then(|mut view| {
         let mut total = 0u32;
         for (at, length) in view.buffers(list, count)? {
             let line = view.host.line.clone();
-            let buffer = view.bytes(at, length)?;
-            let more = match fd {
-                LINE => take(&mut lock(&line), buffer),
-                fd if STREAMS.contains(&fd) => 0,
-                _ => return Err(BADF),
-            };
+            let more = what(&mut lock(&line), view.bytes(at, length)?)?;
             total = total.saturating_add(more);
         }
         view.put(done as u32, &total.to_le_bytes())
@@ -88,25 +97,15 @@ pub async fn fd_write(
             wait(&guest, hearing).await;
         }
     }
-    errno(View::of(&mut guest).and_then(|mut view| {
-        let mut total = 0u32;
-        for (at, length) in view.buffers(list, count)? {
-            let line = view.host.line.clone();
-            let mut line = lock(&line);
-            let buffer = view.bytes(at, length)?;
-            let more = match fd {
-                LINE if line.closed => return Err(BADF),
-                LINE => {
-                    let room = UNHEARD.saturating_sub(line.output.len());
-                    let taken = &buffer[..buffer.len().min(room)];
-                    line.output.extend_from_slice(taken);
-                    taken.len() as u32
-                }
-                fd if STREAMS.contains(&fd) => length,
-                _ => return Err(BADF),
-            };
-            total = total.saturating_add(more);
+    each_buffer(&mut guest, [list, count, done], |line, buffer| match fd {
+        LINE if line.closed => Err(BADF),
+        LINE => {
+            let room = UNHEARD.saturating_sub(line.output.len());
+            let taken = &buffer[..buffer.len().min(room)];
+            line.output.extend_from_slice(taken);
+            Ok(taken.len() as u32)
         }
-        view.put(done as u32, &total.to_le_bytes())
-    }))
+        fd if STREAMS.contains(&fd) => Ok(buffer.len() as u32),
+        _ => Err(BADF),
+    })
 }
