@@ -70,6 +70,17 @@ def test_a_gate_closes_above_its_limit(
     assert not gates(result(**{key: above}))[gate].ok
 
 
+@pytest.mark.parametrize(
+    ("in_flight", "ok"), [(0.6, False), (0.7, True), (2.0, True), (2.4, False)]
+)
+def test_a_window_of_few_long_requests_may_be_off_by_those_that_its_ends_cut(
+    in_flight: float, ok: bool
+) -> None:
+    four = {"requests": 4, "requests_per_second": 4.0, "latency_mean_us": 250_000.0}
+    found = gates(result(**four, in_flight_mean=in_flight))["little"]
+    assert found.ok is ok and found.wanted == "at most 50.00%"
+
+
 @pytest.mark.parametrize(("completed", "ok"), [(89, False), (90, True), (100, True)])
 def test_the_offered_load_must_be_achieved(completed: int, ok: bool) -> None:
     gate = gates(result(completed=completed))["achieved"]
