@@ -2,7 +2,7 @@
 # source (this folder), target and suffix (Rust's), compile (C's compiler and its options) and
 # attacks (the sources of the attacks).
 mkdir -p "$TARE_OUT/c" "$TARE_OUT/rust"
-for name in hello sieve sort payload; do
+for name in hello sieve sort payload mirror log; do
     compile -o "$TARE_OUT/c/$name" "$source/$name.c"
 done
 (cd "$source/attack" && compile -I . -o "$TARE_OUT/c/attack" $attacks)
@@ -14,7 +14,7 @@ compile -DREADY='""' -o "$TARE_OUT/c/rude-mute" "$source/rude.c"
 rustup target add "$target"
 cargo build --release --locked --manifest-path "$TARE_ROOT/experiments/sandbox/crates/udf/Cargo.toml" \
     --target "$target" --target-dir "$TARE_TARGET" --jobs "$TARE_JOBS"
-for name in hello sieve sort payload; do
+for name in hello sieve sort payload mirror; do
     cp "$TARE_TARGET/$target/release/$name$suffix" "$TARE_OUT/rust/$name"
 done
 rustc --version | cut -d ' ' -f 2 >"$TARE_OUT/version"

@@ -46,9 +46,15 @@ def test_the_original_s_names_are_among_them() -> None:
         for lang in (0, 1, 2):
             name = f"BM_ProcessRequestMultipleLanguages/lang:{lang}/udf:1"
             assert (name if mode == 0 else f"{name}/mode:1") in found
+        for log in (0, 1):
+            for count in (10, 100, 1000, 10_000):
+                name = f"BM_ProcessRequestDevNullVsLogBinary/log:{log}/num_logs:{count}"
+                assert (name if mode == 0 else f"{name}/mode:1") in found
         for way in ("Request", "Response", "Callback"):
             payloads = {
-                name for name in found if name.startswith(f"BM_ProcessRequest{way}Payload/")
+                name
+                for name in found
+                if name.startswith(f"BM_ProcessRequest{way}Payload/") and "transfer" not in name
             }
             assert payloads == {
                 f"BM_ProcessRequest{way}Payload/{size}/{count}/{mode}"

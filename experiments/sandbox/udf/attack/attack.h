@@ -31,6 +31,11 @@ typedef struct {
 /* Open where a call's result is no error, with the error's name where it is one. */
 verdict judge(long result);
 
+/* ELF that ends with 42, and whether a child did so. */
+enum { ANSWER_LENGTH = 0x84 };
+extern const uint8_t ANSWER[ANSWER_LENGTH];
+verdict ended_with_42(pid_t child);
+
 /* All of them, once: each is a function `verdict NAME(target *)`. */
 #define ATTACKS(each) \
     each(read_file) \
@@ -88,7 +93,28 @@ verdict judge(long result);
     each(after_close) \
     each(talk_much) \
     each(callback_flood) \
-    each(deaf_callbacks)
+    each(deaf_callbacks) \
+    ATTACKS_ON_THE_HOSTS(each)
+
+/* Where there is a kernel that shares memory and keeps a log, what could be done with them. */
+#ifdef __linux__
+#define ATTACKS_ON_THE_HOSTS(each) \
+    each(cut_log) \
+    each(babble) \
+    each(write_request) \
+    each(map_request) \
+    each(resize_memory) \
+    each(execute_response) \
+    each(claim_more) \
+    each(claim_all) \
+    each(claim_unwritten) \
+    each(answer_aside) \
+    each(shake_response) \
+    each(keep_memory) \
+    each(fill_response)
+#else
+#define ATTACKS_ON_THE_HOSTS(each)
+#endif
 
 #define DECLARED(name) verdict name(target *at);
 ATTACKS(DECLARED)

@@ -103,6 +103,9 @@ verdict plant(target *at) {
     syscall(SYS_add_key, "user", SECRET, "x", 1, -4 /* the user's */);
     setenv(SECRET, SECRET, 1);
     made.open |= shared >= 0;
+    for (size_t byte = 0; at->host->response >= 0 && byte < 1 << 20; byte += sizeof SECRET)
+        if (write(at->host->response, SECRET, sizeof SECRET) < 0)
+            break;
     mark_streams();
     fill_registers();
     return made;
@@ -147,6 +150,14 @@ verdict seek(target *at) {
             made.open = 1;
             snprintf(made.seen, sizeof made.seen, "%s", mark);
         }
+    }
+    const int files[] = {at->host->request, at->host->response};
+    for (int file = 0; file < 2; file++) {
+        off_t end = lseek(files[file], 0, SEEK_END);
+        size_t seen = end < 1 << 20 ? (size_t)end : 1 << 20;
+        char *memory = end <= 0 ? MAP_FAILED : mmap(0, seen, PROT_READ, MAP_PRIVATE, files[file], 0);
+        if (memory != MAP_FAILED && holds_secret(memory, seen))
+            made = (verdict){1, "shared memory of a call"};
     }
     ssize_t count = recv(at->host->fd, buffer, sizeof buffer, MSG_DONTWAIT);
     if (count > 0 && holds_secret(buffer, (size_t)count))

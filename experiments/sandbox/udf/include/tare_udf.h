@@ -3,7 +3,9 @@
  * which answers with tare_answer, and end the file with TARE_UDF(serve).
  *
  * The wire: argv[1] is a socket. The function says one byte when it is ready, reads its request, a
- * length as a varint and then the bytes, writes its response likewise, and ends.
+ * length as a varint and then the bytes, writes its response likewise, and ends. Where it is offered
+ * shared memory (TARE_SHARED in its environment) it says S, and gets the request and room for the
+ * response as two files beside one byte.
  */
 #ifndef TARE_UDF_H
 #define TARE_UDF_H
@@ -13,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#include <sys/socket.h>
+#endif
 
 typedef struct {
     uint8_t *bytes;
@@ -23,6 +29,8 @@ typedef struct {
     int fd;
     /* Messages are wrapped in Any, as they are where callbacks are allowed. */
     int wrapped;
+    /* Files of memory with the request and for the response; -1 where both go over the socket. */
+    int request, response;
 } tare_host;
 
 static inline tare_bytes tare_text(const char *text) {
@@ -190,8 +198,22 @@ static inline void tare_say_any(int fd, const char *type, tare_bytes value) {
     free(any.bytes);
 }
 
+/* Says that the response is in memory. One for which there is no room is not written: the host will
+ * refuse its length. */
+static inline void tare_answer_in_memory(tare_host *host, tare_bytes response) {
+    tare_message length = {0, 0, 0};
+    if (lseek(host->response, 0, SEEK_END) >= (off_t)response.length && lseek(host->response, 0, SEEK_SET) == 0)
+        tare_write(host->response, response.bytes, response.length);
+    tare_put_number(&length, 1, response.length);
+    tare_bytes whole = {length.bytes, length.length};
+    tare_say_any(host->fd, "type.googleapis.com/tare.InMemory", whole);
+    free(length.bytes);
+}
+
 static inline void tare_answer(tare_host *host, tare_bytes response) {
-    if (host->wrapped)
+    if (host->response >= 0)
+        tare_answer_in_memory(host, response);
+    else if (host->wrapped)
         tare_say_any(host->fd, "type.googleapis.com/tare.Response", response);
     else
         tare_say(host->fd, response);
@@ -212,14 +234,61 @@ static inline tare_bytes tare_call(tare_host *host, const char *name, tare_bytes
     return tare_field_bytes(tare_field_bytes(tare_hear(host->fd), 2), 8);
 }
 
+#ifdef __linux__
+/* Takes both files, which end with this process, and maps the request so that it can be changed here
+ * and is not changed there. */
+static inline tare_bytes tare_take_memory(tare_host *host) {
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(2 * sizeof(int))];
+    } beside;
+    char byte;
+    struct iovec data = {&byte, 1};
+    struct msghdr message;
+    int files[2];
+    ssize_t count;
+    memset(&message, 0, sizeof message);
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = &beside;
+    message.msg_controllen = sizeof beside;
+    do
+        count = recvmsg(host->fd, &message, MSG_CMSG_CLOEXEC);
+    while (count < 0 && errno == EINTR);
+    if (count != 1 || message.msg_controllen < CMSG_LEN(sizeof files) || beside.head.cmsg_type != SCM_RIGHTS)
+        _exit(1);
+    memcpy(files, CMSG_DATA(&beside.head), sizeof files);
+    host->request = files[0];
+    host->response = files[1];
+    off_t length = lseek(host->request, 0, SEEK_END);
+    tare_bytes request = {0, (size_t)length};
+    if (length > 0)
+        request.bytes = (uint8_t *)mmap(0, request.length, PROT_READ | PROT_WRITE, MAP_PRIVATE, host->request, 0);
+    if (length < 0 || request.bytes == (uint8_t *)MAP_FAILED)
+        _exit(1);
+    return request;
+}
+#endif
+
+/* Says that it is ready; its request, once there is one. */
+static inline tare_bytes tare_begin(tare_host *host) {
+#ifdef __linux__
+    if (getenv("TARE_SHARED")) {
+        tare_write(host->fd, "S", 1);
+        return tare_take_memory(host);
+    }
+#endif
+    tare_write(host->fd, "R", 1);
+    return tare_hear(host->fd);
+}
+
 #define TARE_UDF(serve)                                    \
     int main(int count, char **arguments) {                \
-        tare_host host = {0, 0};                           \
+        tare_host host = {0, 0, -1, -1};                   \
         if (count < 2)                                     \
             return 2;                                      \
         host.fd = atoi(arguments[1]);                      \
-        tare_write(host.fd, "R", 1);                       \
-        serve(&host, tare_hear(host.fd));                  \
+        serve(&host, tare_begin(&host));                   \
         return 0;                                          \
     }
 

@@ -50,6 +50,9 @@ enum Command {
         /// Binaries to load at once, as NAME=FILE, all with the options that follow
         #[arg(long, value_name = "NAME=FILE")]
         load: Vec<String>,
+        /// Where the logs go of what is loaded with --log, each as NAME.log
+        #[arg(long, value_name = "FOLDER")]
+        logs: Option<PathBuf>,
         #[command(flatten)]
         options: LoadOptions,
     },
@@ -127,8 +130,9 @@ fn main() -> Result<()> {
             at,
             mode,
             load,
+            logs,
             options,
-        } => serve(&at.socket, &mode, &load, &options),
+        } => serve(&at.socket, &mode, &load, logs, &options),
         Command::Load {
             at,
             name,
@@ -179,11 +183,17 @@ fn main() -> Result<()> {
     }
 }
 
-fn serve(socket: &Path, mode: &str, load: &[String], options: &LoadOptions) -> Result<()> {
+fn serve(
+    socket: &Path,
+    mode: &str,
+    load: &[String],
+    logs: Option<PathBuf>,
+    options: &LoadOptions,
+) -> Result<()> {
     // From the first moment, so that a signal while binaries are loaded leaves nothing behind.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
     let runtime = Runtime::new(named(mode)?, functions()).map_err(|why| anyhow!(why))?;
-    let server = Arc::new(server::Server::new(runtime));
+    let server = Arc::new(server::Server::new(runtime, logs));
     for each in load {
         let Some((name, file)) = each.split_once('=') else {
             bail!("--load {each}: expected NAME=FILE");

@@ -1,12 +1,15 @@
 //! What clients and the daemon say to each other: protobuf messages, delimited.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 use prost::{Message, Oneof};
 use sandbox_runtime::frame::{Decoder, frame};
 
 /// The longest message in either direction, in bytes: a loaded binary, or a payload.
 pub const LONGEST: usize = 256 << 20;
+
+/// Bytes that are read at once.
+const PIECE: usize = 64 << 10;
 
 /// What a client asks.
 #[derive(Clone, PartialEq, Message)]
@@ -102,17 +105,21 @@ pub struct LoadOptions {
     #[arg(long)]
     pub callbacks_max: Option<u32>,
     /// The binary calls host functions, and wraps its messages in Any
-    #[prost(bool, tag = "13")]
-    #[arg(
-        long,
-        action = clap::ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value_t = false,
-        default_missing_value = "true",
-        hide_default_value = true
-    )]
-    pub callbacks: bool,
+    #[prost(bool, optional, tag = "13")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub callbacks: Option<bool>,
+    /// Requests and responses are in memory that the binary shares with the daemon, if it says so
+    #[prost(bool, optional, tag = "14")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub shared: Option<bool>,
+    /// What the binary says on its standard error is kept, in the daemon's folder of logs
+    #[prost(bool, optional, tag = "15")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub log: Option<bool>,
+    /// Bytes of that log, the newest [default: 1048576]
+    #[prost(uint64, tag = "16")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub log_bytes: u64,
 }
 
 /// A call.
@@ -195,38 +202,31 @@ pub struct Refusal {
 
 /// Messages over a stream.
 pub struct Line<S> {
-    stream: S,
+    stream: BufReader<S>,
     decoder: Decoder,
-    /// Bytes that came with the last message, and how many of them are read.
-    buffer: Vec<u8>,
-    read: usize,
 }
 
 impl<S: Read + Write> Line<S> {
     /// Over `stream`.
     pub fn new(stream: S) -> Self {
         Line {
-            stream,
+            stream: BufReader::with_capacity(PIECE, stream),
             decoder: Decoder::new(LONGEST),
-            buffer: Vec::new(),
-            read: 0,
         }
     }
 
     /// The next message; none at the end of the stream.
     pub fn hear<M: Message + Default>(&mut self) -> io::Result<Option<M>> {
         loop {
-            let mut rest = &self.buffer[self.read..];
+            let mut rest = self.stream.buffer();
+            let had = rest.len();
             let body = self.decoder.feed(&mut rest).map_err(io::Error::other)?;
-            self.read = self.buffer.len() - rest.len();
+            let taken = had - rest.len();
+            self.stream.consume(taken);
             if let Some(body) = body {
                 return M::decode(&body[..]).map(Some).map_err(io::Error::other);
             }
-            self.buffer.resize(64 << 10, 0);
-            let count = self.stream.read(&mut self.buffer)?;
-            self.buffer.truncate(count);
-            self.read = 0;
-            if count == 0 {
+            if self.stream.fill_buf()?.is_empty() {
                 return if self.decoder.is_idle() {
                     Ok(None)
                 } else {
@@ -243,7 +243,7 @@ impl<S: Read + Write> Line<S> {
 
     /// Sends what is a frame already.
     pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
-        self.stream.write_all(frame)
+        self.stream.get_mut().write_all(frame)
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -28,15 +28,18 @@ pub struct Server {
     runtime: Runtime,
     connections: AtomicUsize,
     numbered: Mutex<HashMap<u64, Arc<Caller>>>,
+    /// Where logs go.
+    logs: Option<PathBuf>,
 }
 
 impl Server {
-    /// Serves `runtime`.
-    pub fn new(runtime: Runtime) -> Self {
+    /// Serves `runtime`, with logs in a folder if there is one.
+    pub fn new(runtime: Runtime, logs: Option<PathBuf>) -> Self {
         Server {
             runtime,
             connections: AtomicUsize::new(0),
             numbered: Mutex::default(),
+            logs,
         }
     }
 
@@ -47,11 +50,26 @@ impl Server {
         binary: Vec<u8>,
         options: Option<&LoadOptions>,
     ) -> Result<(), String> {
-        self.runtime.load(
-            name,
-            Binary::new(binary)?,
-            settings(options.unwrap_or(&LoadOptions::default())),
-        )
+        let options = options.copied().unwrap_or_default();
+        let logged = options.log.unwrap_or_default();
+        let settings = Settings {
+            log: logged.then(|| self.log(name)).transpose()?,
+            ..settings(&options)
+        };
+        self.runtime.load(name, Binary::new(binary)?, settings)
+    }
+
+    /// The log of what is loaded as `name`.
+    fn log(&self, name: &str) -> Result<PathBuf, String> {
+        let Some(folder) = &self.logs else {
+            return Err("there is no folder for logs; start the sandbox with --logs FOLDER".into());
+        };
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            return Err(format!(
+                "a log named after {name:?}: expected a name that can be a file's"
+            ));
+        }
+        Ok(folder.join(format!("{name}.log")))
     }
 
     /// Accepts connections at `socket` on a thread of its own, for ever.
@@ -210,7 +228,7 @@ fn refusal(kind: &str, message: String) -> Say {
 
 fn settings(options: &LoadOptions) -> Settings {
     let mut settings = Settings {
-        callbacks: options.callbacks,
+        callbacks: options.callbacks.unwrap_or_default(),
         ..Settings::default()
     };
     let limits = &mut settings.limits;
@@ -222,6 +240,7 @@ fn settings(options: &LoadOptions) -> Settings {
     set(&mut limits.processes, options.processes);
     set(&mut limits.cpu_s, options.cpu_s);
     set(&mut limits.files, options.files);
+    limits.shared = options.shared.unwrap_or_default();
     limits.callbacks = options.callbacks_max.unwrap_or(limits.callbacks);
     if options.memory_mb > 0 {
         limits.memory_bytes = options.memory_mb.saturating_mul(1 << 20);
@@ -239,6 +258,9 @@ fn settings(options: &LoadOptions) -> Settings {
         (&mut limits.response_bytes, options.response_bytes),
     ] {
         *place = value.map_or(*place, |value| usize::try_from(value).unwrap_or(usize::MAX));
+    }
+    if options.log_bytes > 0 {
+        limits.log_bytes = options.log_bytes;
     }
     if options.workers > 0 {
         settings.workers = options.workers as usize;

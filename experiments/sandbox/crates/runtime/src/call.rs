@@ -138,6 +138,8 @@ pub struct Attempt {
     pub send: Duration,
     /// From then to the last byte of the response.
     pub execute: Duration,
+    /// Whether request and response were in memory that the worker and the host share.
+    pub shared: bool,
     /// The response, or why there is none.
     pub outcome: Result<Vec<u8>, Failure>,
 }

@@ -5,10 +5,13 @@ use prost::Message;
 use crate::call::Terms;
 use crate::failure::Failure;
 use crate::frame::{Decoder, frame};
-use crate::message::{Any, Callback, Io};
+use crate::message::{Any, Callback, InMemory, Io};
+use crate::process::shared::Shared;
 
 /// Bytes of answers to callbacks beyond a request's limit that a worker may leave unread.
 const LENIENT: usize = 64 << 10;
+/// Bytes in which it can be said where a response is, however short responses must be.
+const ANNOUNCEMENT: usize = 64;
 
 /// One call's side of the conversation that is the host's.
 pub struct Dialogue {
@@ -18,6 +21,8 @@ pub struct Dialogue {
     /// What the worker is still to be told.
     out: Vec<u8>,
     told: usize,
+    /// Where the response will be, unless it is said.
+    memory: Option<Shared>,
 }
 
 impl Dialogue {
@@ -29,6 +34,19 @@ impl Dialogue {
             callbacks: 0,
             out: frame(request),
             told: 0,
+            memory: None,
+        }
+    }
+
+    /// One whose request was passed in memory, and whose response will be in `memory`.
+    pub fn in_memory(memory: Shared, terms: Terms) -> Self {
+        Dialogue {
+            decoder: Decoder::new(terms.limits.response_bytes.max(ANNOUNCEMENT)),
+            terms,
+            callbacks: 0,
+            out: Vec::new(),
+            told: 0,
+            memory: Some(memory),
         }
     }
 
@@ -68,9 +86,9 @@ impl Dialogue {
     }
 
     fn message(&mut self, body: Vec<u8>) -> Result<Option<Vec<u8>>, Failure> {
-        let Some(functions) = &self.terms.functions else {
+        if self.terms.functions.is_none() && self.memory.is_none() {
             return Ok(Some(body));
-        };
+        }
         let broken = |error: prost::DecodeError| {
             Failure::Protocol(format!("no Any with a callback or a response: {error}"))
         };
@@ -81,7 +99,24 @@ impl Dialogue {
             ));
         }
         if !any.is_callback() {
-            return Ok(Some(any.value));
+            let Some(memory) = &self.memory else {
+                return Ok(Some(any.value));
+            };
+            if !any.is_in_memory() {
+                let what = "a response on its socket, after a request in memory";
+                return Err(Failure::Protocol(what.into()));
+            }
+            let said = InMemory::decode(&any.value[..]).map_err(broken)?;
+            return memory.response(said.length).map(Some);
+        }
+        let Some(functions) = &self.terms.functions else {
+            let what = "a callback, which what is loaded without --callbacks may not make";
+            return Err(Failure::Protocol(what.into()));
+        };
+        let (length, limit) = (body.len(), self.terms.limits.response_bytes);
+        if length > limit {
+            let what = format!("{length} bytes of a callback, at most {limit} allowed");
+            return Err(Failure::Protocol(what));
         }
         self.callbacks += 1;
         let most = self.terms.limits.callbacks;
@@ -134,10 +169,11 @@ mod tests {
     use crate::limits::Limits;
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
+    use std::os::fd::AsFd;
     use std::sync::Arc;
     use std::time::Instant;
 
-    fn dialogue(callbacks: Option<u32>) -> Dialogue {
+    fn terms(callbacks: Option<u32>) -> Terms {
         let mut functions = HostFunctions::default();
         let echo: HostFunction = Box::new(|input| Ok(input.to_vec()));
         functions.0.insert("echo".into(), echo);
@@ -145,13 +181,27 @@ mod tests {
             callbacks: callbacks.unwrap_or(0),
             ..Limits::default()
         };
-        let terms = Terms {
+        Terms {
             caller: Arc::new(Caller::new(None).unwrap()),
             until: Instant::now(),
             limits: Arc::new(limits),
             functions: callbacks.map(|_| Arc::new(functions)),
-        };
-        Dialogue::new(b"ask", terms)
+        }
+    }
+
+    fn dialogue(callbacks: Option<u32>) -> Dialogue {
+        Dialogue::new(b"ask", terms(callbacks))
+    }
+
+    /// One with room for a response of four bytes in memory.
+    fn in_memory(callbacks: Option<u32>) -> Dialogue {
+        let (host, _guest) = std::os::unix::net::UnixStream::pair().unwrap();
+        let memory = Shared::pass(host.as_fd(), b"ask", 4).unwrap();
+        Dialogue::in_memory(memory, terms(callbacks))
+    }
+
+    fn length(length: u64) -> Vec<u8> {
+        any("tare.InMemory", InMemory { length }.encode_to_vec())
     }
 
     fn any(type_url: &str, value: Vec<u8>) -> Vec<u8> {
@@ -208,6 +258,25 @@ mod tests {
     }
 
     #[test]
+    fn a_response_in_memory_is_announced_on_the_socket() {
+        assert_eq!(in_memory(None).to_tell(), b"");
+        assert_eq!(in_memory(None).hear(&length(4)), Ok(Some(vec![0; 4])));
+        let refused = |said: &[u8]| {
+            let heard = in_memory(None).hear(said);
+            assert!(matches!(heard, Err(Failure::Protocol(_))), "{heard:?}");
+        };
+        refused(&length(5));
+        refused(&any("x.Response", b"out".to_vec()));
+        refused(&callback("echo", b"in"));
+        refused(&frame(b"out"));
+        let mut host = in_memory(Some(1));
+        assert_eq!(host.hear(&callback("echo", b"in")), Ok(None));
+        assert!(!host.to_tell().is_empty());
+        assert_eq!(host.hear(&length(0)), Ok(Some(Vec::new())));
+        assert!(dialogue(None).hear(&length(4)).unwrap().is_some());
+    }
+
+    #[test]
     fn without_callbacks_the_first_frame_is_the_response() {
         let mut host = dialogue(None);
         assert_eq!(host.hear(b"\x02o"), Ok(None));
@@ -220,6 +289,7 @@ mod tests {
         #[test]
         fn any_bytes_are_heard_or_refused(bytes in prop::collection::vec(any_byte(), 0..80), callbacks in any_callbacks()) {
             let _ = dialogue(callbacks).hear(&bytes);
+            let _ = in_memory(callbacks).hear(&bytes);
         }
     }
 

@@ -26,6 +26,7 @@ pub mod frame;
 mod janitor;
 pub mod limits;
 mod loaded;
+mod log;
 pub mod message;
 pub mod metrics;
 pub mod mode;

@@ -24,6 +24,10 @@ pub struct Limits {
     pub response_bytes: usize,
     /// Callbacks of one call.
     pub callbacks: u32,
+    /// Bytes of the log of a binary, in two files.
+    pub log_bytes: u64,
+    /// Whether its request and response may be in memory that it shares with the host.
+    pub shared: bool,
 }
 
 /// The most that [`Limits::files`] can be: the binary's own descriptor lies above them.
@@ -41,6 +45,8 @@ impl Default for Limits {
             request_bytes: 64 << 20,
             response_bytes: 64 << 20,
             callbacks: 1000,
+            log_bytes: 1 << 20,
+            shared: false,
         }
     }
 }
@@ -63,6 +69,7 @@ impl Limits {
         whole("processes", self.processes.into(), 1, 1 << 20)?;
         whole("cpu_s", self.cpu_s.into(), 1, u32::MAX.into())?;
         whole("files", self.files.into(), 8, FILES_MAX.into())?;
+        whole("log_bytes", self.log_bytes, 4096, 1 << 40)?;
         whole(
             "deadline in milliseconds",
             self.deadline.as_millis() as u64,

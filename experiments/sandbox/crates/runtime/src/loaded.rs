@@ -1,5 +1,6 @@
 //! One loaded binary: its workers, its calls, its end.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use crate::call::{Caller, HostFunctions, Terms};
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
 use crate::limits::Limits;
+use crate::log::Log;
 use crate::metrics::{Metrics, Phase};
 use crate::pool::keeper::{Inbox, Message};
 use crate::pool::{Pool, Ready};
@@ -26,6 +28,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Whether the binary calls functions of the host, and wraps what it says accordingly.
     pub callbacks: bool,
+    /// The file that keeps what the binary says on standard error; nothing does if none.
+    pub log: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -36,6 +40,7 @@ impl Default for Settings {
             keepers: None,
             limits: Limits::default(),
             callbacks: false,
+            log: None,
         }
     }
 }
@@ -51,6 +56,7 @@ pub(crate) struct Loaded {
     /// Held here too, since keepers may have confined themselves too far to remove them.
     pub(crate) groups: Mutex<Vec<Arc<SlotGroup>>>,
     pub(crate) numbers: Vec<u32>,
+    pub(crate) log: Mutex<Option<Arc<Log>>>,
 }
 
 /// A call that has ended. Its worker goes back to be collected when this is dropped, so that whoever
@@ -100,14 +106,15 @@ impl Loaded {
             functions: self.settings.callbacks.then(|| functions.clone()),
         };
         if request.len() > limits.request_bytes {
-            return self.served(Err(Failure::RequestTooLong), Vec::new(), None);
+            return self.served(Err(Failure::RequestTooLong), Vec::new(), false, None);
         }
         let mut tries = 0;
         loop {
             let mut ready = match self.pool.take(caller, terms.until) {
                 Ok(ready) => ready,
                 Err(failure) => {
-                    return self.served(Err(failure), vec![(Phase::Wait, begun.elapsed())], None);
+                    let times = vec![(Phase::Wait, begun.elapsed())];
+                    return self.served(Err(failure), times, false, None);
                 }
             };
             let wait = begun.elapsed();
@@ -125,7 +132,7 @@ impl Loaded {
                 (Phase::Send, attempt.send),
                 (Phase::Execute, attempt.execute),
             ];
-            return self.served(attempt.outcome, times, Some(ready));
+            return self.served(attempt.outcome, times, attempt.shared, Some(ready));
         }
     }
 
@@ -133,10 +140,11 @@ impl Loaded {
         self: &Arc<Self>,
         outcome: Result<Vec<u8>, Failure>,
         times: Vec<(Phase, Duration)>,
+        shared: bool,
         ready: Option<Ready>,
     ) -> Served {
         // Whoever has the response finds it counted.
-        self.metrics.called(&outcome, &times);
+        self.metrics.called(&outcome, &times, shared);
         Served {
             outcome,
             times,
@@ -167,6 +175,8 @@ impl Loaded {
             let _ = thread.join();
         }
         lock(&self.groups).clear();
+        // No keeper has it any more: all is written when this is done.
+        drop(lock(&self.log).take());
         NUMBERS.give_back(&self.numbers);
     }
 }

@@ -16,12 +16,23 @@ pub struct Any {
 
 /// The last part of the type's name that makes an [`Any`] a callback.
 const CALLBACK: &str = "Callback";
+/// And the one that makes it an [`InMemory`].
+const IN_MEMORY: &str = "InMemory";
 
 impl Any {
     /// Whether it holds a [`Callback`], of whatever package.
     pub fn is_callback(&self) -> bool {
+        self.is(CALLBACK)
+    }
+
+    /// Whether it holds an [`InMemory`], of whatever package.
+    pub fn is_in_memory(&self) -> bool {
+        self.is(IN_MEMORY)
+    }
+
+    fn is(&self, message: &str) -> bool {
         let name = self.type_url.rsplit('/').next().unwrap_or_default();
-        name.rsplit('.').next() == Some(CALLBACK)
+        name.rsplit('.').next() == Some(message)
     }
 }
 
@@ -50,12 +61,20 @@ pub struct Io {
     pub errors: Vec<String>,
 }
 
+/// Says that the response is in shared memory.
+#[derive(Clone, PartialEq, Message)]
+pub struct InMemory {
+    /// How many bytes it has.
+    #[prost(uint64, tag = "1")]
+    pub length: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_callback_is_known_by_the_last_part_of_its_name() {
+    fn messages_are_known_by_the_last_part_of_their_names() {
         let any = |type_url: &str| Any {
             type_url: type_url.into(),
             value: Vec::new(),
@@ -67,5 +86,7 @@ mod tests {
         assert!(!any("type.googleapis.com/a.NotCallback").is_callback());
         assert!(!any("a.Callback/b.Response").is_callback());
         assert!(!any("").is_callback());
+        assert!(any("type.googleapis.com/tare.InMemory").is_in_memory());
+        assert!(!any("tare.InMemory").is_callback() && !any("Callback").is_in_memory());
     }
 }

@@ -52,6 +52,7 @@ pub struct Metrics(Mutex<Inner>);
 #[derive(Debug)]
 struct Inner {
     ok: u64,
+    shared: u64,
     failures: BTreeMap<&'static str, u64>,
     phases: Vec<Timing>,
     worker_cpu_us: u64,
@@ -86,6 +87,8 @@ pub struct PhaseReport {
 pub struct Report {
     /// Calls with a response.
     pub ok: u64,
+    /// Of these, those whose payload was in shared memory.
+    pub shared: u64,
     /// Calls without, by the kind of failure.
     pub failures: BTreeMap<&'static str, u64>,
     /// Workers started.
@@ -113,6 +116,7 @@ impl Default for Metrics {
         };
         Metrics(Mutex::new(Inner {
             ok: 0,
+            shared: 0,
             failures: BTreeMap::new(),
             phases: PHASES.iter().map(|_| timing()).collect(),
             worker_cpu_us: 0,
@@ -133,11 +137,20 @@ impl Metrics {
         )
     }
 
-    /// A call ended, with the times of those of its parts that there were.
-    pub fn called<T>(&self, outcome: &Result<T, Failure>, times: &[(Phase, Duration)]) {
+    /// A call ended, with the times of those of its parts that there were, its payload in `shared` memory
+    /// or not.
+    pub fn called<T>(
+        &self,
+        outcome: &Result<T, Failure>,
+        times: &[(Phase, Duration)],
+        shared: bool,
+    ) {
         self.with(|inner| {
             match outcome {
-                Ok(_) => inner.ok += 1,
+                Ok(_) => {
+                    inner.ok += 1;
+                    inner.shared += u64::from(shared);
+                }
                 Err(failure) => *inner.failures.entry(failure.kind()).or_default() += 1,
             }
             for (phase, time) in times {
@@ -172,6 +185,7 @@ impl Metrics {
     pub fn report(&self, ready: usize, waiting: usize) -> Report {
         self.with(|inner| Report {
             ok: inner.ok,
+            shared: inner.shared,
             failures: inner.failures.clone(),
             started: inner.started,
             failed_starts: inner.failed_starts,

@@ -41,6 +41,11 @@ pub trait Mode: Send + Sync {
         true
     }
 
+    /// Whether what its workers say on standard error can be kept.
+    fn has_logs(&self) -> bool {
+        true
+    }
+
     /// A binary with which the mode is tried before anything else is loaded.
     fn trial(&self) -> Option<Vec<u8>> {
         Some(crate::process::trial::binary())

@@ -11,6 +11,7 @@ use crate::cgroup::Hierarchy;
 use crate::failure::Failure;
 use crate::janitor::Janitor;
 use crate::loaded::{Loaded, Served, Settings, lock};
+use crate::log::Log;
 use crate::metrics::{Metrics, Report};
 use crate::mode::{Mode, Template};
 use crate::pool::Pool;
@@ -84,6 +85,12 @@ impl Runtime {
         if settings.workers == 0 {
             return Err("workers: found 0, expected at least 1".into());
         }
+        if settings.log.is_some() && !self.mode.has_logs() {
+            return Err(format!(
+                "mode {} keeps nothing of what its functions say on standard error; load it without --log",
+                self.mode.name()
+            ));
+        }
         if self.lock().contains_key(name) {
             return Err(format!(
                 "a binary is loaded as {name:?} already; unload it first, or choose another name"
@@ -111,6 +118,9 @@ impl Runtime {
             .keepers
             .unwrap_or_else(|| self.mode.keepers(settings.workers, cpus));
         let keepers = keepers.clamp(1, settings.workers);
+        let log = settings.log.as_deref();
+        let log = log.map(|path| Log::new(path, settings.limits.log_bytes));
+        let log = log.transpose()?.map(Arc::new);
         let mut loaded = Loaded {
             pool: Arc::new(Pool::new(settings.queue)),
             metrics: Arc::new(Metrics::default()),
@@ -119,6 +129,7 @@ impl Runtime {
             groups: Mutex::default(),
             numbers: NUMBERS.take(settings.workers),
             limits: Arc::new(settings.limits.clone()),
+            log: Mutex::new(log),
             settings,
         };
         for number in 0..keepers {
@@ -142,10 +153,11 @@ impl Runtime {
         let memory = limits.memory_bytes.saturating_add(more.memory_bytes);
         let processes = limits.processes.saturating_add(more.processes);
         let own = loaded.numbers.iter().skip(number).step_by(keepers);
+        let log = lock(&loaded.log).clone();
         let slots = own
             .map(|number| {
                 let group = self.hierarchy.slot(*number, memory, processes)?;
-                Slot::new(*number, group)
+                Slot::new(*number, group, log.clone())
             })
             .collect::<Result<Vec<Slot>, String>>()?;
         lock(&loaded.groups).extend(slots.iter().map(|slot| slot.group.clone()));

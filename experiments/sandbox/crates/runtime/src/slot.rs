@@ -9,6 +9,7 @@ use rustix::fs::{Mode as Permissions, OFlags, fcntl_setfl, open};
 use crate::cgroup::SlotGroup;
 use crate::descriptors::moved_up;
 use crate::loaded::lock;
+use crate::log::Log;
 
 /// Users of slots, one each, that nobody else on the machine is expected to be.
 const FIRST_USER: u32 = 2_000_000_000;
@@ -22,27 +23,48 @@ pub struct Slot {
     pub group: Arc<SlotGroup>,
     /// The slot's alone, since what one process sets on an open file all see who have it.
     null: OwnedFd,
+    /// Where its workers' standard error goes, if that is kept.
+    log: Option<Arc<Log>>,
 }
 
 impl Slot {
-    /// With a file of its own for standard streams, which lead nowhere.
+    /// With a file of its own for standard streams, which lead nowhere but, for errors, to a log.
     ///
     /// # Errors
     ///
     /// Why there is none, in words.
-    pub(crate) fn new(number: u32, group: SlotGroup) -> Result<Self, String> {
+    pub(crate) fn new(
+        number: u32,
+        group: SlotGroup,
+        log: Option<Arc<Log>>,
+    ) -> Result<Self, String> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let null = open("/dev/null", flags, Permissions::empty()).and_then(moved_up);
         Ok(Slot {
             number,
             group: Arc::new(group),
             null: null.map_err(|error| format!("/dev/null: {error}"))?,
+            log,
         })
     }
 
     /// What its worker's standard streams are.
     pub fn null(&self) -> RawFd {
         self.null.as_raw_fd()
+    }
+
+    /// Whether what its workers say on standard error is kept.
+    pub fn is_logged(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// What the next worker's standard error is, if that is kept.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, in words.
+    pub fn line(&self) -> Result<Option<OwnedFd>, String> {
+        self.log.as_ref().map(|log| log.line()).transpose()
     }
 
     /// Takes back what the last worker may have set on its standard streams.

@@ -7,18 +7,25 @@
 //!
 //! The wire: the first argument is the number of a socket. The function says one byte when it is
 //! ready, reads its request, a length as a varint and then the bytes, writes its response likewise,
-//! and ends.
+//! and ends. Where it is offered shared memory it says so with another byte, and gets the request and
+//! room for the response as two files of memory.
 
 pub mod message;
+#[cfg(target_os = "linux")]
+mod shared;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Deref;
 use std::os::fd::FromRawFd;
 
 use message::{Fields, Writer};
 
 const CALLBACK: &str = "type.googleapis.com/privacy_sandbox.server_common.byob.Callback";
 const RESPONSE: &str = "type.googleapis.com/tare.Response";
+const IN_MEMORY: &str = "type.googleapis.com/tare.InMemory";
+/// In the environment of who may share memory with the host.
+const OFFER: &str = "TARE_SHARED";
 
 /// The host at the other end of the socket.
 #[derive(Debug)]
@@ -26,6 +33,27 @@ pub struct Host {
     socket: File,
     /// Messages are wrapped in Any, as they are where callbacks are allowed.
     wrapped: bool,
+    /// Where the response goes, unless it goes over the socket.
+    memory: Option<File>,
+}
+
+/// A request's bytes, wherever they are.
+enum Request {
+    Said(Vec<u8>),
+    #[cfg(target_os = "linux")]
+    InMemory(shared::Mapped),
+}
+
+impl Deref for Request {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Request::Said(bytes) => bytes,
+            #[cfg(target_os = "linux")]
+            Request::InMemory(mapped) => mapped,
+        }
+    }
 }
 
 /// Serves one call with `function`, and returns when the response is written.
@@ -41,10 +69,17 @@ pub fn serve(function: impl FnOnce(&[u8], &mut Host) -> Vec<u8>) {
     let mut host = Host {
         socket,
         wrapped: false,
+        memory: None,
     };
-    host.socket.write_all(b"R").expect("a host");
-    let request = host.hear().expect("a request");
-    let response = function(&request, &mut host);
+    let offered = cfg!(target_os = "linux") && std::env::var_os(OFFER).is_some();
+    let ready = if offered { b"S" } else { b"R" };
+    host.socket.write_all(ready).expect("a host");
+    let request = if offered {
+        host.take_memory()
+    } else {
+        host.hear().map(Request::Said)
+    };
+    let response = function(&request.expect("a request"), &mut host);
     host.answer(&response)
         .expect("a host that waits for the response");
 }
@@ -69,7 +104,31 @@ impl Host {
         Ok(Fields::new(io).bytes(8).map(<[u8]>::to_vec))
     }
 
+    #[cfg(target_os = "linux")]
+    fn take_memory(&mut self) -> io::Result<Request> {
+        let (request, response) = shared::take(&self.socket)?;
+        self.memory = Some(response);
+        Ok(Request::InMemory(request))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn take_memory(&mut self) -> io::Result<Request> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     fn answer(&mut self, response: &[u8]) -> io::Result<()> {
+        if let Some(mut memory) = self.memory.take() {
+            // One for which there is no room is not written: the host will refuse its length.
+            if memory.seek(SeekFrom::End(0))? >= response.len() as u64 {
+                memory.rewind()?;
+                memory.write_all(response)?;
+            }
+            let length = Writer::default().number(1, response.len() as u64);
+            let any = Writer::default()
+                .bytes(1, IN_MEMORY.as_bytes())
+                .bytes(2, &length.done());
+            return self.say(&any.done());
+        }
         if self.wrapped {
             let any = Writer::default()
                 .bytes(1, RESPONSE.as_bytes())

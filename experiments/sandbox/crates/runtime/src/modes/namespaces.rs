@@ -30,7 +30,7 @@ impl Mode for Namespaces {
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         only_root(NAME)?;
         only_static(NAME, &binary)?;
-        let filter = filter::inherited()?;
+        let filter = filter::inherited(limits.shared)?;
         Ok(Arc::new(Confined::new(Apart { filter }, binary, limits)))
     }
 }

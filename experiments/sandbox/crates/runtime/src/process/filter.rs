@@ -101,6 +101,14 @@ const FCNTL: &[i32] = &[
     sys::F_SETFL,
 ];
 
+/// What a binary needs besides to be passed memory that it shares. It may make sockets in pairs only, so
+/// that what it receives is its own, or the host's.
+const SHARING: &[i64] = &[sys::SYS_recvmsg];
+
+fn beside(shared: bool) -> &'static [i64] {
+    if shared { SHARING } else { &[] }
+}
+
 /// What the thread that starts workers needs besides, under the same filter: all of it is about the
 /// caller itself, or asks for rights that a binary does not have.
 const KEEPER: &[i64] = &[
@@ -116,13 +124,14 @@ const KEEPER: &[i64] = &[
     sys::SYS_epoll_pwait2,
 ];
 
-/// The filter that a thread takes on before it starts workers, which inherit it at no cost.
+/// The filter that a thread takes on before it starts workers, which inherit it at no cost, and which
+/// may be passed `shared` memory.
 ///
 /// # Errors
 ///
 /// What the compiler says.
-pub fn inherited() -> Result<BpfProgram, String> {
-    let mut rules = allowed(BINARY.iter().chain(KEEPER))?;
+pub fn inherited(shared: bool) -> Result<BpfProgram, String> {
+    let mut rules = allowed(BINARY.iter().chain(KEEPER).chain(beside(shared)))?;
     // Namespaces of processes alone need a right that no binary has.
     let without = condition(0, SeccompCmpOp::MaskedEq(NAMESPACES), 0);
     rules.insert(sys::SYS_clone, vec![rule(vec![without])?]);
@@ -152,17 +161,20 @@ pub fn inherited() -> Result<BpfProgram, String> {
 /// # Errors
 ///
 /// What the compiler says.
-pub fn contained() -> Result<BpfProgram, String> {
-    let mut rules = allowed(BINARY.iter().chain(&[sys::SYS_execve]))?;
+pub fn contained(shared: bool) -> Result<BpfProgram, String> {
+    let own = BINARY.iter().chain(&[sys::SYS_execve]);
+    let mut rules = allowed(own.chain(beside(shared)))?;
     let without = condition(0, SeccompCmpOp::MaskedEq(NAMESPACES), 0);
     rules.insert(sys::SYS_clone, vec![rule(vec![without])?]);
     compile(rules, sys::EPERM)
 }
 
 /// The filter of [`contained`] as the Open Container Initiative writes it, which lets `more` through.
-pub fn described(more: &[&str]) -> Value {
+pub fn described(shared: bool, more: &[&str]) -> Value {
     let call = |name: &&str| name.strip_prefix("SYS_").unwrap_or(name).to_owned();
-    let names = NAMES.iter().chain(&["SYS_execve"]).chain(more).map(call);
+    let sharing: &[&str] = if shared { &["recvmsg"] } else { &[] };
+    let names = NAMES.iter().chain(&["SYS_execve"]).chain(sharing);
+    let names = names.chain(more).map(call);
     let names: Vec<String> = names.collect();
     let without = json!({
         "index": 0, "value": NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ",
@@ -341,6 +353,9 @@ mod tests {
             sys::SYS_bpf,
         ];
         assert!(!BINARY.iter().chain(KEEPER).any(|call| named.contains(call)));
-        assert!(inherited().is_ok());
+        assert!(!SHARING.iter().any(|call| named.contains(call)));
+        for shared in [false, true] {
+            assert!(inherited(shared).is_ok());
+        }
     }
 }

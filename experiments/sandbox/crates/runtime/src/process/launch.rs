@@ -17,6 +17,7 @@ pub struct Launcher {
 struct Start<'a> {
     orders: &'a [Order],
     socket: RawFd,
+    log: RawFd,
     /// Number of the order that failed and why, unless all went well.
     failed: Option<(usize, i32)>,
 }
@@ -39,7 +40,8 @@ impl Default for Launcher {
 }
 
 impl Launcher {
-    /// A process with the namespaces of `flags` of its own, which has followed `recipe`.
+    /// A process with the namespaces of `flags` of its own, which has followed `recipe`, with `socket`
+    /// and, where the recipe has one, `log`.
     ///
     /// # Errors
     ///
@@ -49,10 +51,12 @@ impl Launcher {
         recipe: &Recipe,
         flags: i32,
         socket: BorrowedFd<'_>,
+        log: Option<BorrowedFd<'_>>,
     ) -> Result<Launched, String> {
         let mut start = Start {
             orders: recipe.orders(),
             socket: socket.as_raw_fd(),
+            log: log.map_or(-1, |log| log.as_raw_fd()),
             failed: None,
         };
         let mut process: RawFd = -1;
@@ -80,6 +84,7 @@ impl Launcher {
         super::worker::collect(&process);
         let what = match start.orders.get(index) {
             Some(Order::Call(call)) => call.what,
+            Some(Order::Log) => "take the log",
             _ => "take the socket",
         };
         Err(format!("{what}: {}", io::Error::from_raw_os_error(errno)))
@@ -99,6 +104,10 @@ extern "C" fn follow(start: *mut c_void) -> i32 {
             },
             // SAFETY: numbers only.
             Order::Socket => unsafe { libc::syscall(libc::SYS_dup3, start.socket, SOCKET, 0) },
+            // SAFETY: likewise.
+            Order::Log => unsafe {
+                libc::syscall(libc::SYS_dup3, start.log, libc::STDERR_FILENO, 0)
+            },
         };
         if result < 0 {
             // SAFETY: this thread's own errno.

@@ -4,6 +4,7 @@ pub mod filter;
 pub mod launch;
 pub mod nursery;
 pub mod recipe;
+pub mod shared;
 pub mod talk;
 pub mod trial;
 pub mod verify;

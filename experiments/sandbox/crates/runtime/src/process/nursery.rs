@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::launch::Launcher;
 use super::recipe::Recipe;
+use super::shared;
 use super::verify::Evidence;
 use super::worker::Process;
 use crate::binary::Binary;
@@ -47,7 +47,7 @@ pub trait Confinement: Send + Sync {
     fn write(&self, recipe: &mut Recipe, slot: &Slot, limits: &Limits) -> Result<(), String> {
         recipe.limit(limits);
         self.confine(recipe, slot)?;
-        recipe.execute();
+        recipe.execute(shared::offer(limits));
         Ok(())
     }
 
@@ -143,24 +143,23 @@ impl<C: Confinement> Nursery for Cradle<C> {
         );
         let (host, guest) = pair.map_err(|error| format!("a pair of sockets: {error}"))?;
         let guest = moved_up(guest).map_err(|error| format!("a pair of sockets: {error}"))?;
+        let log = slot.line()?;
         slot.reset()?;
         self.confinement.furnish(slot)?;
         let launched = self.launcher.launch(
             &self.recipes[&slot.number],
             self.confinement.flags(),
             guest.as_fd(),
+            log.as_ref().map(AsFd::as_fd),
         );
         match launched {
-            Ok(launched) => {
-                let most_cpu = Duration::from_secs(self.limits.cpu_s.into());
-                Ok(Box::new(Process::new(
-                    launched,
-                    host,
-                    slot.group.clone(),
-                    most_cpu,
-                    self.confinement.supervised(),
-                )))
-            }
+            Ok(launched) => Ok(Box::new(Process::new(
+                launched,
+                host,
+                slot.group.clone(),
+                &self.limits,
+                self.confinement.supervised(),
+            ))),
             Err(why) => {
                 self.confinement.clear(slot);
                 Err(why)

@@ -24,13 +24,15 @@ pub struct Call {
     pub(super) arguments: [usize; 6],
 }
 
-/// Where the worker's end of the socket goes, which differs with each worker.
+/// A system call, or where something goes that differs with each worker.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
     /// A system call that is the same for each worker.
     Call(Call),
     /// Moves the worker's end of its socket to [`SOCKET`].
     Socket,
+    /// Moves the worker's line to its log to standard error.
+    Log,
 }
 
 /// Orders, with the memory that they point to.
@@ -85,7 +87,7 @@ impl Recipe {
     }
 
     /// What every worker does first: enters its slot's groups, begins a session, and gets its
-    /// descriptors: nothing on the standard streams, its socket, and the binary.
+    /// descriptors: nothing on the standard streams but the log, its socket, and the binary.
     pub fn begin(&mut self, slot: &Slot, program: RawFd) -> &mut Self {
         let zero = self.text("0");
         for entrance in slot.group.entrances() {
@@ -102,6 +104,9 @@ impl Recipe {
                 libc::SYS_dup3,
                 &[slot.null() as usize, stream, 0],
             );
+        }
+        if slot.is_logged() {
+            self.orders.push(Order::Log);
         }
         self.orders.push(Order::Socket);
         let cloexec = libc::O_CLOEXEC as usize;
@@ -210,8 +215,8 @@ impl Recipe {
         )
     }
 
-    /// What a worker does last: becomes the binary.
-    pub fn execute(&mut self) -> &mut Self {
+    /// What a worker does last: becomes the binary, with these variables in its environment.
+    pub fn execute(&mut self, variables: &[&str]) -> &mut Self {
         self.settle();
         let (name, socket, empty) = (
             self.text("udf"),
@@ -219,7 +224,12 @@ impl Recipe {
             self.text(""),
         );
         let arguments = self.words(&[name as u64, socket as u64, 0]);
-        let environment = self.words(&[0]);
+        let mut words: Vec<u64> = variables
+            .iter()
+            .map(|each| self.text(each) as u64)
+            .collect();
+        words.push(0);
+        let environment = self.words(&words);
         self.call(
             "execute the binary",
             libc::SYS_execveat,

@@ -12,31 +12,35 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use crate::call::{Attempt, Terms};
 use crate::dialogue::Dialogue;
 use crate::failure::Failure;
+use crate::process::shared::Shared;
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// Looks at what a worker says before its call: whether it is ready. `how` tells how one ended.
+/// Looks at what a worker says before its call: its ready byte, if it is ready. `how` tells how one
+/// ended.
 ///
 /// # Errors
 ///
 /// Why it never will be, in words.
-pub fn greet(socket: BorrowedFd<'_>, how: impl Fn() -> Failure) -> Result<bool, String> {
+pub fn greet(socket: BorrowedFd<'_>, how: impl Fn() -> Failure) -> Result<Option<u8>, String> {
     let mut said = [0; 2];
     match recv(socket, &mut said, RecvFlags::DONTWAIT) {
-        Ok((1, _)) => Ok(true),
+        Ok((1, _)) => Ok(Some(said[0])),
         Ok((0, _)) => Err(how().to_string()),
         Ok(_) => Err("it says more than one byte before its call".into()),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
         Err(error) => Err(format!("its socket: {error}")),
     }
 }
 
-/// Lets a ready worker serve a call. `how` tells how one ended.
+/// Lets a ready worker serve a call, its payload in memory that it `shares` or on its socket. `how`
+/// tells how one ended.
 pub fn attempt(
     socket: BorrowedFd<'_>,
     request: &[u8],
     terms: &Terms,
+    shares: bool,
     how: impl Fn() -> Failure,
 ) -> Attempt {
     let begun = Instant::now();
@@ -51,14 +55,21 @@ pub fn attempt(
         )),
         Err(_) => None,
     };
-    if let Some(failure) = early {
-        return Attempt {
-            send: Duration::ZERO,
-            execute: Duration::ZERO,
-            outcome: Err(failure),
-        };
-    }
-    let mut talk = Talk::new(socket, request, terms);
+    let talk = match early {
+        Some(failure) => Err(failure),
+        None => Talk::new(socket, request, terms, shares),
+    };
+    let mut talk = match talk {
+        Ok(talk) => talk,
+        Err(failure) => {
+            return Attempt {
+                send: Duration::ZERO,
+                execute: Duration::ZERO,
+                shared: false,
+                outcome: Err(failure),
+            };
+        }
+    };
     let outcome = match talk.run() {
         Ok(Some(response)) => Ok(response),
         Ok(None) => Err(how()),
@@ -68,6 +79,7 @@ pub fn attempt(
     Attempt {
         send: sent - begun,
         execute: sent.elapsed(),
+        shared: shares,
         outcome,
     }
 }
@@ -81,14 +93,25 @@ struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    /// One that will send `request`.
-    fn new(socket: BorrowedFd<'a>, request: &[u8], terms: &Terms) -> Self {
-        Talk {
+    /// One that will send `request`, or has passed it in memory.
+    fn new(
+        socket: BorrowedFd<'a>,
+        request: &[u8],
+        terms: &Terms,
+        shares: bool,
+    ) -> Result<Self, Failure> {
+        let dialogue = if shares {
+            let memory = Shared::pass(socket, request, terms.limits.response_bytes)?;
+            Dialogue::in_memory(memory, terms.clone())
+        } else {
+            Dialogue::new(request, terms.clone())
+        };
+        Ok(Talk {
             socket,
-            dialogue: Dialogue::new(request, terms.clone()),
+            dialogue,
             sent: None,
             buffer: Vec::with_capacity(PIECE),
-        }
+        })
     }
 
     /// When the last byte of the request was written.

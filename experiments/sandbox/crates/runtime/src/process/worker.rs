@@ -10,10 +10,11 @@ use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::launch::Launched;
-use super::talk;
+use super::{shared, talk};
 use crate::call::{Attempt, Terms};
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
+use crate::limits::Limits;
 use crate::mode::Worker;
 
 /// How long a process that has closed its socket may take to end, before it counts as alive.
@@ -34,16 +35,19 @@ pub struct Process {
     memory_kills: u64,
     most_cpu: Duration,
     supervised: bool,
+    /// It may share memory, and whether it has said that it does.
+    may_share: bool,
+    shares: bool,
 }
 
 impl Process {
-    /// A process that has just been launched, and may use `most_cpu` of CPU time. If it is
-    /// `supervised`, it is not the binary, but tells by its exit code how that ended.
+    /// A process that has just been launched within `limits`. If it is `supervised`, it is not the
+    /// binary, but tells by its exit code how that ended.
     pub fn new(
         launched: Launched,
         socket: OwnedFd,
         group: Arc<SlotGroup>,
-        most_cpu: Duration,
+        limits: &Limits,
         supervised: bool,
     ) -> Self {
         let memory_kills = group.memory_kills();
@@ -52,8 +56,10 @@ impl Process {
             socket,
             group,
             memory_kills,
-            most_cpu,
+            most_cpu: Duration::from_secs(limits.cpu_s.into()),
             supervised,
+            may_share: limits.shared,
+            shares: false,
         }
     }
 
@@ -90,11 +96,15 @@ impl Worker for Process {
     }
 
     fn greet(&mut self) -> Result<bool, String> {
-        talk::greet(self.socket.as_fd(), || self.end_in_words())
+        let said = talk::greet(self.socket.as_fd(), || self.end_in_words())?;
+        self.shares = self.may_share && said == Some(shared::READY);
+        Ok(said.is_some())
     }
 
     fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        talk::attempt(self.socket.as_fd(), request, terms, || self.end_in_words())
+        talk::attempt(self.socket.as_fd(), request, terms, self.shares, || {
+            self.end_in_words()
+        })
     }
 
     fn kill(&mut self) {

@@ -11,9 +11,9 @@ use seccompiler::BpfProgram;
 use super::{Bundle, Tool, text};
 use crate::descriptors::moved_up;
 use crate::mode::Overhead;
-use crate::process::filter;
 use crate::process::recipe::Recipe;
 use crate::process::verify::Evidence;
+use crate::process::{filter, shared};
 
 /// Number of the descriptor that it reads the filter from.
 const FILTER: usize = 4;
@@ -48,7 +48,13 @@ impl Tool for Bwrap {
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
         let root = text(&bundle.root);
-        let all = [
+        let filter = FILTER.to_string();
+        let offered = shared::offer(bundle.limits).iter();
+        let offered = offered.filter_map(|variable| variable.split_once('='));
+        let offered: Vec<&str> = offered
+            .flat_map(|(name, value)| ["--setenv", name, value])
+            .collect();
+        let before = [
             "--unshare-all",
             "--unshare-user",
             "--disable-userns",
@@ -58,25 +64,19 @@ impl Tool for Bwrap {
             "--cap-drop",
             "ALL",
             "--seccomp",
-            &FILTER.to_string(),
+            &filter,
             "--clearenv",
             "--setenv",
             "PATH",
             "/",
-            "--ro-bind",
-            &root,
-            "/",
-            "--chdir",
-            "/",
-            "--",
-            "udf",
-            "3",
         ];
-        Ok(all.map(str::to_owned).to_vec())
+        let behind = ["--ro-bind", &root, "/", "--chdir", "/", "--", "udf", "3"];
+        let all = [&before[..], &offered[..], &behind[..]].concat();
+        Ok(all.into_iter().map(str::to_owned).collect())
     }
 
     fn confine(self, recipe: &mut Recipe, bundle: &Bundle<'_>) -> Result<(), String> {
-        let program = memory_with(&filter::contained()?)
+        let program = memory_with(&filter::contained(bundle.limits.shared)?)
             .map_err(|error| format!("the filter of system calls: {error}"))?;
         let program = recipe.keep(program) as usize;
         recipe.call(

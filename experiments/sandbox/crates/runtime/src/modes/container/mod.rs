@@ -43,6 +43,9 @@ pub trait Tool: Copy + Send + Sync + 'static {
     /// Where to get it, as an order.
     const REMEDY: &'static str;
 
+    /// Whether a binary's standard error is the tool's own.
+    const LOGS: bool = true;
+
     /// What it needs besides what its binary may use.
     fn overhead(self) -> Overhead;
 
@@ -106,6 +109,10 @@ impl<T: Tool> Mode for T {
 
     fn overhead(&self) -> Overhead {
         Tool::overhead(*self)
+    }
+
+    fn has_logs(&self) -> bool {
+        T::LOGS
     }
 
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {

@@ -9,8 +9,8 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::{Value, json};
 
 use super::{Bundle, STATE, text};
-use crate::process::filter;
 use crate::process::verify::Evidence;
+use crate::process::{filter, shared};
 
 /// Where control groups are mounted.
 pub const GROUPS: &str = "/sys/fs/cgroup";
@@ -72,13 +72,14 @@ fn config(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Value {
     let limit = |name: &str, most: u64| json!({"type": name, "soft": most, "hard": most});
     let namespaces = ["pid", "network", "ipc", "uts", "mount"].map(|kind| json!({"type": kind}));
     let none: [&str; 0] = [];
+    let environment = [&["PATH=/"][..], shared::offer(limits)].concat();
     json!({
         "ociVersion": "1.0.2",
         "process": {
             "terminal": false,
             "user": {"uid": user, "gid": user},
             "args": ["udf", "3"],
-            "env": ["PATH=/"],
+            "env": environment,
             "cwd": "/",
             "noNewPrivileges": true,
             "capabilities": {
@@ -113,7 +114,7 @@ fn config(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Value {
             "namespaces": namespaces,
             "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list"],
             "readonlyPaths": ["/proc/sys"],
-            "seccomp": filter::described(more),
+            "seccomp": filter::described(limits.shared, more),
         },
     })
 }

@@ -18,6 +18,8 @@ impl Tool for Runc {
         "runc: a container with an empty root, no capability, a user of its own";
     const PROGRAM: &'static str = "runc";
     const REMEDY: &'static str = "install the Debian package runc";
+    /// It copies them, and is ended with the binary, before it has copied all.
+    const LOGS: bool = false;
 
     fn overhead(self) -> Overhead {
         // Threads of Go.

@@ -79,7 +79,7 @@ impl Cradle {
             ..self.limits.clone()
         });
         recipe.become_user(slot.user());
-        recipe.execute();
+        recipe.execute(&[]);
         recipe
     }
 
@@ -91,7 +91,7 @@ impl Cradle {
         let there = moved_up(there).map_err(|error| format!("a pair of sockets: {error}"))?;
         let launched = self
             .launcher
-            .launch(&self.recipes[&slot.number], 0, there.as_fd())?;
+            .launch(&self.recipes[&slot.number], 0, there.as_fd(), None)?;
         let monitor = Monitor::new(launched, here)?;
         let make = Order::Make {
             memory: self.limits.memory_bytes,

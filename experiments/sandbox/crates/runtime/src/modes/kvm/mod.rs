@@ -45,9 +45,21 @@ impl Mode for Kvm {
         "a virtual machine without a kernel, whose few system calls a confined process serves"
     }
 
+    /// A monitor, which stays, serves the guest's streams.
+    fn has_logs(&self) -> bool {
+        false
+    }
+
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         only_root(NAME)?;
         only_static(NAME, &binary)?;
+        if limits.shared {
+            return Err(
+                "mode kvm shares no memory with its guests, whose own is all that they can reach; load it \
+                 without --shared"
+                    .into(),
+            );
+        }
         elf::Image::read(binary.bytes(), room(limits.memory_bytes))?;
         let open = |path: PathBuf, write: bool| {
             let opened = File::options().read(true).write(write).open(&path);

@@ -221,11 +221,13 @@ impl Worker for Visit {
     }
 
     fn greet(&mut self) -> Result<bool, String> {
-        talk::greet(self.socket.as_fd(), || self.end_in_words())
+        talk::greet(self.socket.as_fd(), || self.end_in_words()).map(|said| said.is_some())
     }
 
     fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        talk::attempt(self.socket.as_fd(), request, terms, || self.end_in_words())
+        talk::attempt(self.socket.as_fd(), request, terms, false, || {
+            self.end_in_words()
+        })
     }
 
     fn kill(&mut self) {

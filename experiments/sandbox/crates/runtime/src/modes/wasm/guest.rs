@@ -167,6 +167,7 @@ impl Worker for Guest {
         Attempt {
             send: sent - begun,
             execute: sent.elapsed(),
+            shared: false,
             outcome,
         }
     }

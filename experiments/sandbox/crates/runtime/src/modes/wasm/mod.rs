@@ -46,6 +46,10 @@ impl Mode for Wasm {
         false
     }
 
+    fn has_logs(&self) -> bool {
+        false
+    }
+
     fn trial(&self) -> Option<Vec<u8>> {
         Some(trial::module())
     }
@@ -55,6 +59,13 @@ impl Mode for Wasm {
             return Err(
                 "mode wasm runs WebAssembly modules, and this is an ELF file; compile the same source for \
                  wasm32-wasip1"
+                    .into(),
+            );
+        }
+        if limits.shared {
+            return Err(
+                "mode wasm shares no memory with its modules, into whose own a request is copied in any case; \
+                 load it without --shared"
                     .into(),
             );
         }

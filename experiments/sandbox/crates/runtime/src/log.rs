@@ -1,0 +1,264 @@
+//! What the workers of a binary say on their standard error, in a file that has a bound. Each worker
+//! has a pipe of its own, so that it can neither read nor undo what another has said, nor leave
+//! anything on the file for the next one. One thread reads them all, off the path of calls.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+
+use rustix::event::{EventfdFlags, epoll, eventfd};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{read, write};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::descriptors::moved_up;
+
+/// As much as a pipe holds.
+const PIECE: usize = 64 << 10;
+const WAKE: u64 = u64::MAX;
+
+/// A binary's log; what was said before it is dropped is in the file after that.
+#[derive(Debug)]
+pub struct Log {
+    /// None once it ends.
+    lines: Option<Sender<OwnedFd>>,
+    wake: Arc<OwnedFd>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Log {
+    /// In the file `path`, which is begun anew, and one beside it with what was said before: of `most`
+    /// bytes together.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be written, in words.
+    pub fn new(path: &Path, most: u64) -> Result<Self, String> {
+        let file = Bounded::new(path, most / 2)
+            .map_err(|error| format!("the log {}: {error}", path.display()))?;
+        let words = |error: std::io::Error| format!("a log: {error}");
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let wake = Arc::new(wake.map_err(|error| words(error.into()))?);
+        let (lines, incoming) = channel();
+        let reader = Reader::new(incoming, wake.clone(), file).map_err(words)?;
+        let thread = std::thread::Builder::new().name("log".into());
+        let reader = thread.spawn(move || reader.run()).map_err(words)?;
+        Ok(Log {
+            lines: Some(lines),
+            wake,
+            reader: Some(reader),
+        })
+    }
+
+    /// What the standard error of one worker is to be.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, in words.
+    pub fn line(&self) -> Result<OwnedFd, String> {
+        let words = |error| format!("a pipe for the log: {error}");
+        let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(words)?;
+        // Of this end alone: who writes waits until there is room.
+        let flags = fcntl_getfl(&ours).map_err(words)?;
+        fcntl_setfl(&ours, flags | OFlags::NONBLOCK).map_err(words)?;
+        if let Some(lines) = &self.lines {
+            let _ = lines.send(ours);
+            let _ = write(&*self.wake, &1u64.to_ne_bytes());
+        }
+        moved_up(theirs).map_err(words)
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.lines = None;
+        let _ = write(&*self.wake, &1u64.to_ne_bytes());
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+struct Reader {
+    incoming: Receiver<OwnedFd>,
+    wake: Arc<OwnedFd>,
+    epoll: OwnedFd,
+    lines: HashMap<u64, OwnedFd>,
+    file: Bounded,
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    fn new(
+        incoming: Receiver<OwnedFd>,
+        wake: Arc<OwnedFd>,
+        file: Bounded,
+    ) -> std::io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let data = epoll::EventData::new_u64(WAKE);
+        epoll::add(&epoll, &*wake, data, epoll::EventFlags::IN)?;
+        Ok(Reader {
+            incoming,
+            wake,
+            epoll,
+            lines: HashMap::new(),
+            file,
+            buffer: vec![0; PIECE],
+        })
+    }
+
+    fn run(mut self) {
+        let mut events = Vec::with_capacity(64);
+        while self.take_in() {
+            events.clear();
+            let room = rustix::buffer::spare_capacity(&mut events);
+            if epoll::wait(&self.epoll, room, None).is_err() {
+                continue;
+            }
+            for event in &events {
+                match event.data.u64() {
+                    WAKE => {
+                        let _ = read(&*self.wake, &mut [0; 8]);
+                    }
+                    line => self.hear(line),
+                }
+            }
+        }
+        // Nobody is left who is to be heard: what they have said fits into a piece.
+        let rest: Vec<u64> = self.lines.keys().copied().collect();
+        for line in rest {
+            self.hear(line);
+        }
+    }
+
+    /// Takes in new workers' pipes; false once there will be no more.
+    fn take_in(&mut self) -> bool {
+        loop {
+            let line = match self.incoming.try_recv() {
+                Ok(line) => line,
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            };
+            let number = line.as_raw_fd() as u64;
+            let data = epoll::EventData::new_u64(number);
+            if epoll::add(&self.epoll, &line, data, epoll::EventFlags::IN).is_ok() {
+                self.lines.insert(number, line);
+            }
+        }
+    }
+
+    fn hear(&mut self, number: u64) {
+        let Some(line) = self.lines.get(&number) else {
+            return;
+        };
+        match read(line, &mut self.buffer[..]) {
+            Ok(0) => drop(self.lines.remove(&number)),
+            Ok(count) => self.file.append(&self.buffer[..count]),
+            Err(_) => {}
+        }
+    }
+}
+
+/// A file and the one before it, neither longer than `most`.
+struct Bounded {
+    path: PathBuf,
+    file: File,
+    length: u64,
+    most: u64,
+}
+
+impl Bounded {
+    fn new(path: &Path, most: u64) -> std::io::Result<Self> {
+        Ok(Bounded {
+            path: path.to_owned(),
+            file: anew(path)?,
+            length: 0,
+            most,
+        })
+    }
+
+    /// What cannot be written is lost: nobody waits for it.
+    fn append(&mut self, bytes: &[u8]) {
+        for piece in bytes.chunks(self.most as usize) {
+            if self.length + piece.len() as u64 > self.most && self.turn().is_err() {
+                return;
+            }
+            if self.file.write_all(piece).is_ok() {
+                self.length += piece.len() as u64;
+            }
+        }
+    }
+
+    fn turn(&mut self) -> std::io::Result<()> {
+        fs::rename(&self.path, before(&self.path))?;
+        self.file = anew(&self.path)?;
+        self.length = 0;
+        Ok(())
+    }
+}
+
+/// Where what was said before is.
+fn before(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".old");
+    name.into()
+}
+
+fn anew(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.custom_flags(libc::O_NOFOLLOW).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tare-log-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_workers_say_is_in_the_file_once_the_log_ends() {
+        let folder = folder("said");
+        let path = folder.join("udf.log");
+        fs::write(&path, "of another time").unwrap();
+        let log = Log::new(&path, 1 << 20).unwrap();
+        let (first, second) = (log.line().unwrap(), log.line().unwrap());
+        write(&first, b"one\n").unwrap();
+        write(&second, b"two\n").unwrap();
+        assert!(read(&first, &mut [0; 8]).is_err());
+        drop(first);
+        drop(log);
+        let said = fs::read_to_string(&path).unwrap();
+        let mut lines: Vec<&str> = said.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["one", "two"]);
+        assert!(!before(&path).exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_log_is_never_longer_than_its_bound_and_keeps_the_newest() {
+        let folder = folder("long");
+        let path = folder.join("udf.log");
+        let mut file = Bounded::new(&path, 100).unwrap();
+        for number in 0..100 {
+            file.append(format!("{number:09}\n").as_bytes());
+            let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
+            assert!(length(&path) <= 100 && length(&before(&path)) <= 100);
+        }
+        file.append(&[b'x'; 250]);
+        assert_eq!(fs::read(&path).unwrap(), [b'x'; 50]);
+        assert_eq!(fs::read(before(&path)).unwrap(), [b'x'; 100]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
