@@ -53,8 +53,7 @@ def main() -> None:
 def _settle(cache: str, folder: Path, hot: list[str], cold: list[str]) -> None:
     """Each object has a file of its own, and is looked for in memory by itself."""
     files = {path: _file(folder, path) for path in cold + hot}
-    for file in files.values():
-        memory.drop(file)
+    memory.drop(files.values())
     _fetch(cache, hot, "HIT")
     _expect_cold(*memory.resident(files[path] for path in cold))
     found, pages = memory.resident(files[path] for path in hot)
@@ -68,8 +67,7 @@ def _settle_opaque(cache: str, folder: Path, hot: list[str], cold: list[str]) ->
     """All that is in memory beyond what the hot objects may take is cold."""
     stores = folder.glob("disk*")
     files = [file for store in stores for file in (store, *store.rglob("*")) if file.is_file()]
-    for file in files:
-        memory.drop(file)
+    memory.drop(files)
     _fetch(cache, hot, "HIT")
     found, _ = memory.resident(files)
     allowed = len(hot) * (_HOT_BYTES // _PAGE + 2)

@@ -5,7 +5,7 @@ import ctypes
 import mmap
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 _PIDFD_OPEN = 434
@@ -19,14 +19,16 @@ class _Part(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
-def drop(file: Path) -> None:
-    """Write the file to the disk, and forget its pages, also those that a process has mapped."""
-    descriptor = os.open(file, os.O_RDONLY)
-    os.fsync(descriptor)  # what is not yet written would stay
-    for pid in _processes():
-        _page_out(pid, file)
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(descriptor)
+def drop(files: Iterable[Path]) -> None:
+    """Write the files to the disk, and forget their pages, also those that a process has mapped."""
+    wanted = list(files)
+    for file in wanted:
+        with file.open("rb") as opened:
+            os.fsync(opened.fileno())  # what is not yet written would stay
+    _page_out({str(file.resolve()) for file in wanted})
+    for file in wanted:
+        with file.open("rb") as opened:
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def resident(files: Iterable[Path]) -> tuple[int, int]:
@@ -48,15 +50,20 @@ def resident(files: Iterable[Path]) -> tuple[int, int]:
 
 
 def read_by_users(files: Iterable[Path]) -> int:
-    """Bytes that who has one of the files open has read from disks since the process began."""
+    """Bytes that who has one of the files open has read from disks since the process began. Exits
+    where nobody is found, of whom it could be told.
+    """
     wanted = {str(file.resolve()) for file in files}
-    total = 0
+    users = total = 0
     for pid in _processes():
         # A process may end, or be somebody else's.
         with contextlib.suppress(OSError):
             if wanted & set(_open_files(pid)):
                 lines = Path(f"/proc/{pid}/io").read_text().splitlines()
                 total += int(dict(line.split(": ") for line in lines)["read_bytes"])
+                users += 1
+    if not users:
+        sys.exit("fill: nobody has a file of the cache open, so that nobody's reads can be counted")
     return total
 
 
@@ -70,24 +77,26 @@ def _open_files(pid: int) -> Iterator[str]:
             yield str(entry.readlink())
 
 
-def _page_out(pid: int, file: Path) -> None:
+def _page_out(wanted: Set[str]) -> None:
     """Pages that a process has mapped stay until it is told, or made, to let go of them."""
-    name = f" {file.resolve()}\n"
-    try:
-        lines = Path(f"/proc/{pid}/maps").read_text().splitlines(keepends=True)
-    except OSError:
-        return
-    for line in lines:
-        if not line.endswith(name):
+    for pid in _processes():
+        try:
+            lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        except OSError:
             continue
-        first, last = (int(part, 16) for part in line.split()[0].split("-"))
-        descriptor = _LIBC.syscall(_PIDFD_OPEN, pid, 0)
-        while first < last:
-            part = _Part(first, last - first)
-            done = _LIBC.syscall(
-                _PROCESS_MADVISE, descriptor, ctypes.byref(part), 1, _MADV_PAGEOUT, 0
-            )
-            if done <= 0:
-                sys.exit(f"fill: process_madvise: {os.strerror(ctypes.get_errno())}")
-            first += done
-        os.close(descriptor)
+        for line in lines:
+            addresses, _, _, _, _, *name = line.split(maxsplit=5)
+            if name and name[0] in wanted:
+                _page_out_part(pid, addresses)
+
+
+def _page_out_part(pid: int, addresses: str) -> None:
+    first, last = (int(part, 16) for part in addresses.split("-"))
+    descriptor = _LIBC.syscall(_PIDFD_OPEN, pid, 0)
+    while first < last:
+        part = _Part(first, last - first)
+        done = _LIBC.syscall(_PROCESS_MADVISE, descriptor, ctypes.byref(part), 1, _MADV_PAGEOUT, 0)
+        if done <= 0:
+            sys.exit(f"fill: process_madvise: {os.strerror(ctypes.get_errno())}")
+        first += done
+    os.close(descriptor)

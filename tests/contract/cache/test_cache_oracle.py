@@ -1,7 +1,14 @@
 """Every variant answers every byte, in the ways of reading that it supports."""
 
+import time
+
 import pytest
+from asking import configure
 from caches import loaded, variants
+
+from tare.lab import planning
+from tare.lab.hooks import OracleError
+from tare.model.scenario import expand
 
 pytestmark = pytest.mark.contract
 
@@ -9,6 +16,19 @@ pytestmark = pytest.mark.contract
 @pytest.mark.parametrize("variant", variants)
 def test_every_byte(start, variant):
     start(variant).ask_oracle()
+
+
+@pytest.mark.parametrize(
+    ("variant", "queue"),
+    [("nowait", "threads uring"), ("nowait-uring", "threads nowait"),
+     ("nowait-uring-open", "threads nowait open"), ("uring", "ck"), ("ck", "threads")],
+)  # fmt: skip
+def test_another_way_of_reading_than_the_variant_names_is_noticed(start, variant, queue):
+    site = start(variant)
+    configure(site, queue)
+    time.sleep(0.5)
+    with pytest.raises(OracleError, match="the counts that moved"):
+        site.hooks.oracle(site)
 
 
 @pytest.mark.parametrize("variant", ["aio-off", "threads", "spsc"])
@@ -28,6 +48,15 @@ def test_what_is_cold_is_on_the_disk_only(start):
     site = start("nowait", readers="64")
     caps = site.processes["sut"].place.caps
     assert (caps.memory_bytes, caps.read_bytes_per_s) == (256 << 20, 40 << 20)
+
+
+def test_there_are_more_cold_objects_than_readers_get():
+    """All that the disk may give, and one that each reader still waits for."""
+    experiment = loaded.experiment
+    for scenario in expand(experiment.factors, experiment.scenarios):
+        found = planning.scenario_parameters(loaded, experiment.parameters, scenario, {})
+        given = found["disk_mb_per_s"] * (found["warmup_s"] + found["duration_s"])
+        assert given + found["readers"] <= found["cold_count"], scenario.name
 
 
 def test_sendfile_is_not_claimed_where_nginx_does_not_read():

@@ -174,40 +174,19 @@ register_counting(ngx_conf_t *cf)
 static ngx_int_t
 send_status(ngx_http_request_t *r)
 {
-    ngx_buf_t *buf;
-    ngx_int_t rc;
-    ngx_chain_t out;
+    ngx_str_t type = ngx_string("application/json");
+    ngx_http_complex_value_t text = { .value = { 0, ngx_pnalloc(r->pool, 256) } };
     counts_t *counts = counts_of(r);
 
-    rc = ngx_http_discard_request_body(r);
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    buf = ngx_create_temp_buf(r->pool, 256);
-    if (buf == NULL) {
+    if (text.value.data == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    buf->last = ngx_slprintf(buf->pos, buf->end,
+    text.value.len = ngx_slprintf(text.value.data, text.value.data + 256,
         "{\"served\":%uA,\"hits\":%uA,\"served_bytes\":%uA,\"hit_bytes\":%uA}\n",
-        counts->served, counts->hits, counts->served_bytes, counts->hit_bytes);
-    buf->last_buf = (r == r->main);
-    buf->last_in_chain = 1;
+        counts->served, counts->hits, counts->served_bytes, counts->hit_bytes) - text.value.data;
 
-    ngx_str_set(&r->headers_out.content_type, "application/json");
-    r->headers_out.status = NGX_HTTP_OK;
-    r->headers_out.content_length_n = buf->last - buf->pos;
-
-    rc = ngx_http_send_header(r);
-    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
-        return rc;
-    }
-
-    out.buf = buf;
-    out.next = NULL;
-
-    return ngx_http_output_filter(r, &out);
+    return ngx_http_send_response(r, NGX_HTTP_OK, &type, &text);
 }
 
 static char *

@@ -153,46 +153,24 @@ print(u_char *at, u_char *end)
 static ngx_int_t
 send_status(ngx_http_request_t *r)
 {
-    ngx_buf_t *buf;
-    ngx_int_t rc;
-    ngx_chain_t out;
+    ngx_str_t type = ngx_string("application/json");
+    ngx_http_complex_value_t text = { .value = { 0, ngx_pnalloc(r->pool, 1024) } };
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD|NGX_HTTP_POST))) {
         return NGX_HTTP_NOT_ALLOWED;
     }
 
-    rc = ngx_http_discard_request_body(r);
-    if (rc != NGX_OK) {
-        return rc;
-    }
-
-    buf = ngx_create_temp_buf(r->pool, 1024);
-    if (buf == NULL) {
+    if (text.value.data == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    buf->last = print(buf->pos, buf->end);
+    text.value.len = print(text.value.data, text.value.data + 1024) - text.value.data;
     if (r->method == NGX_HTTP_POST && ngx_task_queue_stats != NULL) {
         ngx_task_queue_stats->depth_max = 0;
         ngx_task_queue_stats->wait_max_ns = 0;
     }
 
-    buf->last_buf = (r == r->main);
-    buf->last_in_chain = 1;
-
-    ngx_str_set(&r->headers_out.content_type, "application/json");
-    r->headers_out.status = NGX_HTTP_OK;
-    r->headers_out.content_length_n = buf->last - buf->pos;
-
-    rc = ngx_http_send_header(r);
-    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
-        return rc;
-    }
-
-    out.buf = buf;
-    out.next = NULL;
-
-    return ngx_http_output_filter(r, &out);
+    return ngx_http_send_response(r, NGX_HTTP_OK, &type, &text);
 }
 
 static char *

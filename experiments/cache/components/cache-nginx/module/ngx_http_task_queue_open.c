@@ -40,16 +40,10 @@ open_resolved(u_char *name, ngx_uint_t flags, ngx_uint_t resolve)
 }
 
 ngx_int_t
-ngx_task_queue_open_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
+ngx_task_queue_open_check(ngx_cycle_t *cycle)
 {
-    ngx_fd_t fd;
+    ngx_fd_t fd = open_resolved((u_char *) "/", O_PATH, RESOLVE_CACHED);
 
-    enabled = conf->open;
-    if (!enabled) {
-        return NGX_OK;
-    }
-
-    fd = open_resolved((u_char *) "/", O_PATH, RESOLVE_CACHED);
     if (fd == NGX_INVALID_FILE && ngx_errno != NGX_EAGAIN) {
         ngx_log_error(NGX_LOG_EMERG, cycle->log, ngx_errno,
                       "task_queue: openat2(RESOLVE_CACHED) cannot be had; it needs Linux 5.12 or "
@@ -62,6 +56,14 @@ ngx_task_queue_open_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
     }
 
     return NGX_OK;
+}
+
+ngx_int_t
+ngx_task_queue_open_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
+{
+    enabled = conf->open;
+
+    return enabled ? ngx_task_queue_open_check(cycle) : NGX_OK;
 }
 
 /* With the flags that nginx opens cached files with. */

@@ -74,6 +74,8 @@ void ngx_task_queue_read_start(ngx_task_queue_conf_t *conf);
 /* Whether the task that is being posted is a read of a file. */
 ngx_uint_t ngx_task_queue_is_read(void);
 
+/* Whether workers could have it: it is logged why not. */
+ngx_int_t ngx_task_queue_uring_check(ngx_cycle_t *cycle);
 ngx_int_t ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf);
 void ngx_task_queue_uring_stop(ngx_cycle_t *cycle);
 /* NGX_DECLINED: there is no ring, or it takes no more. */
@@ -87,6 +89,7 @@ ngx_int_t ngx_task_queue_lines_enter(ngx_thread_task_t *task, ngx_uint_t class);
 ngx_thread_task_t *ngx_task_queue_lines_leave(ngx_uint_t class);
 
 /* Opens of cached files that keep the event loop from nothing. */
+ngx_int_t ngx_task_queue_open_check(ngx_cycle_t *cycle);
 ngx_int_t ngx_task_queue_open_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf);
 
 /* The class of a task by its request's variable; the last class without one. */

@@ -11,6 +11,7 @@
 #include "ngx_task_queue.h"
 
 static void *create_conf(ngx_cycle_t *cycle);
+static char *check(ngx_cycle_t *cycle, void *conf);
 static char *set_queue(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 static ngx_int_t start(ngx_cycle_t *cycle);
 static void stop(ngx_cycle_t *cycle);
@@ -33,7 +34,7 @@ static ngx_command_t commands[] = {
       ngx_null_command
 };
 
-static ngx_core_module_t context = { ngx_string("task_queue"), create_conf, NULL };
+static ngx_core_module_t context = { ngx_string("task_queue"), create_conf, check };
 
 ngx_module_t ngx_task_queue_module = {
     NGX_MODULE_V1,
@@ -161,6 +162,25 @@ set_queue(ngx_conf_t *cf, ngx_command_t *cmd, void *ctx)
     }
 
     conf->zone->init = init_zone;
+
+    return NGX_CONF_OK;
+}
+
+/* What keeps new workers from their start is found before a reload tells the old ones to end. */
+static char *
+check(ngx_cycle_t *cycle, void *ctx)
+{
+    ngx_task_queue_conf_t *conf = ctx;
+
+    if (conf->zone == NULL || ngx_process == NGX_PROCESS_SIGNALLER) {
+        return NGX_CONF_OK;
+    }
+
+    if ((conf->uring && ngx_task_queue_uring_check(cycle) != NGX_OK)
+        || (conf->open && ngx_task_queue_open_check(cycle) != NGX_OK))
+    {
+        return NGX_CONF_ERROR;
+    }
 
     return NGX_CONF_OK;
 }

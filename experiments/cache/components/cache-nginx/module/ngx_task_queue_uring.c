@@ -31,35 +31,58 @@ static ngx_uint_t in_flight;
 static void submit(ngx_event_t *event);
 static void take_completed(ngx_event_t *event);
 
-ngx_int_t
-ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
+static ngx_int_t
+open_ring(struct io_uring *made, ngx_log_t *log)
 {
-    int rc;
     /* Completions are worked off when this thread asks for them, and do not interrupt it; the
      * library learns from a flag whether there are any. */
     unsigned flags = IORING_SETUP_SINGLE_ISSUER|IORING_SETUP_DEFER_TASKRUN
                      |IORING_SETUP_TASKRUN_FLAG;
+    int rc = io_uring_queue_init(ENTRIES, made, flags);
+
+    if (rc != 0) {
+        ngx_log_error(NGX_LOG_EMERG, log, -rc,
+                      "task_queue: io_uring cannot be had; it needs Linux 6.1 or newer, "
+                      "kernel.io_uring_disabled at 0, and a sandbox that allows it");
+        return NGX_ERROR;
+    }
+
+    return NGX_OK;
+}
+
+ngx_int_t
+ngx_task_queue_uring_check(ngx_cycle_t *cycle)
+{
+    struct io_uring made;
+
+    if (open_ring(&made, cycle->log) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    io_uring_queue_exit(&made);
+
+    return NGX_OK;
+}
+
+ngx_int_t
+ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
+{
+    int rc;
 
     listener = ngx_task_queue_listen(cycle, take_completed);
     if (listener == NULL) {
         return NGX_ERROR;
     }
 
-    rc = io_uring_queue_init(ENTRIES, &ring, flags);
-    if (rc == 0) {
-        rc = io_uring_register_eventfd(&ring, listener->fd);
-        if (rc != 0) {
-            io_uring_queue_exit(&ring);
-        }
+    if (open_ring(&ring, cycle->log) != NGX_OK) {
+        goto failed;
     }
 
+    rc = io_uring_register_eventfd(&ring, listener->fd);
     if (rc != 0) {
-        ngx_log_error(NGX_LOG_EMERG, cycle->log, -rc,
-                      "task_queue: io_uring cannot be had; it needs Linux 6.1 or newer, and "
-                      "kernel.io_uring_disabled at 0");
-        ngx_task_queue_unlisten(listener);
-        listener = NULL;
-        return NGX_ERROR;
+        ngx_log_error(NGX_LOG_EMERG, cycle->log, -rc, "io_uring_register_eventfd() failed");
+        io_uring_queue_exit(&ring);
+        goto failed;
     }
 
     submission.handler = submit;
@@ -68,9 +91,16 @@ ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
                                conf->max_queue ? conf->max_queue : DEFAULT_QUEUE);
 
     return NGX_OK;
+
+failed:
+
+    ngx_task_queue_unlisten(listener);
+    listener = NULL;
+
+    return NGX_ERROR;
 }
 
-/* The kernel writes into buffers of requests until the last read is over. */
+/* The kernel writes into buffers of requests until the last read is over that it has taken. */
 void
 ngx_task_queue_uring_stop(ngx_cycle_t *cycle)
 {
@@ -80,8 +110,7 @@ ngx_task_queue_uring_stop(ngx_cycle_t *cycle)
         return;
     }
 
-    while (in_flight > 0) {
-        io_uring_submit(&ring);
+    while (in_flight > io_uring_sq_ready(&ring)) {
         if (io_uring_wait_cqe(&ring, &cqe) == 0) {
             io_uring_cqe_seen(&ring, cqe);
             in_flight--;
@@ -231,8 +260,12 @@ submit(ngx_event_t *event)
     ngx_task_queue_count(uring_submits, 1);
 
     if (rc < 0) {
-        /* Short of memory, or of room for completions: those first, then again. */
         ngx_log_error(NGX_LOG_WARN, event->log, -rc, "task_queue: io_uring_submit() failed");
+    }
+
+    if (io_uring_sq_ready(&ring) > 0) {
+        /* It is short of memory, or of room for completions, and took none of them or not all: what
+         * is completed first, then the rest. */
         ngx_post_event(&submission, &ngx_posted_next_events);
     }
 
