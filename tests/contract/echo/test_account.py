@@ -75,19 +75,22 @@ def test_the_server_and_a_client_are_charged_for_what_they_do(
     with subprocess.Popen(["python3", "-c", f"{_SPIN}\ninput()"], stdin=subprocess.PIPE) as client:
         with connect(server.port) as connection:
             exchange(connection, _BYTES, seed=8)
-        used = _cpu_ns(client.pid)
-        while used < _SPUN_NS:
-            time.sleep(0.01)
-            used = _cpu_ns(client.pid)
+        used, then = _cpu_ns(client.pid), 0
+        # Until it waits: what a task runs is charged when it stops.
+        while used < _SPUN_NS or used > then:
+            time.sleep(0.05)
+            used, then = _cpu_ns(client.pid), used
         after = made.read()
         client.communicate(b"\n")
     spent = {name: after[name] - before[name] for name in _ACCOUNTS}
-    assert spent["client_ns"] >= _SPUN_NS * 0.95, spent
+    # Softirqs that came while it spun are in its time for the scheduler, and not in its account.
+    assert spent["client_ns"] + spent["softirq_ns"] >= _SPUN_NS * 0.95, spent
     own = server.statistics()
     assert spent["server_ns"] > 0, spent
     assert spent["server_ns"] <= (own["cpu_user_s"] + own["cpu_system_s"]) * 1e9 + 2e7, spent
-    # This process is the other end of the connection, and no child of itself.
-    assert spent["other_ns"] > 0, spent
+    # This process is the other end of the connection, and no child of itself; /proc forgets
+    # whoever ends.
+    assert spent["other_ns"] > 0 or source == "proc", spent
     assert after["server_switches"] >= before["server_switches"]
 
 
