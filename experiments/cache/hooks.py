@@ -16,6 +16,8 @@ _SIZES = (1, 4_095, 10_240, 65_537, 1_048_576, 3_000_001)
 _CLASSES = ("VIDEO", "AUDIO", "TEXT", "other")
 _RANGES = ((0, 0), (4_000, 4_200), (65_500, 65_600), (1_000_000, 1_048_575))
 _PATIENCE_S = 30.0
+_DROPS = 100
+"""A disk may bring what a look for it in memory made the kernel read ahead before the look ends."""
 _COUNTS = (
     "posted", "overflows", "completed", "depth_max", "wait_ns", "wait_max_ns", "thread_wakes",
     "loop_wakes", "nowait_hits", "nowait_misses", "open_hits", "open_misses",
@@ -44,8 +46,7 @@ def oracle(site: Any) -> None:
         expected = "HIT" if number or not site.properties["range_fills"] else "MISS"
         _compare(connection, whole, (first, last), 206, expected)
     if site.properties["objects"] == "files":
-        _forget(site, whole)
-        _compare(connection, whole, (0, _SIZES[4] - 1), 200, "HIT")
+        _compare_cold(site, connection, whole, _SIZES[4])
     _knows_what_the_client_has(connection, whole)
     connection.close()
     if _has_module(site):
@@ -159,6 +160,17 @@ def _compare(
         raise OracleError(
             f"{path} bytes {first} to {last}, {cache}: {len(body)} bytes came that are not those"
         )
+
+
+def _compare_cold(site: Any, connection: http.client.HTTPConnection, path: str, size: int) -> None:
+    """Compare `path` when it is on the disk only, until whoever looks for it in memory missed it."""
+    looks = _has_module(site) and "nowait" in site.properties["queue"].split()
+    for _ in range(_DROPS):
+        missed = looks and counters(site)["nowait_misses"]
+        _forget(site, path)
+        _compare(connection, path, (0, size - 1), 200, "HIT")
+        if not looks or counters(site)["nowait_misses"] != missed:
+            return
 
 
 def _forget(site: Any, path: str) -> None:

@@ -1,5 +1,6 @@
 """Every variant answers every byte, in the ways of reading that it supports."""
 
+import importlib.util
 import time
 
 import pytest
@@ -11,6 +12,10 @@ from tare.lab.hooks import OracleError
 from tare.model.scenario import expand
 
 pytestmark = pytest.mark.contract
+
+spec = importlib.util.spec_from_file_location("cache_hooks", loaded.folder / "hooks.py")
+hooks = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(hooks)
 
 
 @pytest.mark.parametrize("variant", variants)
@@ -34,6 +39,20 @@ def test_another_way_of_reading_than_the_variant_names_is_noticed(start, variant
 @pytest.mark.parametrize("variant", ["aio-off", "threads", "spsc"])
 def test_every_byte_with_sendfile(start, variant):
     start(variant, sendfile="on").ask_oracle()
+
+
+def test_a_disk_that_is_quicker_than_the_look_is_given_time(start, monkeypatch):
+    """What was dropped may be back before the look for it in memory ends."""
+    forget, asked = hooks._forget, []
+
+    def late(site, path):
+        asked.append(path)
+        if len(asked) > 3:
+            forget(site, path)
+
+    monkeypatch.setattr(hooks, "_forget", late)
+    hooks.oracle(start("nowait"))
+    assert len(asked) >= 4
 
 
 def test_every_byte_over_several_disks(start):

@@ -6,6 +6,8 @@
 #define ENTRIES 256
 /* As many as nginx's own pools. */
 #define DEFAULT_QUEUE 65536
+/* Until a ring that took nothing is asked again. */
+#define RETRY_MS 1
 
 /* A read is known by its task, and its class in the bits that its address does not need. */
 #define CLASS_BITS ((uintptr_t) 3)
@@ -86,7 +88,9 @@ ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
     }
 
     submission.handler = submit;
+    submission.data = listener;
     submission.log = cycle->log;
+    submission.cancelable = 1;
     ngx_task_queue_lines_start(conf->max_reads ? conf->max_reads : NGX_MAX_INT_T_VALUE,
                                conf->max_queue ? conf->max_queue : DEFAULT_QUEUE);
 
@@ -252,21 +256,26 @@ submit(ngx_event_t *event)
 {
     int rc;
 
+    if (event->timer_set) {
+        ngx_del_timer(event);
+    }
+
     /* What the page cache has is completed within the call, and needs no event. */
     io_uring_cq_eventfd_toggle(&ring, false);
     rc = io_uring_submit(&ring);
     io_uring_cq_eventfd_toggle(&ring, true);
+    /* Either the kernel sees that events are wanted again, or what follows sees its completion. */
+    ngx_memory_barrier();
 
     ngx_task_queue_count(uring_submits, 1);
 
     if (rc < 0) {
+        /* It is short of memory, or of room for completions, which are taken first. */
         ngx_log_error(NGX_LOG_WARN, event->log, -rc, "task_queue: io_uring_submit() failed");
-    }
+        ngx_add_timer(event, RETRY_MS);
 
-    if (io_uring_sq_ready(&ring) > 0) {
-        /* It is short of memory, or of room for completions, and took none of them or not all: what
-         * is completed first, then the rest. */
-        ngx_post_event(&submission, &ngx_posted_next_events);
+    } else if (io_uring_sq_ready(&ring) > 0) {
+        ngx_post_event(event, &ngx_posted_next_events);
     }
 
     take_completed(event);
