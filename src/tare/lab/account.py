@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tare.lab.bottleneck import Use
+from tare.lab.hooks import Since
 from tare.lab.measure import Measurement
 
 
@@ -39,10 +40,13 @@ def _role(found: Measurement, role: str) -> dict[str, float]:
 
 
 def probed(found: Measurement) -> dict[str, float]:
-    """What the experiment's own probe saw, scaled likewise."""
+    """What the experiment's own probe saw, scaled likewise what grows."""
     scale = found.window_s / found.probed_s
     first, last = found.opened.own, found.closed.own
-    return {key: (last[key] - first.get(key, 0.0)) * scale for key in last}
+    return {
+        key: float(value) if isinstance(value, Since) else (value - first.get(key, 0.0)) * scale
+        for key, value in last.items()
+    }
 
 
 def uses(found: Measurement) -> dict[str, Use]:

@@ -20,6 +20,10 @@ class HookError(TareError):
     """A hook that could not do its own job."""
 
 
+class Since(float):
+    """What a probe read of all since the reading before, such as a median: nothing that grows."""
+
+
 class SiteView(Protocol):
     """What a hook may know of a started variant."""
 
@@ -74,7 +78,7 @@ class Hooks:
         return dict(self._call("counters", site) or {})
 
     def probe(self, site: SiteView) -> dict[str, float]:
-        """Numbers that grow, read at both ends of the instrument's window; empty without any."""
+        """Read at both ends of the instrument's window: numbers that grow, and `Since`; or nothing."""
         return dict(self._call("probe", site) or {})
 
     def audit(
