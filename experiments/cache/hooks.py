@@ -163,7 +163,7 @@ def _compare(
 
 
 def _compare_cold(site: Any, connection: http.client.HTTPConnection, path: str, size: int) -> None:
-    """Compare `path` when it is on the disk only, until whoever looks for it in memory missed it."""
+    """Compare `path` from the disk, until whoever looks for it in memory has missed it."""
     looks = _has_module(site) and "nowait" in site.properties["queue"].split()
     for _ in range(_DROPS):
         missed = looks and counters(site)["nowait_misses"]

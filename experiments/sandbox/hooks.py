@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tare.lab.hooks import HookError, OracleError
+from tare.lab.hooks import HookError, OracleError, Since
 
 _PATIENCE_S = 20.0
 # The oracle makes so many calls more than one, and goes on for so many seconds.
@@ -57,10 +57,12 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def probe(site: Any) -> dict[str, float]:
-    """Microseconds that each part of the calls took in all, and CPU time of collected workers."""
-    found = _statistics(site)
+    """Microseconds that each part of the calls took in all, and CPU time of collected workers; the
+    median of the time from a request to its response."""
+    found = _statistics(site, anew=True)
     parts = {f"{name}_us": part["sum_us"] for name, part in found["phases"].items()}
-    return parts | {"worker_cpu_us": found["worker_cpu_us"]}
+    median = Since(found["phases"]["execute"]["p50_us"])
+    return parts | {"execute_p50_us": median, "worker_cpu_us": found["worker_cpu_us"]}
 
 
 def audit(site: Any, before: Any, after: Any, result: Any) -> None:
@@ -146,8 +148,8 @@ def _path(site: Any) -> str:
     return f"/dev/shm/{site.tag}.sock"
 
 
-def _statistics(site: Any) -> dict[str, Any]:
-    report = _fields(_ask(_path(site), _number_field(_STATS, 1)))[_REPORT]
+def _statistics(site: Any, *, anew: bool = False) -> dict[str, Any]:
+    report = _fields(_ask(_path(site), _number_field(_STATS, anew)))[_REPORT]
     return dict(json.loads(report)["handles"]["udf"])
 
 

@@ -78,7 +78,7 @@ class Hooks:
         return dict(self._call("counters", site) or {})
 
     def probe(self, site: SiteView) -> dict[str, float]:
-        """Read at both ends of the instrument's window: numbers that grow, and `Since`; or nothing."""
+        """Numbers that grow, and `Since`, read at both ends of the instrument's window; or none."""
         return dict(self._call("probe", site) or {})
 
     def audit(

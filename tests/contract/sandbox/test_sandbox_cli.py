@@ -47,6 +47,12 @@ def test_a_sandbox_is_used_from_a_shell(mode: str, serve: Callable[..., Sandbox]
     assert stats["mode"] == mode
     assert stats["handles"]["hi"]["ok"] == 1
     assert set(stats["handles"]["hi"]["phases"]) == {"wait", "send", "execute", "reap", "refill"}
+    first, second = (
+        json.loads(sandbox.cli("stats", "--anew").stdout)["handles"]["hi"]["phases"]["execute"]
+        for _ in range(2)
+    )
+    assert first["p50_us"] > 0
+    assert second == first | {"p50_us": 0.0, "p99_us": 0.0, "max_us": 0.0}
     assert sandbox.cli("unload", "hi").returncode == 0
     assert "no binary is loaded" in sandbox.cli("call", "hi", text=True, input="").stderr
     assert sandbox.stop() == 0

@@ -55,8 +55,8 @@ pub fn call(socket: &Path, call: crate::protocol::Call) -> Result<Response> {
 }
 
 /// Asks for the statistics, in JSON.
-pub fn stats(socket: &Path) -> Result<String> {
-    match Client::connect(socket)?.ask(Ask::Stats(true))? {
+pub fn stats(socket: &Path, anew: bool) -> Result<String> {
+    match Client::connect(socket)?.ask(Ask::Stats(anew))? {
         Say::Stats(stats) => Ok(stats),
         other => bail!("an answer that was not expected: {other:?}"),
     }

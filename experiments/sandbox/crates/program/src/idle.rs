@@ -58,7 +58,7 @@ fn nothing() -> Map<String, Value> {
 
 /// How many workers of what was loaded are ready, if it is loaded.
 fn handle(client: &mut Client) -> Result<Option<u64>> {
-    let Say::Stats(text) = client.ask(Ask::Stats(true))? else {
+    let Say::Stats(text) = client.ask(Ask::Stats(false))? else {
         bail!("no statistics where they were asked for");
     };
     let stats: Value = serde_json::from_str(&text)?;

@@ -101,6 +101,9 @@ enum Command {
     Stats {
         #[command(flatten)]
         at: At,
+        /// Medians, 99th percentiles and largest times begin anew with this reading
+        #[arg(long)]
+        anew: bool,
     },
     /// List the modes, and try each of them here
     Modes,
@@ -172,8 +175,8 @@ fn main() -> Result<()> {
         }
         Command::Cancel { at, number } => client::done(&at.socket, Ask::Cancel(number)),
         Command::Unload { at, name } => client::done(&at.socket, Ask::Unload(name)),
-        Command::Stats { at } => {
-            println!("{}", client::stats(&at.socket)?);
+        Command::Stats { at, anew } => {
+            println!("{}", client::stats(&at.socket, anew)?);
             Ok(())
         }
         Command::Modes => list_modes(),

@@ -31,7 +31,7 @@ pub enum Ask {
     /// Unload the binary of this name, after the calls under way.
     #[prost(string, tag = "3")]
     Unload(String),
-    /// Statistics.
+    /// Statistics; true: medians and the like begin anew with this reading.
     #[prost(bool, tag = "4")]
     Stats(bool),
     /// Cancel the call with this number, wherever it came from.

@@ -188,8 +188,10 @@ impl Server {
             Some(Ask::Unload(name)) => {
                 refusal("unloaded", format!("no binary is loaded as {name:?}"))
             }
-            Some(Ask::Stats(_)) => {
-                let stats = serde_json::json!({"mode": self.runtime.mode().name(), "handles": self.runtime.stats()});
+            Some(Ask::Stats(anew)) => {
+                let handles = self.runtime.stats(anew);
+                let stats =
+                    serde_json::json!({"mode": self.runtime.mode().name(), "handles": handles});
                 Say::Stats(stats.to_string())
             }
             Some(Ask::Cancel(number)) => {

@@ -63,6 +63,7 @@ struct Inner {
 
 #[derive(Debug)]
 struct Timing {
+    count: u64,
     sum: Duration,
     times: Histogram<u64>,
 }
@@ -74,11 +75,11 @@ pub struct PhaseReport {
     pub count: u64,
     /// Microseconds in all.
     pub sum_us: f64,
-    /// Median, in microseconds.
+    /// Median since the histogram began, in microseconds.
     pub p50_us: f64,
-    /// 99th percentile, in microseconds.
+    /// 99th percentile, likewise.
     pub p99_us: f64,
-    /// Largest, in microseconds.
+    /// Largest, likewise.
     pub max_us: f64,
 }
 
@@ -110,6 +111,7 @@ pub struct Report {
 impl Default for Metrics {
     fn default() -> Self {
         let timing = || Timing {
+            count: 0,
             sum: Duration::ZERO,
             times: Histogram::new_with_bounds(1, 3_600_000_000_000, 2)
                 .expect("bounds that it allows"),
@@ -181,8 +183,9 @@ impl Metrics {
         });
     }
 
-    /// All of it, with what the pool says of this moment.
-    pub fn report(&self, ready: usize, waiting: usize) -> Report {
+    /// All of it, with what the pool says of this moment. With `anew` the histograms, but not the
+    /// counts and sums, begin anew.
+    pub fn report(&self, ready: usize, waiting: usize, anew: bool) -> Report {
         self.with(|inner| Report {
             ok: inner.ok,
             shared: inner.shared,
@@ -195,7 +198,7 @@ impl Metrics {
             waiting,
             phases: PHASES
                 .iter()
-                .map(|phase| (phase.name(), inner.phases[*phase as usize].report()))
+                .map(|phase| (phase.name(), inner.phases[*phase as usize].report(anew)))
                 .collect(),
         })
     }
@@ -204,6 +207,7 @@ impl Metrics {
 impl Inner {
     fn time(&mut self, phase: Phase, time: Duration) {
         let timing = &mut self.phases[phase as usize];
+        timing.count += 1;
         timing.sum += time;
         timing
             .times
@@ -212,14 +216,18 @@ impl Inner {
 }
 
 impl Timing {
-    fn report(&self) -> PhaseReport {
+    fn report(&mut self, anew: bool) -> PhaseReport {
         let us = |ns: u64| ns as f64 / 1e3;
-        PhaseReport {
-            count: self.times.len(),
+        let report = PhaseReport {
+            count: self.count,
             sum_us: self.sum.as_secs_f64() * 1e6,
             p50_us: us(self.times.value_at_quantile(0.5)),
             p99_us: us(self.times.value_at_quantile(0.99)),
             max_us: us(self.times.max()),
+        };
+        if anew {
+            self.times.reset();
         }
+        report
     }
 }

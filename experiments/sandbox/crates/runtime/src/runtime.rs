@@ -240,10 +240,10 @@ impl Runtime {
     }
 
     /// Statistics of every handle.
-    pub fn stats(&self) -> BTreeMap<String, Report> {
+    pub fn stats(&self, anew: bool) -> BTreeMap<String, Report> {
         let report = |loaded: &Loaded| {
             let (ready, waiting) = loaded.pool.counts();
-            loaded.metrics.report(ready, waiting)
+            loaded.metrics.report(ready, waiting, anew)
         };
         self.lock()
             .iter()
