@@ -78,6 +78,8 @@ ngx_uint_t ngx_task_queue_is_read(void);
 ngx_int_t ngx_task_queue_uring_check(ngx_cycle_t *cycle);
 ngx_int_t ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf);
 void ngx_task_queue_uring_stop(ngx_cycle_t *cycle);
+/* Whether a request goes on because a read of the ring has completed. */
+extern ngx_uint_t ngx_task_queue_uring_completing;
 /* NGX_DECLINED: there is no ring, or it takes no more. */
 ngx_int_t ngx_task_queue_uring_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task);
 

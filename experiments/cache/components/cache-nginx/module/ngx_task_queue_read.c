@@ -55,8 +55,9 @@ __wrap_ngx_thread_read(ngx_file_t *file, u_char *buf, size_t size, off_t offset,
     ssize_t n;
     ngx_thread_task_t *task = file->thread_task;
 
-    /* With O_DIRECT every read waits for the disk, RWF_NOWAIT or not. */
-    if (nowait && !file->directio
+    /* With O_DIRECT every read waits for the disk, RWF_NOWAIT or not. What follows on a completed
+     * read waits for its turn in the ring, lest the loop sends a whole file that was read ahead. */
+    if (nowait && !file->directio && !ngx_task_queue_uring_completing
         && (task == NULL || !(task->event.complete || task->event.active)))
     {
         n = read_now(file->fd, buf, size, offset);

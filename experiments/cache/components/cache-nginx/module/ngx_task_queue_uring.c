@@ -8,6 +8,8 @@
 #define DEFAULT_QUEUE 65536
 /* Until a ring that took nothing is asked again. */
 #define RETRY_MS 1
+/* What completed reads may bring in one turn of the event loop, before others' events are looked at. */
+#define BYTES_A_TURN (128 * 1024)
 
 /* A read is known by its task, and its class in the bits that its address does not need. */
 #define CLASS_BITS ((uintptr_t) 3)
@@ -28,7 +30,11 @@ typedef struct {
 static struct io_uring ring;
 static ngx_connection_t *listener;
 static ngx_event_t submission;
+/* Completions that are left for the next turn. */
+static ngx_event_t rest;
 static ngx_uint_t in_flight;
+
+ngx_uint_t ngx_task_queue_uring_completing;
 
 static void submit(ngx_event_t *event);
 static void take_completed(ngx_event_t *event);
@@ -91,6 +97,9 @@ ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
     submission.data = listener;
     submission.log = cycle->log;
     submission.cancelable = 1;
+    rest.handler = take_completed;
+    rest.data = listener;
+    rest.log = cycle->log;
     ngx_task_queue_lines_start(conf->max_reads ? conf->max_reads : NGX_MAX_INT_T_VALUE,
                                conf->max_queue ? conf->max_queue : DEFAULT_QUEUE);
 
@@ -225,28 +234,32 @@ complete(ngx_thread_task_t *task, ngx_uint_t class, int result)
     read->nbytes = result < 0 ? 0 : result;
     read->err = result < 0 ? -result : 0;
 
+    ngx_task_queue_uring_completing = 1;
     ngx_task_queue_completed(task);
+    ngx_task_queue_uring_completing = 0;
 }
 
+/* A slow disk lets go of many reads at once: whoever needs none goes between them. */
 static void
 take_completed(ngx_event_t *event)
 {
-    unsigned n, i;
-    struct io_uring_cqe *cqe[64];
-    struct { uintptr_t task; int result; } found[64];
+    int result;
+    size_t bytes = 0;
+    uintptr_t found;
+    struct io_uring_cqe *cqe;
 
-    while ((n = io_uring_peek_batch_cqe(&ring, cqe, 64)) > 0) {
-        for (i = 0; i < n; i++) {
-            found[i].task = io_uring_cqe_get_data64(cqe[i]);
-            found[i].result = cqe[i]->res;
-        }
-
-        io_uring_cq_advance(&ring, n);
+    while (io_uring_peek_batch_cqe(&ring, &cqe, 1) > 0) {
+        found = io_uring_cqe_get_data64(cqe);
+        result = cqe->res;
+        io_uring_cqe_seen(&ring, cqe);
 
         /* Requests go on, and post reads of their own. */
-        for (i = 0; i < n; i++) {
-            complete((ngx_thread_task_t *) (found[i].task & ~CLASS_BITS),
-                     found[i].task & CLASS_BITS, found[i].result);
+        complete((ngx_thread_task_t *) (found & ~CLASS_BITS), found & CLASS_BITS, result);
+
+        bytes += result > 0 ? result : 0;
+        if (bytes >= BYTES_A_TURN) {
+            ngx_post_event(&rest, &ngx_posted_next_events);
+            return;
         }
     }
 }
@@ -278,5 +291,5 @@ submit(ngx_event_t *event)
         ngx_post_event(event, &ngx_posted_next_events);
     }
 
-    take_completed(event);
+    ngx_post_event(&rest, &ngx_posted_next_events);
 }
