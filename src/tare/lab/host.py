@@ -1,13 +1,18 @@
-"""The machine a run is on: which CPUs serve which roles, and how trials get their priority."""
+"""The machine a run is on: which CPUs serve which roles, how trials get their priority, and what
+idle CPUs do."""
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 _LATENCY = Path("/dev/cpu_dma_latency")
+_ANY_LATENCY_US = 2_000_000_000
+"""PM_QOS_CPU_LATENCY_DEFAULT_VALUE of linux/pm_qos.h: no request."""
 
 
 @dataclass(frozen=True)
@@ -94,19 +99,30 @@ def raise_own_priority() -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def awake(latency: Path = _LATENCY) -> Iterator[str | None]:
-    """Keep idle CPUs polling instead of asleep: what waking them costs is the host's, not the
-    variant's. Yields a remark when that is not permitted.
+class Idle:
+    """What idle CPUs do. Asleep they must be woken, which on a virtual machine costs what the host
+    makes of it; polling they need not be.
 
     The request is the open file's (docs.kernel.org/power/pm_qos_interface.html), so that it ends
     with this process however that ends.
     """
-    try:
-        request = latency.open("r+b", buffering=0)
-    except OSError as error:
-        yield f"idle CPUs sleep, and waking them is part of what is measured ({error})"
-        return
-    with request:
-        request.write((0).to_bytes(4, "little"))
-        yield None
+
+    def __init__(self, latency: Path = _LATENCY) -> None:
+        self.remark: str | None = None
+        """That they sleep always, where they may not be told otherwise."""
+        self._request: IO[bytes] | None = None
+        try:
+            self._request = latency.open("r+b", buffering=0)
+        except OSError as error:
+            self.remark = f"idle CPUs sleep, and waking them is part of what is measured ({error})"
+
+    def tell(self, *, poll: bool) -> None:
+        """Poll from now on, or sleep as the kernel sees fit."""
+        if self._request is not None:
+            most_us = 0 if poll else _ANY_LATENCY_US
+            self._request.write(most_us.to_bytes(4, sys.byteorder))
+
+    def close(self) -> None:
+        """As they were."""
+        if self._request is not None:
+            self._request.close()

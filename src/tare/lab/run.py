@@ -3,13 +3,13 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
-from tare.lab import gates, host, planning
+from tare.lab import gates, host, planning, render
 from tare.lab.bench import LEDGER, Bench, open_bench
 from tare.lab.catalog import Loaded
-from tare.lab.errors import TareError
+from tare.lab.errors import ManifestError, TareError
 from tare.lab.ledger import sweep, sweep_all
 from tare.lab.preparation import Prepared, fingerprint
 from tare.lab.store import Store, write_json
@@ -97,8 +97,9 @@ class Run:
             cpus=cpus,
         )
         try:
-            with host.awake() as sleepy:
-                found = [bench.hierarchy.remark, cpus.remark, host.raise_own_priority(), sleepy]
+            with closing(host.Idle()) as self._idle:
+                priority = host.raise_own_priority()
+                found = [bench.hierarchy.remark, cpus.remark, priority, self._idle.remark]
                 self._remarks = [remark for remark in found if remark]
                 os.sched_setaffinity(0, cpus.support)
                 for remark in self._remarks:
@@ -132,6 +133,7 @@ class Run:
             return
         parameters = planning.parameters_of(self._plan, self._loaded, scenario)
         retries = gates.limits(self._loaded.experiment, parameters, self._loaded.name).retries
+        self._idle.tell(poll=self._polls(parameters))
         for attempt in range(len(made) + 1, retries + 2):
             self._watcher.begins(slot, attempt)
             done = run_trial(
@@ -148,6 +150,13 @@ class Run:
             self._keep(done)
             if done.trial.status != "invalid":
                 return
+
+    def _polls(self, parameters: Mapping[str, Any]) -> bool:
+        where = f"{self._loaded.name}: idle"
+        found = render.text(self._loaded.experiment.idle, parameters, where)
+        if found not in ("poll", "sleep"):
+            raise ManifestError(f"{where}: found {found!r}, expected 'poll' or 'sleep'")
+        return found == "poll"
 
     def _not_now(self, slot: Slot, scenario: Scenario) -> tuple[str, str] | tuple[()] | None:
         """None to measure; else what to note, once for a variant and scenario, or nothing."""

@@ -47,6 +47,16 @@ Netns = Annotated[str, AfterValidator(_netns)]
 """Which network namespace (template): the laboratory's own, or one that the trial makes."""
 
 
+def _idle(text: str) -> str:
+    if text not in ("poll", "sleep") and "{{" not in text:
+        raise ValueError("'poll', 'sleep' or a template of one")
+    return text
+
+
+Idle = Annotated[str, AfterValidator(_idle)]
+"""What idle CPUs do (template): poll for work, or sleep until they are woken."""
+
+
 def _place(text: str) -> str:
     parts = text.split("/")
     if parts[0] != "" or len(parts) < 2 or {"", ".", ".."} & {*parts[1:]}:

@@ -13,6 +13,7 @@ from tare.model.base import Record
 from tare.model.exports import GoogleBenchmark, Image
 from tare.model.fields import (
     Cpus,
+    Idle,
     Key,
     Name,
     Netns,
@@ -328,6 +329,8 @@ class Experiment(Record):
     sesoi_pct: float = Field(default=2.0, gt=0)
     priority: Priority = "high"
     """`usual` where the kernel's own threads do a part of the work, which roles would starve."""
+    idle: Idle = "poll"
+    """`sleep` where waking a sleeping CPU belongs to what is asked (template over the parameters)."""
     gates: dict[Key, Scalar] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
     google_benchmark: GoogleBenchmark | None = None

@@ -1,10 +1,12 @@
+import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tare.lab.host import assign, awake, by_core
+from tare.lab.host import Idle, assign, by_core
 
 
 @pytest.mark.parametrize(
@@ -84,18 +86,23 @@ def test_backends_get_cpus_of_their_own_or_the_servers() -> None:
     assert assign(range(4), server=1, client=1).backend == [0]
 
 
-def test_cpus_are_kept_awake_until_the_end(tmp_path: Path) -> None:
+def test_idle_cpus_are_told_to_poll_or_sleep_by_a_file_that_stays_open(tmp_path: Path) -> None:
     latency = tmp_path / "cpu_dma_latency"
-    latency.write_bytes(b"\xff\xff\xff\xff")
-    with awake(latency) as remark:
-        assert remark is None
-        assert latency.read_bytes() == b"\0\0\0\0"
-        held = [
-            str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()
-        ]
-        assert str(latency) in held
+    os.mkfifo(latency)  # keeps what is written, wherever the file's position is
+    idle, reader = Idle(latency), os.open(latency, os.O_RDONLY | os.O_NONBLOCK)
+    assert idle.remark is None
+    for poll, wanted in ((True, 0), (False, 2_000_000_000), (True, 0)):
+        idle.tell(poll=poll)
+        assert os.read(reader, 8) == wanted.to_bytes(4, sys.byteorder)
+    with pytest.raises(BlockingIOError):
+        os.read(reader, 1)
+    idle.close()
+    assert os.read(reader, 1) == b"", "it is closed"
+    os.close(reader)
 
 
-def test_cpus_that_may_not_be_kept_awake_are_a_remark(tmp_path: Path) -> None:
-    with awake(tmp_path / "none") as remark:
-        assert remark is not None and "idle CPUs sleep" in remark and "none" in remark
+def test_cpus_that_may_not_be_told_are_a_remark(tmp_path: Path) -> None:
+    idle = Idle(tmp_path / "none")
+    assert idle.remark is not None and "idle CPUs sleep" in idle.remark and "none" in idle.remark
+    idle.tell(poll=True)
+    idle.close()
