@@ -34,6 +34,7 @@ def render(folder: RunFolder, results: Results) -> str:
         titles=titles(results),
         side_by_side=partial(overview.of, results),
         details=partial(overview.details, results),
+        nameless=overview.nameless,
         slopes=slopes,
         drawn=_drawn(folder, results),
         again=BASELINE_AGAIN,

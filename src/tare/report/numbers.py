@@ -8,9 +8,9 @@ _FALLBACK_DIGITS = 3
 
 
 def figure(value: float | None, interval: tuple[float, float] | None) -> str:
-    """`8.12 [8.05, 8.20]`; a value without an interval says so."""
+    """`8.12 [8.05, 8.20]`; a value without an interval says so, and where there is none a dash stands."""
     if value is None:
-        return "too few samples"
+        return NONE
     if interval is None:
         return f"{_round(value, _places(value, None))} [no interval]"
     places = _places(value, interval)

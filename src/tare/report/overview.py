@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tare.model.results import Results, ScenarioResult
+from tare.model.results import OutcomeResult, Results, ScenarioResult
 from tare.report.numbers import NONE, short
 from tare.stats.plan_order import BASELINE_AGAIN
 
@@ -42,16 +42,38 @@ def of(results: Results, scenario: ScenarioResult) -> Overview | None:
 
 
 def details(results: Results, scenario: ScenarioResult) -> list[str]:
-    """Outcomes that need a table of their own: judged ones, and those that no overview shows."""
-    shown = set(results.overview)
-    found = {
-        name: outcome.judged
-        for variant in scenario.variants.values()
-        for name, outcome in variant.outcomes.items()
-    }
-    # In the experiment's order: the first variant need not have the first outcome.
+    """Outcomes that need a table of their own: judged ones, and those that no overview shows, if any
+    variant has a figure of them.
+    """
+    shown, named = set(results.overview), _named(scenario)
     return [
         name
-        for name in scenario.noise_floor
-        if name in found and (found[name] or name not in shown)
+        for name, outcome in _outcomes(scenario).items()
+        if name in named and (outcome.judged or name not in shown)
     ]
+
+
+def nameless(scenario: ScenarioResult) -> str | None:
+    """The outcomes of which no variant has a figure, in a sentence."""
+    named = _named(scenario)
+    titles = [item.title for name, item in _outcomes(scenario).items() if name not in named]
+    if not titles:
+        return None
+    return f"Not counted by any, or of too few requests to be named: {'; '.join(titles)}."
+
+
+def _outcomes(scenario: ScenarioResult) -> dict[str, OutcomeResult]:
+    """In the experiment's order: the first variant need not have the first outcome."""
+    found = {
+        name: item for own in scenario.variants.values() for name, item in own.outcomes.items()
+    }
+    return {name: found[name] for name in scenario.noise_floor if name in found}
+
+
+def _named(scenario: ScenarioResult) -> set[str]:
+    return {
+        name
+        for variant in scenario.variants.values()
+        for name, outcome in variant.outcomes.items()
+        if outcome.median is not None
+    }

@@ -90,6 +90,8 @@ def _scenario(results: Results, scenario: ScenarioResult, title: str) -> Group:
     }
     for name in overview.details(results, scenario):
         parts.append(Padding(_outcome(results, scenario, name, outcomes[name]), (0, 0, 0, 2)))
+    if (nameless := overview.nameless(scenario)) is not None:
+        parts.append(Text(f"  {nameless}", style="dim"))
     for sloped in scenario.slopes:
         parts.append(Padding(_slopes(results, sloped), (0, 0, 0, 2)))
     for title, rows in by_outcome(results, scenario):

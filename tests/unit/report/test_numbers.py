@@ -18,8 +18,8 @@ FLOATS = st.floats(-1e9, 1e9, allow_nan=False)
         (12345.6, None, "12 346 [no interval]"),
         (0.0, None, "0.00 [no interval]"),
         (5.0, (5.0, 5.0), "5.00 [5.00, 5.00]"),
-        (None, None, "too few samples"),
-        (None, (1.0, 2.0), "too few samples"),
+        (None, None, "–"),
+        (None, (1.0, 2.0), "–"),
     ],
 )
 def test_figures(value: float | None, interval: tuple[float, float] | None, text: str) -> None:
