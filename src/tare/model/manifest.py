@@ -330,7 +330,7 @@ class Experiment(Record):
     priority: Priority = "high"
     """`usual` where the kernel's own threads do a part of the work, which roles would starve."""
     idle: Idle = "poll"
-    """`sleep` where waking a sleeping CPU belongs to what is asked (template over the parameters)."""
+    """`sleep` where waking sleeping CPUs belongs to what is asked; a template."""
     gates: dict[Key, Scalar] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
     google_benchmark: GoogleBenchmark | None = None

@@ -8,7 +8,7 @@ _FALLBACK_DIGITS = 3
 
 
 def figure(value: float | None, interval: tuple[float, float] | None) -> str:
-    """`8.12 [8.05, 8.20]`; a value without an interval says so, and where there is none a dash stands."""
+    """`8.12 [8.05, 8.20]`; a value without an interval says so, no value is a dash."""
     if value is None:
         return NONE
     if interval is None:

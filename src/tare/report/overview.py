@@ -42,8 +42,8 @@ def of(results: Results, scenario: ScenarioResult) -> Overview | None:
 
 
 def details(results: Results, scenario: ScenarioResult) -> list[str]:
-    """Outcomes that need a table of their own: judged ones, and those that no overview shows, if any
-    variant has a figure of them.
+    """Outcomes that need a table of their own: judged ones, and those that no overview shows; if
+    any variant has a figure of them.
     """
     shown, named = set(results.overview), _named(scenario)
     return [
