@@ -11,6 +11,7 @@ from harness import Site, variants
 
 from tare.lab import build, render
 
+Counts = dict[str, dict[str, int]]  # variant → path → instructions
 EXPECTED = Path(__file__).with_name("instructions.txt")
 WRITE = "TARE_WRITE_COUNTS"
 # libc has its string functions once for each kind of CPU; this leaves the one that all have.
@@ -53,7 +54,9 @@ def spec_of(site: Site, **changes: Any) -> dict[str, Any]:
 
 
 def tools() -> str:
-    """The compilers and the libc whose code is stepped through, but for those that are pinned."""
+    """The compilers and the libc whose code is stepped through, but for those that are pinned, and
+    the kind of CPU, by which libc and compilers at run time choose.
+    """
     found = []
     for argv in (
         ["cc", "--version"],
@@ -65,33 +68,40 @@ def tools() -> str:
         version = re.search(r"\d+\.\d+(\.\d+)?", text.splitlines()[0])
         assert version is not None
         found.append(f"{argv[0]} {version[0]}")
-    return ", ".join(found)
+    cpu = Path("/proc/cpuinfo").read_text()
+    vendor = re.search(r"^vendor_id\s*: (\S+)", cpu, re.M)
+    # libc takes other functions where transactions may be cut short by what AVX leaves behind.
+    transactions = " with rtm" if re.search(r"^flags\s*:.* rtm\b", cpu, re.M) else ""
+    return ", ".join([*found, (vendor[1] if vendor else "no vendor") + transactions])
 
 
-def committed() -> tuple[str, dict[str, dict[str, int]]]:
-    """The tools that the committed counts are of, and variant → path → instructions."""
-    lines = EXPECTED.read_text().splitlines()
-    made_by = next(line for line in lines if line.startswith("# with ")).removeprefix("# with ")
-    rows = [line.split() for line in lines if line and not line.startswith("#")]
-    head, *body = rows
-    return made_by, {
-        name: dict(zip(head[1:], map(int, counts), strict=True)) for name, *counts in body
-    }
+def committed() -> dict[str, Counts]:
+    """The committed counts, by what made them."""
+    found: dict[str, Counts] = {}
+    sections = re.split(r"^# with ", EXPECTED.read_text(), flags=re.M)[1:]
+    for section in sections:
+        made_by, head, *body = section.splitlines()
+        paths = head.split()[1:]
+        rows = [line.split() for line in body if line]
+        found[made_by] = {
+            name: dict(zip(paths, map(int, counts), strict=True)) for name, *counts in rows
+        }
+    return found
 
 
-def write(counts: dict[str, dict[str, int]]) -> None:
-    """Replaces the committed counts, but for those that this machine cannot make."""
-    if EXPECTED.exists() and committed()[0] == tools():
-        counts = committed()[1] | counts
-    paths = list(next(iter(counts.values())))
-    rows = [["variant", *paths]]
-    rows += [[name, *(str(counts[name][path]) for path in paths)] for name in sorted(counts)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-             for row in rows]  # fmt: skip
-    head = [
+def write(counts: Counts) -> None:
+    """Replaces the committed counts of what is here, but for those that this machine cannot make."""
+    found = committed()
+    found[tools()] = found.get(tools(), {}) | counts
+    lines = [
         "# Instructions of a call, by the filters' harness, with libc's functions for any x86-64.",
         f"# {WRITE}=1 ./tare test --only python -- tests/contract/filters/test_instructions.py",
-        f"# with {tools()}",
     ]
-    EXPECTED.write_text("\n".join([*head, *table]) + "\n")
+    for made_by, own in sorted(found.items()):
+        paths = list(next(iter(own.values())))
+        rows = [["variant", *paths]]
+        rows += [[name, *(str(own[name][path]) for path in paths)] for name in sorted(own)]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+        table = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        lines += ["", f"# with {made_by}", *table]
+    EXPECTED.write_text("\n".join(lines) + "\n")

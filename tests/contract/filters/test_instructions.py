@@ -30,9 +30,8 @@ def test_a_call_takes_as_many_instructions_as_before(site, variant, tmp_path):
     counted[variant] = counts
     if WRITE in os.environ:
         return
-    made_by, expected = committed()
-    if made_by != (here := tools()):
-        pytest.skip(f"the committed counts are of {made_by}; here is {here}")
+    if (expected := committed().get(here := tools())) is None:
+        pytest.skip(f"no counts are committed of {here}: write them with {WRITE}=1")
     if variant not in expected:
         pytest.skip(f"no counts of {variant} are committed: write them with {WRITE}=1")
     off = {
@@ -46,8 +45,7 @@ def test_a_call_takes_as_many_instructions_as_before(site, variant, tmp_path):
 def test_every_variant_that_can_be_stepped_through_has_its_counts():
     if WRITE in os.environ:
         write(counted)
-    lacking = set(STEPPED) - set(committed()[1])
     # On a machine without them nobody can count what takes memory protection keys.
-    assert lacking <= {
-        name for name in STEPPED if any(need.cpu for need in variants[name].requires)
-    }
+    rare = {name for name in STEPPED if any(need.cpu for need in variants[name].requires)}
+    for made_by, counts in committed().items():
+        assert set(STEPPED) - set(counts) <= rare, made_by
