@@ -21,7 +21,7 @@ _COLD_BYTES = 1 << 20
 _HOT_BYTES = 10_240
 _PAGE = 4096
 _LOOKS = 5
-"""What a cache reads for itself beside a fetch, such as its own pages, it does not read each time."""
+"""What a cache reads for itself beside a fetch, such as code, it does not read each time."""
 
 
 def main() -> None:

@@ -90,7 +90,7 @@ def committed() -> dict[str, Counts]:
 
 
 def write(counts: Counts) -> None:
-    """Replaces the committed counts of what is here, but for those that this machine cannot make."""
+    """Replaces the committed counts of such a machine, but for those that this one cannot make."""
     found = committed()
     found[tools()] = found.get(tools(), {}) | counts
     lines = [
