@@ -15,11 +15,11 @@ pytestmark = [
 
 
 def test_a_limited_role_is_throttled_and_its_limits_are_told(lab: Laboratory) -> None:
-    limits = ("-p", "sut_cpus=0.3", "-p", "sut_memory_mb=100")
+    limits = ("-p", "sut_cpus=0.1", "-p", "sut_memory_mb=100")
     lab.tare("run", "toy", "--variants", "plain", "--blocks", "1", *limits)
     for trial in lab.trials():
         sut = trial.roles["sut"]
-        assert (sut["limit_cpus"], sut["limit_memory_bytes"]) == (0.3, 100 * 2**20)
+        assert (sut["limit_cpus"], sut["limit_memory_bytes"]) == (0.1, 100 * 2**20)
         assert 0 < sut["throttled_share"] < 1 and 0 < sut["throttled_periods_share"] <= 1
         assert "limit_cpus" not in trial.roles["load"]
         assert trial.roles["load"]["throttled_share"] == 0
