@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from asking import change, get, get_all, right, tasks, until
+from asking import change, forget, get, get_all, kept, right, tasks, until
 
 pytestmark = pytest.mark.contract
 SIZE = 300_000
@@ -164,3 +164,15 @@ def test_a_reload_to_a_ring_that_cannot_be_had_is_refused_and_the_old_workers_go
     time.sleep(0.5)
     assert "exited" not in log.read_text()
     assert get_all(site, PATHS) == RIGHT
+
+
+def test_what_follows_on_a_read_of_the_ring_waits_for_its_turn_there(start):
+    site = start("nowait-uring")
+    path, size = "/any/long-1048576", 1_048_576
+    assert get(site, path) == right(path, size)
+    forget(kept(site.folder / "sut" / "disk0", path))
+    before = tasks(site)
+    assert get(site, path) == right(path, size)
+    after = tasks(site)
+    # By then the disk has read ahead; answered at once, all of the file would go out in one turn.
+    assert after["uring_reads"] - before["uring_reads"] >= size // 131_072

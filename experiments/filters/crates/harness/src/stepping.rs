@@ -4,6 +4,7 @@ use std::arch::asm;
 use std::ffi::c_int;
 
 use anyhow::{Context, Result, bail};
+use nix::errno::Errno;
 use nix::sys::ptrace;
 use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -68,7 +69,8 @@ pub fn step(child: Pid, calls: usize) -> Result<Vec<u64>> {
         ptrace::cont(child, None)?;
         expect(child, Signal::SIGTRAP)?;
     }
-    for thread in [child].into_iter().chain(others) {
+    // The child comes last: once it goes on it may exit, and its threads would be gone.
+    for thread in others.into_iter().chain([child]) {
         ptrace::detach(thread, None)?;
     }
     Ok(counts)
@@ -84,12 +86,23 @@ fn hold_others(child: Pid) -> Result<Vec<Pid>> {
         if thread == child {
             continue;
         }
-        ptrace::seize(thread, ptrace::Options::empty())?;
-        ptrace::interrupt(thread)?;
-        waitpid(thread, Some(WaitPidFlag::__WALL))?;
-        held.push(thread);
+        if hold(thread)? {
+            held.push(thread);
+        }
     }
     Ok(held)
+}
+
+/// Whether the thread was stopped: one that has ended since it was listed needs not be.
+fn hold(thread: Pid) -> Result<bool> {
+    let held = ptrace::seize(thread, ptrace::Options::empty())
+        .and_then(|()| ptrace::interrupt(thread))
+        .and_then(|()| waitpid(thread, Some(WaitPidFlag::__WALL)));
+    match held {
+        Ok(status) => Ok(!matches!(status, WaitStatus::Exited(..) | WaitStatus::Signaled(..))),
+        Err(Errno::ESRCH) => Ok(false),
+        Err(error) => Err(error).context(format!("thread {thread} cannot be stopped")),
+    }
 }
 
 /// Steps from before the call to behind it.
