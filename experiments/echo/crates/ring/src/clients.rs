@@ -50,7 +50,8 @@ pub fn work<'a>(thread: Thread<'a>, path: &mut impl Path<'a>) -> Result<()> {
     path.ring()
         .poll(stop.as_raw_fd(), libc::POLLIN, Token::of(Kind::Stop))?;
     while clients.come() || path.connections() > 0 {
-        let completions = path.ring().turn()?;
+        let most = path.connections();
+        let completions = path.ring().turn(most)?;
         for each in &completions {
             match each.token.kind {
                 Kind::Accept => {

@@ -5,6 +5,7 @@ use std::os::fd::RawFd;
 use anyhow::{Context, Result, ensure};
 use echo_server::Counters;
 use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, types};
 use rustix::io::Errno;
 
@@ -32,6 +33,8 @@ pub struct Ring<'a> {
     at_once: Vec<Completion>,
     /// Somebody waits for one of those.
     hurry: bool,
+    /// Microseconds for which more completions than the first are waited for.
+    min_wait_us: u32,
 }
 
 impl<'a> Ring<'a> {
@@ -43,15 +46,39 @@ impl<'a> Ring<'a> {
             found: Vec::new(),
             at_once: Vec::new(),
             hurry: false,
+            min_wait_us: 0,
         }
     }
 
-    /// Submits what was asked for, waits for a completion, and returns all there are.
-    pub fn turn(&mut self) -> Result<Vec<Completion>> {
+    /// From now on waits so long for more than one completion, where the kernel can.
+    pub fn gather(&mut self, min_wait_us: u32) -> Result<()> {
+        ensure!(
+            self.inner.params().is_feature_min_timeout(),
+            "the kernel cannot wait for several completions for a time: it must be 6.12 or newer"
+        );
+        self.min_wait_us = min_wait_us;
+        Ok(())
+    }
+
+    /// Submits what was asked for, waits for a completion, and returns all there are. Where it
+    /// gathers, it waits for `most` of them as long as it may.
+    pub fn turn(&mut self, most: usize) -> Result<Vec<Completion>> {
         self.counters.called();
-        let wanted = usize::from(!std::mem::take(&mut self.hurry));
-        match self.inner.submit_and_wait(wanted) {
-            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+        let submitter = self.inner.submitter();
+        let submitted = if std::mem::take(&mut self.hurry) {
+            submitter.submit_and_wait(0)
+        } else if self.min_wait_us == 0 {
+            submitter.submit_and_wait(1)
+        } else {
+            // Without an end to the wait for the first the kernel ends it with the minimum wait.
+            let long = Timespec::new().sec(3600);
+            let patience = SubmitArgs::new()
+                .min_wait_usec(self.min_wait_us)
+                .timespec(&long);
+            submitter.submit_with_args(most.max(1), &patience)
+        };
+        match submitted {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME)) => {}
             other => drop(other.context("io_uring_enter")?),
         }
         ensure!(

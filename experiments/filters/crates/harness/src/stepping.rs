@@ -99,7 +99,10 @@ fn hold(thread: Pid) -> Result<bool> {
         .and_then(|()| ptrace::interrupt(thread))
         .and_then(|()| waitpid(thread, Some(WaitPidFlag::__WALL)));
     match held {
-        Ok(status) => Ok(!matches!(status, WaitStatus::Exited(..) | WaitStatus::Signaled(..))),
+        Ok(status) => Ok(!matches!(
+            status,
+            WaitStatus::Exited(..) | WaitStatus::Signaled(..)
+        )),
         Err(Errno::ESRCH) => Ok(false),
         Err(error) => Err(error).context(format!("thread {thread} cannot be stopped")),
     }

@@ -1,15 +1,10 @@
-//! io_uring with all that makes it cheap: one accept and one receive for a connection's whole life,
-//! buffers that the kernel picks from a ring, and completions only when the thread asks for them.
-
-mod buffers;
-mod flow;
-mod operations;
-mod work;
+//! io_uring with all that makes it cheap, and no wait for more than one completion.
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use echo_server::{Moved, Options, serve};
+use echo_multishot::Pool;
+use echo_server::Options;
 
 /// An echo server and relay over io_uring.
 #[derive(Parser)]
@@ -18,15 +13,10 @@ struct Cli {
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
-    pool: buffers::Pool,
+    pool: Pool,
 }
 
 fn main() -> ExitCode {
     let Cli { options, pool } = Cli::parse();
-    serve(
-        "uring",
-        &options,
-        |thread| work::work(thread, &pool),
-        || Ok(Moved::default()),
-    )
+    echo_multishot::serve("uring", &options, &pool, 0)
 }

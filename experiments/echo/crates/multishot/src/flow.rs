@@ -125,6 +125,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::buffers::Pool;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        pool: Pool,
+    }
 
     const BUFFERS: u16 = 4;
     const BYTES: usize = 64;
@@ -143,7 +150,7 @@ mod tests {
         ) {
             let ring = IoUring::new(8).expect("io_uring is permitted");
             let sizes = ["", "--buffers", &BUFFERS.to_string(), "--buffer-bytes", &BYTES.to_string()];
-            let pool = crate::Cli::parse_from(sizes).pool;
+            let pool = Cli::parse_from(sizes).pool;
             let mut buffers = Buffers::register(&ring, &pool).expect("a ring of buffers");
             let mut free: VecDeque<u16> = (0..BUFFERS).collect();
             let (mut flow, mut next) = (Flow::default(), None::<Next>);

@@ -41,9 +41,12 @@ struct Loop<'a> {
 }
 
 /// Serves one thread.
-pub fn work(thread: Thread<'_>, pool: &Pool) -> Result<()> {
+pub fn work(thread: Thread<'_>, pool: &Pool, min_wait_us: u32) -> Result<()> {
     let (counters, options) = (thread.counters, thread.options);
-    let ring = Ring::new(operations::ring()?, counters);
+    let mut ring = Ring::new(operations::ring()?, counters);
+    if min_wait_us > 0 {
+        ring.gather(min_wait_us)?;
+    }
     let buffers = Buffers::register(ring.inner(), pool)?;
     let (connections, starved) = (Slab::new(), Vec::new());
     let mut own = Loop {
