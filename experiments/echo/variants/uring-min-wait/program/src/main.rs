@@ -17,7 +17,7 @@ struct Cli {
     pool: Pool,
     /// Microseconds for which more completions are waited for, unless all connections have one.
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 100,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     min_wait_us: u32,
 }
 
