@@ -20,7 +20,8 @@ def test_a_limited_role_is_throttled_and_its_limits_are_told(lab: Laboratory) ->
     for trial in lab.trials():
         sut = trial.roles["sut"]
         assert (sut["limit_cpus"], sut["limit_memory_bytes"]) == (0.1, 100 * 2**20)
-        assert 0 < sut["throttled_share"] < 1 and 0 < sut["throttled_periods_share"] <= 1
+        # The kernel books a standstill when it is over, in whichever window that is.
+        assert sut["throttled_share"] > 0 and 0 < sut["throttled_periods_share"] <= 1
         assert "limit_cpus" not in trial.roles["load"]
         assert trial.roles["load"]["throttled_share"] == 0
 

@@ -102,7 +102,7 @@ class Sandbox:
                 argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=environment(mode)
             )
         wait_until(
-            lambda: Path(self.socket).exists() or self.process.poll() is not None,
+            lambda: "serving in" in self.log.read_text() or self.process.poll() is not None,
             lambda: self.log.read_text(),
         )
         assert self.process.poll() is None, self.log.read_text()
