@@ -60,7 +60,10 @@ fn process(folder: &Path) -> Option<(Use, bool)> {
     let mut used = Use::default();
     for task in fs::read_dir(folder.join("task")).ok()?.flatten() {
         // Nanoseconds on a CPU, nanoseconds of waiting, times that it was given a CPU.
-        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        let Ok(text) = fs::read_to_string(task.path().join("schedstat")) else {
+            // A thread may end, too; the others' account stays.
+            continue;
+        };
         let mut words = text
             .split_ascii_whitespace()
             .map(|word| word.parse::<u64>().ok());
@@ -83,6 +86,17 @@ mod tests {
         let found = ledger.processes.iter().find(|(number, _)| *number == own);
         // Not more than before: threads of other tests may have ended since.
         assert!(found.is_some_and(|(_, later)| later.ns > 0));
+    }
+
+    #[test]
+    fn a_process_whose_threads_come_and_go_is_always_found() {
+        std::thread::scope(|scope| {
+            let busy =
+                scope.spawn(|| (0..3000).for_each(|_| drop(std::thread::spawn(|| ()).join())));
+            while !busy.is_finished() {
+                assert!(process(Path::new("/proc/self")).is_some());
+            }
+        });
     }
 
     #[test]
