@@ -65,10 +65,9 @@ impl<'a> Ring<'a> {
     pub fn turn(&mut self, most: usize) -> Result<Vec<Completion>> {
         self.counters.called();
         let submitter = self.inner.submitter();
-        let submitted = if std::mem::take(&mut self.hurry) {
-            submitter.submit_and_wait(0)
-        } else if self.min_wait_us == 0 {
-            submitter.submit_and_wait(1)
+        let wanted = usize::from(!std::mem::take(&mut self.hurry));
+        let submitted = if wanted == 0 || self.min_wait_us == 0 {
+            submitter.submit_and_wait(wanted)
         } else {
             // Without an end to the wait for the first the kernel ends it with the minimum wait.
             let long = Timespec::new().sec(3600);
