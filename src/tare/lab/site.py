@@ -25,7 +25,7 @@ from tare.model.manifest import Ready, Role
 
 HOST = "127.0.0.1"
 _PAD_MAX = 4095
-_ENDING_S = 0.3
+_ENDING_S = 3.0
 """How long after its connections are gone a process may take to have ended."""
 _POLL_S = 0.01
 
