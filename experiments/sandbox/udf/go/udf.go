@@ -6,7 +6,9 @@
 package udf
 
 import (
+	"bufio"
 	"encoding/binary"
+	"io"
 	"os"
 	"strconv"
 	"syscall"
@@ -17,9 +19,14 @@ const (
 	response = "type.googleapis.com/tare.Response"
 )
 
+// socket is the number of one; without a host at its other end there is nobody to tell, and the process ends.
+type socket int
+
 // Host is at the other end of the socket.
 type Host struct {
-	socket int
+	socket socket
+	// Small messages are read at once.
+	reader *bufio.Reader
 	// Messages are wrapped in Any, as they are where callbacks are allowed.
 	wrapped bool
 }
@@ -29,12 +36,12 @@ func Serve(function func(request []byte, host *Host) []byte) {
 	if len(os.Args) < 2 {
 		os.Exit(2)
 	}
-	socket, err := strconv.Atoi(os.Args[1])
+	number, err := strconv.Atoi(os.Args[1])
 	if err != nil {
 		os.Exit(2)
 	}
-	host := &Host{socket: socket}
-	host.write([]byte("R"))
+	host := &Host{socket: socket(number), reader: bufio.NewReader(socket(number))}
+	host.socket.write([]byte("R"))
 	answer := function(host.hear(), host)
 	if host.wrapped {
 		answer = AppendBytes(AppendBytes(nil, 1, []byte(response)), 2, answer)
@@ -51,33 +58,37 @@ func (host *Host) Call(name string, input []byte) []byte {
 }
 
 func (host *Host) say(body []byte) {
-	host.write(append(binary.AppendUvarint(nil, uint64(len(body))), body...))
+	host.socket.write(append(binary.AppendUvarint(nil, uint64(len(body))), body...))
 }
 
 func (host *Host) hear() []byte {
-	var length uint64
-	for shift, digit := 0, []byte{0x80}; digit[0]&0x80 != 0 && shift < 35; shift += 7 {
-		host.read(digit)
-		length |= uint64(digit[0]&0x7f) << shift
+	length, err := binary.ReadUvarint(host.reader)
+	if err != nil {
+		os.Exit(1)
 	}
 	body := make([]byte, length)
-	host.read(body)
+	if _, err := io.ReadFull(host.reader, body); err != nil {
+		os.Exit(1)
+	}
 	return body
 }
 
-func (host *Host) write(bytes []byte) {
+func (to socket) write(bytes []byte) {
 	for len(bytes) > 0 {
-		bytes = bytes[moved(syscall.Write(host.socket, bytes)):]
+		bytes = bytes[moved(syscall.Write(int(to), bytes)):]
 	}
 }
 
-func (host *Host) read(bytes []byte) {
-	for len(bytes) > 0 {
-		bytes = bytes[moved(syscall.Read(host.socket, bytes)):]
+// Read is io.Reader's.
+func (from socket) Read(into []byte) (int, error) {
+	for {
+		if count := moved(syscall.Read(int(from), into)); count > 0 {
+			return count, nil
+		}
 	}
 }
 
-// moved is how many bytes a call moved; without a host there is nobody to tell why there are none.
+// moved is how many bytes a call moved, none when it was interrupted.
 func moved(count int, err error) int {
 	if err == syscall.EINTR {
 		return 0

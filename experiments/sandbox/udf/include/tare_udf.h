@@ -31,6 +31,9 @@ typedef struct {
     int wrapped;
     /* Files of memory with the request and for the response; -1 where both go over the socket. */
     int request, response;
+    /* What came with the end of a message, from and until where in `heard`. */
+    size_t from, until;
+    uint8_t heard[512];
 } tare_host;
 
 static inline tare_bytes tare_text(const char *text) {
@@ -51,20 +54,63 @@ static inline void tare_write(int fd, const void *from, size_t length) {
     }
 }
 
-static inline void tare_read(int fd, void *into, size_t length) {
+static inline size_t tare_read_some(int fd, void *into, size_t room) {
+    ssize_t count;
+    do
+        count = read(fd, into, room);
+    while (count < 0 && errno == EINTR);
+    if (count <= 0)
+        _exit(1);
+    return (size_t)count;
+}
+
+/* The next bytes from the host. A small message is read at once: each system call has its price, and
+ * the highest where a sandbox serves it itself. */
+static inline void tare_read(tare_host *host, void *into, size_t length) {
     uint8_t *next = (uint8_t *)into;
     while (length > 0) {
-        ssize_t count = read(fd, next, length);
-        if (count < 0 && errno == EINTR)
+        size_t count = host->until - host->from;
+        if (count == 0 && length >= sizeof host->heard) {
+            count = tare_read_some(host->fd, next, length);
+        } else if (count == 0) {
+            host->from = 0;
+            host->until = tare_read_some(host->fd, host->heard, sizeof host->heard);
             continue;
-        if (count <= 0)
-            _exit(1);
+        } else {
+            count = count < length ? count : length;
+            memcpy(next, host->heard + host->from, count);
+            host->from += count;
+        }
         next += count;
-        length -= (size_t)count;
+        length -= count;
     }
 }
 
-/* Memory that grows: a message under construction. */
+/* Memory for small messages that is there from the beginning, so that a call which needs no more asks
+ * the kernel for none. No part is used twice: a function serves one call. */
+static union {
+    uint8_t bytes[4096];
+    long double aligned;
+} tare_kept;
+static size_t tare_kept_used;
+
+static inline uint8_t *tare_room(size_t length) {
+    uint8_t *room = tare_kept.bytes + tare_kept_used;
+    if (length <= sizeof tare_kept - tare_kept_used) {
+        tare_kept_used += (length + 15) / 16 * 16;
+        return room;
+    }
+    room = (uint8_t *)malloc(length);
+    if (!room)
+        _exit(1);
+    return room;
+}
+
+static inline int tare_is_kept(const uint8_t *bytes) {
+    return (uintptr_t)bytes - (uintptr_t)tare_kept.bytes < sizeof tare_kept;
+}
+
+/* A message under construction, whose memory grows. */
 typedef struct {
     uint8_t *bytes;
     size_t length, room;
@@ -73,14 +119,26 @@ typedef struct {
 static inline void tare_append(tare_message *message, const void *from, size_t length) {
     if (message->room - message->length < length) {
         size_t least = message->length + length + 64;
+        uint8_t *shorter = message->bytes;
         message->room = message->room * 2 > least ? message->room * 2 : least;
-        message->bytes = (uint8_t *)realloc(message->bytes, message->room);
-        if (!message->bytes)
-            _exit(1);
+        if (shorter && !tare_is_kept(shorter)) {
+            message->bytes = (uint8_t *)realloc(shorter, message->room);
+            if (!message->bytes)
+                _exit(1);
+        } else {
+            message->bytes = tare_room(message->room);
+            if (shorter)
+                memcpy(message->bytes, shorter, message->length);
+        }
     }
     if (length > 0)
         memcpy(message->bytes + message->length, from, length);
     message->length += length;
+}
+
+static inline void tare_drop(tare_message *message) {
+    if (!tare_is_kept(message->bytes))
+        free(message->bytes);
 }
 
 static inline void tare_varint(tare_message *message, uint64_t value) {
@@ -161,19 +219,17 @@ static inline tare_bytes tare_field_bytes(tare_bytes message, unsigned field) {
     return last;
 }
 
-static inline tare_bytes tare_hear(int fd) {
+static inline tare_bytes tare_hear(tare_host *host) {
     tare_bytes message = {0, 0};
     uint64_t length = 0;
     uint8_t digit = 0x80;
     for (unsigned shift = 0; (digit & 0x80) && shift < 35; shift += 7) {
-        tare_read(fd, &digit, 1);
+        tare_read(host, &digit, 1);
         length |= (uint64_t)(digit & 0x7f) << shift;
     }
     message.length = (size_t)length;
-    message.bytes = (uint8_t *)malloc(message.length + 1);
-    if (!message.bytes)
-        _exit(1);
-    tare_read(fd, message.bytes, message.length);
+    message.bytes = tare_room(message.length);
+    tare_read(host, message.bytes, message.length);
     return message;
 }
 
@@ -186,7 +242,7 @@ static inline void tare_say(int fd, tare_bytes body) {
     }
     tare_write(fd, prefix.bytes, prefix.length);
     tare_write(fd, body.bytes, body.length);
-    free(prefix.bytes);
+    tare_drop(&prefix);
 }
 
 static inline void tare_say_any(int fd, const char *type, tare_bytes value) {
@@ -195,7 +251,7 @@ static inline void tare_say_any(int fd, const char *type, tare_bytes value) {
     tare_put_bytes(&any, 2, value);
     tare_bytes whole = {any.bytes, any.length};
     tare_say(fd, whole);
-    free(any.bytes);
+    tare_drop(&any);
 }
 
 /* Says that the response is in memory. One for which there is no room is not written: the host will
@@ -207,7 +263,7 @@ static inline void tare_answer_in_memory(tare_host *host, tare_bytes response) {
     tare_put_number(&length, 1, response.length);
     tare_bytes whole = {length.bytes, length.length};
     tare_say_any(host->fd, "type.googleapis.com/tare.InMemory", whole);
-    free(length.bytes);
+    tare_drop(&length);
 }
 
 static inline void tare_answer(tare_host *host, tare_bytes response) {
@@ -229,9 +285,9 @@ static inline tare_bytes tare_call(tare_host *host, const char *name, tare_bytes
     tare_bytes whole = {callback.bytes, callback.length};
     host->wrapped = 1;
     tare_say_any(host->fd, "type.googleapis.com/privacy_sandbox.server_common.byob.Callback", whole);
-    free(io.bytes);
-    free(callback.bytes);
-    return tare_field_bytes(tare_field_bytes(tare_hear(host->fd), 2), 8);
+    tare_drop(&io);
+    tare_drop(&callback);
+    return tare_field_bytes(tare_field_bytes(tare_hear(host), 2), 8);
 }
 
 #ifdef __linux__
@@ -279,12 +335,12 @@ static inline tare_bytes tare_begin(tare_host *host) {
     }
 #endif
     tare_write(host->fd, "R", 1);
-    return tare_hear(host->fd);
+    return tare_hear(host);
 }
 
 #define TARE_UDF(serve)                                    \
     int main(int count, char **arguments) {                \
-        tare_host host = {0, 0, -1, -1};                   \
+        tare_host host = {0, 0, -1, -1, 0, 0, {0}};        \
         if (count < 2)                                     \
             return 2;                                      \
         host.fd = atoi(arguments[1]);                      \

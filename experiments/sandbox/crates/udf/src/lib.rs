@@ -15,7 +15,7 @@ pub mod message;
 mod shared;
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::ops::Deref;
 use std::os::fd::FromRawFd;
 
@@ -30,7 +30,8 @@ const OFFER: &str = "TARE_SHARED";
 /// The host at the other end of the socket.
 #[derive(Debug)]
 pub struct Host {
-    socket: File,
+    /// Read ahead, so that a small message takes one system call.
+    socket: BufReader<File>,
     /// Messages are wrapped in Any, as they are where callbacks are allowed.
     wrapped: bool,
     /// Where the response goes, unless it goes over the socket.
@@ -67,13 +68,13 @@ pub fn serve(function: impl FnOnce(&[u8], &mut Host) -> Vec<u8>) {
     // SAFETY: the sandbox opened it for this process alone.
     let socket = unsafe { File::from_raw_fd(number) };
     let mut host = Host {
-        socket,
+        socket: BufReader::new(socket),
         wrapped: false,
         memory: None,
     };
     let offered = cfg!(target_os = "linux") && std::env::var_os(OFFER).is_some();
     let ready = if offered { b"S" } else { b"R" };
-    host.socket.write_all(ready).expect("a host");
+    host.socket.get_mut().write_all(ready).expect("a host");
     let request = if offered {
         host.take_memory()
     } else {
@@ -106,7 +107,7 @@ impl Host {
 
     #[cfg(target_os = "linux")]
     fn take_memory(&mut self) -> io::Result<Request> {
-        let (request, response) = shared::take(&self.socket)?;
+        let (request, response) = shared::take(self.socket.get_ref())?;
         self.memory = Some(response);
         Ok(Request::InMemory(request))
     }
@@ -142,7 +143,7 @@ impl Host {
         let mut whole = Vec::with_capacity(body.len() + 5);
         message::varint(body.len() as u64, &mut whole);
         whole.extend_from_slice(body);
-        self.socket.write_all(&whole)
+        self.socket.get_mut().write_all(&whole)
     }
 
     fn hear(&mut self) -> io::Result<Vec<u8>> {
