@@ -23,6 +23,7 @@ CALLS = 400
 CALLS_SLOW = 12
 # Instead of these: TARE_SOAK_CALLS=100000 takes minutes a mode, and hours in those of containers.
 SOAK = int(os.environ.get("TARE_SOAK_CALLS", "0"))
+TOOLS = ("bwrap", "crun", "runc", "runsc")
 
 
 def leavings(own: Path) -> dict[str, object]:
@@ -36,6 +37,8 @@ def leavings(own: Path) -> dict[str, object]:
         "/dev/shm": sorted(
             path.name for path in Path("/dev/shm").iterdir() if "tare-attack" in path.name
         ),
+        # Where the tools of others keep files for a moment.
+        "/tmp": sorted(path.name for tool in TOOLS for path in Path("/tmp").glob(f"{tool}*")),
     }
 
 
@@ -103,6 +106,21 @@ def test_nothing_outlives_a_killed_daemon(
     assert groups(pid) == []
     assert folders(pid) == []
     assert heir.stop() == 0
+
+
+def test_workers_that_never_get_ready_leave_nothing(
+    mode: str, serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    before, rounds = leavings(tmp_path), 3 if mode == "gvisor" else 12
+    sandbox = serve(mode)
+    for _ in range(rounds):
+        sandbox.load("udf", udf("hello"), "--workers", "2")
+        # Others are on their way to take the places of these when the binary is unloaded.
+        for _ in range(2):
+            sandbox.call("udf")
+        sandbox.unload("udf")
+    assert sandbox.stop() == 0
+    assert leavings(tmp_path) == before
 
 
 @pytest.mark.timeout(0 if SOAK else 300)

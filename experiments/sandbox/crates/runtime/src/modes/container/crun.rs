@@ -1,7 +1,8 @@
 //! crun.
 
-use super::{Bundle, Tool, oci};
+use super::{Bundle, STATE, Tool, oci, text};
 use crate::mode::Overhead;
+use crate::process::recipe::Recipe;
 use crate::process::verify::Evidence;
 
 /// The tool.
@@ -34,5 +35,18 @@ impl Tool for Crun {
         oci::write(bundle, &[], None)?;
         let first = ["--cgroup-manager", "disabled"];
         Ok(oci::run(bundle, &first, &["--preserve-fds", "1"]))
+    }
+
+    /// Before it starts again from a sealed copy of itself, it makes a file in /tmp, which stays when
+    /// it is ended just then: it gets a /tmp that is cleared after each worker.
+    fn confine(self, recipe: &mut Recipe, bundle: &Bundle<'_>) -> Result<(), String> {
+        let state = recipe.text(&text(&bundle.folder.join(STATE)));
+        let (place, none) = (recipe.text("/tmp"), recipe.text(""));
+        recipe.call(
+            "a /tmp of its own",
+            libc::SYS_mount,
+            &[state, place, none, libc::MS_BIND as usize, 0],
+        );
+        Ok(())
     }
 }
