@@ -49,17 +49,7 @@ impl Memory {
     pub fn new(window: u64) -> Result<Self, String> {
         let failed = |error: rustix::io::Errno| format!("no memory for the guest: {error}");
         let tables = Tables::new(window);
-        // SAFETY: a new mapping, of which nobody else knows.
-        let base = unsafe {
-            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                tables.end() as usize,
-                ProtFlags::READ | ProtFlags::WRITE,
-                flags,
-            )
-        };
-        let base = base.map_err(failed)?.cast::<u8>();
+        let base = aligned(tables.end() as usize).map_err(failed)?;
         let pagemap = std::fs::File::open("/proc/self/pagemap");
         let pagemap = pagemap
             .map_err(|error| format!("/proc/self/pagemap: {error}"))?
@@ -327,6 +317,24 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: the mapping is this object's own.
         let _ = unsafe { munmap(self.base.cast(), self.tables.end() as usize) };
+    }
+}
+
+/// A new mapping that begins with a large page, so that what is one for the guest is one here, too.
+fn aligned(length: usize) -> rustix::io::Result<*mut u8> {
+    let (large, flags) = (TABLE as usize, MapFlags::PRIVATE | MapFlags::NORESERVE);
+    // SAFETY: a new mapping, of which nobody else knows; what is given back lies within it.
+    unsafe {
+        let rights = ProtFlags::READ | ProtFlags::WRITE;
+        let whole =
+            mmap_anonymous(std::ptr::null_mut(), length + large, rights, flags)?.cast::<u8>();
+        let before = whole.align_offset(large);
+        let base = whole.add(before);
+        if before > 0 {
+            munmap(whole.cast(), before)?;
+        }
+        munmap(base.add(length).cast(), large - before)?;
+        Ok(base)
     }
 }
 

@@ -30,6 +30,15 @@ fn what_lies_beyond_the_window_has_no_memory() {
     assert!(!memory.mappable(&(0..PAGE)));
 }
 
+#[test]
+fn a_large_page_of_the_guest_can_be_one_of_the_host() {
+    // Of several, one would lie right by chance.
+    let memories: Vec<_> = (1..6)
+        .map(|tables| Memory::new(tables * TABLE).unwrap())
+        .collect();
+    assert!(memories.iter().all(|memory| memory.whole().0 % TABLE == 0));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(23), ..ProptestConfig::with_cases(12) })]
 
