@@ -68,8 +68,10 @@ class Group:
         return [str(folder / "cgroup.procs") for folder in self.folders.values()]
 
     def pids(self) -> list[int]:
-        """Processes in the group itself."""
-        return [int(pid) for pid in _words(next(iter(self.folders.values())) / "cgroup.procs")]
+        """Processes in the group, and in those that a role makes below its own."""
+        top = next(iter(self.folders.values()))
+        folders = [Path(folder) for folder, _, _ in os.walk(top)]
+        return [int(pid) for folder in folders for pid in _words(folder / "cgroup.procs")]
 
     def cpu_time(self) -> CpuTime:
         """CPU time of everything that ever ran in it."""

@@ -147,3 +147,12 @@ def test_a_real_group_holds_a_process_counts_its_time_and_is_taken_away() -> Non
         whole.remove()
     assert child.wait() == -9
     assert not any(folder.exists() for folder in whole.folders.values())
+
+
+def test_a_role_may_make_groups_below_its_own(tmp_path: Path) -> None:
+    group = Group("v2", {"v2": tmp_path})
+    for path, pids in ((".", ""), ("host", "7\n"), ("slots/0", "8\n9\n")):
+        (tmp_path / path).mkdir(parents=True, exist_ok=True)
+        (tmp_path / path / "cgroup.procs").write_text(pids)
+    assert sorted(group.pids()) == [7, 8, 9]
+    assert Group("v2", {"v2": tmp_path / "gone"}).pids() == []

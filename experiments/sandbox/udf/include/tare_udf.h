@@ -1,6 +1,7 @@
 /* Write a function that a sandbox runs, in C or C++: include this, define
  *     static void serve(tare_host *host, tare_bytes request)
- * which answers with tare_answer, and end the file with TARE_UDF(serve).
+ * which answers with tare_answer, and end the file with TARE_UDF(serve). Nothing that it hands out is to
+ * be freed: a function serves one call.
  *
  * The wire: argv[1] is a socket. The function says one byte when it is ready, reads its request, a
  * length as a varint and then the bytes, writes its response likewise, and ends. Where it is offered

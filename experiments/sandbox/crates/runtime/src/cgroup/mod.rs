@@ -1,6 +1,7 @@
 //! Control groups of slots: made once, entered by each worker in its turn. Version 1 has a hierarchy
-//! for each controller; in version 2 there is one, and this process moves to a leaf of its own group.
+//! for each controller, version 2 one for all.
 
+mod place;
 mod slot;
 
 use std::fs;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use self::place::{Place, Seat, find};
 pub use self::slot::SlotGroup;
 
 const MOUNT: &str = "/sys/fs/cgroup";
@@ -20,6 +22,8 @@ pub struct Hierarchy {
     version: Version,
     /// The folders of this process's slots, one a hierarchy; none where slots have no processes.
     folders: Vec<PathBuf>,
+    /// This process has left its own group, below which the folders are, for this one.
+    leaf: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +31,9 @@ enum Version {
     One,
     Two,
 }
+
+/// Where a process is that has made way for groups below its own.
+const LEAF: &str = "host";
 
 impl Hierarchy {
     /// Makes this process's own folders, and takes away those of processes that are gone.
@@ -37,11 +44,25 @@ impl Hierarchy {
     pub fn new() -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let (version, parents) = parents(Path::new(MOUNT), &own, &mounts)?;
+        let pid = std::process::id();
+        let Place {
+            version,
+            parents,
+            seat,
+        } = find(Path::new(MOUNT), &own, &mounts, pid)?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}.{number}", std::process::id());
-        let folders = parents.iter().map(|parent| parent.join(&name)).collect();
-        let made = Hierarchy { version, folders };
+        let name = format!("{PREFIX}{pid}.{number}");
+        let folders: Vec<PathBuf> = parents.iter().map(|parent| parent.join(&name)).collect();
+        let leaf = match seat {
+            Seat::Anywhere => None,
+            Seat::InTheWay => Some(folders[0].join(LEAF)),
+            Seat::Aside(leaf) => Some(leaf),
+        };
+        let made = Hierarchy {
+            version,
+            folders,
+            leaf,
+        };
         for parent in &parents {
             sweep_stale(parent);
         }
@@ -55,6 +76,7 @@ impl Hierarchy {
         Hierarchy {
             version: Version::One,
             folders: Vec::new(),
+            leaf: None,
         }
     }
 
@@ -62,10 +84,16 @@ impl Hierarchy {
         for folder in &self.folders {
             make(folder)?;
         }
-        if self.version == Version::Two {
-            self.delegate()?;
+        if self.version == Version::One {
+            return Ok(());
         }
-        Ok(())
+        let folder = &self.folders[0];
+        if let Some(leaf) = &self.leaf {
+            make(leaf)?;
+            write(&leaf.join("cgroup.procs"), "0")?;
+            hand_out(folder.parent().unwrap_or(folder), '+')?;
+        }
+        hand_out(folder, '+')
     }
 
     /// A group for one worker at a time.
@@ -95,83 +123,33 @@ impl Hierarchy {
     /// Removes this process's own folders, in which no slot is left.
     pub fn remove(&self) {
         for folder in &self.folders {
-            if self.version == Version::Two {
-                let home = folder.parent().unwrap_or(folder).join("cgroup.procs");
-                let _ = fs::write(home, "0");
-            }
             remove(folder);
         }
-    }
-
-    /// Version 2 hands controllers only to groups whose parents hold no process.
-    fn delegate(&self) -> Result<(), String> {
-        let folder = &self.folders[0];
-        let host = folder.join("host");
-        make(&host)?;
-        write(&host.join("cgroup.procs"), "0")?;
-        let parent = folder.parent().unwrap_or(folder);
-        for each in [parent, folder] {
-            write(&each.join("cgroup.subtree_control"), "+memory +pids")?;
+        let above = |leaf: &PathBuf| {
+            Some((
+                leaf.parent()?.to_owned(),
+                leaf.ancestors().nth(2)?.to_owned(),
+            ))
+        };
+        if let Some((folder, home)) = self.leaf.as_ref().and_then(above) {
+            // A group that hands out nothing may hold processes again. It goes on handing out while
+            // another hierarchy of this process needs it.
+            let _ = hand_out(&folder, '-').and_then(|()| hand_out(&home, '-'));
+            let _ = fs::write(home.join("cgroup.procs"), "0");
+            remove(&folder);
         }
-        Ok(())
     }
+}
+
+/// Lets a group's children have the controllers, or no more.
+fn hand_out(folder: &Path, sign: char) -> Result<(), String> {
+    let both = format!("{sign}memory {sign}pids");
+    write(&folder.join("cgroup.subtree_control"), &both)
 }
 
 /// Before the number of the process and that of the hierarchy within it.
 const PREFIX: &str = "tare-sandbox.";
 static MADE: AtomicU32 = AtomicU32::new(0);
-
-/// The version, and the folders in which this process may make groups: of its own, as `own` names
-/// them (/proc/self/cgroup), below `mount`, where a container may see a part only (`mounts`:
-/// /proc/self/mountinfo).
-fn parents(mount: &Path, own: &str, mounts: &str) -> Result<(Version, Vec<PathBuf>), String> {
-    let path_of = |wanted: &str| {
-        own.lines().find_map(|line| {
-            let mut parts = line.splitn(3, ':').skip(1);
-            let controllers = parts.next()?;
-            controllers
-                .split(',')
-                .any(|name| name == wanted)
-                .then(|| parts.next())?
-        })
-    };
-    let unified = fs::read_to_string(mount.join("cgroup.controllers")).unwrap_or_default();
-    let has = |name: &str| unified.split_whitespace().any(|each| each == name);
-    if has("memory") && has("pids") {
-        let path = path_of("").unwrap_or("/");
-        return Ok((Version::Two, vec![below(mount, path, mounts)?]));
-    }
-    let folder = |name: &str| below(&mount.join(name), path_of(name).unwrap_or("/"), mounts);
-    let folders = vec![folder("memory")?, folder("pids")?];
-    match folders.iter().find(|folder| !folder.is_dir()) {
-        None => Ok((Version::One, folders)),
-        Some(missing) => Err(format!(
-            "no control groups with the controllers memory and pids: {} is missing; mount them, or start with \
-             cgroup_no_v1=all",
-            missing.display()
-        )),
-    }
-}
-
-/// Where the group `path` of a hierarchy is found that is mounted at `place`, whole or in part.
-fn below(place: &Path, path: &str, mounts: &str) -> Result<PathBuf, String> {
-    let root_here = |line: &str| {
-        let mut fields = line.split(' ').skip(3);
-        let (root, point) = (fields.next()?, fields.next()?);
-        (Path::new(point) == place).then(|| root.to_owned())
-    };
-    let root = mounts.lines().filter_map(root_here).next_back();
-    Path::new(path)
-        .strip_prefix(root.as_deref().unwrap_or("/"))
-        .map(|rest| place.join(rest))
-        .map_err(|_| {
-            format!(
-                "the control group {path} of this process is not among those at {}; start its container with \
-                 --cgroupns=host",
-                place.display()
-            )
-        })
-}
 
 /// Kills what outlived a killed runtime: what its workers had started dies with nobody by itself.
 fn kill_below(folder: &Path) {
@@ -241,6 +219,3 @@ fn write(file: &Path, value: &str) -> Result<(), String> {
     fs::write(file, value)
         .map_err(|error| format!("cannot write {value} to {}: {error}", file.display()))
 }
-
-#[cfg(test)]
-mod tests;

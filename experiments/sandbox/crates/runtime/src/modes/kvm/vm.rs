@@ -52,6 +52,8 @@ pub struct Vm {
     _vm: VmFd,
     processor: VcpuFd,
     bases: [u64; 2],
+    /// It was seen there after a system call.
+    stays_in_ring_3: bool,
 }
 
 impl Vm {
@@ -126,6 +128,7 @@ impl Vm {
             _vm: vm,
             processor,
             bases: [0; 2],
+            stays_in_ring_3: false,
         })
     }
 
@@ -160,18 +163,9 @@ impl Vm {
         // The processor has put where to go on into RCX, and went to an address that the guest cannot
         // come to but on purpose.
         let before = registers.rcx.wrapping_sub(SYSCALL.len() as u64);
-        if registers.rip == ENTRY && memory.read(before) == Some(SYSCALL) {
-            return Ok(Exit::Call(Call {
-                number: registers.rax,
-                arguments: [
-                    registers.rdi,
-                    registers.rsi,
-                    registers.rdx,
-                    registers.r10,
-                    registers.r8,
-                    registers.r9,
-                ],
-            }));
+        let called = registers.rip == ENTRY && memory.read(before) == Some(SYSCALL);
+        if called && self.stays_in_ring_3 {
+            return Ok(Exit::Call(call_in(&registers)));
         }
         let special = self
             .processor
@@ -180,7 +174,11 @@ impl Vm {
         if special.cs.dpl != 3 {
             return Err("KVM: the processor is in ring 0 after a system call, expected it to be in ring 3 as with PVM".into());
         }
-        Ok(Exit::Fault(special.cr2))
+        if !called {
+            return Ok(Exit::Fault(special.cr2));
+        }
+        self.stays_in_ring_3 = true;
+        Ok(Exit::Call(call_in(&registers)))
     }
 
     fn interrupted(&mut self) -> Exit {
@@ -248,6 +246,21 @@ impl Vm {
     /// What makes [`Vm::run`] return as soon as possible when it is set to 1, by a signal's handler.
     pub fn attention(&mut self) -> *mut u8 {
         &raw mut self.processor.get_kvm_run().immediate_exit
+    }
+}
+
+/// The system call that these registers hold.
+fn call_in(registers: &kvm_regs) -> Call {
+    Call {
+        number: registers.rax,
+        arguments: [
+            registers.rdi,
+            registers.rsi,
+            registers.rdx,
+            registers.r10,
+            registers.r8,
+            registers.r9,
+        ],
     }
 }
 

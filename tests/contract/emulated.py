@@ -1,0 +1,75 @@
+"""A small machine, emulated, for what this one does not have: it runs a script and ends."""
+
+import gzip
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+_EMULATOR = shutil.which("qemu-system-x86_64")
+_BUSYBOX = Path("/bin/busybox")
+_DIRECTORY, _PROGRAM = 0o040755, 0o100755
+_BEGIN = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+echo # the firmware's last line has no end
+"""
+_END = "\npoweroff -f\n"
+
+
+def missing(least: tuple[int, int] = (0, 0)) -> str | None:
+    """What the emulation lacks, with a kernel of at least such a version, and how to get it."""
+    if _EMULATOR is None:
+        return "no qemu-system-x86_64 (apt: qemu-system-x86)"
+    if not _BUSYBOX.exists():
+        return f"no {_BUSYBOX} (apt: busybox-static)"
+    if not [kernel for kernel in _kernels() if _version(kernel) >= least]:
+        version = ".".join(map(str, least))
+        return f"no kernel of version {version} in /boot (apt: linux-image-cloud-amd64)"
+    return None
+
+
+def run(script: str, files: Mapping[str, Path], folder: Path, cpus: int = 1) -> str:
+    """What the shell script prints as root of a machine with the newest kernel of /boot, these files,
+    the libraries that they need, and a CPU that has all that the emulator can emulate."""
+    init = folder / "init"
+    init.write_text(_BEGIN + script + _END)
+    all_files = {"init": init, "bin/busybox": _BUSYBOX} | dict(files)
+    listed = subprocess.run(["ldd", *files.values()], capture_output=True, text=True, check=False)
+    for needed in re.findall(r"(/\S+) \(0x", listed.stdout):
+        all_files[needed.lstrip("/")] = Path(needed)
+    image = folder / "image.gz"
+    image.write_bytes(gzip.compress(_archive(all_files), 1))
+    argv = [_EMULATOR, "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", "1024", "-nographic"]
+    argv += ["-no-reboot", "-kernel", max(_kernels(), key=_version), "-initrd", image]
+    argv += ["-append", "console=ttyS0 quiet panic=-1"]
+    done = subprocess.run(argv, capture_output=True, timeout=240, check=True)
+    return done.stdout.decode(errors="replace").replace("\r", "")
+
+
+def _kernels() -> list[Path]:
+    return list(Path("/boot").glob("vmlinuz-*"))
+
+
+def _version(kernel: Path) -> tuple[int, int]:
+    major, minor = re.findall(r"\d+", kernel.name)[:2]
+    return int(major), int(minor)
+
+
+def _archive(files: Mapping[str, Path]) -> bytes:
+    """The files and their folders in the form that Linux unpacks (cpio, newc)."""
+    places = {"proc", "sys", "dev", "tmp", "bin"}
+    folders = {str(parent) for name in files for parent in Path(name).parents} | places
+    members = [(name, _DIRECTORY, b"") for name in sorted(folders - {"."})]
+    members += [(name, _PROGRAM, path.read_bytes()) for name, path in files.items()]
+    packed = b""
+    for number, (name, mode, content) in enumerate([*members, ("TRAILER!!!", 0, b"")], 1):
+        path = name.encode() + b"\0"
+        fields = [number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(path), 0]
+        head = b"070701" + b"".join(b"%08x" % field for field in fields) + path
+        packed += head + b"\0" * (-len(head) % 4) + content + b"\0" * (-len(content) % 4)
+    return packed
