@@ -10,15 +10,22 @@ from pathlib import Path
 _EMULATOR = shutil.which("qemu-system-x86_64")
 _BUSYBOX = Path("/bin/busybox")
 _DIRECTORY, _PROGRAM = 0o040755, 0o100755
-_BEGIN = """#!/bin/busybox sh
+# The first root, in which a machine begins, cannot be left for another by pivot_root.
+_INIT = """#!/bin/busybox sh
+busybox=/bin/busybox
+$busybox mount -t tmpfs root /new
+for each in /*; do [ "$each" = /new ] || $busybox cp -a "$each" /new; done
+exec $busybox switch_root /new /second
+"""
+_SECOND = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-mount -t tmpfs tmp /tmp
 echo # the firmware's last line has no end
+sh /script
+poweroff -f
 """
-_END = "\npoweroff -f\n"
 
 
 def missing(least: tuple[int, int] = (0, 0)) -> str | None:
@@ -29,25 +36,30 @@ def missing(least: tuple[int, int] = (0, 0)) -> str | None:
         return f"no {_BUSYBOX} (apt: busybox-static)"
     if not [kernel for kernel in _kernels() if _version(kernel) >= least]:
         version = ".".join(map(str, least))
-        return f"no kernel of version {version} in /boot (apt: linux-image-cloud-amd64)"
+        return f"no kernel of version {version} in /boot (apt: linux-image-cloud-amd64, perhaps of backports)"
     return None
 
 
 def run(script: str, files: Mapping[str, Path], folder: Path, cpus: int = 1) -> str:
-    """What the shell script prints as root of a machine with the newest kernel of /boot, these files,
-    the libraries that they need, and a CPU that has all that the emulator can emulate."""
-    init = folder / "init"
-    init.write_text(_BEGIN + script + _END)
-    all_files = {"init": init, "bin/busybox": _BUSYBOX} | dict(files)
+    """What a shell script prints as root of a machine that has the newest kernel of /boot, these
+    files, the libraries that they need, and CPUs with nearly all that the emulator knows."""
+    all_files = {"bin/busybox": _BUSYBOX} | dict(files)
+    for name, text in (("init", _INIT), ("second", _SECOND), ("script", script)):
+        all_files[name] = folder / f"{name}.sh"
+        all_files[name].write_text(text)
     listed = subprocess.run(["ldd", *files.values()], capture_output=True, text=True, check=False)
     for needed in re.findall(r"(/\S+) \(0x", listed.stdout):
         all_files[needed.lstrip("/")] = Path(needed)
     image = folder / "image.gz"
     image.write_bytes(gzip.compress(_archive(all_files), 1))
-    argv = [_EMULATOR, "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", "1024", "-nographic"]
-    argv += ["-no-reboot", "-kernel", max(_kernels(), key=_version), "-initrd", image]
-    argv += ["-append", "console=ttyS0 quiet panic=-1"]
-    done = subprocess.run(argv, capture_output=True, timeout=240, check=True)
+    # QEMU 7.2 gets CMPXCHG16B wrong now and then, and newer kernels use it wherever it is.
+    machine = ["-accel", "tcg", "-cpu", "max,cx16=off", "-smp", str(cpus), "-m", "1024"]
+    kernel = ["-kernel", max(_kernels(), key=_version), "-initrd", image]
+    kernel += ["-append", "console=ttyS0 quiet panic=-1"]
+    argv = [_EMULATOR, *machine, "-nographic", "-no-reboot", *kernel]
+    done = subprocess.run(
+        argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=240, check=True
+    )
     return done.stdout.decode(errors="replace").replace("\r", "")
 
 
@@ -62,7 +74,7 @@ def _version(kernel: Path) -> tuple[int, int]:
 
 def _archive(files: Mapping[str, Path]) -> bytes:
     """The files and their folders in the form that Linux unpacks (cpio, newc)."""
-    places = {"proc", "sys", "dev", "tmp", "bin"}
+    places = {"proc", "sys", "dev", "tmp", "bin", "lib", "lib64", "new"}
     folders = {str(parent) for name in files for parent in Path(name).parents} | places
     members = [(name, _DIRECTORY, b"") for name in sorted(folders - {"."})]
     members += [(name, _PROGRAM, path.read_bytes()) for name, path in files.items()]

@@ -29,10 +29,10 @@ try() {
         exec /tare-sandbox serve --mode $mode --workers 2 --memory-mb 16 --processes 4 \\
             --load hello=/hello --load attack=/attack" >/tmp/log 2>&1 &
     daemon=$!
-    while ! grep -q 'serving in' /tmp/log && [ -d /proc/$daemon ]; do sleep 0.2; done
-    echo "$mode in '$place': $(/tare-sandbox call hello </dev/null)"
-    echo "$mode in '$place': $(/tare-sandbox call attack </memory_bomb 2>&1)"
-    echo "$mode in '$place': $(/tare-sandbox call attack </fork_bomb 2>&1)"
+    for attempt in $(seq 100); do grep -q 'serving in' /tmp/log && break; sleep 0.2; done
+    echo "$mode in '$place': $(/tare-sandbox call hello </dev/null | tr -dc ' -~')"
+    echo "$mode in '$place': $(/tare-sandbox call attack </memory_bomb 2>&1 | tr -dc ' -~')"
+    echo "$mode in '$place': $(/tare-sandbox call attack </fork_bomb 2>&1 | tr -dc ' -~')"
     echo "$mode in '$place': below $(find . -name '0' -path '*tare-sandbox*')"
     kill $daemon
     wait $daemon
