@@ -36,7 +36,8 @@ def missing(least: tuple[int, int] = (0, 0)) -> str | None:
         return f"no {_BUSYBOX} (apt: busybox-static)"
     if not [kernel for kernel in _kernels() if _version(kernel) >= least]:
         version = ".".join(map(str, least))
-        return f"no kernel of version {version} in /boot (apt: linux-image-cloud-amd64, perhaps of backports)"
+        package = "linux-image-cloud-amd64, of backports if need be"
+        return f"no kernel of version {version} in /boot (apt: {package})"
     return None
 
 
