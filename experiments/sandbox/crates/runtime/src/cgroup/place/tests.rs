@@ -70,7 +70,7 @@ fn version_2_limits_below_a_group_without_others() {
         mount.find("0::/alone/tare-sandbox.7.0/host\n"),
         place("alone", aside)
     );
-    // Somebody's else.
+    // Somebody else's.
     mount.group("alone/tare-sandbox.77.0/host", &[("cgroup.procs", "7\n")]);
     let other = "0::/alone/tare-sandbox.77.0/host\n";
     assert_eq!(mount.find(other).unwrap().seat, Seat::InTheWay);

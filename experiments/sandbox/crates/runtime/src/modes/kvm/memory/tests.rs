@@ -32,7 +32,7 @@ fn what_lies_beyond_the_window_has_no_memory() {
 
 #[test]
 fn a_large_page_of_the_guest_can_be_one_of_the_host() {
-    // Of several, one would lie right by chance.
+    // One alone may lie right by chance.
     let memories: Vec<_> = (1..6)
         .map(|tables| Memory::new(tables * TABLE).unwrap())
         .collect();
