@@ -19,7 +19,7 @@ def opened(loaded: Loaded, variants: list[str], folder: Path, **cpus: int) -> It
         loaded,
         prepared.built,
         folder=folder,
-        tag=f"tare-test-{folder.parent.name}-{folder.name}",
+        name=f"test-{folder.name}",
         cpus=host.assign(host.by_core(), **cpus),
     )
     try:

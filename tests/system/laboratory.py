@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.lab import cgroup, network
+from tare.lab.bench import tag_of
 from tare.lab.proc import ended
 from tare.model.trial import Plan, Trial, parse_trials
 
@@ -59,6 +60,11 @@ class Laboratory:
         file = self.run_folder() / "trials.jsonl"
         return parse_trials(file.read_bytes()) if file.exists() else []
 
+    def tags(self) -> list[str]:
+        """What the names of all that its runs make on the machine begin with."""
+        plans = self.runs.glob("*/plan.json")
+        return [tag_of(plan.parent.name, plan.parent) for plan in plans]
+
     def results(self) -> dict[str, Any]:
         return dict(json.loads((self.run_folder() / "results.json").read_text()))
 
@@ -72,15 +78,8 @@ class Laboratory:
 
     def _left(self) -> list[str]:
         bases = cgroup.detect().bases.values()
-        groups = [path for base in bases for path in base.glob("tare-*")]
-        memory = list(Path("/dev/shm").glob("tare-*"))
-        names = [path.parent.name for path in self.runs.glob("*/plan.json")]
-        networks = network.NAMES.glob("tare-*")
-        left = [
-            path
-            for path in [*groups, *memory, *networks]
-            if any(name in path.name for name in names)
-        ]
+        places = [*bases, Path("/dev/shm"), network.NAMES]
+        left = [path for tag in self.tags() for place in places for path in place.glob(f"{tag}*")]
         return [str(path) for path in [*left, *self.runs.glob("*/ledger.jsonl")]] + self.processes()
 
     def processes(self) -> list[str]:

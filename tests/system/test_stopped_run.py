@@ -3,11 +3,12 @@
 import json
 import os
 import random
+import shutil
 import signal
 import time
 
 import pytest
-from laboratory import Laboratory, end, wait_for
+from laboratory import PATIENCE_S, Laboratory, end, wait_for
 
 from tare.stats.study import slots
 
@@ -51,6 +52,22 @@ def test_a_stopped_run_stores_what_it_has_and_resumes(
     assert not lab.results()["complete"]
     assert len(lab.trials()) < 6
     assert_resumed(lab, stored(lab))
+
+
+def test_two_runs_of_one_name_in_two_projects_do_not_meet(lab: Laboratory) -> None:
+    command = lab.start(*RUN)
+    wait_for(lab.has_trials(1))
+    end(command, signal.SIGINT)
+    others = [Laboratory(lab.home / "one"), Laboratory(lab.home / "two")]
+    for other in others:
+        shutil.copytree(lab.runs, other.runs)
+    resumed = [other.start("resume", "last") for other in others]
+    for command in resumed:
+        out, err = command.communicate(timeout=2 * PATIENCE_S)
+        assert command.returncode == 0, out + err
+    for other in others:
+        assert "failed" not in {trial.status for trial in other.trials()}
+        other.assert_nothing_left()
 
 
 def test_a_run_whose_experiment_has_changed_is_not_gone_on_with(lab: Laboratory) -> None:

@@ -24,7 +24,7 @@ class Bench:
     hierarchy: Hierarchy
     cpus: Cpus
     tag: str
-    """Names the run's group, and begins the names of its shared memory."""
+    """Names the run's group, and begins the names of its networks and its shared memory."""
     ledger: Ledger
     journal: Journal
 
@@ -35,14 +35,21 @@ class Bench:
 
 
 def open_bench(
-    loaded: Loaded, built: Mapping[str, Built], *, folder: Path, tag: str, cpus: Cpus
+    loaded: Loaded, built: Mapping[str, Built], *, folder: Path, name: str, cpus: Cpus
 ) -> Bench:
     """A guarded bench with its ledger and its journal in `folder`.
 
     Raises TareError when another process has it.
     """
     hierarchy = replace(cgroup.detect(), priority=loaded.experiment.priority)
+    tag = tag_of(name, folder)
     ledger = Ledger(folder / LEDGER, tag, hierarchy.run(tag))
     ledger.guard()
     journal = Journal(folder / "events.log")
     return Bench(loaded, built, hierarchy, cpus, tag, ledger, journal)
+
+
+def tag_of(name: str, folder: Path) -> str:
+    """A tag that no other bench of this machine has, be it of that name, in another project."""
+    found = folder.stat()
+    return f"tare-{name}-{found.st_dev:x}-{found.st_ino:x}"

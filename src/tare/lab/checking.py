@@ -35,7 +35,7 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
     paths.cache().mkdir(parents=True, exist_ok=True)
     with _folder() as home:
         cpus = host.assign(host.by_core(), server=1, client=1)
-        bench = open_bench(loaded, prepared.built, folder=home, tag=f"tare-{home.name}", cpus=cpus)
+        bench = open_bench(loaded, prepared.built, folder=home, name=home.name, cpus=cpus)
         try:
             for variant in variants:
                 name = f"{loaded.name}/{variant}"

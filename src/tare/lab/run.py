@@ -93,7 +93,7 @@ class Run:
             self._loaded,
             self._prepared.built,
             folder=self._store.folder,
-            tag=f"tare-{plan.run}",
+            name=plan.run,
             cpus=cpus,
         )
         try:

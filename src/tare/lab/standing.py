@@ -105,7 +105,7 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
         loaded,
         prepared.built,
         folder=home,
-        tag=f"tare-up-{loaded.name}-{variant}",
+        name=f"up-{loaded.name}-{variant}",
         cpus=host.assign(host.by_core(), server=1, client=1),
     )
     scenario = first(loaded.experiment.factors, loaded.variants[variant])
