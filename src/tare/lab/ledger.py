@@ -120,8 +120,8 @@ def _sweep(file: Path) -> None:
             _end(session_pids(entry["session"], entry["start"]))
         if "network" in entry:
             Network(entry["network"]).remove()
-        if tag := entry.get("tag"):
-            remove_shared_memory(f"{tag}.")
+    for tag in (entry["tag"] for entry in entries if "tag" in entry):
+        remove_shared_memory(f"{tag}.")  # last: processes make it until they have ended
     file.unlink(missing_ok=True)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tare.lab import limits, ports, render
+from tare.lab import interrupt, limits, ports, render
 from tare.lab.bench import Bench
 from tare.lab.build import names
 from tare.lab.errors import ManifestError, RoleError, TareError
@@ -141,17 +141,20 @@ class Site:
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
         log = folder / f"{name}.log"
-        process = Process(
-            name,
-            argv,
-            folder=folder,
-            env=self._environment(env),
-            log=log,
-            place=self.place(name, cpus),
-            enrol=self.bench.ledger.add_session,
-            **streams,
-        )
-        self.processes[name] = process
+        place = self.place(name, cpus)
+        # Stopped in the midst of starting it, the site would not know of it.
+        with interrupt.held():
+            process = Process(
+                name,
+                argv,
+                folder=folder,
+                env=self._environment(env),
+                log=log,
+                place=place,
+                enrol=self.bench.ledger.add_session,
+                **streams,
+            )
+            self.processes[name] = process
         self.bench.journal.say(name, f"started pid {process.pid}: {' '.join(argv)}")
         self.bench.journal.follow(name, log)
         return process

@@ -184,6 +184,17 @@ def test_a_torn_line_costs_only_itself(
     assert sleeper.wait() == -signal.SIGKILL
 
 
+def test_shared_memory_that_is_made_until_the_end_is_removed(tmp_path: Path, tag: str) -> None:
+    memory = SHARED_MEMORY / f"{tag}.trial"
+    again = ["sh", "-c", f"while :; do : >{memory}; done"]
+    with subprocess.Popen(again, start_new_session=True) as process:
+        ledger = Ledger(tmp_path / "ledger", tag, None)
+        ledger.add_session(process.pid)
+        assert soon(memory.exists)
+        ledger.close()
+    assert not memory.exists()
+
+
 def test_shared_memory_of_a_longer_name_is_not_ones_own(tmp_path: Path, tag: str) -> None:
     mine, other = SHARED_MEMORY / f"{tag}.site", SHARED_MEMORY / f"{tag}-2.site"
     mine.touch()

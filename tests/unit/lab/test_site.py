@@ -1,0 +1,44 @@
+"""What becomes of a role when the laboratory is stopped just as it starts it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import projects
+import pytest
+
+from tare.lab import host
+from tare.lab.bench import Bench, open_bench
+from tare.lab.build import Built
+from tare.lab.catalog import load
+from tare.lab.errors import Interrupted
+from tare.lab.interrupt import raising
+from tare.lab.proc import ended
+from tare.lab.site import Site
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    loaded = load("exp", projects.write(tmp_path))
+    cpus = host.assign(host.by_core(), server=1, client=1)
+    found = open_bench(loaded, {"none": Built()}, folder=tmp_path, name="site", cpus=cpus)
+    yield found
+    found.close()
+
+
+def test_a_role_that_is_being_started_is_stopped_as_the_others(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enrolled = tmp_path / "enrolled"
+
+    def stop_the_laboratory(pid: int) -> None:  # in the new process, which is not the role yet
+        enrolled.write_text(str(pid))
+        os.kill(os.getppid(), signal.SIGINT)
+
+    monkeypatch.setattr(bench.ledger, "add_session", stop_the_laboratory)
+    site = Site(bench, "none", {}, seed=0, name="site", folder=tmp_path / "work")
+    with raising(), pytest.raises(Interrupted):
+        site.launch("sut", ["sleep", "60"], "server", {})
+    assert site.stop() == []
+    assert ended(int(enrolled.read_text()))
