@@ -22,8 +22,9 @@ from tare.stats.study import fewest_blocks
 class Follower:
     """A `tare.lab.run.Watcher`."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._per_block = len(plan.scenarios) * (len(plan.variants) + 1)
+    def __init__(self, plan: Plan, per_block: int) -> None:
+        """`per_block`: how many trials a block has that can be made."""
+        self._per_block = per_block
         self._blocks = min(fewest_blocks(plan), plan.blocks.max)
         self._live = sys.stderr.isatty()
         self._bars = Progress(
@@ -70,10 +71,13 @@ class Follower:
         if trial.status == "invalid":
             self.remark(f"{trial.id} does not count{because}")
             return
+        if trial.status == "unavailable":
+            self.remark(f"{trial.id} unavailable{because}")
+            return
         self._ended += 1
         self._bars.update(self._task, completed=self._ended)
-        if trial.status != "valid":
-            self.remark(f"{trial.id} {trial.status}{because}")
+        if trial.status == "failed":
+            self.remark(f"{trial.id} failed{because}")
         elif not self._live:
             planned = self._blocks * self._per_block
             say(f"{self._ended}/{planned} {self._where} ({trial.wall_s:.1f} s)")

@@ -8,7 +8,7 @@ from tare.cli.output import console, print_json, say
 from tare.cli.progress import Follower
 from tare.lab import catalog, estimate, paths
 from tare.lab.errors import Interrupted
-from tare.lab.preparation import prepare
+from tare.lab.preparation import Prepared, prepare
 from tare.lab.run import Run
 from tare.lab.store import Store
 from tare.model.results import Results
@@ -16,7 +16,7 @@ from tare.model.scenario import supported
 from tare.model.trial import Plan
 from tare.report import folder as run_folder
 from tare.report import html, results, table
-from tare.stats.study import shortage
+from tare.stats.study import shortage, slots
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:
@@ -28,7 +28,7 @@ def go_on(store: Store, *, as_json: bool) -> bool:
     if lack := shortage(plan):
         say(lack)
     try:
-        with Follower(plan) as follower:
+        with Follower(plan, per_block(plan, loaded, prepared)) as follower:
             Run(loaded, plan, store, prepared, follower).execute()
     except Interrupted:
         report(store.folder, as_json=as_json)
@@ -90,6 +90,15 @@ def outlook(plan: Plan, loaded: catalog.Loaded) -> str:
         f"{len(plan.variants)} variants, {len(plan.scenarios)} scenarios, "
         f"{_range(*counts)} trials, about {_range(*spans)} "
         f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
+    )
+
+
+def per_block(plan: Plan, loaded: catalog.Loaded, prepared: Prepared) -> int:
+    """How many trials a block has that can be made here."""
+    scenarios = {scenario.name: scenario for scenario in plan.scenarios}
+    return sum(
+        prepared.unavailable_in(scenarios[slot.scenario], loaded, slot.variant) is None
+        for slot in slots(plan, 0)
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import median
+from statistics import fmean
 
 from tare.lab import planning
 from tare.lab.catalog import Loaded
@@ -23,7 +23,7 @@ class Estimate(Record):
     trials: tuple[int, int]
     seconds: tuple[float, float]
     overhead_s: float
-    """Of each trial, beside warm-up and measuring."""
+    """Of a trial in the mean, beside warm-up and measuring."""
     overhead_of: str
     """Where that comes from."""
 
@@ -31,7 +31,7 @@ class Estimate(Record):
 def estimate(plan: Plan, loaded: Loaded, runs: Path) -> Estimate:
     """Of a plan, with the overhead of the experiment's latest runs in `runs`, if there are any."""
     known = _overheads(plan, runs)
-    overhead = median(known) if known else OVERHEAD_S
+    overhead = fmean(known) if known else OVERHEAD_S
     per_block, trials = 0.0, 0
     for scenario in plan.scenarios:
         count = len(_labels(plan, loaded, scenario))

@@ -23,8 +23,14 @@ class Prepared:
     lacking: dict[str, list[tuple[Need, str]]] = field(default_factory=dict)
     """What single levels of a variant need and is not to be had, and why."""
 
-    def lacks(self, variant: str, scenario: Scenario) -> str | None:
-        """Why the variant, which is ready, cannot take the scenario, or None."""
+    def unavailable_in(self, scenario: Scenario, loaded: Loaded, variant: str) -> str | None:
+        """Why the variant cannot be measured in the scenario, on any machine or on this one, or
+        None.
+        """
+        if reason := supported(loaded.variants[variant], scenario):
+            return reason
+        if reason := self.unavailable.get(variant):
+            return reason
         for need, reason in self.lacking.get(variant, ()):
             if among(need.within, scenario.levels):
                 return reason

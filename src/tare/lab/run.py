@@ -14,7 +14,7 @@ from tare.lab.ledger import sweep, sweep_all
 from tare.lab.preparation import Prepared, fingerprint
 from tare.lab.store import Store, write_json
 from tare.lab.trial import Done, run_trial
-from tare.model.scenario import Scenario, supported
+from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Slot, Trial
 from tare.probes.audit import audit
 from tare.stats import study
@@ -167,12 +167,7 @@ class Run:
         ]
         if any(trial.status == "unavailable" for trial in known):
             return ()
-        variant = self._loaded.variants[slot.variant]
-        if reason := supported(variant, scenario):
-            return "unavailable", reason
-        if reason := self._prepared.unavailable.get(slot.variant):
-            return "unavailable", reason
-        if reason := self._prepared.lacks(slot.variant, scenario):
+        if reason := self._prepared.unavailable_in(scenario, self._loaded, slot.variant):
             return "unavailable", reason
         failures = Counter(
             t.variant for t in self._trials if t.status == "failed" and t.scenario == slot.scenario

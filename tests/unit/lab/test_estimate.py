@@ -46,12 +46,12 @@ def test_what_a_variant_does_not_support_takes_no_time(tmp_path: Path) -> None:
 def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) -> None:
     made = plan(loaded)
     store = Store.create(tmp_path / "runs", made)
-    for number, slot in enumerate(slots(made, 0)):
-        body = {"attempt": 1, "started": "now", "measured_s": 1.5, "wall_s": 1.5 + 2 * number}
+    for number, slot in enumerate([*slots(made, 0), *slots(made, 1)]):
+        body = {"attempt": 1, "started": "now", "measured_s": 1.5, "wall_s": 1.5 + 2 * number**2}
         status = {"status": "valid" if number else "failed"}
         store.append(Trial.model_validate(slot.model_dump() | body | status))
     found = estimate(made, loaded, tmp_path / "runs")
-    assert (found.overhead_s, found.overhead_of) == (3.0, "2 trials of the latest runs")
+    assert (found.overhead_s, found.overhead_of) == (22.0, "5 trials of the latest runs")
     (store.folder / "trials.jsonl").write_text("{]\n")
     assert estimate(made, loaded, tmp_path / "runs").overhead_of == "a guess"
 

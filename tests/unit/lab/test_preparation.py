@@ -32,9 +32,10 @@ def test_a_level_s_needs_are_no_other_level_s(tmp_path: Path) -> None:
     closed, opened = expand(loaded.experiment.factors, [{"loop": ["closed", "open"]}])
     prepared = prepare(loaded, ["none", "other"], print, [closed, opened])
     assert set(prepared.built) == {"none", "other"}
-    assert prepared.lacks("none", opened) is None
-    assert prepared.lacks("other", closed) is None
-    assert prepared.lacks("other", opened) == "no-such-program is not there: write it"
+    assert prepared.unavailable_in(opened, loaded, "none") is None
+    assert prepared.unavailable_in(closed, loaded, "other") is None
+    why = prepared.unavailable_in(opened, loaded, "other")
+    assert why == "no-such-program is not there: write it"
     unwanted = prepare(loaded, ["other"], print, [closed])
     assert unwanted.lacking == {"other": []}, "nobody asked for it"
 
@@ -43,7 +44,10 @@ def test_a_level_that_a_variant_does_not_take_needs_nothing(tmp_path: Path) -> N
     own = f"{VERSION}{NEEDS}[without.loop]\nopen = 'it never does'\n"
     loaded = load("exp", projects.write(tmp_path, variants={"none": VERSION, "other": own}))
     scenarios = expand(loaded.experiment.factors, [{"loop": "open"}])
-    assert prepare(loaded, ["other"], print, scenarios).lacking == {"other": []}
+    prepared = prepare(loaded, ["other"], print, scenarios)
+    assert prepared.lacking == {"other": []}
+    why = prepared.unavailable_in(scenarios[0], loaded, "other")
+    assert why is not None and "it never does" in why
 
 
 def test_needs_are_of_levels_that_there_are(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+"""What is printed while a run goes on."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import projects
+import pytest
+
+from tare.cli.progress import Follower
+from tare.cli.running import per_block
+from tare.lab import planning
+from tare.lab.catalog import load
+from tare.lab.preparation import Prepared
+from tare.model.trial import Slot, Trial
+from tare.stats.stopping import Stop
+from tare.stats.study import slots
+
+
+def trial(slot: Slot, **more: Any) -> Trial:
+    made = {"attempt": 1, "started": "now", "wall_s": 0.5, "status": "valid"}
+    return Trial.model_validate(slot.model_dump() | made | more)
+
+
+def test_it_counts_the_trials_that_can_be_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variants = {"none": "", "other": "without = { loop = { open = 'it never does' } }", "third": ""}
+    loaded = load("exp", projects.write(tmp_path, variants=variants))
+    plan = planning.make(
+        loaded, quick=False, variants=None, scenarios=["all"], blocks=1, seed=1, overrides={}
+    )
+    prepared = Prepared(unavailable={"third": "there is no such device"})
+    # Four scenarios: the baseline and itself again in each, the other one in half of them.
+    count = per_block(plan, loaded, prepared)
+    assert count == 4 * 2 + 2
+    with Follower(plan, count) as follower:
+        for slot in slots(plan, 0):
+            scenario = next(each for each in plan.scenarios if each.name == slot.scenario)
+            why = prepared.unavailable_in(scenario, loaded, slot.variant)
+            follower.begins(slot, 1)
+            if why is not None:
+                follower.ends(trial(slot, status="unavailable", reason=why))
+                continue
+            follower.ends(trial(slot, status="invalid", reason="a gate"))
+            follower.begins(slot, 2)
+            follower.ends(trial(slot, attempt=2))
+        follower.block(1, Stop.MOST_BLOCKS)
+    said = capsys.readouterr().err
+    assert re.findall(r"tare: (\d+/\d+) ", said) == [f"{n + 1}/{count}" for n in range(count)]
+    assert said.count("unavailable: ") == 4 + 2
