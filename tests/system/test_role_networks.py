@@ -7,7 +7,6 @@ import pytest
 from laboratory import Laboratory, wait_for
 
 from tare.lab import network
-from tare.lab.bench import tag_of
 
 pytestmark = [
     pytest.mark.system,
@@ -25,7 +24,7 @@ def test_a_role_of_another_network_is_reached_over_it(lab: Laboratory) -> None:
     lab.tare(*RUN)
     assert {trial.status for trial in lab.trials()} == {"valid"}
     log = (lab.run_folder() / "events.log").read_text()
-    tag = tag_of(lab.plan().run, lab.run_folder())
+    (tag,) = lab.tags()
     for trial in lab.trials():
         made = network.Network(f"{tag}.{trial.id}")
         assert f"--host {made.address} " in log
@@ -37,9 +36,8 @@ def test_a_killed_run_leaves_no_network(lab: Laboratory) -> None:
     made: list[network.Network] = []
 
     def began() -> bool:
-        tags = lab.tags()
-        names = [path.name for tag in tags for path in network.NAMES.glob(f"{tag}.*")]
-        made[:] = [network.Network(name) for name in names]
+        paths = [path for tag in lab.tags() for path in network.NAMES.glob(f"{tag}.*")]
+        made[:] = [network.Network(path.name) for path in paths]
         return bool(made) and made[0].near in devices() and bool(lab.processes())
 
     wait_for(began)

@@ -16,7 +16,7 @@ from tare.model.scenario import supported
 from tare.model.trial import Plan
 from tare.report import folder as run_folder
 from tare.report import html, results, table
-from tare.stats.study import shortage, slots
+from tare.stats.study import shortage
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:
@@ -24,11 +24,12 @@ def go_on(store: Store, *, as_json: bool) -> bool:
     plan = store.plan()
     loaded = catalog.load(plan.experiment)
     prepared = prepare(loaded, plan.variants, say, plan.scenarios)
-    say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, loaded)}")
+    expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
+    say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
     if lack := shortage(plan):
         say(lack)
     try:
-        with Follower(plan, per_block(plan, loaded, prepared)) as follower:
+        with Follower(plan, expected.per_block) as follower:
             Run(loaded, plan, store, prepared, follower).execute()
     except Interrupted:
         report(store.folder, as_json=as_json)
@@ -60,18 +61,20 @@ def report(folder: Path, *, as_json: bool) -> Results:
 def show_plan(plans: list[Plan], *, as_json: bool) -> None:
     """Print what would be measured, and about how long it would take."""
     loaded = [catalog.load(plan.experiment) for plan in plans]
+    expected = [
+        estimate.estimate(plan, each, paths.runs(), Prepared())
+        for plan, each in zip(plans, loaded, strict=True)
+    ]
     if as_json:
-        pairs = zip(plans, loaded, strict=True)
         print_json(
             [
-                plan.model_dump(mode="json")
-                | {"estimate": estimate.estimate(plan, each, paths.runs()).model_dump(mode="json")}
-                for plan, each in pairs
+                plan.model_dump(mode="json") | {"estimate": found.model_dump(mode="json")}
+                for plan, found in zip(plans, expected, strict=True)
             ]
         )
         return
-    for plan, each in zip(plans, loaded, strict=True):
-        click.echo(f"{plan.experiment}: {outlook(plan, each)}")
+    for plan, each, found in zip(plans, loaded, expected, strict=True):
+        click.echo(f"{plan.experiment}: {outlook(plan, found)}")
         if lack := shortage(plan):
             click.echo(f"  verdicts   none: {lack}")
         click.echo(f"  variants   {', '.join(plan.variants)}")
@@ -82,23 +85,13 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
                     click.echo(f"             without {name}: {why}")
 
 
-def outlook(plan: Plan, loaded: catalog.Loaded) -> str:
+def outlook(plan: Plan, found: estimate.Estimate) -> str:
     """How much a plan is, in words."""
-    found = estimate.estimate(plan, loaded, paths.runs())
     counts, spans = map(str, found.trials), map(_duration, found.seconds)
     return (
         f"{len(plan.variants)} variants, {len(plan.scenarios)} scenarios, "
         f"{_range(*counts)} trials, about {_range(*spans)} "
         f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
-    )
-
-
-def per_block(plan: Plan, loaded: catalog.Loaded, prepared: Prepared) -> int:
-    """How many trials a block has that can be made here."""
-    scenarios = {scenario.name: scenario for scenario in plan.scenarios}
-    return sum(
-        prepared.unavailable_in(scenarios[slot.scenario], loaded, slot.variant) is None
-        for slot in slots(plan, 0)
     )
 
 

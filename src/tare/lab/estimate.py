@@ -6,8 +6,9 @@ from statistics import fmean
 
 from tare.lab import planning
 from tare.lab.catalog import Loaded
+from tare.lab.preparation import Prepared
 from tare.model.base import Record
-from tare.model.scenario import Scenario, among, supported
+from tare.model.scenario import Scenario, among
 from tare.model.trial import Plan, parse_trials
 from tare.stats.plan_order import BASELINE_AGAIN
 from tare.stats.study import fewest_blocks
@@ -20,6 +21,8 @@ _RUNS = 3
 class Estimate(Record):
     """From the fewest to the most blocks; trials that have to be repeated come on top."""
 
+    per_block: int
+    """Trials of a block."""
     trials: tuple[int, int]
     seconds: tuple[float, float]
     overhead_s: float
@@ -28,30 +31,36 @@ class Estimate(Record):
     """Where that comes from."""
 
 
-def estimate(plan: Plan, loaded: Loaded, runs: Path) -> Estimate:
-    """Of a plan, with the overhead of the experiment's latest runs in `runs`, if there are any."""
+def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Estimate:
+    """Of a plan, with the overhead of the experiment's latest runs in `runs`, if there are any.
+
+    Trials that cannot be made are left out, as far as `prepared` knows of them.
+    """
     known = _overheads(plan, runs)
     overhead = fmean(known) if known else OVERHEAD_S
-    per_block, trials = 0.0, 0
+    block_s, trials = 0.0, 0
     for scenario in plan.scenarios:
-        count = len(_labels(plan, loaded, scenario))
+        count = len(_labels(plan, loaded, scenario, prepared))
         values = planning.parameters_of(plan, loaded, scenario)
-        per_block += count * (_windows(loaded, scenario) * _planned_s(values) + overhead)
+        block_s += count * (_windows(loaded, scenario) * _planned_s(values) + overhead)
         trials += count
     low, high = min(fewest_blocks(plan), plan.blocks.max), plan.blocks.max
     return Estimate(
+        per_block=trials,
         trials=(trials * low, trials * high),
-        seconds=(per_block * low, per_block * high),
+        seconds=(block_s * low, block_s * high),
         overhead_s=overhead,
         overhead_of=f"{len(known)} trials of the latest runs" if known else "a guess",
     )
 
 
-def _labels(plan: Plan, loaded: Loaded, scenario: Scenario) -> list[str]:
-    """What a block measures in the scenario: variants that do not support it are left out."""
+def _labels(plan: Plan, loaded: Loaded, scenario: Scenario, prepared: Prepared) -> list[str]:
+    """What a block measures in the scenario: variants that cannot be are left out."""
     names = {label: label for label in plan.variants} | {BASELINE_AGAIN: plan.baseline}
     return [
-        label for label, name in names.items() if supported(loaded.variants[name], scenario) is None
+        label
+        for label, name in names.items()
+        if prepared.unavailable_in(scenario, loaded, name) is None
     ]
 
 

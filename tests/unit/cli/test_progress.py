@@ -8,9 +8,9 @@ import projects
 import pytest
 
 from tare.cli.progress import Follower
-from tare.cli.running import per_block
 from tare.lab import planning
 from tare.lab.catalog import load
+from tare.lab.estimate import estimate
 from tare.lab.preparation import Prepared
 from tare.model.trial import Slot, Trial
 from tare.stats.stopping import Stop
@@ -32,7 +32,7 @@ def test_it_counts_the_trials_that_can_be_made(
     )
     prepared = Prepared(unavailable={"third": "there is no such device"})
     # Four scenarios: the baseline and itself again in each, the other one in half of them.
-    count = per_block(plan, loaded, prepared)
+    count = estimate(plan, loaded, tmp_path / "runs", prepared).per_block
     assert count == 4 * 2 + 2
     with Follower(plan, count) as follower:
         for slot in slots(plan, 0):

@@ -7,6 +7,7 @@ import pytest
 from tare.lab import planning
 from tare.lab.catalog import Loaded, load
 from tare.lab.estimate import OVERHEAD_S, estimate
+from tare.lab.preparation import Prepared
 from tare.lab.store import Store
 from tare.model.trial import Plan, Trial
 from tare.stats.study import slots
@@ -27,11 +28,11 @@ def plan(loaded: Loaded, **changes: Any) -> Plan:
 
 def test_it_counts_baseline_again_and_every_scenario(loaded: Loaded, tmp_path: Path) -> None:
     made = plan(loaded, scenarios=["all"], blocks=10, overrides={"duration_s": 2.0})
-    found = estimate(made, loaded, tmp_path / "runs")
+    found = estimate(made, loaded, tmp_path / "runs", Prepared())
     assert found.trials == (4 * 3 * 10, 4 * 3 * 10) and found.overhead_of == "a guess"
     expected = 4 * 3 * (2.0 + OVERHEAD_S) * 10
     assert found.seconds == pytest.approx((expected, expected))
-    found = estimate(plan(loaded), loaded, tmp_path / "runs")
+    found = estimate(plan(loaded), loaded, tmp_path / "runs", Prepared())
     assert found.trials == (3 * 8, 3 * 40)
     assert found.seconds == pytest.approx((3 * 2.2 * 8, 3 * 2.2 * 40))
 
@@ -39,7 +40,9 @@ def test_it_counts_baseline_again_and_every_scenario(loaded: Loaded, tmp_path: P
 def test_what_a_variant_does_not_support_takes_no_time(tmp_path: Path) -> None:
     variants = {"none": "", "other": "supports = { loop = ['closed'] }"}
     loaded = load("exp", projects.write(tmp_path, variants=variants))
-    found = estimate(plan(loaded, scenarios=["all"], blocks=1), loaded, tmp_path / "runs")
+    found = estimate(
+        plan(loaded, scenarios=["all"], blocks=1), loaded, tmp_path / "runs", Prepared()
+    )
     assert found.trials == (2 * 3 + 2 * 2,) * 2
 
 
@@ -50,10 +53,10 @@ def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) 
         body = {"attempt": 1, "started": "now", "measured_s": 1.5, "wall_s": 1.5 + 2 * number**2}
         status = {"status": "valid" if number else "failed"}
         store.append(Trial.model_validate(slot.model_dump() | body | status))
-    found = estimate(made, loaded, tmp_path / "runs")
+    found = estimate(made, loaded, tmp_path / "runs", Prepared())
     assert (found.overhead_s, found.overhead_of) == (22.0, "5 trials of the latest runs")
     (store.folder / "trials.jsonl").write_text("{]\n")
-    assert estimate(made, loaded, tmp_path / "runs").overhead_of == "a guess"
+    assert estimate(made, loaded, tmp_path / "runs", Prepared()).overhead_of == "a guess"
 
 
 def test_a_search_takes_as_long_as_its_windows(tmp_path: Path) -> None:
@@ -61,7 +64,12 @@ def test_a_search_takes_as_long_as_its_windows(tmp_path: Path) -> None:
     text = f"{projects.EXPERIMENT}\n[analysis.capacity]\n{search}\nsteps = 5\n"
     loaded = load("exp", projects.write(tmp_path, experiment=text))
     once, searched = (
-        estimate(plan(loaded, scenarios=[f"loop={loop}"], blocks=1), loaded, tmp_path / "runs")
+        estimate(
+            plan(loaded, scenarios=[f"loop={loop}"], blocks=1),
+            loaded,
+            tmp_path / "runs",
+            Prepared(),
+        )
         for loop in ("closed", "open")
     )
     assert once.seconds[0] == pytest.approx(3 * (1.5 + OVERHEAD_S))
