@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 
 _BLOCK = 65_536
 _SIZES = (1, 4_095, 10_240, 65_537, 1_048_576, 3_000_001)

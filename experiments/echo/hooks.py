@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 
 _PATIENCE_S = 5.0
 _SIZES = (1, 64, 127, 4097, 65537, 300001)

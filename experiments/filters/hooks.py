@@ -5,7 +5,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 
 TARGETS: list[tuple[bytes, bytes | int]] = [
     # Method and target as sent; the path that nginx makes of it and shows the filter (decoded,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 
 BODIES = {"2b.txt": b"ok", "20k.txt": b"x" * 20460}
 CIPHER = ("TLS_AES_128_GCM_SHA256", "TLSv1.3", 128)

@@ -20,9 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tare.lab import catalog, host, standing
 from tare.lab.errors import TareError
-from tare.lab.preparation import prepare
+from tare.lab.machine import host
+from tare.lab.project import catalog
+from tare.lab.project.preparation import prepare
+from tare.lab.run import standing
 
 RATE, CONNECTIONS, SECONDS, STALL_S = 1000, 20, 10, 1.0
 SCRIPT = Path(__file__).parent / "variants/k6/script.js"

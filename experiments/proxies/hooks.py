@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 
 TLS = {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "group": "X25519"}
 ALPN = {"https": "http/1.1", "h2": "h2"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tare.lab.hooks import HookError, OracleError, Since
+from tare.lab.project.hooks import HookError, OracleError, Since
 
 _PATIENCE_S = 20.0
 # The oracle makes so many calls more than one, and goes on for so many seconds.

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tare.lab import host
-from tare.lab.bench import Bench, open_bench
-from tare.lab.catalog import Loaded
-from tare.lab.preparation import prepare
+from tare.lab.machine import host
+from tare.lab.project.catalog import Loaded
+from tare.lab.project.preparation import prepare
+from tare.lab.trial.bench import Bench, open_bench
 
 
 @contextmanager

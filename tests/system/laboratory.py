@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tare.lab import cgroup, network
-from tare.lab.bench import tag_of
-from tare.lab.proc import ended
+from tare.lab.machine import cgroup, network
+from tare.lab.machine.proc import ended
+from tare.lab.trial.bench import tag_of
 from tare.model.trial import Plan, Trial, parse_trials
 
 PROJECT = Path(__file__).with_name("project")

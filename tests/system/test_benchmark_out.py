@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from laboratory import Laboratory
 
-from tare.lab import requirements
+from tare.lab.project import requirements
 from tare.model.fields import Requirement
 
 pytestmark = pytest.mark.system

@@ -3,7 +3,7 @@
 import pytest
 from laboratory import Laboratory
 
-from tare.lab import cgroup
+from tare.lab.machine import cgroup
 
 pytestmark = [
     pytest.mark.system,

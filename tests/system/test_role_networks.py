@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from laboratory import Laboratory, wait_for
 
-from tare.lab import network
+from tare.lab.machine import network
 
 pytestmark = [
     pytest.mark.system,

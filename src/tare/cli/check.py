@@ -5,8 +5,8 @@ import sys
 import click
 
 from tare.cli.output import json_option, print_json, say
-from tare.lab.catalog import load, split_target
-from tare.lab.index import experiment_names
+from tare.lab.project.catalog import load, split_target
+from tare.lab.project.index import experiment_names
 
 
 @click.command()
@@ -19,7 +19,7 @@ def command(target: str | None, as_json: bool) -> None:
     tare check
     tare check filters/c-module
     """
-    from tare.lab.checking import check
+    from tare.lab.run.checking import check
 
     if target is None:
         wanted = [(name, list(load(name).variants)) for name in experiment_names()]

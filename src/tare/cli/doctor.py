@@ -11,7 +11,7 @@ import click
 from tare.cli.output import console, json_option, print_json, say
 
 if TYPE_CHECKING:
-    from tare.lab.tuning import Change, Outcome
+    from tare.lab.machine.tuning import Change, Outcome
 
 
 @click.command()
@@ -30,7 +30,8 @@ def command(tune: bool, applies: bool, revert: bool, only: tuple[str, ...], as_j
     sudo tare doctor --revert
     sudo tare doctor --tune --apply --only swappiness --only 'disk scheduler'
     """
-    from tare.lab import host, paths, tuning
+    from tare.lab import paths
+    from tare.lab.machine import host, tuning
     from tare.probes.settings import settings
 
     if revert and (tune or applies or only):
@@ -68,7 +69,7 @@ def _diagnose(servers: Collection[int], remarks: list[str | None], as_json: bool
     from rich.table import Table
     from rich.text import Text
 
-    from tare.lab import cgroup
+    from tare.lab.machine import cgroup
     from tare.probes.audit import audit
 
     hierarchy = cgroup.detect()

@@ -9,7 +9,7 @@ from tare.cli.targets import chosen
 @click.argument("target", metavar="[EXPERIMENT[/VARIANT]]", required=False)
 def command(target: str | None) -> None:
     """Stop TARGET, or everything that `tare up` left running."""
-    from tare.lab import standing
+    from tare.lab.run import standing
 
     for each in chosen(target):
         killed = standing.down(each)

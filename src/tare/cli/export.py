@@ -55,7 +55,8 @@ def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: P
 
 
 def _write_images(experiment: str, images: tuple[str, ...], output: Path) -> None:
-    from tare.lab import catalog, image
+    from tare.lab.export import image
+    from tare.lab.project import catalog
 
     loaded = catalog.load(experiment)
     for name in images:

@@ -7,7 +7,7 @@ import click
 from tare.cli.output import console, json_option, print_json
 from tare.lab import paths
 from tare.lab.errors import UnknownName
-from tare.lab.index import experiment_names
+from tare.lab.project.index import experiment_names
 
 
 @click.command()

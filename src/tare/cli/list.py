@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from tare.cli.output import json_option, print_json
-from tare.lab import index
+from tare.lab.project import index
 
 
 @click.command()

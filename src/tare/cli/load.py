@@ -17,8 +17,8 @@ def command(arguments: tuple[str, ...]) -> None:
     tare load http://127.0.0.1:8080/ -c 20 -d 10
     """
     from tare.cli.output import say
-    from tare.lab import build, requirements
-    from tare.lab.catalog import component
+    from tare.lab.project import build, requirements
+    from tare.lab.project.catalog import component
 
     requirements.meet(component("load").requires, say)
     program = build.component("load", say) / "bin" / "tare-load"

@@ -20,7 +20,7 @@ from tare.stats.study import fewest_blocks
 
 
 class Follower:
-    """A `tare.lab.run.Watcher`."""
+    """A `tare.lab.run.run.Watcher`."""
 
     def __init__(self, plan: Plan, per_block: int) -> None:
         """`per_block`: how many trials a block has that can be made."""

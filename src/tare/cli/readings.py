@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tare.lab.standing import Standing
+from tare.lab.run.standing import Standing
 from tare.probes.cpu import CpuTime
 from tare.probes.process import Usage, usage
 

@@ -12,8 +12,8 @@ from tare.cli.up import announce
 @json_option
 def command(target: str | None, as_json: bool) -> None:
     """Stop TARGET (the only one that is up, if not named) and start it again."""
-    from tare.lab import standing
-    from tare.lab.catalog import load
+    from tare.lab.project.catalog import load
+    from tare.lab.run import standing
 
     found = the_one(target)
     standing.down(found)

@@ -19,7 +19,7 @@ def command(run: str, as_json: bool) -> None:
     """
     from tare.cli import benchmark_out
     from tare.cli.running import go_on
-    from tare.lab.store import Store
+    from tare.lab.run.store import Store
 
     out, store = benchmark_out.target(), Store(folder_of(run))
     done = go_on(store, as_json=as_json)

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from tare.cli.output import json_option
-from tare.lab import catalog, paths
+from tare.lab import paths
 from tare.lab.errors import UnknownName
-from tare.lab.index import experiment_names
+from tare.lab.project import catalog
+from tare.lab.project.index import experiment_names
 
 _POSITIVE = click.FloatRange(0, min_open=True)
 
@@ -70,8 +71,8 @@ def command(
     """
     from tare.cli import benchmark_out
     from tare.cli.running import go_on, show_plan
-    from tare.lab import planning
-    from tare.lab.store import Store
+    from tare.lab.run import planning
+    from tare.lab.run.store import Store
 
     out = benchmark_out.target()
     named = {

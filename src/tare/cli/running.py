@@ -6,11 +6,13 @@ import click
 
 from tare.cli.output import console, print_json, say
 from tare.cli.progress import Follower
-from tare.lab import catalog, estimate, paths
+from tare.lab import paths
 from tare.lab.errors import Interrupted
-from tare.lab.preparation import Prepared, prepare
-from tare.lab.run import Run
-from tare.lab.store import Store
+from tare.lab.project import catalog
+from tare.lab.project.preparation import Prepared, prepare
+from tare.lab.run import estimate
+from tare.lab.run.run import Run
+from tare.lab.run.store import Store
 from tare.model.results import Results
 from tare.model.scenario import supported
 from tare.model.trial import Plan

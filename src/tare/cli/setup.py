@@ -5,15 +5,15 @@ import sys
 import click
 
 from tare.cli.output import say
-from tare.lab import catalog
-from tare.lab.index import experiment_names
+from tare.lab.project import catalog
+from tare.lab.project.index import experiment_names
 
 
 @click.command()
 @click.argument("experiment", required=False)
 def command(experiment: str | None) -> None:
     """Install and build everything EXPERIMENT (or every experiment) needs; `run` does so too."""
-    from tare.lab.preparation import prepare
+    from tare.lab.project.preparation import prepare
 
     failed = False
     for name in [experiment] if experiment else experiment_names():

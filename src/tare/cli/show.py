@@ -3,7 +3,7 @@
 import click
 
 from tare.cli.output import json_option, print_json
-from tare.lab import catalog
+from tare.lab.project import catalog
 
 
 @click.command()

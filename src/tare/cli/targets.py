@@ -1,9 +1,9 @@
 """Finds the standing variants that a command speaks of."""
 
-from tare.lab import standing
-from tare.lab.catalog import split_target
 from tare.lab.errors import TareError
-from tare.lab.standing import Standing
+from tare.lab.project.catalog import split_target
+from tare.lab.run import standing
+from tare.lab.run.standing import Standing
 
 
 def chosen(target: str | None) -> list[Standing]:

@@ -46,8 +46,8 @@ def command(only: str | None, arguments: tuple[str, ...]) -> None:
     tare test
     tare test --only python -- -k gates
     """
-    from tare.lab import catalog, requirements
-    from tare.lab.index import experiment_names
+    from tare.lab.project import catalog, requirements
+    from tare.lab.project.index import experiment_names
 
     # What cargo needs to compile and link the whole workspace.
     loaded = [catalog.load(name) for name in experiment_names()]

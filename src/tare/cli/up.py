@@ -3,8 +3,8 @@
 import click
 
 from tare.cli.output import json_option, print_json, say
-from tare.lab.catalog import load, split_target
-from tare.lab.standing import Standing
+from tare.lab.project.catalog import load, split_target
+from tare.lab.run.standing import Standing
 
 
 @click.command()
@@ -19,7 +19,7 @@ def command(target: str, param: tuple[str, ...], as_json: bool) -> None:
     tare up filters/c-module -p prefix=/private
     """
     from tare.cli.run import pair
-    from tare.lab import standing
+    from tare.lab.run import standing
 
     name, variant = split_target(target)
     if variant is None:

@@ -1,6 +1,6 @@
 """What a manifest may say: experiment.toml, variant.toml and component.toml.
 
-Every manifest is read by `tare.lab.catalog`; this file only says what is allowed in one.
+Every manifest is read by `tare.lab.project.catalog`; this file only says what is allowed in one.
 Strings marked *template* are Jinja2 and may use the names of docs/FORMAT.md, "Manifests".
 """
 

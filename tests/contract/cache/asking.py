@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from tare.lab.site import Site
+from tare.lab.trial.site import Site
 
 _PATIENCE_S = 60.0
 _BLOCK = 65_536

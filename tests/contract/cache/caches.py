@@ -1,6 +1,6 @@
 """What the contract tests of `cache` know of the experiment."""
 
-from tare.lab import catalog, requirements
+from tare.lab.project import catalog, requirements
 
 loaded = catalog.load("cache")
 PEERS = [name for name in loaded.variants if "queue" not in loaded.variants[name].properties]

@@ -9,10 +9,11 @@ import pytest
 from benches import opened
 from caches import FEW, PEERS, loaded, variants
 
-from tare.lab import build, planning
-from tare.lab.bench import Bench
-from tare.lab.build import Built
-from tare.lab.site import Site
+from tare.lab.project import build
+from tare.lab.project.build import Built
+from tare.lab.run import planning
+from tare.lab.trial.bench import Bench
+from tare.lab.trial.site import Site
 from tare.model.scenario import expand
 
 Start = Callable[..., Site]

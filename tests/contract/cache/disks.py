@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tare.lab import limits
-from tare.lab.cgroup import Group
+from tare.lab.machine import limits
+from tare.lab.machine.cgroup import Group
 
 BLOCK = 4096
 _FIBMAP = 1

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from asking import change, get, restarted, right
 
-from tare.lab import build
+from tare.lab.project import build
 
 pytestmark = pytest.mark.contract
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 from asking import get, right
 
-from tare.lab.hooks import OracleError
 from tare.lab.paths import ROOT
+from tare.lab.project.hooks import OracleError
 
 pytestmark = pytest.mark.contract
 

@@ -13,7 +13,7 @@ import pytest
 from asking import change, configure, get, get_all, kept, restarted, right, tasks, until
 from disks import Disk, mounted
 
-from tare.lab.site import Site
+from tare.lab.trial.site import Site
 
 pytestmark = [
     pytest.mark.contract,

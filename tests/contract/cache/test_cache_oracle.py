@@ -7,8 +7,8 @@ import pytest
 from asking import configure
 from caches import loaded, variants
 
-from tare.lab import planning
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
+from tare.lab.run import planning
 from tare.model.scenario import expand
 
 pytestmark = pytest.mark.contract

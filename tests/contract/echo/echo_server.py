@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tare.lab import build, catalog, ports
+from tare.lab.machine import ports
+from tare.lab.project import build, catalog
 
 loaded = catalog.load("echo")
 VARIANTS = sorted(loaded.variants)

@@ -12,7 +12,7 @@ import pytest
 from echo_client import connect, exchange
 from echo_server import Server, may_load_bpf, wait_until
 
-from tare.lab import build
+from tare.lab.project import build
 
 pytestmark = pytest.mark.contract
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from harness import Site, loaded
 
-from tare.lab import requirements
+from tare.lab.project import requirements
 
 
 @pytest.fixture(scope="session")

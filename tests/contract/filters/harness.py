@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tare.lab import build, catalog, ports, render
+from tare.lab.machine import ports
+from tare.lab.project import build, catalog, render
 
 loaded = catalog.load("filters")
 variants = loaded.variants

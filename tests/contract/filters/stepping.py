@@ -9,7 +9,7 @@ from typing import Any
 
 from harness import Site, variants
 
-from tare.lab import build, render
+from tare.lab.project import build, render
 
 Counts = dict[str, dict[str, int]]  # variant → path → instructions
 EXPECTED = Path(__file__).with_name("instructions.txt")

@@ -3,7 +3,7 @@
 import pytest
 from harness import loaded, variants
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 
 pytestmark = pytest.mark.contract
 DOSED = [

@@ -10,7 +10,8 @@ import pytest
 from harness import Failed, loaded, variants
 from test_workers import all_workers, reload
 
-from tare.lab import paths, requirements
+from tare.lab import paths
+from tare.lab.project import requirements
 
 pytestmark = pytest.mark.contract
 PROBE = Path(__file__).with_name("erim_probe.c")

@@ -13,7 +13,8 @@ import pytest
 from harness import Failed, Site, loaded, wait_until
 from test_workers import all_workers, reload, workers
 
-from tare.lab import build, paths
+from tare.lab import paths
+from tare.lab.project import build
 
 pytestmark = pytest.mark.contract
 GUESTS = Path(__file__).parent / "guests"

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 from harness import loaded
 
-from tare.lab import build
 from tare.lab.paths import ROOT
+from tare.lab.project import build
 
 pytestmark = pytest.mark.contract
 MANIFEST = loaded.variant_folder("rust-module") / "module/Cargo.toml"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tare.lab import build, catalog, requirements
+from tare.lab.project import build, catalog, requirements
 
 loaded = catalog.load("loadgen")
 PEERS = [name for name in loaded.variants if name != loaded.experiment.baseline]

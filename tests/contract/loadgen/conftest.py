@@ -10,10 +10,10 @@ import pytest
 from adapters import PEERS, loaded, why_not
 from benches import opened
 
-from tare.lab import planning
-from tare.lab.bench import Bench
-from tare.lab.site import Site
-from tare.lab.trial import run_trial
+from tare.lab.run import planning
+from tare.lab.trial.bench import Bench
+from tare.lab.trial.site import Site
+from tare.lab.trial.trial import run_trial
 from tare.model.scenario import Scenario, expand
 from tare.model.trial import Slot, Trial
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from adapters import needed
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 
 pytestmark = pytest.mark.contract
 PEER = "wrk"

@@ -3,7 +3,7 @@
 import pytest
 from adapters import PEERS, adapter, loaded, needed, run, spec
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 from tare.model.scenario import expand, supported
 
 pytestmark = pytest.mark.contract

@@ -8,9 +8,9 @@ import pytest
 from benches import opened
 from proxies import loaded
 
-from tare.lab import planning
-from tare.lab.bench import Bench
-from tare.lab.site import Site
+from tare.lab.run import planning
+from tare.lab.trial.bench import Bench
+from tare.lab.trial.site import Site
 from tare.model.scenario import expand
 
 

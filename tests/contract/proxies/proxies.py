@@ -1,6 +1,6 @@
 """What the contract tests of `proxies` know of the experiment."""
 
-from tare.lab import catalog
+from tare.lab.project import catalog
 
 loaded = catalog.load("proxies")
 variants = list(loaded.variants)

@@ -6,7 +6,7 @@ import json
 import pytest
 from proxies import FEW, fronts, loaded
 
-from tare.lab import render
+from tare.lab.project import render
 
 pytestmark = pytest.mark.contract
 LEVELS = loaded.experiment.factors["body"].levels

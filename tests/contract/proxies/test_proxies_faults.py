@@ -3,8 +3,8 @@
 import pytest
 from proxies import FEW, loaded, variants
 
-from tare.lab import planning
-from tare.lab.trial import run_trial
+from tare.lab.run import planning
+from tare.lab.trial.trial import run_trial
 from tare.model.scenario import expand
 from tare.model.trial import Slot
 

@@ -8,9 +8,9 @@ import pytest
 from proxies import FEW, fronts, variants
 from wire import get
 
-from tare.lab import render
 from tare.lab.errors import ManifestError, RoleError
-from tare.lab.hooks import OracleError
+from tare.lab.project import render
+from tare.lab.project.hooks import OracleError
 
 pytestmark = pytest.mark.contract
 # What some say of a configuration that is none; the others name its file.

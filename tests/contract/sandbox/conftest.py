@@ -8,9 +8,9 @@ import pytest
 from benches import opened
 from sandboxes import MODES, Sandbox, loaded
 
-from tare.lab import planning
-from tare.lab.bench import Bench
-from tare.lab.trial import run_trial
+from tare.lab.run import planning
+from tare.lab.trial.bench import Bench
+from tare.lab.trial.trial import run_trial
 from tare.model.scenario import expand
 from tare.model.trial import Slot, Trial
 

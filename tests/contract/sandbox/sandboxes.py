@@ -14,8 +14,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tare.lab import build, catalog, requirements
-from tare.lab.hooks import _module
+from tare.lab.project import build, catalog, requirements
+from tare.lab.project.hooks import _module
 
 loaded = catalog.load("sandbox")
 MODES = sorted(loaded.variants)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sandboxes import loaded, program, wait_until, wire
 
-from tare.lab import image
+from tare.lab.export import image
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="containers are made by root here")
 

@@ -2,7 +2,7 @@
 
 from sandboxes import loaded
 
-from tare.lab import planning
+from tare.lab.run import planning
 
 MOST = 50_000_000
 SIZES = (1, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 50_000_000)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from sandboxes import PRIMES, Sandbox, checksum, loaded, udf, wire
 
-from tare.lab.hooks import HookError
+from tare.lab.project.hooks import HookError
 from tare.model.trial import Trial
 
 LEVELS = {name: factor.levels for name, factor in loaded.experiment.factors.items()}

@@ -193,7 +193,7 @@ def test_failures_are_sentences_and_exit_codes(
     def fail(*_: Any) -> None:
         raise raised
 
-    monkeypatch.setattr("tare.lab.index.entries", fail)
+    monkeypatch.setattr("tare.lab.project.index.entries", fail)
     assert run_main(monkeypatch, "list") == code
     text = capsys.readouterr().err
     assert "Traceback" not in text

@@ -8,10 +8,10 @@ import projects
 import pytest
 
 from tare.cli.progress import Follower
-from tare.lab import planning
-from tare.lab.catalog import load
-from tare.lab.estimate import estimate
-from tare.lab.preparation import Prepared
+from tare.lab.project.catalog import load
+from tare.lab.project.preparation import Prepared
+from tare.lab.run import planning
+from tare.lab.run.estimate import estimate
 from tare.model.trial import Slot, Trial
 from tare.stats.stopping import Stop
 from tare.stats.study import slots

@@ -4,9 +4,9 @@ from typing import Any
 import projects
 import pytest
 
-from tare.lab import planning
-from tare.lab.catalog import Loaded, load
 from tare.lab.errors import ManifestError
+from tare.lab.project.catalog import Loaded, load
+from tare.lab.run import planning
 from tare.model.trial import Benchmark
 
 PRESENTED = """

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from tare.lab.bottleneck import Use, gate
-from tare.lab.gates import judge
+from tare.lab.trial.bottleneck import Use, gate
+from tare.lab.trial.gates import judge
 from tare.model.manifest import Gates
 
 ONE, TWO = frozenset([0]), frozenset([1])

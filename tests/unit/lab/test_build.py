@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from tare.lab import build, catalog, paths
+from tare.lab import paths
 from tare.lab.errors import BuildError, Interrupted
 from tare.lab.interrupt import raising
+from tare.lab.project import build, catalog
 from tare.model.manifest import VariantBuild
 
 COMPONENT = """
@@ -55,7 +56,7 @@ class Project:
 
     def start(self) -> "subprocess.Popen[str]":
         """The same in a process of its own."""
-        script = "from tare.lab import build; print(build.component('thing', print))"
+        script = "from tare.lab.project import build; print(build.component('thing', print))"
         return subprocess.Popen(
             [sys.executable, "-c", script],
             env=os.environ | {"TARE_ROOT": str(self.home), "TARE_CACHE": str(self.home / "cache")},

@@ -4,10 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from tare.lab.capacity import Found, search
 from tare.lab.errors import ManifestError
-from tare.lab.measure import Measurement
-from tare.lab.site import Site
+from tare.lab.trial.analysis.capacity import Found, search
+from tare.lab.trial.measure import Measurement
+from tare.lab.trial.site import Site
 from tare.model.manifest import Capacity
 from tare.model.trial import Gate
 

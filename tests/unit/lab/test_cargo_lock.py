@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tare.lab.cargo_lock import content
 from tare.lab.errors import BuildError
+from tare.lab.project.cargo_lock import content
 
 REGISTRY, ELSEWHERE = "registry+https://registry.example", "git+https://elsewhere.example"
 # Name, version, source and dependencies.

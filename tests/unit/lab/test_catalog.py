@@ -3,8 +3,8 @@ from pathlib import Path
 import projects
 import pytest
 
-from tare.lab import catalog, index
 from tare.lab.errors import ManifestError, UnknownName
+from tare.lab.project import catalog, index
 
 NO_VARIANT = "there is no variant of exp 'othr'; did you mean 'other'? there are: none, other"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tare.lab.cgroup import MOUNT, Group, Hierarchy, detect
 from tare.lab.errors import TareError
+from tare.lab.machine.cgroup import MOUNT, Group, Hierarchy, detect
 from tare.model.fields import Priority
 
 V1 = ("cpu", "cpuacct", "cpuset", "memory", "pids")

@@ -4,11 +4,11 @@ from typing import Any
 import projects
 import pytest
 
-from tare.lab import planning
-from tare.lab.catalog import Loaded, load
-from tare.lab.estimate import OVERHEAD_S, estimate
-from tare.lab.preparation import Prepared
-from tare.lab.store import Store
+from tare.lab.project.catalog import Loaded, load
+from tare.lab.project.preparation import Prepared
+from tare.lab.run import planning
+from tare.lab.run.estimate import OVERHEAD_S, estimate
+from tare.lab.run.store import Store
 from tare.model.trial import Plan, Trial
 from tare.stats.study import slots
 

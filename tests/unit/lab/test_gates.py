@@ -4,10 +4,11 @@ from typing import Any
 import projects
 import pytest
 
-from tare.lab import planning
-from tare.lab.catalog import Loaded, load
 from tare.lab.errors import ManifestError
-from tare.lab.gates import judge, limits
+from tare.lab.project.catalog import Loaded, load
+from tare.lab.project.gate_limits import limits
+from tare.lab.run import planning
+from tare.lab.trial.gates import judge
 from tare.model.manifest import Gates
 from tare.model.trial import Gate
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tare.lab.errors import ManifestError
-from tare.lab.hooks import HookError, Hooks, OracleError
+from tare.lab.project.hooks import HookError, Hooks, OracleError
 
 SITE: Any = object()
 
@@ -41,7 +41,7 @@ def test_a_variant_overrides_function_by_function(tmp_path: Path) -> None:
     found = hooks(
         tmp_path,
         both,
-        f"from tare.lab.hooks import OracleError\n{refuses}{both.replace('1', '2')}",
+        f"from tare.lab.project.hooks import OracleError\n{refuses}{both.replace('1', '2')}",
     )
     assert found.counters(SITE) == {"whose": 1}
     with pytest.raises(OracleError, match=r"^no$"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tare.lab.host import Idle, assign, by_core
+from tare.lab.machine.host import Idle, assign, by_core
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from pathlib import Path
 import projects
 import pytest
 
-from tare.lab import build, catalog, image
 from tare.lab.errors import BuildError, ManifestError, UnknownName
+from tare.lab.export import image
+from tare.lab.project import build, catalog
 
 IMAGES = """
 [image]

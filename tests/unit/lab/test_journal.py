@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tare.lab.journal import Journal
+from tare.lab.machine.journal import Journal
 
 STAMP = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z "
 

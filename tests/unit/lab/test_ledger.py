@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tare.lab.cgroup import detect
 from tare.lab.errors import TareError
-from tare.lab.ledger import SHARED_MEMORY, Ledger, sweep, sweep_all
-from tare.lab.proc import ended, session_pids, start_time
+from tare.lab.machine.cgroup import detect
+from tare.lab.machine.ledger import SHARED_MEMORY, Ledger, sweep, sweep_all
+from tare.lab.machine.proc import ended, session_pids, start_time
 
 OWNER = """
 import subprocess, sys, time
 from pathlib import Path
-from tare.lab import cgroup
-from tare.lab.ledger import Ledger
+from tare.lab.machine import cgroup
+from tare.lab.machine.ledger import Ledger
 file, tag, leave = Path(sys.argv[1]), sys.argv[2], sys.argv[3:] == ["leave"]
 hierarchy = cgroup.detect()
 ledger = Ledger(file, tag, hierarchy.run(tag))

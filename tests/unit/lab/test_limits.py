@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from tare.lab.cgroup import Group
 from tare.lab.errors import ManifestError, Unavailable
-from tare.lab.limits import UNLIMITED, Caps, caps, disk, impose
+from tare.lab.machine.cgroup import Group
+from tare.lab.machine.limits import UNLIMITED, Caps, disk, impose
+from tare.lab.trial.caps import caps
 from tare.model.manifest import Limits
 
 MIB = 1 << 20

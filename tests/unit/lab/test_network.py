@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tare.lab.errors import Unavailable
-from tare.lab.network import Network
+from tare.lab.machine.network import Network
 
-_ASK = "from tare.lab.network import Network; Network('tare-not-permitted').create()"
+_ASK = "from tare.lab.machine.network import Network; Network('tare-not-permitted').create()"
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz0123456789.-", min_size=1, max_size=80))

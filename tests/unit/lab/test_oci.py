@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tare.lab import oci
+from tare.lab.export import oci
 
 SETTINGS = oci.Settings(["/bin/a"], ["b", "c"], "7:8", {"Z": "1", "A": "2"})
 NAME = "localhost/tare/exp:thing"

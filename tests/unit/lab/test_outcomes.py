@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tare.lab.outcomes import Measured
+from tare.lab.trial.outcomes import Measured
 from tare.model.manifest import Outcome
 
 MEASURED = Measured(

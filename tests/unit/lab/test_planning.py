@@ -4,10 +4,10 @@ from typing import Any
 import projects
 import pytest
 
-from tare.lab import planning
-from tare.lab.catalog import Loaded, load
 from tare.lab.errors import UnknownName
-from tare.lab.store import Store
+from tare.lab.project.catalog import Loaded, load
+from tare.lab.run import planning
+from tare.lab.run.store import Store
 from tare.model.trial import Plan
 
 

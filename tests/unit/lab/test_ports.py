@@ -1,4 +1,4 @@
-from tare.lab.ports import allocate
+from tare.lab.machine.ports import allocate
 
 
 def test_two_that_allocate_at_once_choose_differently() -> None:

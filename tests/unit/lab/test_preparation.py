@@ -5,9 +5,9 @@ from pathlib import Path
 import projects
 import pytest
 
-from tare.lab.catalog import load
 from tare.lab.errors import ManifestError
-from tare.lab.preparation import prepare
+from tare.lab.project.catalog import load
+from tare.lab.project.preparation import prepare
 from tare.model.scenario import expand
 
 NEEDS = """

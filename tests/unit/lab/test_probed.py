@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from tare.lab.account import probed
-from tare.lab.hooks import Since
+from tare.lab.project.hooks import Since
+from tare.lab.trial.account import probed
 
 
 def test_what_grows_is_a_difference_and_scaled_and_a_median_is_neither() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tare.lab.errors import RoleError
-from tare.lab.proc import ended
-from tare.lab.process import Place, Process, ending, wait_until
+from tare.lab.machine.proc import ended
+from tare.lab.machine.process import Place, Process, ending, wait_until
 
 Start = Callable[[str], Process]
 

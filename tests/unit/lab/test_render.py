@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tare.lab import render
 from tare.lab.errors import ManifestError
+from tare.lab.project import render
 
 NAMES: dict[str, Any] = {"rate": 20, "port": {"http": 80}, "cpus": [0, 1], "word": "w"}
 SCALARS = st.none() | st.booleans() | st.integers() | st.text()

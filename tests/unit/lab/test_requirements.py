@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tare.lab import requirements
 from tare.lab.errors import BuildError, Unavailable
+from tare.lab.project import requirements
 from tare.model.fields import Requirement
 
 NONINTERACTIVE = ["env", "DEBIAN_FRONTEND=noninteractive"]

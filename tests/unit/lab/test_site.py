@@ -8,14 +8,14 @@ from pathlib import Path
 import projects
 import pytest
 
-from tare.lab import host
-from tare.lab.bench import Bench, open_bench
-from tare.lab.build import Built
-from tare.lab.catalog import load
 from tare.lab.errors import Interrupted
 from tare.lab.interrupt import raising
-from tare.lab.proc import ended
-from tare.lab.site import Site
+from tare.lab.machine import host
+from tare.lab.machine.proc import ended
+from tare.lab.project.build import Built
+from tare.lab.project.catalog import load
+from tare.lab.trial.bench import Bench, open_bench
+from tare.lab.trial.site import Site
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from tare.lab.measure import Measurement
-from tare.lab.site import Site
-from tare.lab.slope import Found, measure
+from tare.lab.trial.analysis.slope import Found, measure
+from tare.lab.trial.measure import Measurement
+from tare.lab.trial.site import Site
 from tare.model.manifest import Gates, Slope
 from tare.model.trial import Gate
 

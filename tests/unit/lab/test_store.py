@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tare.lab.errors import TareError
-from tare.lab.store import Store, write_json
+from tare.lab.run.store import Store, write_json
 from tare.model.trial import Trial, parse_trials
 
 

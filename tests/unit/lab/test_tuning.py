@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from tare.lab import tuning
 from tare.lab.errors import TareError
-from tare.lab.tuning import Change
+from tare.lab.machine import tuning
+from tare.lab.machine.tuning import Change
 from tare.probes.settings import settings
 
 KNOWN = settings([0])

@@ -4,7 +4,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from tare.lab.hooks import OracleError
+from tare.lab.project.hooks import OracleError
 
 
 def oracle(site: Any) -> None:

@@ -5,22 +5,14 @@ cgroup-v2 for v2.
 """
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tare.lab import render
-from tare.lab.cgroup import Group
-from tare.lab.errors import ManifestError, Unavailable
-from tare.model.manifest import Limits
+from tare.lab.errors import Unavailable
+from tare.lab.machine.cgroup import Group
 
 _PERIOD_US = 100_000
 """The kernel's own default, and that of container runtimes."""
-_LEAST_CPUS = 0.01
-"""The kernel takes no quota below 1 ms."""
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-_MIB = 1 << 20
 _DEVICES = Path("/sys/dev/block")
 
 
@@ -41,19 +33,6 @@ class Caps:
 
 
 UNLIMITED = Caps()
-
-
-def caps(limits: Limits, names: Mapping[str, Any], where: str) -> Caps:
-    """What the templates of a role's limits come to. Raises ManifestError that names `where`, and
-    Unavailable for a folder that is on no disk.
-    """
-    cpus = _number(limits.cpus, _LEAST_CPUS, names, f"{where}: limits.cpus")
-    memory_mb = _number(limits.memory_mb, 1, names, f"{where}: limits.memory_mb")
-    memory = int(memory_mb * _MIB) // _PAGE * _PAGE if memory_mb else None
-    read_mb = _number(limits.read_mb_per_s, 1, names, f"{where}: limits.read_mb_per_s")
-    if not read_mb:
-        return Caps(cpus, memory)
-    return Caps(cpus, memory, int(read_mb * _MIB), disk(Path(names["folder"])))
 
 
 def disk(folder: Path, devices: Path = _DEVICES) -> str:
@@ -91,17 +70,6 @@ def impose(wanted: Caps, group: Group | None) -> None:
     except Unavailable:
         group.remove()
         raise
-
-
-def _number(template: Any, least: float, names: Mapping[str, Any], where: str) -> float | None:
-    found = render.value(template, names, where)
-    try:
-        number = float(found or 0)
-        if number == 0 or number >= least:
-            return number or None
-    except (TypeError, ValueError):
-        pass
-    raise ManifestError(f"{where}: found {found!r}, expected 0 (no limit) or at least {least:g}")
 
 
 def _settings(wanted: Caps, group: Group) -> list[tuple[Path, str]]:

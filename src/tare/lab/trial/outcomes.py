@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tare.lab import capacity, slope
+from tare.lab.trial.analysis import capacity, slope
 from tare.model.manifest import Outcome
 
 _COUNTS = ("offered", "completed", "unfinished", "answered")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tare.lab import render
 from tare.lab.errors import RoleError
-from tare.lab.process import Place, Process, ending
-from tare.lab.site import Site
+from tare.lab.machine.process import Place, Process, ending
+from tare.lab.project import render
+from tare.lab.trial.site import Site
 from tare.model.manifest import INSTRUMENT_ROLE as ROLE
 from tare.model.manifest import Instrument
 from tare.probes.cpu import CpuTime, MachineTime, of_cpus

@@ -1,13 +1,13 @@
 """Waits until the laboratory that started it has ended, then takes away what a run left.
 
-`python -m tare.lab.guardian LEDGER`, with a pipe from the laboratory as standard input. A farewell
-in it says that there is nothing to do; without one the laboratory was killed.
+`python -m tare.lab.machine.guardian LEDGER`, with a pipe from the laboratory as standard input. A
+farewell in it says that there is nothing to do; without one the laboratory was killed.
 """
 
 import sys
 from pathlib import Path
 
-from tare.lab.ledger import sweep
+from tare.lab.machine.ledger import sweep
 
 
 def main() -> None:

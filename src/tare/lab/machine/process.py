@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tare.lab.cgroup import Group
 from tare.lab.errors import RoleError
-from tare.lab.limits import UNLIMITED, Caps, impose
-from tare.lab.network import Network
-from tare.lab.proc import ended, session_pids, start_time
+from tare.lab.machine.cgroup import Group
+from tare.lab.machine.limits import UNLIMITED, Caps, impose
+from tare.lab.machine.network import Network
+from tare.lab.machine.proc import ended, session_pids, start_time
 from tare.probes.cpu import CpuTime, of_processes
 from tare.probes.strain import Strain
 

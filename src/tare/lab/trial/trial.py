@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tare.lab import account, capacity, gates, slope
-from tare.lab.bench import Bench
 from tare.lab.errors import RoleError, Unavailable
-from tare.lab.hooks import OracleError
-from tare.lab.measure import Measurement, Progress, measure
-from tare.lab.outcomes import Measured
-from tare.lab.site import Site
+from tare.lab.project import gate_limits
+from tare.lab.project.hooks import OracleError
+from tare.lab.trial import account, gates
+from tare.lab.trial.analysis import capacity, slope
+from tare.lab.trial.bench import Bench
+from tare.lab.trial.measure import Measurement, Progress, measure
+from tare.lab.trial.outcomes import Measured
+from tare.lab.trial.site import Site
 from tare.model.scenario import among
 from tare.model.trial import Gate, Slot, Trial
 
@@ -71,7 +73,7 @@ def _measured(
     site.hooks.oracle(site)
     before = site.hooks.counters(site)
     experiment, tested = site.bench.loaded.experiment, site.bench.cpus.tested
-    limits = gates.limits(experiment, site.parameters, site.bench.loaded.name)
+    limits = gate_limits.limits(experiment, site.parameters, site.bench.loaded.name)
 
     def window(own: Mapping[str, Any]) -> Measurement:
         return measure(site, progress, own)

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from tare.lab import build, oci, render, requirements
-from tare.lab.build import Say
-from tare.lab.catalog import Loaded
 from tare.lab.errors import BuildError
+from tare.lab.export import oci
+from tare.lab.project import build, render, requirements
+from tare.lab.project.build import Say
+from tare.lab.project.catalog import Loaded
 
 
 def export(loaded: Loaded, name: str, folder: Path, say: Say) -> Path:

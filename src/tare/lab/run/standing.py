@@ -10,18 +10,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tare.lab import host, paths, planning, render
-from tare.lab.bench import LEDGER, open_bench
-from tare.lab.build import Say
-from tare.lab.catalog import Loaded, load
-from tare.lab.cgroup import Group
+from tare.lab import paths
 from tare.lab.errors import RoleError, TareError
-from tare.lab.hooks import Hooks
-from tare.lab.ledger import sweep
-from tare.lab.preparation import prepare
-from tare.lab.proc import ended, session_pids, start_time
-from tare.lab.site import Site
-from tare.lab.store import write_json
+from tare.lab.machine import host
+from tare.lab.machine.cgroup import Group
+from tare.lab.machine.ledger import sweep
+from tare.lab.machine.proc import ended, session_pids, start_time
+from tare.lab.project import render
+from tare.lab.project.build import Say
+from tare.lab.project.catalog import Loaded, load
+from tare.lab.project.hooks import Hooks
+from tare.lab.project.preparation import prepare
+from tare.lab.run import planning
+from tare.lab.run.store import write_json
+from tare.lab.trial.bench import LEDGER, open_bench
+from tare.lab.trial.site import Site
 from tare.model.base import Record
 from tare.model.scenario import first
 from tare.probes.cpu import CpuTime, of_processes
@@ -59,7 +62,7 @@ class StandingRole(Record):
 
 
 class Standing(Record):
-    """A variant that is up; also what its hooks see (`tare.lab.hooks.SiteView`)."""
+    """A variant that is up; also what its hooks see (`tare.lab.project.hooks.SiteView`)."""
 
     experiment: str
     variant: str

@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from tare.lab import render
 from tare.lab.errors import BuildError
+from tare.lab.project import render
 from tare.model.manifest import Version
 
 _PATIENCE_S = 20

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from tare.lab.bottleneck import Use
-from tare.lab.hooks import Since
-from tare.lab.measure import Measurement
+from tare.lab.project.hooks import Since
+from tare.lab.trial.bottleneck import Use
+from tare.lab.trial.measure import Measurement
 
 
 def roles(found: Measurement) -> dict[str, dict[str, float]]:

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from tare.lab import host, paths, planning
-from tare.lab.bench import Bench, open_bench
-from tare.lab.build import Say
-from tare.lab.catalog import Loaded
+from tare.lab import paths
 from tare.lab.errors import TareError, Unavailable
-from tare.lab.preparation import prepare
-from tare.lab.site import Site
+from tare.lab.machine import host
+from tare.lab.project.build import Say
+from tare.lab.project.catalog import Loaded
+from tare.lab.project.preparation import prepare
+from tare.lab.run import planning
+from tare.lab.trial.bench import Bench, open_bench
+from tare.lab.trial.site import Site
 from tare.model.base import Record
 from tare.model.scenario import first
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tare.lab import render
 from tare.lab.errors import ManifestError
-from tare.lab.measure import Measurement
-from tare.lab.site import Site
+from tare.lab.project import render
+from tare.lab.trial.measure import Measurement
+from tare.lab.trial.site import Site
 from tare.model.manifest import Capacity
 from tare.model.trial import Gate
 from tare.stats.search import OutOfRange, highest

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 
-from tare.lab import planning
-from tare.lab.catalog import Loaded
-from tare.lab.preparation import Prepared
+from tare.lab.project.catalog import Loaded
+from tare.lab.project.preparation import Prepared
+from tare.lab.run import planning
 from tare.model.base import Record
 from tare.model.scenario import Scenario, among
 from tare.model.trial import Plan, parse_trials

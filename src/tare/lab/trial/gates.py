@@ -3,32 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
-from tare.lab import bottleneck, render
-from tare.lab.bottleneck import Use
-from tare.lab.errors import ManifestError
-from tare.model.manifest import Experiment, Gates
+from tare.lab.trial import bottleneck
+from tare.lab.trial.bottleneck import Use
+from tare.model.manifest import Gates
 from tare.model.trial import Gate
 from tare.stats.little import little_residual
-
-
-def limits(experiment: Experiment, parameters: Mapping[str, Any], where: str) -> Gates:
-    """The experiment's gates under these parameters. Raises ManifestError that names `where`."""
-    names = render.parameters(parameters)
-    found = {
-        key: render.value(item, names, f"{where}: gates.{key}")
-        for key, item in experiment.gates.items()
-    }
-    try:
-        return Gates.model_validate(found)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        expected = problem["msg"].removeprefix("Input should be ")
-        name = problem["loc"][0]
-        raise ManifestError(
-            f"{where}: gates.{name}: found {problem['input']!r}, expected {expected}"
-        ) from error
 
 
 def judge(

@@ -12,15 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tare.lab import interrupt, limits, ports, render
-from tare.lab.bench import Bench
-from tare.lab.build import names
+from tare.lab import interrupt
 from tare.lab.errors import ManifestError, RoleError, TareError
-from tare.lab.hooks import Hooks
-from tare.lab.ledger import remove_shared_memory
-from tare.lab.network import Network
+from tare.lab.machine import ports
+from tare.lab.machine.ledger import remove_shared_memory
+from tare.lab.machine.network import Network
+from tare.lab.machine.process import Place, Process, wait_until
 from tare.lab.paths import ROOT
-from tare.lab.process import Place, Process, wait_until
+from tare.lab.project import render
+from tare.lab.project.build import names
+from tare.lab.project.hooks import Hooks
+from tare.lab.trial import caps
+from tare.lab.trial.bench import Bench
 from tare.model.manifest import Ready, Role
 
 HOST = "127.0.0.1"
@@ -31,7 +34,7 @@ _POLL_S = 0.01
 
 
 class Site:
-    """A started variant. Also what hooks see (`tare.lab.hooks.SiteView`)."""
+    """A started variant. Also what hooks see (`tare.lab.project.hooks.SiteView`)."""
 
     def __init__(
         self,
@@ -105,12 +108,14 @@ class Site:
         names = self.names(role)
         manifest = self.manifest.roles.get(role, Role())
         where = f"{self.bench.loaded.name}/{self.variant}: {role}"
-        caps = limits.caps(manifest.limits, names, where)
+        allowed = caps.caps(manifest.limits, names, where)
         known, wanted = names["cpus"], render.text(kind, names, f"{where}: cpus")
         if wanted not in known:
             raise RoleError(f"{where}: cpus: found {wanted!r}, expected one of {', '.join(known)}")
         network = self._network if role in self._apart else None
-        return Place(self.bench.hierarchy.role(self.bench.tag, role), known[wanted], caps, network)
+        return Place(
+            self.bench.hierarchy.role(self.bench.tag, role), known[wanted], allowed, network
+        )
 
     def ask_oracle(self) -> None:
         """Raise what the oracle finds, or the end of a role that had ended by then."""

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from tare.lab import gates
 from tare.lab.errors import ManifestError, UnknownName
-from tare.lab.index import experiment_names, read_toml
 from tare.lab.paths import ROOT
+from tare.lab.project import gate_limits
+from tare.lab.project.index import experiment_names, read_toml
 from tare.model.base import Record
 from tare.model.exports import Image
 from tare.model.fields import NAME
@@ -67,7 +67,7 @@ def load(name: str, root: Path = ROOT) -> Loaded:
         raise UnknownName(_unknown("experiment", name, experiment_names(root)))
     experiment = _validate(Experiment, _with_images(read_toml(file)), [file])
     _refuse(file, of_experiment(experiment))
-    gates.limits(experiment, experiment.parameters, str(file))
+    gate_limits.limits(experiment, experiment.parameters, str(file))
     variants: dict[str, Variant] = {}
     for path in sorted(folder.glob("variants/*/variant.toml")):
         own = read_toml(path)

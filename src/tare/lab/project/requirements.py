@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from tare.lab import catalog
-from tare.lab.build import Say
 from tare.lab.errors import BuildError, Unavailable
+from tare.lab.project import catalog
+from tare.lab.project.build import Say
 from tare.model.fields import Requirement
 from tare.model.manifest import Need
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tare.lab import capacity
-from tare.lab.measure import Measurement
-from tare.lab.site import Site
+from tare.lab.trial.analysis import capacity
+from tare.lab.trial.measure import Measurement
+from tare.lab.trial.site import Site
 from tare.model.manifest import Gates, Slope
 from tare.model.trial import Gate
 from tare.stats.slope import Window, slope
@@ -39,7 +39,7 @@ def measure(
     site: Site, limits: Gates, settings: Slope, take: Take, judge: Judge, value: Value
 ) -> Found:
     """One trial's windows. A window that a gate refuses is repeated; one that stays refused closes
-    the trial. Raises RoleError as `tare.lab.measure.measure` does.
+    the trial. Raises RoleError as `tare.lab.trial.measure.measure` does.
     """
     order = random.Random(f"{site.seed}/slope")
     made: list[Measurement] = []

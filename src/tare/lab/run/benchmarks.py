@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tare.lab import render
-from tare.lab.catalog import Loaded
+from tare.lab.project import render
+from tare.lab.project.catalog import Loaded
 from tare.model.exports import BenchmarkName
 from tare.model.scenario import Scenario, among
 from tare.model.trial import Benchmark

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from tare.lab import benchmarks, gates
-from tare.lab.catalog import Loaded
 from tare.lab.errors import UnknownName
+from tare.lab.project import gate_limits
+from tare.lab.project.catalog import Loaded
+from tare.lab.run import benchmarks
 from tare.model.manifest import Blocks
 from tare.model.scenario import Scenario, every, expand, level_parameters, parse_selection
 from tare.model.trial import Plan
@@ -62,7 +63,7 @@ def make(
     named = {}
     for scenario in plan.scenarios:
         values = parameters_of(plan, loaded, scenario)
-        gates.limits(experiment, values, loaded.name)
+        gate_limits.limits(experiment, values, loaded.name)
         if found := benchmarks.of(loaded, plan.variants, scenario, values):
             named[scenario.name] = found
     return plan.model_copy(update={"benchmarks": named})

@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from tare.lab import cargo_lock, catalog, interrupt, paths, versions
+from tare.lab import interrupt, paths
 from tare.lab.errors import BuildError
+from tare.lab.project import cargo_lock, catalog, versions
 from tare.model.manifest import Build, Version
 
 Say = Callable[[str], None]

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tare.lab import cgroup
-from tare.lab.build import Built
-from tare.lab.catalog import Loaded
-from tare.lab.cgroup import Hierarchy
-from tare.lab.host import Cpus
-from tare.lab.journal import Journal
-from tare.lab.ledger import Ledger
+from tare.lab.machine import cgroup
+from tare.lab.machine.cgroup import Hierarchy
+from tare.lab.machine.host import Cpus
+from tare.lab.machine.journal import Journal
+from tare.lab.machine.ledger import Ledger
+from tare.lab.project.build import Built
+from tare.lab.project.catalog import Loaded
 
 LEDGER = "ledger.jsonl"
 

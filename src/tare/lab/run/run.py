@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
-from tare.lab import gates, host, planning, render
-from tare.lab.bench import LEDGER, Bench, open_bench
-from tare.lab.catalog import Loaded
 from tare.lab.errors import ManifestError, TareError
-from tare.lab.ledger import sweep, sweep_all
-from tare.lab.preparation import Prepared, fingerprint
-from tare.lab.store import Store, write_json
-from tare.lab.trial import Done, run_trial
+from tare.lab.machine import host
+from tare.lab.machine.ledger import sweep, sweep_all
+from tare.lab.project import gate_limits, render
+from tare.lab.project.catalog import Loaded
+from tare.lab.project.preparation import Prepared, fingerprint
+from tare.lab.run import planning
+from tare.lab.run.store import Store, write_json
+from tare.lab.trial.bench import LEDGER, Bench, open_bench
+from tare.lab.trial.trial import Done, run_trial
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Slot, Trial
 from tare.probes.audit import audit
@@ -132,7 +134,7 @@ class Run:
                 self._note(slot, *reason)
             return
         parameters = planning.parameters_of(self._plan, self._loaded, scenario)
-        retries = gates.limits(self._loaded.experiment, parameters, self._loaded.name).retries
+        retries = gate_limits.limits(self._loaded.experiment, parameters, self._loaded.name).retries
         self._idle.tell(poll=self._polls(parameters))
         for attempt in range(len(made) + 1, retries + 2):
             self._watcher.begins(slot, attempt)

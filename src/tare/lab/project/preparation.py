@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tare.lab import build, requirements, versions
-from tare.lab.build import Built, Say
-from tare.lab.catalog import Loaded
 from tare.lab.errors import BuildError, ManifestError, Unavailable
+from tare.lab.project import build, requirements, versions
+from tare.lab.project.build import Built, Say
+from tare.lab.project.catalog import Loaded
 from tare.model.manifest import Need
 from tare.model.scenario import Scenario, among, supported
 

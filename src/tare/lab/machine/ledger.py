@@ -2,7 +2,7 @@
 
 A ledger is a JSON-lines file that exists exactly as long as there may be something to take away.
 Its owner holds a lock on it; a ledger without an owner belongs to a dead run. The guardian, a
-process of its own (tare.lab.guardian), waits for its owner's end and sweeps at once.
+process of its own (tare.lab.machine.guardian), waits for its owner's end and sweeps at once.
 """
 
 import contextlib
@@ -17,10 +17,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tare.lab.cgroup import Group
 from tare.lab.errors import TareError
-from tare.lab.network import Network
-from tare.lab.proc import ended, session_pids, start_time
+from tare.lab.machine.cgroup import Group
+from tare.lab.machine.network import Network
+from tare.lab.machine.proc import ended, session_pids, start_time
 
 SHARED_MEMORY = Path("/dev/shm")
 _PATIENCE_S = 30.0
@@ -54,7 +54,7 @@ class Ledger:
     def guard(self) -> None:
         """Start the guardian: it sweeps as soon as this process has ended, however it ends."""
         self._guardian = subprocess.Popen(
-            [sys.executable, "-m", "tare.lab.guardian", str(self.file)],
+            [sys.executable, "-m", "tare.lab.machine.guardian", str(self.file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,0 +1,1 @@
+"""What leaves the laboratory beside results: container images."""

@@ -1,0 +1,1 @@
+"""The machine: control groups, CPUs, networks, processes, and what must be taken away again."""

@@ -1,0 +1,1 @@
+"""What the project's files say: manifests, templates, requirements, builds and versions."""

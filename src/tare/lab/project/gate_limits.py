@@ -1,0 +1,28 @@
+"""An experiment's gates, with templates rendered over a scenario's parameters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from tare.lab.errors import ManifestError
+from tare.lab.project import render
+from tare.model.manifest import Experiment, Gates
+
+
+def limits(experiment: Experiment, parameters: Mapping[str, Any], where: str) -> Gates:
+    """The experiment's gates under these parameters. Raises ManifestError that names `where`."""
+    names = render.parameters(parameters)
+    found = {
+        key: render.value(item, names, f"{where}: gates.{key}")
+        for key, item in experiment.gates.items()
+    }
+    try:
+        return Gates.model_validate(found)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        expected = problem["msg"].removeprefix("Input should be ")
+        name = problem["loc"][0]
+        raise ManifestError(
+            f"{where}: gates.{name}: found {problem['input']!r}, expected {expected}"
+        ) from error
