@@ -50,7 +50,7 @@ def test_compare_py_reads_what_a_run_leaves(
         )
     _, same = compared(tmp_path, "benchmarks", str(out), str(out))
     names = {each["name"] for each in same if each["name"] != "OVERALL_GEOMEAN"}
-    assert names == {*sides, "BM_Answer/mode:baseline-again"}
+    assert names == {*sides, "BM_Answer/mode:control"}
     assert all(one["time"] == one["cpu"] == 0 for each in same for one in each["measurements"])
 
 

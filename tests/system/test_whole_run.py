@@ -35,7 +35,7 @@ def test_a_run_ends_with_results_that_fit_the_schema(lab: Laboratory) -> None:
     assert {name: item["trials_valid"] for name, item in scenario["variants"].items()} == {
         "plain": 2,
         "slow": 2,
-        "baseline-again": 2,
+        "control": 2,
     }
     cost = scenario["variants"]["slow"]["outcomes"]["cpu_us_per_request"]
     low, high = cost["ci_pct"] or (cost["effect_pct"],) * 2
@@ -47,7 +47,7 @@ def test_a_run_ends_with_results_that_fit_the_schema(lab: Laboratory) -> None:
     folder = lab.run_folder()
     assert "b00-s0-plain: begins" in (folder / "events.log").read_text()
     assert (folder / "logs" / "b00-s0-plain" / "sut.log").exists()
-    assert "plain, again" in lab.tare("report")
+    assert "plain (A/A control)" in lab.tare("report")
     assert not (folder / "work").exists() and not (folder / "ballast").exists()
 
 
@@ -62,7 +62,7 @@ def test_a_broken_variant_is_a_named_failure_and_the_rest_goes_on(lab: Laborator
         assert f"{name}: failed: " in text
     assert found["unavailable"]["status"] == "unavailable"
     assert found["unavailable"]["reason"] == "/no/such/device is not there: buy one"
-    assert found["plain"]["status"] == found["baseline-again"]["status"] == "measured"
+    assert found["plain"]["status"] == found["control"]["status"] == "measured"
     assert lab.results()["complete"]
 
 

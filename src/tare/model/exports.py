@@ -10,7 +10,7 @@ from tare.model.fields import Key, Name, Place, Requirement
 
 class BenchmarkName(Record):
     """What Google Benchmark's JSON calls the results of some scenarios. Strings are templates over
-    the parameters, `variant` (or baseline-again) and its `properties` (which baseline-again lacks).
+    the parameters, `variant` (or `control`) and its `properties` (which the A/A control lacks).
     """
 
     within: dict[Key, list[str]]

@@ -8,7 +8,7 @@ Verdict = Literal["costs", "saves", "equivalent", "unresolved"]
 
 
 class Floor(Record):
-    """The noise floor of one outcome: what baseline-again against baseline shows."""
+    """The noise floor of one outcome: what the A/A control against baseline shows."""
 
     effect_pct: float | None
     ci_pct: tuple[float, float] | None
@@ -17,7 +17,7 @@ class Floor(Record):
     detectable_pct: float | None
     """The smallest effect that so many blocks would find 4 times in 5."""
     verdict: Verdict | None
-    """The verdict that baseline-again itself would get, where the outcome is judged; anything
+    """The verdict that the A/A control itself would get, where the outcome is judged; anything
     but equivalent or unresolved speaks against the run."""
     blocks: int
 
@@ -139,7 +139,7 @@ class SlopeResult(Record):
     """Title of the outcome that responds."""
     response_unit: str = ""
     floor: float | None
-    """The farthest that baseline-again's difference to the baseline reaches from 0."""
+    """The farthest that the A/A control's difference to the baseline reaches from 0."""
     variants: dict[str, SlopeOfVariant]
     pairs: list[SlopePair]
 

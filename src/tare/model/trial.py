@@ -52,7 +52,7 @@ class Slot(Record):
     block: int
     scenario: str
     label: str
-    """The variant's name, or `baseline-again`."""
+    """The variant's name, or `control`, the A/A control."""
     variant: str
     id: str
 

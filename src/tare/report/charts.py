@@ -11,9 +11,9 @@ from tare.model.results import Results, ScenarioResult, SlopeResult
 from tare.report.folder import RunFolder
 from tare.report.numbers import figure, percent
 from tare.report.slopes import ranked
-from tare.report.titles import titles
+from tare.report.titles import label_title, titles
 from tare.stats.histogram import Histogram, merge
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 
 Chart = alt.LayerChart | alt.FacetChart | alt.VConcatChart
 _COLOURS = {
@@ -50,7 +50,7 @@ def outcome(results: Results, scenario: ScenarioResult, name: str) -> Chart | No
         label: variant.outcomes[name]
         for label, variant in scenario.variants.items()
         if name in variant.outcomes
-        and label != BASELINE_AGAIN
+        and label != CONTROL
         and variant.outcomes[name].median is not None
     }
     if not measured:
@@ -121,7 +121,7 @@ def outcome(results: Results, scenario: ScenarioResult, name: str) -> Chart | No
 
 def dose_response(results: Results, scenario: ScenarioResult, found: SlopeResult) -> Chart:
     """The response beyond that at the lowest dose, against the dose: one line a variant."""
-    labels = [label for label in ranked(found) if label != BASELINE_AGAIN]
+    labels = [label for label in ranked(found) if label != CONTROL]
     rows = [
         {
             "label": label,
@@ -171,7 +171,7 @@ def _doses(found: SlopeResult) -> list[float]:
 
 
 def latency(folder: RunFolder, results: Results, scenario: ScenarioResult) -> Chart | None:
-    """Latency by percentile of all requests, one line a variant, baseline-again dashed.
+    """Latency by percentile of all requests, one line a variant, the A/A control dashed.
 
     None where no trial kept a histogram.
     """
@@ -182,11 +182,11 @@ def latency(folder: RunFolder, results: Results, scenario: ScenarioResult) -> Ch
     }
     if not any(lines.values()):
         return None
-    plain = [label for label in lines if label != BASELINE_AGAIN]
-    again = f"{results.baseline}, again"
-    names = [*plain, *([again] if BASELINE_AGAIN in lines else [])]
+    plain = [label for label in lines if label != CONTROL]
+    control = label_title(results, CONTROL)
+    names = [*plain, *([control] if CONTROL in lines else [])]
     points: list[dict[str, Any]] = [
-        {"label": again if label == BASELINE_AGAIN else label, "tail": tail, "us": value}
+        {"label": control if label == CONTROL else label, "tail": tail, "us": value}
         for label, curve in lines.items()
         for tail, value in curve
     ]

@@ -10,7 +10,7 @@ from tare.model.comparison import Changed, RunComparison
 from tare.model.results import OutcomeResult, Results, ScenarioResult
 from tare.report.folder import NotARun
 from tare.stats.change import Measured, change
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 from tare.stats.verdict import Direction
 
 _MACHINE = ("cpu", "cpu_count", "memory_bytes", "distribution", "kernel", "control_groups", "cpus")
@@ -57,7 +57,7 @@ def _changes(before: Results, after: Results) -> Iterator[Changed]:
             continue
         for label, variant in scenario.variants.items():
             known = old.variants.get(label)
-            if known is None or label in (after.baseline, BASELINE_AGAIN):
+            if known is None or label in (after.baseline, CONTROL):
                 continue
             for name, new in variant.outcomes.items():
                 first = _measured(old, name, known.outcomes.get(name))

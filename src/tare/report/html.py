@@ -12,8 +12,8 @@ from tare.report.folder import RunFolder
 from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import by_outcome
 from tare.report.table import notes
-from tare.report.titles import titles
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.report.titles import label_title, titles
+from tare.stats.plan_order import CONTROL
 
 
 def render(folder: RunFolder, results: Results) -> str:
@@ -37,7 +37,8 @@ def render(folder: RunFolder, results: Results) -> str:
         nameless=overview.nameless,
         slopes=slopes,
         drawn=_drawn(folder, results),
-        again=BASELINE_AGAIN,
+        control=CONTROL,
+        label_title=partial(label_title, results),
     )
 
 

@@ -11,7 +11,7 @@ _HELP = {
     "tare_effect_ratio": "Ratio to the baseline, paired within blocks.",
     "tare_effect_ratio_low": "Lower end of the ratio's 95 % interval.",
     "tare_effect_ratio_high": "Upper end of the ratio's 95 % interval.",
-    "tare_noise_floor_ratio": "Farthest reach of baseline-again against the baseline, from 0.",
+    "tare_noise_floor_ratio": "Farthest reach of the A/A control against the baseline, from 0.",
     "tare_trials": "Trials made, by what became of them.",
 }
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tare.model.results import OutcomeResult, Results, ScenarioResult
 from tare.report.numbers import NONE, short
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 
 NOTE = "In overviews ± is half the 95 % interval of the median, in percent of it."
 
@@ -22,7 +22,7 @@ def of(results: Results, scenario: ScenarioResult) -> Overview | None:
     measured = {
         label: variant.outcomes
         for label, variant in scenario.variants.items()
-        if variant.outcomes and label != BASELINE_AGAIN
+        if variant.outcomes and label != CONTROL
     }
     known = {name: item for outcomes in measured.values() for name, item in outcomes.items()}
     names = [name for name in results.overview if name in known]

@@ -16,10 +16,10 @@ from tare.model.trial import Trial
 from tare.report.folder import RunFolder
 from tare.report.slopes import slopes
 from tare.stats.histogram import merge
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 from tare.stats.quantile import median
 from tare.stats.stopping import Stop
-from tare.stats.study import Key, Study, exists, judge_again, slots, stop
+from tare.stats.study import Key, Study, exists, judge_control, slots, stop
 from tare.stats.verdict import Judgement
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
@@ -76,15 +76,15 @@ def _scenarios(folder: RunFolder) -> list[ScenarioResult]:
         )
         for scenario in folder.plan.scenarios
     ]
-    again = judge_again(studies)
-    return [_scenario(folder, study, again) for study in studies]
+    control = judge_control(studies)
+    return [_scenario(folder, study, control) for study in studies]
 
 
-def _scenario(folder: RunFolder, study: Study, again: Mapping[Key, Judgement]) -> ScenarioResult:
+def _scenario(folder: RunFolder, study: Study, control: Mapping[Key, Judgement]) -> ScenarioResult:
     plan, name = folder.plan, study.scenario.name
     verdicts = study.judge() | {
-        (BASELINE_AGAIN, outcome): found
-        for (scenario, outcome), found in again.items()
+        (CONTROL, outcome): found
+        for (scenario, outcome), found in control.items()
         if scenario == name
     }
     return ScenarioResult(
@@ -96,8 +96,7 @@ def _scenario(folder: RunFolder, study: Study, again: Mapping[Key, Judgement]) -
             if exists(outcome, study.scenario) and not outcome.is_slope
         },
         variants={
-            label: _variant(folder, study, label, verdicts)
-            for label in [*plan.variants, BASELINE_AGAIN]
+            label: _variant(folder, study, label, verdicts) for label in [*plan.variants, CONTROL]
         },
         pairs=[
             PairResult(
@@ -120,7 +119,7 @@ def _scenario(folder: RunFolder, study: Study, again: Mapping[Key, Judgement]) -
 
 def _floor(study: Study, outcome: str, verdicts: Mapping[Key, Judgement]) -> Floor:
     floor = study.floor(outcome)
-    verdict = verdicts.get((BASELINE_AGAIN, outcome))
+    verdict = verdicts.get((CONTROL, outcome))
     return Floor(
         effect_pct=floor and floor.effect.percent,
         ci_pct=floor and floor.effect.percent_interval,

@@ -4,7 +4,7 @@ from tare.model.results import Growth, SlopeOfVariant, SlopePair, SlopeResult
 from tare.report.numbers import figure
 from tare.stats.dose_response import Slopes
 from tare.stats.interval import Interval
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 from tare.stats.study import Study, exists
 
 NOTE = (
@@ -88,11 +88,11 @@ def _ends(interval: Interval | None) -> tuple[float, float] | None:
 
 
 def ranked(result: SlopeResult) -> list[str]:
-    """Labels from the best slope to the worst, baseline-again last."""
+    """Labels from the best slope to the worst, the A/A control last."""
     sign = 1 if result.better == "lower" else -1
-    own = [label for label in result.variants if label != BASELINE_AGAIN]
-    again = [label for label in result.variants if label == BASELINE_AGAIN]
-    return sorted(own, key=lambda label: sign * result.variants[label].slope) + again
+    own = [label for label in result.variants if label != CONTROL]
+    control = [label for label in result.variants if label == CONTROL]
+    return sorted(own, key=lambda label: sign * result.variants[label].slope) + control
 
 
 def alike(result: SlopeResult, label: str) -> str:

@@ -9,8 +9,8 @@ from tare.model.results import OutcomeResult, Results, ScenarioResult, SlopeResu
 from tare.report import overview, slopes
 from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import NOTE, Row, by_outcome
-from tare.report.titles import common, titles
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.report.titles import common, label_title, titles
+from tare.stats.plan_order import CONTROL
 
 _MANY_PAIRS = 21
 """More than 7 variants make."""
@@ -119,8 +119,8 @@ def _outcome(
     for label, variant in scenario.variants.items():
         if not variant.outcomes:
             continue
-        title = f"{results.baseline}, again" if label == BASELINE_AGAIN else label
-        dim = "dim" if label == BASELINE_AGAIN else ""
+        title = label_title(results, label)
+        dim = "dim" if label == CONTROL else ""
         if (found := variant.outcomes.get(name)) is None:
             table.add_row(Text(title, style=dim), Text(NONE, style=dim))
             continue
@@ -138,8 +138,8 @@ def _slopes(results: Results, found: SlopeResult) -> Group:
     table = _table(None)
     for label in slopes.ranked(found):
         own = found.variants[label]
-        title = f"{results.baseline}, again" if label == BASELINE_AGAIN else label
-        dim = "dim" if label == BASELINE_AGAIN else ""
+        title = label_title(results, label)
+        dim = "dim" if label == CONTROL else ""
         table.add_row(
             Text(title, style=dim),
             Text(figure(own.slope, own.ci), style=dim),

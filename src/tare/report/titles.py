@@ -1,6 +1,7 @@
 """Scenarios by what tells them apart: names that hold every level are too long to read."""
 
 from tare.model.results import Results
+from tare.stats.plan_order import CONTROL
 
 
 def titles(results: Results) -> dict[str, str]:
@@ -11,6 +12,11 @@ def titles(results: Results) -> dict[str, str]:
         or scenario.name
         for scenario in results.scenarios
     }
+
+
+def label_title(results: Results, label: str) -> str:
+    """Return a row's name: the variant, or the baseline marked as the A/A control."""
+    return f"{results.baseline} (A/A control)" if label == CONTROL else label
 
 
 def common(results: Results) -> str | None:

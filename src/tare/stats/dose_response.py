@@ -17,7 +17,7 @@ from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
 from tare.stats.holm import holm
 from tare.stats.location import Location, locate
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 from tare.stats.slope import Window, bend, growth, intercept
 from tare.stats.verdict import Criteria, Direction, Judgement, Verdict
 
@@ -51,8 +51,8 @@ class Slopes:
         return found
 
     def labels(self) -> list[str]:
-        """Who has a slope: in the plan's order, baseline-again last."""
-        return [name for name in [*self.plan.variants, BASELINE_AGAIN] if name in self._valid]
+        """Who has a slope: in the plan's order, the A/A control last."""
+        return [name for name in [*self.plan.variants, CONTROL] if name in self._valid]
 
     def of_what(self) -> tuple[str, str]:
         """The parameter that is the dose, and the outcome that responds."""
@@ -91,11 +91,11 @@ class Slopes:
         return _difference(self._values(label), self._values(other))
 
     def floor(self) -> float | None:
-        """How far the difference of baseline-again to the baseline reaches from 0."""
-        again = self.difference(BASELINE_AGAIN, self.plan.baseline)
-        if again is None or again.interval is None:
+        """How far the difference of the A/A control to the baseline reaches from 0."""
+        control = self.difference(CONTROL, self.plan.baseline)
+        if control is None or control.interval is None:
             return None
-        return max(abs(again.interval.low), abs(again.interval.high))
+        return max(abs(control.interval.low), abs(control.interval.high))
 
     def judge(self) -> dict[str, tuple[Location, Judgement]]:
         """Each variant's difference to the baseline, as one family."""

@@ -32,9 +32,9 @@ class NoiseFloor:
         return to_percent(minimum_detectable(self.effect.spread, self.effect.n))
 
 
-def noise_floor(again: Sequence[float], baseline: Sequence[float]) -> NoiseFloor:
-    """The floor from the blocks' values of baseline-again and baseline, equally many of each.
+def noise_floor(control: Sequence[float], baseline: Sequence[float]) -> NoiseFloor:
+    """The floor from the blocks' values of the A/A control and baseline, equally many of each.
 
     Errors as of `paired_log_ratios`.
     """
-    return NoiseFloor(paired_effect(again, baseline))
+    return NoiseFloor(paired_effect(control, baseline))

@@ -3,19 +3,19 @@
 import random
 from collections.abc import Sequence
 
-BASELINE_AGAIN = "baseline-again"
+CONTROL = "control"
 
 
 def block_order(variants: Sequence[str], seed: int, block: int) -> tuple[str, ...]:
-    """The order in which block `block` (from 0) measures `variants` and `BASELINE_AGAIN`.
+    """The order in which block `block` (from 0) measures `variants` and `CONTROL`.
 
     It depends on the names, the seed and the block's index only, so a plan can grow or be
     resumed without changing the blocks before. `variants` holds the baseline. Raises ValueError
-    for a name given twice and for a variant named `BASELINE_AGAIN`.
+    for a name given twice and for a variant named `CONTROL`.
     Source: randomised complete blocks, called randomised multiple interleaved trials by Abedi &
     Brecht, ICPE'17, pp. 287-292.
     """
-    slots = [*variants, BASELINE_AGAIN]
+    slots = [*variants, CONTROL]
     for name in slots:
         if slots.count(name) > 1:
             raise ValueError(f"a block holds each variant once, found {name!r} again")

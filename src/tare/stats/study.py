@@ -12,7 +12,7 @@ from tare.model.scenario import Scenario, among
 from tare.model.trial import Plan, Slot, Trial
 from tare.stats.effect import Effect, paired_effect
 from tare.stats.floor import NoiseFloor
-from tare.stats.plan_order import BASELINE_AGAIN, block_order
+from tare.stats.plan_order import CONTROL, block_order
 from tare.stats.power import blocks_needed
 from tare.stats.stopping import Stop, StoppingRule
 from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdict, judge_family
@@ -32,7 +32,7 @@ def slots(plan: Plan, block: int) -> list[Slot]:
     for index, scenario in enumerate(plan.scenarios):
         seed = plan.seed ^ zlib.crc32(scenario.name.encode())
         for label in block_order(plan.variants, seed, block):
-            variant = plan.baseline if label == BASELINE_AGAIN else label
+            variant = plan.baseline if label == CONTROL else label
             name = f"b{block:02d}-s{index}-{label}"
             found.append(
                 Slot(block=block, scenario=scenario.name, label=label, variant=variant, id=name)
@@ -88,8 +88,8 @@ class Study:
         return paired_effect([own[block] for block in blocks], [base[block] for block in blocks])
 
     def floor(self, outcome: str) -> NoiseFloor | None:
-        """What baseline-again against baseline shows; None where they never both counted."""
-        effect = self.effect(BASELINE_AGAIN, outcome)
+        """What the A/A control against baseline shows; None where they never both counted."""
+        effect = self.effect(CONTROL, outcome)
         return None if effect is None else NoiseFloor(effect)
 
     def judged(self) -> list[str]:
@@ -109,7 +109,7 @@ class Study:
                 if effect is not None and floor is not None:
                     comparisons.append(Comparison(variant, outcome, better, effect, floor))
                 elif effect is not None:
-                    why = "there is no noise floor: baseline-again never counted"
+                    why = "there is no noise floor: the A/A control never counted"
                     verdicts[variant, outcome] = Judgement(Verdict.UNRESOLVED, 1.0, why)
         for comparison, found in zip(comparisons, judge_family(comparisons, criteria), strict=True):
             verdicts[comparison.variant, comparison.outcome] = found
@@ -139,21 +139,21 @@ class Study:
         A variant that failed is out: no number of blocks narrows what is not measured.
         """
         failed = {t.variant for t in self._own if t.status == "failed"}
-        labels = [name for name in self.plan.variants[1:] if name not in failed] + [BASELINE_AGAIN]
+        labels = [name for name in self.plan.variants[1:] if name not in failed] + [CONTROL]
         outcomes = [name for name in self.judged() if self.plan.outcomes[name].stops]
         pairs = ((label, outcome) for label in labels for outcome in outcomes)
         return [effect for pair in pairs if (effect := self.effect(*pair)) is not None]
 
 
-def judge_again(studies: Sequence[Study]) -> dict[Key, Judgement]:
-    """Scenario and outcome → the verdict of baseline-again, as if it were a variant.
+def judge_control(studies: Sequence[Study]) -> dict[Key, Judgement]:
+    """Scenario and outcome → the verdict of the A/A control, as if it were a variant.
 
     It is the check on the run, not a finding; one run is checked once, so that all its scenarios
     are one family and a sound run raises a false alarm once in twenty at most.
     """
     family = {
         (study.scenario.name, outcome): Comparison(
-            BASELINE_AGAIN,
+            CONTROL,
             outcome,
             Direction(study.plan.outcomes[outcome].better),
             floor.effect,

@@ -47,7 +47,7 @@ class Criteria:
 class Comparison:
     """One variant in one outcome of a scenario, against the baseline.
 
-    `floor` is the outcome's noise floor; `None` only for baseline-again itself, which would
+    `floor` is the outcome's noise floor; `None` only for the A/A control itself, which would
     never exceed its own.
     """
 
@@ -139,7 +139,7 @@ def _doubt(
         return f"there is no noise floor: {floor.effect.missing}", None
     why = f"not above the noise floor of {to_percent(floor.reach):.2g} %"
     if floor.effect.interval.excludes(0):
-        return f"{why}, where baseline-again itself differs from the baseline", None
+        return f"{why}, where the A/A control itself differs from the baseline", None
     # The floor falls with √n.
     needed = math.ceil(floor.effect.n * (floor.reach / effect.log_ratio) ** 2)
     return why, max(1, needed - effect.n)

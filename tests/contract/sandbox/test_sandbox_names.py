@@ -26,9 +26,9 @@ def names(label: str) -> dict[str, str]:
 
 
 def test_every_scenario_has_a_name_of_its_own() -> None:
-    found = names("baseline-again")
+    found = names("control")
     assert len(set(found.values())) == len(found)
-    assert all("baseline-again" in name for name in found.values())
+    assert all("control" in name for name in found.values())
 
 
 def test_the_original_s_names_are_among_them() -> None:

@@ -55,7 +55,7 @@ def test_scenarios_have_the_first_name_that_they_are_within(tmp_path: Path) -> N
     }
     large = found["loop=open,size=large"]
     assert large["other"].name == "BM_Open/mode:7/connections:8"
-    assert large["baseline-again"].name == "BM_Open/mode:baseline-again/connections:8"
+    assert large["control"].name == "BM_Open/mode:control/connections:8"
     assert (large["other"].label, large["other"].counters) == ("other!", {"doubled": 16})
     assert (large["other"].real_time, large["other"].cpu_time) == ("cpu", "cpu")
 

@@ -131,7 +131,7 @@ def test_google_benchmark_takes_the_plan_s_names(tmp_path: Path) -> None:
             "cpu_time": "cpu",
             "counters": {"size": 9},
         }
-        for label in ("none", "dear", "baseline-again")
+        for label in ("none", "dear", "control")
     }
     plan = runs.plan(outcomes=outcomes, benchmarks={"default": named})
     done = [

@@ -112,7 +112,7 @@ def test_where_there_is_no_such_figure_a_dash_stands(tmp_path: Path) -> None:
     assert isinstance(console.file, StringIO)
     cpu, _, tails = console.file.getvalue().partition("Not counted by any")
     assert re.search(r"^ +none +– *$", cpu, re.M) and re.search(r"^ +dear +5", cpu, re.M)
-    assert re.search(r"^ +none, again +– *$", cpu, re.M)
+    assert re.search(r"^ +none \(A/A control\) +– *$", cpu, re.M)
     assert tails.startswith(", or of too few requests to be named: Rate.")
     page = html.render(folder, found)
     assert "<td>none</td>\n<td>–</td>" in page
@@ -137,7 +137,7 @@ def test_what_levels_are_for_a_variant_is_named(tmp_path: Path) -> None:
 
 def test_a_baseline_that_differs_from_itself_is_warned_of(tmp_path: Path) -> None:
     plan = runs.plan()
-    done = runs.trials(plan, 8, {"baseline-again": 1.3})
+    done = runs.trials(plan, 8, {"control": 1.3})
     folder = read(runs.write(tmp_path / "run", plan, done))
     found = results.make(folder)
     (warning,) = [note for note in table.notes(found) if note.startswith("WARNING")]

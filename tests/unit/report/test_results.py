@@ -68,7 +68,7 @@ def test_pairs_need_both_and_only_valid_blocks_count(tmp_path: Path) -> None:
     found = variants(runs.write(tmp_path / "run", plan, done))
     assert found["dear"].outcomes["cpu"].blocks == 6
     assert (found["dear"].trials_valid, found["dear"].trials_invalid) == (7, 1)
-    assert found["baseline-again"].outcomes["cpu"].blocks == 7
+    assert found["control"].outcomes["cpu"].blocks == 7
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_a_variant_cannot_have_is_left_out_and_what_it_lacks_is_not(tmp_pat
         for trial in runs.trials(plan, 8, {})
     ]
     found = variants(runs.write(tmp_path / "run", plan, done))
-    assert set(found["none"].outcomes) == set(found["baseline-again"].outcomes) == {"both", "tail"}
+    assert set(found["none"].outcomes) == set(found["control"].outcomes) == {"both", "tail"}
     assert set(found["dear"].outcomes) == {"own", "both", "tail"}
 
 

@@ -45,7 +45,7 @@ def test_results_say_what_each_call_costs(folder: RunFolder) -> None:
     (scenario,) = found.scenarios
     (sloped,) = scenario.slopes
     assert (sloped.parameter, sloped.response, sloped.unit) == ("dose", "CPU", "ns")
-    assert list(sloped.variants) == ["none", *COSTS, "baseline-again"]
+    assert list(sloped.variants) == ["none", *COSTS, "control"]
     for label, cost in COSTS.items():
         own = sloped.variants[label]
         assert own.slope == pytest.approx(1000 * cost, rel=0.1) and own.blocks == 10
@@ -65,7 +65,7 @@ def test_results_say_what_each_call_costs(folder: RunFolder) -> None:
     }
     assert slopes.ranked(sloped)[0] == "none" and slopes.ranked(sloped)[3:] == [
         "dear",
-        "baseline-again",
+        "control",
     ]
     jsonschema.validate(json.loads(found.model_dump_json()), json.loads(schema.text()))
 
@@ -80,8 +80,9 @@ def test_the_table_ranks_and_says_who_cannot_be_told_apart(folder: RunFolder) ->
     text = printed(folder)
     lines = text.splitlines()
     head = next(at for at, line in enumerate(lines) if "CPU of a call, ns: slope of CPU" in line)
-    rows = [line.split()[0] for line in lines[head + 1 : head + 6]]
-    assert rows[0].startswith("none") and rows[3] == "dear" and rows[4].startswith("none,")
+    rows = [line.strip() for line in lines[head + 1 : head + 6]]
+    assert rows[0].startswith("none ") and rows[3].startswith("dear ")
+    assert rows[4].startswith("none (A/A control)")
     assert "not told from twin" in next(line for line in lines if line.strip().startswith("cheap"))
     assert any("undosed: unavailable: no call to repeat" in line for line in lines)
     assert slopes.NOTE in " ".join(lines)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tare.stats.effect import Effect, paired_effect
 from tare.stats.floor import NoiseFloor, noise_floor
-from tare.stats.plan_order import BASELINE_AGAIN, block_order
+from tare.stats.plan_order import CONTROL, block_order
 from tare.stats.stopping import Stop, StoppingRule
 from tare.stats.verdict import Comparison, Direction, Judgement, Verdict, judge_family
 
@@ -55,7 +55,7 @@ def blocked(seed: int, blocks: int) -> list[tuple[str, ...]]:
 
 
 def one_after_another(blocks: int) -> list[tuple[str, ...]]:
-    return [(name,) * blocks for name in (*VARIANTS, BASELINE_AGAIN)]
+    return [(name,) * blocks for name in (*VARIANTS, CONTROL)]
 
 
 def study(values: dict[str, Floats], rule: StoppingRule, effect: float = 0.0) -> Study:
@@ -73,7 +73,7 @@ def study(values: dict[str, Floats], rule: StoppingRule, effect: float = 0.0) ->
         n += 1
     effects = [effect_after(n, *pair) for pair in compared]
     floors = [
-        noise_floor(values[BASELINE_AGAIN][:n, i].tolist(), values["baseline"][:n, i].tolist())
+        noise_floor(values[CONTROL][:n, i].tolist(), values["baseline"][:n, i].tolist())
         for i in range(len(OUTCOMES))
     ]
     names = list(OUTCOMES)

@@ -9,7 +9,7 @@ from tare.model.manifest import Blocks, Outcome
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
 from tare.stats.dose_response import Slopes
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 from tare.stats.slope import Window, slope
 from tare.stats.study import Study, slots
 from tare.stats.verdict import Verdict
@@ -149,11 +149,11 @@ def test_a_bend_is_seen_and_a_straight_line_has_none() -> None:
 
 def test_baseline_again_is_the_floor() -> None:
     found = server({"one": 50.0}, np.random.default_rng(13))
-    again = found.difference(BASELINE_AGAIN, "none")
+    again = found.difference(CONTROL, "none")
     floor = found.floor()
     assert again is not None and again.interval is not None
     assert floor == max(-again.interval.low, again.interval.high)
-    assert found.labels() == ["none", "one", BASELINE_AGAIN]
+    assert found.labels() == ["none", "one", CONTROL]
 
 
 def test_too_few_blocks_resolve_nothing() -> None:

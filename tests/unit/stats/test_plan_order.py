@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.stats.plan_order import BASELINE_AGAIN, block_order
+from tare.stats.plan_order import CONTROL, block_order
 
 names = st.text("abc-", min_size=1, max_size=4)
 
@@ -15,21 +15,21 @@ def test_a_block_is_complete_and_the_same_each_time(
     variants: list[str], seed: int, block: int
 ) -> None:
     order = block_order(variants, seed, block)
-    assert sorted(order) == sorted([*variants, BASELINE_AGAIN])
+    assert sorted(order) == sorted([*variants, CONTROL])
     assert order == block_order(variants, seed, block)
 
 
 def test_the_order_is_what_it_was_when_runs_were_recorded() -> None:
     variants = ["none", "c-module", "dynamic-c"]
     assert [block_order(variants, 42, block) for block in range(2)] == [
-        ("dynamic-c", "none", BASELINE_AGAIN, "c-module"),
-        ("c-module", "dynamic-c", BASELINE_AGAIN, "none"),
+        ("dynamic-c", "none", CONTROL, "c-module"),
+        ("c-module", "dynamic-c", CONTROL, "none"),
     ]
 
 
 def test_every_order_is_about_equally_frequent() -> None:
     count = Counter(block_order(["a", "b", "c"], 7, block) for block in range(4800))
-    assert set(count) == set(permutations(["a", "b", "c", BASELINE_AGAIN]))
+    assert set(count) == set(permutations(["a", "b", "c", CONTROL]))
     # 200 of each are expected; chi-squared with 23 degrees of freedom is below 49.7 in 99.9 %.
     assert sum((n - 200) ** 2 / 200 for n in count.values()) < 49.7
 
@@ -41,7 +41,7 @@ def test_seeds_and_blocks_differ() -> None:
     )
 
 
-@pytest.mark.parametrize("variants", [["a", "a"], ["a", BASELINE_AGAIN]])
+@pytest.mark.parametrize("variants", [["a", "a"], ["a", CONTROL]])
 def test_a_name_twice_is_refused(variants: list[str]) -> None:
     with pytest.raises(ValueError, match="once"):
         block_order(variants, 1, 0)

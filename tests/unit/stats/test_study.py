@@ -5,9 +5,9 @@ import pytest
 from tare.model.manifest import Blocks, Outcome
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 from tare.stats.stopping import Stop
-from tare.stats.study import Study, comparisons, fewest_blocks, judge_again, shortage, slots, stop
+from tare.stats.study import Study, comparisons, fewest_blocks, judge_control, shortage, slots, stop
 
 CLOSED = Scenario(name="loop=closed", levels={"loop": "closed"})
 OPEN = Scenario(name="loop=open", levels={"loop": "open"})
@@ -63,8 +63,8 @@ def test_a_block_holds_every_label_once_in_each_scenario() -> None:
         found = slots(made, block)
         for scenario in (CLOSED, OPEN):
             labels = [slot.label for slot in found if slot.scenario == scenario.name]
-            assert sorted(labels) == sorted([*made.variants, BASELINE_AGAIN])
-        assert {s.variant for s in found if s.label == BASELINE_AGAIN} == {"none"}
+            assert sorted(labels) == sorted([*made.variants, CONTROL])
+        assert {s.variant for s in found if s.label == CONTROL} == {"none"}
         assert len({slot.id for slot in found}) == len(found)
     assert slots(made, 3) == slots(plan(), 3)
     orders = {tuple(slot.label for slot in slots(made, block)) for block in range(9)}
@@ -122,17 +122,17 @@ def test_a_family_is_a_scenarios_judged_outcomes_times_its_variants() -> None:
 def test_baseline_again_is_judged_once_for_the_whole_run() -> None:
     made = plan()
     studies = [Study(made, scenario, trials(made, 9)) for scenario in made.scenarios]
-    found = judge_again(studies)
+    found = judge_control(studies)
     judged = [(study.scenario.name, name) for study in studies for name in study.judged()]
     assert list(found) == judged and len(judged) == 3
     assert {item.verdict.value for item in found.values()} == {"equivalent"}
-    p_alone = studies[0].effect(BASELINE_AGAIN, "cpu").p  # type: ignore[union-attr]
+    p_alone = studies[0].effect(CONTROL, "cpu").p  # type: ignore[union-attr]
     assert found["loop=closed", "cpu"].p_adjusted >= p_alone
 
 
 def test_without_a_floor_nothing_is_resolved() -> None:
     made = plan()
-    done = [trial for trial in trials(made, 9, one=1.5) if trial.label != BASELINE_AGAIN]
+    done = [trial for trial in trials(made, 9, one=1.5) if trial.label != CONTROL]
     found = Study(made, CLOSED, done).judge()["one", "cpu"]
     assert found.verdict.value == "unresolved" and "no noise floor" in found.why
 
@@ -205,7 +205,7 @@ def test_pairs_are_judged_apart_from_the_baseline() -> None:
 
 def test_a_pair_is_no_finding_below_the_noise_floor() -> None:
     made = plan()
-    done = trials(made, 10, one=1.0, two=1.1, **{BASELINE_AGAIN: 1.2})
+    done = trials(made, 10, one=1.0, two=1.1, **{CONTROL: 1.2})
     (_, judgement) = Study(made, OPEN, done).judge_pairs()["two", "one", "cpu"]
     assert judgement.verdict == "unresolved" and "noise floor" in judgement.why
 

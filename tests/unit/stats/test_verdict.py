@@ -73,7 +73,7 @@ def test_a_floor_with_a_bias_is_not_cured_by_more_blocks() -> None:
     biased = NoiseFloor(effect_of(0.05 + np.linspace(-1, 1, 10) / 1000))
     judgement = alone(replace(comparison(3), floor=biased))
     assert judgement.verdict is Verdict.UNRESOLVED
-    assert "baseline-again itself differs" in judgement.why
+    assert "the A/A control itself differs" in judgement.why
     assert judgement.more_blocks is None
 
 

@@ -19,10 +19,10 @@ from tare.model.exports import Image
 from tare.model.fields import NAME
 from tare.model.manifest import Component, Experiment, Variant
 from tare.model.references import of_experiment, of_variant
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 
 R = TypeVar("R", bound=Record)
-_NAME = f"lower-case letters, digits and -, and not {BASELINE_AGAIN}"
+_NAME = f"lower-case letters, digits and -, and not {CONTROL}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def load(name: str, root: Path = ROOT) -> Loaded:
         own = read_toml(path)
         merged = _merge(experiment.variants, own)
         variant = path.parent.name
-        if re.fullmatch(NAME, variant) is None or variant == BASELINE_AGAIN:
+        if re.fullmatch(NAME, variant) is None or variant == CONTROL:
             raise ManifestError(f"{path}: the folder's name is found {variant!r}, expected {_NAME}")
         variants[variant] = _validate(Variant, merged, [path, file], own)
         _refuse(path, of_variant(variants[variant], experiment))

@@ -8,7 +8,7 @@ from tare.lab.project.catalog import Loaded
 from tare.model.exports import BenchmarkName
 from tare.model.scenario import Scenario, among
 from tare.model.trial import Benchmark
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 
 
 def of(
@@ -27,7 +27,7 @@ def of(
         f"{loaded.name}: google_benchmark",
     )
     found = {}
-    for label in [*variants, BASELINE_AGAIN]:
+    for label in [*variants, CONTROL]:
         variant = loaded.variants.get(label)
         own = {"variant": label, "properties": variant.properties if variant else {}}
         names = {**known, **own}

@@ -10,7 +10,7 @@ from tare.lab.run import planning
 from tare.model.base import Record
 from tare.model.scenario import Scenario, among
 from tare.model.trial import Plan, parse_trials
-from tare.stats.plan_order import BASELINE_AGAIN
+from tare.stats.plan_order import CONTROL
 from tare.stats.study import fewest_blocks
 
 OVERHEAD_S = 0.7
@@ -56,7 +56,7 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
 
 def _labels(plan: Plan, loaded: Loaded, scenario: Scenario, prepared: Prepared) -> list[str]:
     """What a block measures in the scenario: variants that cannot be are left out."""
-    names = {label: label for label in plan.variants} | {BASELINE_AGAIN: plan.baseline}
+    names = {label: label for label in plan.variants} | {CONTROL: plan.baseline}
     return [
         label
         for label, name in names.items()
