@@ -63,7 +63,7 @@ def counters(site: Any) -> dict[str, int]:
     tasks = dict.fromkeys(_COUNTS, 0)
     if _has_module(site):
         tasks = json.loads(_ask(site, "status", "/tasks", "POST"))
-    if _has_module(site) and site.parameters["instrument"] == "mixed":
+    if _has_module(site) and site.study == "mixed":
         tasks |= json.loads(_ask(site, "status", "/counts"))
     measured = (site.folder / "measuring").exists()
     marks = {name: value if measured else 0 for name, value in tasks.items() if "_max" in name}
@@ -76,11 +76,11 @@ def audit(
 ) -> None:
     """All came from the cache, and what came was right; each task was run and came back once."""
     asked = after["asked"] - before["asked"] - 1
-    if site.parameters["once"]:
+    if site.parameters.get("once"):
         _audit_misses(before, after, result, asked)
     elif asked:
         raise OracleError(f"{asked} requests went to the origin, expected none of a full cache")
-    if site.parameters["instrument"] == "harness":
+    if site.study == "queue":
         _audit_harness(site, before, after, result)
         return
     wrong = {kind: result["total"]["errors"][kind] for kind in ("status", "body")}

@@ -174,14 +174,13 @@ def audit(
 ) -> None:
     """The counters moved by just what the instrument was answered, warm-up included: in as many
     calls for each request as it asked for, or without any request."""
-    if site.parameters["instrument"] == "harness":
+    if site.study == "library":
         _audit_harness(site, before, after, result)
         return
-    dosed = site.parameters["dosed"]
     windows = result["slope"]["windows"] if "slope" in result else [result]
     answered = {"accepted": 0, "rejected": 0}
     for window in windows:
-        calls = window.get("dose", site.parameters["dose"]) if dosed else 1
+        calls = window.get("dose", site.parameters.get("dose", 1))
         statuses = window["total"]["statuses"]
         answered["accepted"] += calls * statuses.get("200", 0)
         answered["rejected"] += calls * statuses.get("403", 0)

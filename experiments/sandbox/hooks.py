@@ -85,8 +85,8 @@ def _exchange(parameters: Any) -> tuple[bytes, bytes]:
     udf, size, count = (parameters[name] for name in ("udf", "elem_size", "elem_count"))
     if (udf == "payload") != (count > 0):
         raise HookError(
-            f"call={parameters['way'] or udf} with {count} elements: expected a level of payload "
-            "with the calls request, response and callback, and payload=none with all others"
+            f"{parameters['way'] or udf} with {count} elements: expected a payload with the ways "
+            "request, response and callback, and none with all other calls"
         )
     match udf:
         case "hello":

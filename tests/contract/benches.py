@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tare.lab.machine import host
+from tare.lab.project import catalog
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import prepare
 from tare.lab.trial.bench import Bench, open_bench
@@ -26,3 +28,8 @@ def opened(loaded: Loaded, variants: list[str], folder: Path, **cpus: int) -> It
         yield found
     finally:
         found.close()
+
+
+def of_study(bench: Bench, study: str | None) -> Bench:
+    """The same bench for another study of its experiment."""
+    return replace(bench, loaded=catalog.load(bench.loaded.name, study)) if study else bench

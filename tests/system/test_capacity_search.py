@@ -1,5 +1,7 @@
 """A search for capacity as a trial of a run: windows counted, one number, or none."""
 
+import json
+
 import pytest
 from laboratory import Laboratory
 
@@ -7,20 +9,25 @@ pytestmark = pytest.mark.system
 
 
 def test_a_search_is_one_trial_with_one_number(lab: Laboratory) -> None:
-    text = lab.tare("run", "search", code=1)
-    found = {(trial.scenario, trial.label): trial for trial in lab.trials()}
-    once, searched = found["loop=once", "plain"], found["loop=capacity", "plain"]
-    assert once.status == searched.status == "valid", "the audit counts the requests of all windows"
-    assert once.outcomes["capacity"] is None and "capacity" not in once.instrument
+    text = lab.tare("run", "search/capacity", code=1)
+    found = {trial.label: trial for trial in lab.trials()}
+    searched, weak = found["plain"], found["weak"]
+    assert searched.status == "valid", "the audit counts the requests of all windows"
     assert searched.outcomes["capacity"] == pytest.approx(500, rel=0.35)
     windows = searched.instrument["capacity"]["windows"]
     assert len(windows) >= 4 and {window["held"] for window in windows} == {True, False}
     assert searched.measured_s >= 0.05 * len(windows)
-    weak = found["loop=capacity", "weak"]
     assert weak.status == "invalid", weak.reason
     assert weak.outcomes["capacity"] is None
     assert str(weak.reason).startswith("capacity: not even ")
-    once_result, searched_result = lab.results()["scenarios"]
-    assert "capacity" not in once_result["variants"]["plain"]["outcomes"]
-    assert searched_result["variants"]["plain"]["outcomes"]["capacity"]["blocks"] == 1
+    (result,) = lab.results()["scenarios"]
+    assert result["variants"]["plain"]["outcomes"]["capacity"]["blocks"] == 1
     assert text.count("Highest rate, 1/s") == 1
+
+
+def test_the_default_studies_are_a_run_each(lab: Laboratory) -> None:
+    text = lab.tare("run", "search", "--rate", "200", "--variants", "plain", code=0)
+    plans = [json.loads(file.read_text()) for file in sorted(lab.runs.glob("*/plan.json"))]
+    assert {plan["study"] for plan in plans} == {"once", "capacity"}
+    assert all(plan["scenarios"][0]["levels"]["rate"] == "200.0" for plan in plans)
+    assert "search/once: " in text and "search/capacity: " in text

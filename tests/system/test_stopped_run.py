@@ -10,7 +10,7 @@ import time
 import pytest
 from laboratory import PATIENCE_S, Laboratory, end, wait_for
 
-from tare.stats.study import slots
+from tare.stats.blocks import slots
 
 pytestmark = pytest.mark.system
 RUN = ("run", "toy", "--quick", "--seed", "7")

@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 from laboratory import Laboratory
 
-from tare.stats.study import slots
+from tare.stats.blocks import slots
 
 pytestmark = pytest.mark.system
-SCHEMA = Path(__file__).parents[2] / "docs" / "results.schema.json"
+SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "results.json"
 BROKEN = {
     "does-not-start": "role sut ended with exit code 1: the toy does not want to",
     "port-taken": "Address already in use",
@@ -74,7 +74,7 @@ def test_a_run_that_cannot_be_meant_is_refused_before_it_begins(lab: Laboratory)
 
 def test_a_dry_run_says_what_it_would_measure_and_makes_nothing(lab: Laboratory) -> None:
     text = lab.tare("run", "toy", "--quick", "--dry-run")
-    assert "toy: 2 variants, 1 scenarios, 6 trials, about " in text
+    assert "toy/cost: 2 variants, 1 scenarios, 6 trials, about " in text
     assert "verdicts   none: 2 blocks cannot show a difference among" in text
     (made,) = json.loads(lab.tare("run", "toy", "--quick", "--dry-run", "--json"))
     assert made["variants"] == ["plain", "slow"] and made["estimate"]["trials"] == [6, 6]

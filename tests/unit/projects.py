@@ -7,6 +7,7 @@ schema = 1
 title = "T"
 question = "Q?"
 baseline = "none"
+studies = ["main"]
 
 [parameters]
 duration_s = 1.5
@@ -14,14 +15,6 @@ connections = 4
 name = "a"
 on = false
 sizes = [1, 2]
-
-[factors.loop.levels]
-closed = {}
-open = { connections = 8 }
-
-[factors.size.levels]
-small = {}
-large = {}
 
 [variants]
 schema = 1
@@ -41,7 +34,20 @@ title = "CPU"
 unit = "s"
 better = "lower"
 value = "role.sut.cpu_us"
-judged = true
+"""
+STUDY = """
+schema = 1
+title = "S"
+question = "How much?"
+judged = ["cpu"]
+
+[factors.loop.levels]
+closed = {}
+open = { connections = 8 }
+
+[factors.size.levels]
+small = {}
+large = {}
 
 [quick]
 variants = ["other"]
@@ -53,12 +59,21 @@ VARIANT = 'schema = 1\ntitle = "V"\n'
 
 
 def write(
-    root: Path, *, experiment: str = EXPERIMENT, variants: dict[str, str] | None = None
+    root: Path,
+    *,
+    experiment: str = EXPERIMENT,
+    study: str = STUDY,
+    variants: dict[str, str] | None = None,
+    more: dict[str, str] | None = None,
 ) -> Path:
-    """A project with the experiment `exp`; the variants' texts stand below `VARIANT`."""
+    """A project with the experiment `exp` and its study `main`; the variants' texts stand below
+    `VARIANT`, `more` studies by themselves."""
     folder = root / "experiments" / "exp"
     for name, text in (variants or {"none": "", "other": ""}).items():
         (folder / "variants" / name).mkdir(parents=True)
         (folder / "variants" / name / "variant.toml").write_text(VARIANT + text)
     (folder / "experiment.toml").write_text(experiment)
+    (folder / "studies").mkdir()
+    for name, text in ({"main": study} | (more or {})).items():
+        (folder / "studies" / f"{name}.toml").write_text(text)
     return root

@@ -102,6 +102,8 @@ def _show(found: "RunComparison") -> None:
         console().print(table, highlight=False)
     if not found.changes:
         click.echo("they have no judged outcome of a variant in common")
+    for line in found.refused:
+        click.echo(f"NOT COMPARED: {line}")
     for line in found.lost:
         click.echo(f"LOST: {line}")
     click.echo()

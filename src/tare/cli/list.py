@@ -1,4 +1,4 @@
-"""`tare list`: the experiments and their variants."""
+"""`tare list`: the experiments, their studies and their variants."""
 
 from dataclasses import asdict
 
@@ -7,15 +7,23 @@ import click
 from tare.cli.output import json_option, print_json
 from tare.lab.project import index
 
+_INDENT = " " * 12
+
 
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """List the experiments, each with its question and its variants."""
+    """List the experiments, each with its studies and its variants.
+
+    `tare run EXPERIMENT` measures the studies marked *; `tare run EXPERIMENT/STUDY` any of them.
+    """
     known = index.entries()
     if as_json:
         print_json([asdict(entry) for entry in known])
         return
     for entry in known:
-        click.echo(f"{entry.name:12} {entry.question}")
-        click.echo(f"{'':12} {', '.join(entry.variants)}")
+        click.echo(f"{entry.name:11} {entry.question}")
+        for study in entry.studies:
+            mark = "*" if study.default else " "
+            click.echo(f"{_INDENT}{mark} {study.name:14} {study.question}")
+        click.echo(f"{_INDENT}variants: {', '.join(entry.variants)}\n")

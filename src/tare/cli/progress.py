@@ -15,8 +15,8 @@ from rich.progress import (
 
 from tare.cli.output import errors, say
 from tare.model.trial import Plan, Slot, Trial
+from tare.stats.blocks import fewest_blocks
 from tare.stats.stopping import Stop
-from tare.stats.study import fewest_blocks
 
 
 class Follower:

@@ -6,17 +6,15 @@ from typing import Any
 
 import click
 
-from tare.cli.output import json_option
+from tare.cli.output import json_option, say
 from tare.lab import paths
-from tare.lab.errors import UnknownName
-from tare.lab.project import catalog
-from tare.lab.project.index import experiment_names
+from tare.lab.errors import Interrupted, UnknownName
 
 _POSITIVE = click.FloatRange(0, min_open=True)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("experiment", required=False)
+@click.argument("target", metavar="[EXPERIMENT[/STUDY]]", required=False)
 @click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
 @click.option("--quick", is_flag=True, help="A short, honest look: fewer and shorter trials.")
 @click.option("--variants", metavar="A,B", help="Only these (the baseline always).")
@@ -40,7 +38,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 )
 @json_option
 def command(
-    experiment: str | None,
+    target: str | None,
     parameters: tuple[str, ...],
     quick: bool,
     variants: str | None,
@@ -55,21 +53,23 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Measure EXPERIMENT's variants against its baseline.
+    """Measure the variants of EXPERIMENT against their baseline, study by study.
 
-    Without EXPERIMENT: the tour, a quick look at every experiment. Behind EXPERIMENT each of its
-    parameters is an option, too. BENCHMARK_OUT=FILE in the environment writes the results there in
-    Google Benchmark's format, too.
+    Without STUDY, measure the experiment's default studies (tare list names them); without
+    EXPERIMENT, take a quick look at every experiment. Every parameter of a study is an option, too;
+    it reaches the studies that declare it. BENCHMARK_OUT=FILE in the environment writes the results
+    there in Google Benchmark's format, too.
 
     \b
     tare run filters --quick
-    tare run filters --scenarios all --dry-run
+    tare run filters/requests --scenarios all --dry-run
     tare run filters --blocks 20 --seed 7
-    tare run filters --variants c-module --scenarios view=steady --rate 10000
-    tare run filters --duration 10 --connections 100 -p url_path=/aaaa
-    tare run echo --connections 20 --rounds 200000 --size 128
+    tare run filters/requests --variants c-module --scenarios loop=steady --rate 10000
+    tare run filters/requests --duration 10 --connections 100 -p url_path=/aaaa
+    tare run echo --connections 20 --size 128
     """
     from tare.cli import benchmark_out
+    from tare.cli.reach import reach, studies
     from tare.cli.running import go_on, show_plan
     from tare.lab.run import planning
     from tare.lab.run.store import Store
@@ -82,26 +82,35 @@ def command(
         "rate": rate,
     }
     overrides: dict[str, Any] = {key: item for key, item in named.items() if item is not None}
-    overrides |= dict(pair(text) for text in param) | named_parameters(experiment, parameters)
+    overrides |= dict(pair(text) for text in param) | named_parameters(target, parameters)
+    short = quick or target is None
+    reached = reach(studies(target, quick=short), list(scenarios), overrides)
+    for remark in reached.remarks:
+        say(remark)
     plans = [
         planning.make(
-            catalog.load(name),
-            quick=quick or experiment is None,
+            each.loaded,
+            quick=short,
             variants=variants.split(",") if variants else None,
-            scenarios=list(scenarios),
+            scenarios=each.scenarios,
             blocks=blocks,
             seed=seed,
-            overrides=overrides,
+            overrides=each.overrides,
         )
-        for name in ([experiment] if experiment else experiment_names())
+        for each in reached.asked
     ]
     if dry_run:
         show_plan(plans, as_json=as_json)
         return
     stores, done = [], []
-    for plan in plans:
+    for number, plan in enumerate(plans):
         stores.append(Store.create(paths.runs(), plan))
-        done.append(go_on(stores[-1], as_json=as_json))
+        try:
+            done.append(go_on(stores[-1], as_json=as_json))
+        except Interrupted:
+            for later in plans[number + 1 :]:
+                say(f"not begun: {later.experiment}/{later.study}")
+            raise
     benchmark_out.write(out, [store.folder for store in stores])
     sys.exit(0 if all(done) else 1)
 
@@ -114,13 +123,13 @@ def pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def named_parameters(experiment: str | None, words: tuple[str, ...]) -> dict[str, str]:
-    """`--name value` or `--name=value` for parameters that only EXPERIMENT knows.
+def named_parameters(target: str | None, words: tuple[str, ...]) -> dict[str, str]:
+    """`--name value` or `--name=value` for parameters that only a study knows.
 
     Raises click.UsageError for anything else.
     """
-    if experiment is not None and experiment.startswith("-"):
-        raise click.NoSuchOption(experiment)
+    if target is not None and target.startswith("-"):
+        raise click.NoSuchOption(target)
     found, rest = {}, list(words)
     while rest:
         word = rest.pop(0)

@@ -8,23 +8,22 @@ from tare.cli.output import console, print_json, say
 from tare.cli.progress import Follower
 from tare.lab import paths
 from tare.lab.errors import Interrupted
-from tare.lab.project import catalog
+from tare.lab.project import catalog, levels
 from tare.lab.project.preparation import Prepared, prepare
 from tare.lab.run import estimate
 from tare.lab.run.run import Run
 from tare.lab.run.store import Store
 from tare.model.results import Results
-from tare.model.scenario import supported
 from tare.model.trial import Plan
 from tare.report import folder as run_folder
 from tare.report import html, results, table
-from tare.stats.study import shortage
+from tare.stats.blocks import shortage
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:
     """Carry out what the stored plan still lacks, and report. False when anything failed."""
     plan = store.plan()
-    loaded = catalog.load(plan.experiment)
+    loaded = catalog.load(plan.experiment, plan.study)
     prepared = prepare(loaded, plan.variants, say, plan.scenarios)
     expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
@@ -62,7 +61,7 @@ def report(folder: Path, *, as_json: bool) -> Results:
 
 def show_plan(plans: list[Plan], *, as_json: bool) -> None:
     """Print what would be measured, and about how long it would take."""
-    loaded = [catalog.load(plan.experiment) for plan in plans]
+    loaded = [catalog.load(plan.experiment, plan.study) for plan in plans]
     expected = [
         estimate.estimate(plan, each, paths.runs(), Prepared())
         for plan, each in zip(plans, loaded, strict=True)
@@ -76,14 +75,14 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
         )
         return
     for plan, each, found in zip(plans, loaded, expected, strict=True):
-        click.echo(f"{plan.experiment}: {outlook(plan, found)}")
+        click.echo(f"{plan.experiment}/{plan.study}: {outlook(plan, found)}")
         if lack := shortage(plan):
             click.echo(f"  verdicts   none: {lack}")
         click.echo(f"  variants   {', '.join(plan.variants)}")
         for scenario in plan.scenarios:
             click.echo(f"  scenario   {scenario.name}")
             for name in plan.variants:
-                if why := supported(each.variants[name], scenario):
+                if why := levels.unsupported(each, name, scenario):
                     click.echo(f"             without {name}: {why}")
 
 

@@ -3,49 +3,67 @@
 import click
 
 from tare.cli.output import json_option, print_json
-from tare.lab.project import catalog
+from tare.lab.project import catalog, index
 
 
 @click.command()
-@click.argument("target", metavar="EXPERIMENT[/VARIANT]")
+@click.argument("target", metavar="EXPERIMENT[/STUDY|/VARIANT]")
 @json_option
 def command(target: str, as_json: bool) -> None:
-    """Show an experiment's parameters, factors and outcomes, or a variant's roles and needs.
+    """Show an experiment's studies and variants, a study's factors and outcomes, or a variant's
+    roles and requirements.
 
     \b
     tare show filters
+    tare show filters/price
     tare show filters/c-module
     """
-    name, variant = catalog.split_target(target)
+    name, part = catalog.split_target(target)
     loaded = catalog.load(name)
-    if variant is None:
+    if part is None:
         if as_json:
             print_json(loaded.experiment)
         else:
             _experiment(loaded)
-        return
-    loaded.choose([variant])
-    if as_json:
-        print_json(loaded.variants[variant])
+    elif part in index.study_names(loaded.folder):
+        asked = catalog.load(name, part)
+        if as_json:
+            print_json(asked.study)
+        else:
+            _study(asked)
     else:
-        _variant(loaded, variant)
+        loaded.choose([part])
+        if as_json:
+            print_json(loaded.variants[part])
+        else:
+            _variant(loaded, part)
 
 
 def _experiment(loaded: catalog.Loaded) -> None:
-    experiment = loaded.experiment
-    click.echo(f"{loaded.name}: {experiment.question}\n")
-    click.echo("variants (baseline first)")
+    click.echo(f"{loaded.name}: {loaded.experiment.question}\n")
+    click.echo("studies (* measured by default)")
+    for name in index.study_names(loaded.folder):
+        mark = "*" if name in loaded.experiment.studies else " "
+        question = catalog.load(loaded.name, name).study.question
+        click.echo(f" {mark}{name:18} {question}")
+    click.echo("\nvariants (baseline first)")
     for name in loaded.choose(None):
         click.echo(f"  {name:18} {loaded.variants[name].title}")
-    click.echo("\nparameters (set with --duration, --connections, …, or -p NAME=VALUE)")
-    for key, value in experiment.parameters.items():
+
+
+def _study(loaded: catalog.Loaded) -> None:
+    study = loaded.study
+    click.echo(f"{loaded.title}: {study.question}\n")
+    click.echo("parameters (set with --duration, --connections, …, or -p NAME=VALUE)")
+    for key, value in study.parameters.items():
         click.echo(f"  {key:18} {value}")
     click.echo("\nfactors and levels")
-    for key, factor in experiment.factors.items():
+    for key, factor in study.factors.items():
         click.echo(f"  {key:18} {', '.join(factor.levels)}   {factor.about}")
     click.echo("\noutcomes (* gets a verdict)")
-    for key, outcome in experiment.outcomes.items():
-        mark = "*" if outcome.judged else " "
+    outcomes = loaded.outcomes
+    for key in study.reported:
+        mark, outcome = "*" if key in study.judged else " ", outcomes[key]
         click.echo(f" {mark}{key:24} {outcome.title}, {outcome.unit}, {outcome.better} is better")
 
 
@@ -61,6 +79,9 @@ def _variant(loaded: catalog.Loaded, name: str) -> None:
     for need in variant.requires:
         kinds = (need.debian, need.command, need.path, need.cpu, need.pci)
         click.echo(f"requires    {next(filter(None, kinds))}")
+    for rule in variant.levels:
+        if rule.unsupported:
+            click.echo(f"not where   {rule.when}: {rule.unsupported}")
     for factor, settings in variant.differences.items():
         click.echo(f"\nwhat differs by {factor}")
         for setting, levels in settings.items():

@@ -34,6 +34,8 @@ class RunComparison(Record):
     after: str
     differences: list[str]
     """What the two runs do not have in common, in words."""
+    refused: list[str] = []
+    """Scenarios of one name that were made with other parameters, with which."""
     lost: list[str]
     """What was measured before and not after, with the reason."""
     changes: list[Changed]

@@ -10,22 +10,11 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from tare.model.base import Record
-from tare.model.exports import GoogleBenchmark, Image
-from tare.model.fields import (
-    Cpus,
-    Idle,
-    Key,
-    Name,
-    Netns,
-    Pattern,
-    Priority,
-    Requirement,
-    Scalar,
-    Selection,
-)
-
-INSTRUMENT_ROLE = "load"
-"""The name under which the instrument runs as a role."""
+from tare.model.exports import Image
+from tare.model.fields import Idle, Key, Name, Pattern, Priority, Requirement, Scalar
+from tare.model.gates import checked_gates
+from tare.model.outcome import Outcome
+from tare.model.role import INSTRUMENT_ROLE, Instrument, Role
 
 
 class Build(Record):
@@ -60,64 +49,22 @@ class Version(Record):
         return self
 
 
-class Ready(Record):
-    """What says that a role is ready: ports that all accept, a file, or a line in its log."""
+class LevelRule(Record):
+    """What holds for a variant at some levels only: it is unsupported there, or needs more."""
 
-    tcp: list[str] = []
-    path: str | None = None
-    log: Pattern | None = None
-    timeout_s: float = Field(default=10.0, gt=0)
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> "Ready":
-        if sum(bool(kind) for kind in (self.tcp, self.path, self.log)) != 1:
-            raise ValueError("exactly one of tcp, path, log")
-        return self
-
-
-class Limits(Record):
-    """The most that a role may have, imposed by its control group; templates. 0: no limit."""
-
-    cpus: float | str | None = None
-    """CPU seconds a second."""
-    memory_mb: float | str | None = None
-    """Of 1024 × 1024 bytes, swap included."""
-    read_mb_per_s: float | str | None = None
-    """Of 1024 × 1024 bytes, from the disk that the role's folder is on."""
-
-
-class Role(Record):
-    """A part that runs as a process of its own. Without argv the variant has no such role."""
-
-    argv: list[str] = []
-    files: dict[str, str] = {}
-    """File in the role's folder → template, sought in the variant, then the experiment.
-
-    Both names are templates themselves."""
-    env: dict[str, str] = {}
-    cpus: Cpus = "server"
-    netns: Netns = "laboratory"
-    limits: Limits = Limits()
-    ready: Ready | None = None
-    stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
-    stop_timeout_s: float = Field(default=5.0, gt=0)
-
-
-class Instrument(Record):
-    """The program that measures: `argv --spec FILE`, speaking the instrument protocol."""
-
-    argv: list[str] = Field(min_length=1)
-    spec: dict[str, Any]
-    cpus: Cpus = "client"
-
-
-class Need(Record):
-    """What only some levels take: where it is not to be had, the variant cannot take those."""
-
-    within: dict[Key, list[str]]
-    """Factor → levels."""
+    when: str = Field(min_length=1)
+    """An expression over the parameters, `study` and `properties`."""
+    unsupported: str | None = Field(default=None, min_length=1)
+    """Why the variant cannot be measured there, in words."""
     requires: list[Requirement] = []
     components: list[Name] = []
+    """Installed and built when a run has such a level."""
+
+    @model_validator(mode="after")
+    def _one_use(self) -> "LevelRule":
+        if bool(self.unsupported) == bool(self.requires or self.components):
+            raise ValueError("either unsupported, or requires and components")
+        return self
 
 
 class Variant(Record):
@@ -130,21 +77,16 @@ class Variant(Record):
     """Neither listed nor measured unless it is named: it is there to test the experiment."""
     requires: list[Requirement] = []
     components: list[Name] = []
-    needs: list[Need] = []
-    """Requirements and components of single levels, met when a run has such a level."""
+    baseline: Name | None = None
+    """The variant that this one is compared with, where that is not the study's: the same server
+    from the same build, without what this variant adds."""
+    levels: list[LevelRule] = []
+    """What holds at some levels only; the experiment's rules come before the variant's own."""
     build: VariantBuild | None = None
     version: Version
     ports: list[Key] = []
     roles: dict[Key, Role]
     instrument: Instrument
-    instruments: dict[Key, Instrument] = {}
-    """Others than `instrument`, by name: the parameter `instrument` chooses one."""
-    supports: dict[Key, list[str]] = {}
-    """Factor → the levels this variant can take; a factor not named: all of them."""
-    without: dict[Key, dict[Name, str]] = {}
-    """Factor → level → why this variant cannot take it, in words."""
-    excludes: list[Selection] = []
-    """Levels that do not go together for this variant, whatever it supports of each."""
     properties: dict[Key, Scalar] = {}
     """What templates and hooks of the experiment want to know about the variant."""
     differences: dict[Key, dict[str, dict[Name, str]]] = {}
@@ -168,174 +110,29 @@ class Variant(Record):
         return roles
 
 
-SLOPE = "analysis.slope"
-"""The path of what the analysis `slope` finds."""
-
-
-class Factor(Record):
-    """A dimension and its levels; a level sets parameters. The first level is the default."""
-
-    about: str = ""
-    levels: dict[Name, dict[Key, Any]] = Field(min_length=1)
-
-
-class Outcome(Record):
-    """A measured quantity with a direction.
-
-    `value` (and `per`, to divide by) is a path, or a sum of them (`a + b`): instrument.NAME,
-    load.NAME, error.KIND or error.all, target.TARGET.NAME, role.ROLE.PROBE, counter.NAME,
-    probe.NAME, or analysis.NAME, which there is only in the scenarios of that analysis. A target
-    that the instrument did not load has no values. A role that a variant does not have adds nothing
-    to a sum; alone it is no value.
-    """
-
-    title: str
-    unit: str
-    better: Literal["lower", "higher"]
-    value: str
-    per: str | None = None
-    times: float = Field(default=1.0, gt=0)
-    """What the value is multiplied by: 100 for a percentage."""
-    judged: bool = False
-    stops: bool = True
-    """Whether a run goes on until this outcome's intervals are narrow, if it is judged."""
-    only: dict[Key, list[str]] = {}
-    """Factor → levels in which this outcome is compared; it is reported in all of them."""
-    within: dict[Key, list[str]] = {}
-    """Factor → levels in which there is such an outcome at all."""
-
-    @property
-    def is_slope(self) -> bool:
-        """Whether it is compared by differences of slopes, and not by ratios."""
-        return self.value == SLOPE
-
-
-class Capacity(Record):
-    """The highest rate of an open loop at which an outcome of the instrument keeps its limit.
-
-    A trial searches it in windows of `duration_s`; an outcome's value names it as
-    analysis.capacity_per_second. `limit`, `low` and `high` may be templates over the parameters.
-    """
-
-    only: dict[Key, list[str]] = {}
-    """Factor → levels in which trials search; in the others they measure once, as ever."""
-    parameter: Key = "rate"
-    """The parameter that the search sets."""
-    outcome: Key = "latency_p99_us"
-    limit: float | str
-    low: float | str
-    high: float | str
-    steps: int = Field(default=8, ge=1, le=20)
-    """Halvings of the range, on a logarithmic scale."""
-
-    def windows(self) -> int:
-        """How many windows a search takes, about (tests/unit/stats/test_search.py)."""
-        return 2 * self.steps
-
-
-class Slope(Record):
-    """How much an outcome grows with each unit of a dose that the instrument gives.
-
-    A trial measures it in `rounds`, in each of which every dose has one window of `duration_s`, in
-    random order. An outcome's value names it as analysis.slope.
-    """
-
-    only: dict[Key, list[str]] = {}
-    """Factor → levels in which trials measure a slope."""
-    parameter: Key
-    """The parameter that is set to each dose."""
-    doses: list[int | float] = Field(min_length=2)
-    rounds: int = Field(default=4, ge=1)
-    outcome: Key
-    """The outcome that responds."""
-
-    @field_validator("doses")
-    @classmethod
-    def _doses(cls, doses: list[int | float]) -> list[int | float]:
-        if sorted(set(doses)) != doses:
-            raise ValueError("doses from the lowest to the highest, each once")
-        return doses
-
-    def windows(self) -> int:
-        """How many windows a trial takes."""
-        return self.rounds * len(self.doses)
-
-
-class Analysis(Record):
-    """How a trial comes to its outcomes, other than by one window."""
-
-    capacity: Capacity | None = None
-    slope: list[Slope] = []
-    """In a scenario the first whose levels it has."""
-
-
-class Gates(Record):
-    """The conditions that make a trial count, as rendered for it. Shares are of 1."""
-
-    achieved_min: float = 0.99
-    errors_max: float = 0.0
-    little_max: float = 0.05
-    foreign_cpu_max: float = 0.05
-    steal_max: float = 0.1
-    generator_cpu_max: float = 0.97
-    """Of the generator's busiest thread, in a closed loop; an open one is judged by its send lag,
-    since a generator that polls for the next send is always busy."""
-    send_lag_max: float = 0.5
-    """Largest share of the latency's p50 and p99 that the send lag's may be, in an open loop."""
-    bottleneck: str | None = None
-    """The role that a closed loop must have waited for, in variants that have it."""
-    bottleneck_min: float = 0.9
-    """How busy its CPUs must have been, or how much of its CPU limit it must have used."""
-    bottleneck_share_min: float = 0.5
-    """Its part of the CPU time of all roles on its CPUs."""
-    retries: int = 2
-
-
-class Blocks(Record):
-    """How many blocks: from `min` until every judged interval is narrow enough, at most `max`."""
-
-    min: int = Field(default=8, ge=1)
-    max: int = Field(default=40, ge=1)
-    target_half_width_pct: float = Field(default=1.0, gt=0)
-
-
-class Quick(Record):
-    """What `--quick` changes."""
-
-    parameters: dict[Key, Any] = {}
-    scenarios: list[Selection] = []
-    variants: list[Name] = []
-    blocks: int = Field(default=8, ge=1)
-
-
 class Experiment(Record):
-    """A question with a baseline, variants, factors, workload, outcomes and an oracle."""
+    """A subject: roles, components, variants and their baseline; its studies ask about it."""
 
     schema_: Literal[1] = Field(alias="schema")
     title: str
     question: str
     baseline: Name
-    parameters: dict[Key, Any]
+    studies: list[Name] = Field(min_length=1)
+    """The studies of `tare run EXPERIMENT`, in order; there may be others."""
+    parameters: dict[Key, Any] = {}
+    """What all studies have; each may set others, and have more."""
     variants: dict[str, Any] = {}
     """What all variants have in common; each variant.toml is merged over it."""
-    factors: dict[Key, Factor] = {}
-    scenarios: list[Selection] = [{}]
-    more: list[Selection] = []
-    """Scenarios for the patient: what `--scenarios all` measures beside `scenarios`."""
-    outcomes: dict[Key, Outcome]
-    analysis: Analysis = Analysis()
-    overview: list[Key] = []
-    """Outcomes that each scenario shows side by side before the tables of single ones."""
-    sesoi_pct: float = Field(default=2.0, gt=0)
+    outcomes: dict[Key, Outcome] = {}
+    """Outcomes that several studies name."""
+    margin_pct: float = Field(default=2.0, gt=0)
+    """The margin of equivalence."""
     priority: Priority = "high"
     """`usual` where the kernel's own threads do a part of the work, which roles would starve."""
     idle: Idle = "poll"
     """`sleep` where waking sleeping CPUs belongs to what is asked; a template."""
-    gates: dict[Key, Scalar] = {}
+    gates: dict[Key, Any] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
-    google_benchmark: GoogleBenchmark | None = None
-    blocks: Blocks = Blocks()
-    quick: Quick = Quick()
     image: dict[str, Any] = {}
     """What all images have in common; each of `images` is merged over it."""
     images: dict[Name, Image] = {}
@@ -343,10 +140,8 @@ class Experiment(Record):
 
     @field_validator("gates")
     @classmethod
-    def _gates(cls, gates: dict[str, Scalar]) -> dict[str, Scalar]:
-        for name in gates:
-            if name not in Gates.model_fields:
-                raise ValueError(f"only {', '.join(Gates.model_fields)}, and not {name}")
+    def _gates(cls, gates: dict[str, Any]) -> dict[str, Any]:
+        checked_gates(gates)
         return gates
 
 

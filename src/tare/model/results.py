@@ -149,6 +149,8 @@ class ScenarioResult(Record):
 
     name: str
     levels: dict[str, str]
+    parameters: dict[str, Any] = {}
+    """All that its trials were made with."""
     noise_floor: dict[str, Floor]
     variants: dict[str, VariantResult]
     pairs: list[PairResult] = []
@@ -158,18 +160,25 @@ class ScenarioResult(Record):
 class Results(Record):
     """The whole of results.json."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     experiment: str
+    study: str
     title: str
     question: str
     run: str
     seed: int
     baseline: str
+    baselines: dict[str, str] = {}
+    """Variant → the variant that it is compared with, where that is not `baseline`."""
     complete: bool
-    sesoi_pct: float
+    margin_pct: float
     overview: list[str] = []
     """Outcomes to show side by side."""
     measured_share: float
     """Share of the trials' wall time that was measuring."""
     environment: dict[str, Any]
     scenarios: list[ScenarioResult]
+
+    def baseline_of(self, label: str) -> str:
+        """The variant that a label is compared with."""
+        return self.baselines.get(label, self.baseline)

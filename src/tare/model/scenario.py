@@ -1,6 +1,6 @@
-"""Scenarios: one level of every factor, and the parameters that follow from them."""
+"""Scenarios: one level of every factor, and the parameters that were really used."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -8,42 +8,39 @@ from pydantic import Field
 
 from tare.model.base import Record
 from tare.model.fields import Selection
-from tare.model.manifest import Factor, Variant
+from tare.model.study import Factor
+
+EFFORT = ("duration_s", "warmup_s")
+"""Parameters that say how long is measured, and not what: they are no part of a scenario's name."""
 
 
 class Scenario(Record):
-    """One combination of levels. `name` is stable: it keys results and compares runs."""
+    """One combination of levels. `name` is made of what was really used: it keys results and
+    compares runs.
+    """
 
     name: str
     levels: dict[str, str] = Field(default_factory=dict)
+    """Factor (or overridden parameter) → what it was."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """All of them, rendered, as the trials used them."""
 
 
-def expand(factors: Mapping[str, Factor], selections: Iterable[Selection]) -> list[Scenario]:
-    """Every scenario that the selections name, once, in their order.
+def expand(factors: Mapping[str, Factor], selections: Iterable[Selection]) -> list[dict[str, str]]:
+    """Return every combination of levels that the selections name, once, in their order.
 
     A factor that a selection leaves out takes its first level. Raises ValueError for a factor or
     level that does not exist.
     """
-    found: dict[str, Scenario] = {}
+    found: list[dict[str, str]] = []
     for selection in selections:
         _known(factors, selection)
         choices = [_choices(name, factor, selection) for name, factor in factors.items()]
         for combination in product(*choices):
             levels = dict(zip(factors, combination, strict=True))
-            name = ",".join(f"{key}={level}" for key, level in levels.items()) or "default"
-            found.setdefault(name, Scenario(name=name, levels=levels))
-    return list(found.values())
-
-
-def every(factors: Mapping[str, Factor]) -> list[Scenario]:
-    """The whole matrix."""
-    return expand(factors, [{name: list(factor.levels) for name, factor in factors.items()}])
-
-
-def first(factors: Mapping[str, Factor], variant: Variant) -> Scenario:
-    """The default scenario, or the first of the matrix that the variant takes."""
-    whole = every(factors)
-    return next((each for each in whole if supported(variant, each) is None), whole[0])
+            if levels not in found:
+                found.append(levels)
+    return found
 
 
 def parse_selection(text: str) -> Selection:
@@ -59,32 +56,64 @@ def parse_selection(text: str) -> Selection:
     return selection
 
 
-def level_parameters(factors: Mapping[str, Factor], scenario: Scenario) -> dict[str, Any]:
-    """What the scenario's levels set, later factors over earlier ones."""
+def level_parameters(factors: Mapping[str, Factor], levels: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the levels set, later factors over earlier ones."""
     merged: dict[str, Any] = {}
-    for name, level in scenario.levels.items():
+    for name, level in levels.items():
         merged |= factors[name].levels[level]
     return merged
 
 
+def effective_levels(
+    factors: Mapping[str, Factor], levels: Mapping[str, str], overrides: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return factor → level as it was really used, and overridden parameters that no level sets.
+
+    A level that an override changes takes the name of the level that it equals then; else the value
+    itself, where the level has one parameter or is called by it; else `LEVEL(parameter:value)`.
+    """
+    found, covered = {}, set(EFFORT)
+    for name, level in levels.items():
+        factor = factors[name]
+        changed = {
+            key: overrides[key]
+            for key, value in factor.levels[level].items()
+            if key in overrides and overrides[key] != value
+        }
+        covered |= factor.levels[level].keys()
+        found[name] = _renamed(factor, level, changed) if changed else level
+    extra = {name: str(value) for name, value in overrides.items() if name not in covered}
+    return found | extra
+
+
+def name_of(levels: Mapping[str, str]) -> str:
+    """Return the scenario's name: `factor=level,factor=level`."""
+    return ",".join(f"{key}={level}" for key, level in levels.items()) or "default"
+
+
+def repeated(scenarios: Sequence[Scenario]) -> str | None:
+    """Return the first name that several scenarios have, or None."""
+    names = [scenario.name for scenario in scenarios]
+    return next((name for name in names if names.count(name) > 1), None)
+
+
 def among(only: Mapping[str, list[str]], levels: Mapping[str, str]) -> bool:
-    """Whether the levels are among those that `only` allows; a factor not named: any."""
+    """Return whether the levels are among those that `only` allows; a factor not named: any."""
     return all(levels.get(name) in allowed for name, allowed in only.items())
 
 
-def supported(variant: Variant, scenario: Scenario) -> str | None:
-    """Why the variant cannot take the scenario, or None when it can."""
-    supports = variant.supports
-    for name, level in scenario.levels.items():
-        if why := variant.without.get(name, {}).get(level):
-            return why
-        if name in supports and level not in supports[name]:
-            return f"{name}={level} is not one of its levels ({', '.join(supports[name])})"
-    for selection in variant.excludes:
-        if all(scenario.levels[name] in _levels(levels) for name, levels in selection.items()):
-            named = ", ".join(f"{name}={scenario.levels[name]}" for name in selection)
-            return f"{named} do not go together"
-    return None
+def _renamed(factor: Factor, level: str, changed: Mapping[str, Any]) -> str:
+    used = factor.levels[level] | dict(changed)
+    for other, parameters in factor.levels.items():
+        if parameters == used:
+            return other
+    kept = {key: value for key, value in changed.items() if key not in EFFORT}
+    if len(kept) == 1:
+        ((key, value),) = kept.items()
+        if len(used) == 1 or level == str(factor.levels[level][key]):
+            return str(value)
+    inner = ";".join(f"{key}:{value}" for key, value in kept.items())
+    return f"{level}({inner})" if inner else level
 
 
 def _known(factors: Mapping[str, Factor], selection: Selection) -> None:

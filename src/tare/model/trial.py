@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 from tare.model.base import Record
-from tare.model.manifest import Blocks, Outcome
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
+from tare.model.study import Blocks
 
 
 class Benchmark(Record):
@@ -21,29 +22,46 @@ class Benchmark(Record):
 class Plan(Record):
     """All that decides a run, so that `resume` goes on with the same."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     run: str
     experiment: str
+    study: str
     title: str
     question: str
     tare: str
     created: str
     seed: int
     baseline: str
+    baselines: dict[str, str] = {}
+    """Variant → the variant that it is compared with, where that is not `baseline`."""
     variants: list[str]
     """The baseline first."""
     scenarios: list[Scenario]
-    parameters: dict[str, Any]
-    """The experiment's parameters, `--quick` applied, before a scenario's levels."""
     overrides: dict[str, Any]
-    """Parameters set on the command line; they win over levels."""
+    """Parameters set on the command line; they won over levels."""
     outcomes: dict[str, Outcome]
+    judged: list[str]
+    """Outcomes that get a verdict."""
+    awaited: list[str]
+    """Judged outcomes whose intervals decide when there are enough blocks."""
+    shown: list[str] = []
+    """Outcomes that are reported beside the judged ones."""
     overview: list[str] = []
     benchmarks: dict[str, dict[str, Benchmark]] = {}
     """Scenario → label, where the experiment has names of its own for them."""
-    sesoi_pct: float
+    margin_pct: float
+    """The margin of equivalence."""
     blocks: Blocks
     quick: bool
+
+    @property
+    def reported(self) -> list[str]:
+        """The outcomes that get tables, judged ones first."""
+        return [*self.judged, *self.shown]
+
+    def baseline_of(self, label: str) -> str:
+        """The variant that a label is compared with."""
+        return self.baselines.get(label, self.baseline)
 
 
 class Slot(Record):

@@ -8,16 +8,18 @@ from pydantic import ValidationError
 
 from tare.model.comparison import Changed, RunComparison
 from tare.model.results import OutcomeResult, Results, ScenarioResult
+from tare.model.scenario import EFFORT
 from tare.report.folder import NotARun
 from tare.stats.change import Measured, change
 from tare.stats.plan_order import CONTROL
 from tare.stats.verdict import Direction
 
 _MACHINE = ("cpu", "cpu_count", "memory_bytes", "distribution", "kernel", "control_groups", "cpus")
+_PLURAL = {"experiment": "experiments", "study": "studies", "baseline": "baselines"}
 NOTE = (
     "The two runs were made at different times, so nothing is paired between them: what is "
-    "compared is each variant's effect against the baseline of its own run. What befell the "
-    "baseline and a variant alike is not seen."
+    "compared is each variant's effect against the baseline of its own run. Changes that affect "
+    "both cancel out and go undetected."
 )
 
 
@@ -36,18 +38,52 @@ def stored(path: Path) -> Results:
 
 def compare(before: Results, after: Results) -> RunComparison:
     """Effects of the same variants, scenarios and judged outcomes. Raises NotComparable."""
-    for field in ("experiment", "baseline"):
+    for field in ("experiment", "study", "baseline"):
         one, other = getattr(before, field), getattr(after, field)
         if one != other:
-            raise NotComparable(f"the runs have different {field}s: {one} and {other}")
+            raise NotComparable(f"the runs have different {_PLURAL[field]}: {one} and {other}")
+    unlike = _unlike_scenarios(before, after)
+    if unlike and not {each.name for each in after.scenarios} - unlike.keys():
+        raise NotComparable("\n".join(unlike.values()))
     return RunComparison(
         experiment=after.experiment,
         before=before.run,
         after=after.run,
         differences=list(dict.fromkeys(_differences(before, after))),
+        refused=list(unlike.values()),
         lost=list(_lost(before, after)),
-        changes=list(_changes(before, after)),
+        changes=[change for change in _changes(before, after) if change.scenario not in unlike],
     )
+
+
+def _unlike_scenarios(before: Results, after: Results) -> dict[str, str]:
+    """Return the scenarios of one name that were made with other parameters, each with why."""
+    found = {}
+    for name, (first, last) in _common(before, after).items():
+        unlike = [each for each in _parameters(first, last) if each[0] not in EFFORT]
+        if unlike:
+            said = "; ".join(f"{key} {one}, then {other}" for key, one, other in unlike)
+            found[name] = f"{name} cannot be compared: {said}"
+    return found
+
+
+def _common(before: Results, after: Results) -> dict[str, tuple[ScenarioResult, ScenarioResult]]:
+    later = {scenario.name: scenario for scenario in after.scenarios}
+    return {
+        scenario.name: (scenario, later[scenario.name])
+        for scenario in before.scenarios
+        if scenario.name in later
+    }
+
+
+def _parameters(
+    first: ScenarioResult, last: ScenarioResult
+) -> Iterator[tuple[str, object, object]]:
+    """Yield each parameter that is not the same in both, with its values."""
+    for key in sorted({*first.parameters, *last.parameters}):
+        one, other = first.parameters.get(key), last.parameters.get(key)
+        if one != other:
+            yield key, one, other
 
 
 def _changes(before: Results, after: Results) -> Iterator[Changed]:
@@ -65,7 +101,7 @@ def _changes(before: Results, after: Results) -> Iterator[Changed]:
                 if not new.judged or first is None or last is None:
                     continue
                 better = Direction(new.better)
-                found = change(first, last, better, after.sesoi_pct)
+                found = change(first, last, better, after.margin_pct)
                 yield Changed(
                     scenario=scenario.name,
                     variant=label,
@@ -114,6 +150,10 @@ def _differences(before: Results, after: Results) -> Iterator[str]:
                 if floor.verdict in ("costs", "saves"):
                     where = f"{which.run}, {scenario.name}"
                     yield f"{where}: the baseline differs from itself in {name}"
+    for name, pair in _common(before, after).items():
+        for key, one, other in _parameters(*pair):
+            if key in EFFORT:
+                yield f"{name}: {key} {one}, then {other}"
     first, last = before.environment, after.environment
     for key in _MACHINE:
         if first.get(key) != last.get(key):

@@ -12,7 +12,7 @@ from tare.report.folder import RunFolder
 from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import by_outcome
 from tare.report.table import notes
-from tare.report.titles import label_title, titles
+from tare.report.titles import beside, label_title, titles
 from tare.stats.plan_order import CONTROL
 
 
@@ -39,6 +39,7 @@ def render(folder: RunFolder, results: Results) -> str:
         drawn=_drawn(folder, results),
         control=CONTROL,
         label_title=partial(label_title, results),
+        beside=partial(beside, results),
     )
 
 
@@ -98,7 +99,7 @@ def _reach(results: Results) -> float:
         if outcome.judged
         for bound in outcome.ci_pct or ()
     ]
-    return max([results.sesoi_pct * 1.5, *bounds])
+    return max([results.margin_pct * 1.5, *bounds])
 
 
 def _bar(reach: float, percentage: float) -> float:

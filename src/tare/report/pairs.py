@@ -36,7 +36,7 @@ def by_outcome(results: Results, scenario: ScenarioResult) -> Iterator[tuple[str
 
 def _row(results: Results, pair: PairResult) -> Row:
     meaning = {
-        "equivalent": f"cannot be told apart: surely within ±{results.sesoi_pct:g} %",
+        "equivalent": f"cannot be told apart: surely within ±{results.margin_pct:g} %",
         "unresolved": f"cannot be told apart in this run: {pair.why}",
     }.get(pair.verdict, pair.why)
     if pair.verdict == "unresolved" and pair.more_blocks:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tare.model.manifest import Outcome
+from tare.model.outcome import Outcome
 from tare.model.results import (
     Floor,
     OutcomeResult,
@@ -15,11 +15,11 @@ from tare.model.results import (
 from tare.model.trial import Trial
 from tare.report.folder import RunFolder
 from tare.report.slopes import slopes
+from tare.stats.blocks import BlockedTrials, Key, judge_control, slots, stop
 from tare.stats.histogram import merge
 from tare.stats.plan_order import CONTROL
 from tare.stats.quantile import median
 from tare.stats.stopping import Stop
-from tare.stats.study import Key, Study, exists, judge_control, slots, stop
 from tare.stats.verdict import Judgement
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
@@ -31,13 +31,15 @@ def make(folder: RunFolder) -> Results:
     wall_s = sum(trial.wall_s for trial in trials)
     return Results(
         experiment=plan.experiment,
+        study=plan.study,
         title=plan.title,
         question=plan.question,
         run=plan.run,
         seed=plan.seed,
         baseline=plan.baseline,
+        baselines=plan.baselines,
         complete=complete(folder),
-        sesoi_pct=plan.sesoi_pct,
+        margin_pct=plan.margin_pct,
         overview=plan.overview,
         measured_share=sum(trial.measured_s for trial in trials) / wall_s if wall_s else 0.0,
         environment={key: item for key, item in folder.environment.items() if key != "files"},
@@ -68,35 +70,38 @@ def complete(folder: RunFolder) -> bool:
 
 
 def _scenarios(folder: RunFolder) -> list[ScenarioResult]:
-    studies = [
-        Study(
+    found = [
+        BlockedTrials(
             folder.plan,
             scenario,
             [trial for trial in folder.trials if trial.scenario == scenario.name],
         )
         for scenario in folder.plan.scenarios
     ]
-    control = judge_control(studies)
-    return [_scenario(folder, study, control) for study in studies]
+    control = judge_control(found)
+    return [_scenario(folder, paired, control) for paired in found]
 
 
-def _scenario(folder: RunFolder, study: Study, control: Mapping[Key, Judgement]) -> ScenarioResult:
-    plan, name = folder.plan, study.scenario.name
-    verdicts = study.judge() | {
+def _scenario(
+    folder: RunFolder, paired: BlockedTrials, control: Mapping[Key, Judgement]
+) -> ScenarioResult:
+    plan, name = folder.plan, paired.scenario.name
+    verdicts = paired.judge() | {
         (CONTROL, outcome): found
         for (scenario, outcome), found in control.items()
         if scenario == name
     }
     return ScenarioResult(
         name=name,
-        levels=study.scenario.levels,
+        levels=paired.scenario.levels,
+        parameters=paired.scenario.parameters,
         noise_floor={
-            name: _floor(study, name, verdicts)
-            for name, outcome in plan.outcomes.items()
-            if exists(outcome, study.scenario) and not outcome.is_slope
+            name: _floor(paired, name, verdicts)
+            for name in plan.reported
+            if not plan.outcomes[name].is_slope
         },
         variants={
-            label: _variant(folder, study, label, verdicts) for label in [*plan.variants, CONTROL]
+            label: _variant(folder, paired, label, verdicts) for label in [*plan.variants, CONTROL]
         },
         pairs=[
             PairResult(
@@ -111,14 +116,14 @@ def _scenario(folder: RunFolder, study: Study, control: Mapping[Key, Judgement])
                 more_blocks=found.more_blocks,
                 blocks=effect.n,
             )
-            for (variant, other, outcome), (effect, found) in study.judge_pairs().items()
+            for (variant, other, outcome), (effect, found) in paired.judge_pairs().items()
         ],
-        slopes=slopes(study),
+        slopes=slopes(paired),
     )
 
 
-def _floor(study: Study, outcome: str, verdicts: Mapping[Key, Judgement]) -> Floor:
-    floor = study.floor(outcome)
+def _floor(paired: BlockedTrials, outcome: str, verdicts: Mapping[Key, Judgement]) -> Floor:
+    floor = paired.floor(outcome)
     verdict = verdicts.get((CONTROL, outcome))
     return Floor(
         effect_pct=floor and floor.effect.percent,
@@ -131,9 +136,9 @@ def _floor(study: Study, outcome: str, verdicts: Mapping[Key, Judgement]) -> Flo
 
 
 def _variant(
-    folder: RunFolder, study: Study, label: str, verdicts: Mapping[Key, Judgement]
+    folder: RunFolder, paired: BlockedTrials, label: str, verdicts: Mapping[Key, Judgement]
 ) -> VariantResult:
-    own = [trial for trial in study.trials if trial.label == label]
+    own = [trial for trial in paired.trials if trial.label == label]
     by_status = {
         status: [trial for trial in own if trial.status == status]
         for status in ("valid", "invalid", "failed", "unavailable")
@@ -148,11 +153,10 @@ def _variant(
         trials_invalid=len(by_status["invalid"]),
         trials_failed=len(by_status["failed"]),
         outcomes={
-            name: _outcome(study, label, name, verdicts.get((label, name)))
-            for name, outcome in folder.plan.outcomes.items()
-            if not outcome.is_slope
-            and exists(outcome, study.scenario)
-            and (study.values(label, name) or _could_have(valid, outcome))
+            name: _outcome(paired, label, name, verdicts.get((label, name)))
+            for name in folder.plan.reported
+            if not (outcome := folder.plan.outcomes[name]).is_slope
+            and (paired.values(label, name) or _could_have(valid, outcome))
         }
         if valid
         else {},
@@ -188,11 +192,13 @@ def _status(
     return "measured", None
 
 
-def _outcome(study: Study, label: str, name: str, found: Judgement | None) -> OutcomeResult:
-    outcome = study.plan.outcomes[name]
-    values = study.values(label, name)
+def _outcome(
+    paired: BlockedTrials, label: str, name: str, found: Judgement | None
+) -> OutcomeResult:
+    outcome = paired.plan.outcomes[name]
+    values = paired.values(label, name)
     middle = median(values) if values else None
-    effect = None if label == study.plan.baseline else study.effect(label, name)
+    effect = None if label == paired.plan.baseline else paired.effect(label, name)
     interval = middle.interval if middle else None
     return OutcomeResult(
         title=outcome.title,

@@ -2,10 +2,10 @@
 
 from tare.model.results import Growth, SlopeOfVariant, SlopePair, SlopeResult
 from tare.report.numbers import figure
+from tare.stats.blocks import BlockedTrials
 from tare.stats.dose_response import Slopes
 from tare.stats.interval import Interval
 from tare.stats.plan_order import CONTROL
-from tare.stats.study import Study, exists
 
 NOTE = (
     "A slope is what each further unit of a dose costs; without any dose is what is fixed. Slopes "
@@ -14,17 +14,17 @@ NOTE = (
 )
 
 
-def slopes(study: Study) -> list[SlopeResult]:
+def slopes(paired: BlockedTrials) -> list[SlopeResult]:
     """One of each outcome that is a slope and was measured in the scenario."""
     found = [
-        Slopes(study.plan, study.scenario, name, study.trials)
-        for name, outcome in study.plan.outcomes.items()
-        if outcome.is_slope and exists(outcome, study.scenario)
+        Slopes(paired.plan, paired.scenario, name, paired.trials)
+        for name in paired.plan.reported
+        if paired.plan.outcomes[name].is_slope
     ]
-    return [_result(study, each) for each in found if each.labels()]
+    return [_result(paired, each) for each in found if each.labels()]
 
 
-def _result(study: Study, found: Slopes) -> SlopeResult:
+def _result(paired: BlockedTrials, found: Slopes) -> SlopeResult:
     outcome = found.outcome
     parameter, response = found.of_what()
     return SlopeResult(
@@ -33,10 +33,10 @@ def _result(study: Study, found: Slopes) -> SlopeResult:
         unit=outcome.unit,
         better=outcome.better,
         parameter=parameter,
-        response=study.plan.outcomes[response].title,
-        response_unit=study.plan.outcomes[response].unit,
+        response=paired.plan.outcomes[response].title,
+        response_unit=paired.plan.outcomes[response].unit,
         floor=found.floor(),
-        variants=_variants(found, study.plan.baseline),
+        variants=_variants(found),
         pairs=[
             SlopePair(
                 variant=variant,
@@ -53,10 +53,11 @@ def _result(study: Study, found: Slopes) -> SlopeResult:
     )
 
 
-def _variants(found: Slopes, baseline: str) -> dict[str, SlopeOfVariant]:
+def _variants(found: Slopes) -> dict[str, SlopeOfVariant]:
     judged, made = found.judge(), {}
     for label in found.labels():
         slope, bend, fixed = found.slope(label), found.bend(label), found.intercept(label)
+        baseline = found.plan.baseline_of(label)
         beyond = found.intercept_difference(label, baseline) if label != baseline else None
         difference, judgement = judged.get(label, (None, None))
         made[label] = SlopeOfVariant(

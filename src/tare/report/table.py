@@ -9,7 +9,7 @@ from tare.model.results import OutcomeResult, Results, ScenarioResult, SlopeResu
 from tare.report import overview, slopes
 from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import NOTE, Row, by_outcome
-from tare.report.titles import common, label_title, titles
+from tare.report.titles import beside, common, label_title, other_baselines, titles
 from tare.stats.plan_order import CONTROL
 
 _MANY_PAIRS = 21
@@ -19,7 +19,8 @@ _STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved":
 
 def show(results: Results, console: Console) -> None:
     """Print all of `results`."""
-    console.print(Text(f"{results.title}: {results.question}", style="bold"))
+    head = f"{results.experiment}/{results.study}: {results.question}"
+    console.print(Text(head, style="bold"))
     state = "" if results.complete else "  (not finished: tare resume)"
     console.print(f"run {results.run}, seed {results.seed}{state}", highlight=False, markup=False)
     named = titles(results)
@@ -39,7 +40,8 @@ def notes(results: Results) -> list[str]:
     lines = [
         *filter(None, [common(results)]),
         f"Effects are against {results.baseline}, paired within blocks, with 95 % intervals. "
-        f"equivalent: surely within ±{results.sesoi_pct:g} %.",
+        f"equivalent: surely within ±{results.margin_pct:g} %.",
+        *other_baselines(results),
         f"{results.measured_share:.0%} of the trials' wall time was measuring.",
     ]
     for scenario in results.scenarios:
@@ -129,7 +131,7 @@ def _outcome(
             Text(title, style=dim),
             Text(figure(found.median, found.median_ci), style=dim),
             Text(percent(found.effect_pct, found.ci_pct), style=dim),
-            Text(verdict, style=_STYLES.get(verdict, "") or dim),
+            Text(verdict + beside(results, label), style=_STYLES.get(verdict, "") or dim),
         )
     return table
 
@@ -144,7 +146,7 @@ def _slopes(results: Results, found: SlopeResult) -> Group:
             Text(title, style=dim),
             Text(figure(own.slope, own.ci), style=dim),
             Text(own.verdict or "", style=_STYLES.get(own.verdict or "", "")),
-            Text(slopes.fixed(found, label, results.baseline), style=dim),
+            Text(slopes.fixed(found, label, results.baseline_of(label)), style=dim),
             Text(slopes.remarks(found, label), style="dim"),
         )
     # As a table's title it would be broken at the table's width.

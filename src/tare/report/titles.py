@@ -19,6 +19,21 @@ def label_title(results: Results, label: str) -> str:
     return f"{results.baseline} (A/A control)" if label == CONTROL else label
 
 
+def beside(results: Results, label: str) -> str:
+    """Return what a verdict is against, where that is not the run's baseline; else nothing."""
+    own = results.baseline_of(label)
+    return "" if own == results.baseline else f" against {own}"
+
+
+def other_baselines(results: Results) -> list[str]:
+    """Return a sentence for each baseline beside the run's own."""
+    return [
+        f"Compared with {other}, another build, are "
+        f"{', '.join(name for name, own in results.baselines.items() if own == other)}."
+        for other in dict.fromkeys(results.baselines.values())
+    ]
+
+
 def common(results: Results) -> str | None:
     """The levels that all scenarios have, where their titles do not say so."""
     varied = _varied(results)

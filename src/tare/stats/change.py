@@ -44,7 +44,7 @@ class Change:
         return self.interval[0] if better is Direction.LOWER else -self.interval[1]
 
 
-def change(before: Measured, after: Measured, better: Direction, sesoi_percent: float) -> Change:
+def change(before: Measured, after: Measured, better: Direction, margin_percent: float) -> Change:
     """From the effect before to the effect after; both in percent above -100.
 
     The interval reaches from the difference of the nearest ends to that of the farthest (on the log
@@ -60,9 +60,9 @@ def change(before: Measured, after: Measured, better: Direction, sesoi_percent: 
     low = from_percent(after.interval[0]) - from_percent(before.interval[1])
     high = from_percent(after.interval[1]) - from_percent(before.interval[0])
     interval = to_percent(low), to_percent(high)
-    margin = from_percent(sesoi_percent)
+    margin = from_percent(margin_percent)
     if -margin < low and high < margin:
-        why = f"the interval lies within ±{sesoi_percent:g} %"
+        why = f"the interval lies within ±{margin_percent:g} %"
         return Change(percent, interval, Trend.EQUIVALENT, why)
     if low <= 0 <= high:
         return Change(percent, interval, Trend.UNRESOLVED, "the interval holds 0")

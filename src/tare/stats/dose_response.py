@@ -7,14 +7,14 @@ and not by their ratio: none at all is a slope, too.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
 
-from tare.model.manifest import Outcome
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
+from tare.stats.blocks import comparable_pairs
 from tare.stats.holm import holm
 from tare.stats.location import Location, locate
 from tare.stats.plan_order import CONTROL
@@ -102,7 +102,7 @@ class Slopes:
         found = {
             label: difference
             for label in self.plan.variants[1:]
-            if (difference := self.difference(label, self.plan.baseline)) is not None
+            if (difference := self.difference(label, self.plan.baseline_of(label))) is not None
         }
         return self._family(found)
 
@@ -113,7 +113,7 @@ class Slopes:
         return self._family(
             {
                 (label, other): difference
-                for other, label in combinations(self.plan.variants[1:], 2)
+                for other, label in comparable_pairs(self.plan)
                 if (difference := self.difference(label, other)) is not None
             }
         )

@@ -35,12 +35,12 @@ class Verdict(StrEnum):
 class Criteria:
     """What a verdict asks for.
 
-    `alpha` bounds the chance of any false costs or saves in a family, `sesoi_percent` is the
+    `alpha` bounds the chance of any false costs or saves in a family, `margin_percent` is the
     smallest effect of interest: an effect surely within it is equivalent.
     """
 
     alpha: float = 0.05
-    sesoi_percent: float = 2.0
+    margin_percent: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def judge(
     if interval is None:
         more = blocks_needed(family, criteria.alpha) - effect.n
         return Judgement(Verdict.UNRESOLVED, p_adjusted, effect.missing, more if more > 0 else None)
-    margin = from_percent(criteria.sesoi_percent)
-    within = f"within ±{criteria.sesoi_percent:g} %"
+    margin = from_percent(criteria.margin_percent)
+    within = f"within ±{criteria.margin_percent:g} %"
     cleared = floor is None or (floor.reach is not None and abs(effect.log_ratio) > floor.reach)
     if p_adjusted <= criteria.alpha and interval.excludes(0) and cleared:
         worse = (effect.log_ratio > 0) == (comparison.better is Direction.LOWER)
@@ -128,11 +128,11 @@ def _doubt(
         why = f"{effect.n} blocks cannot show a difference among {family} comparisons"
         return f"{why}: {fewest} are the fewest", fewest - effect.n
     if not effect.interval.excludes(0) or p_adjusted > criteria.alpha:
-        target = max(abs(effect.log_ratio), from_percent(criteria.sesoi_percent))
+        target = max(abs(effect.log_ratio), from_percent(criteria.margin_percent))
         more = blocks_to_detect(effect.spread, target, criteria.alpha / family) - effect.n
         why = f"p {p_adjusted:.2g} after Holm over {family} comparisons"
         if not effect.interval.excludes(0):
-            why = f"the interval holds 0 and reaches beyond ±{criteria.sesoi_percent:g} %"
+            why = f"the interval holds 0 and reaches beyond ±{criteria.margin_percent:g} %"
         return why, more if more > 0 else None
     assert floor is not None
     if floor.effect.interval is None or floor.reach is None:

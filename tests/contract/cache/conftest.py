@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from benches import opened
+from benches import of_study, opened
 from caches import FEW, PEERS, loaded, variants
 
 from tare.lab.project import build
@@ -14,7 +14,6 @@ from tare.lab.project.build import Built
 from tare.lab.run import planning
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.site import Site
-from tare.model.scenario import expand
 
 Start = Callable[..., Site]
 
@@ -58,15 +57,16 @@ def _starts(bench: Bench, folders: pytest.TempPathFactory) -> Iterator[Start]:
         changed: dict[str, Any] | None = None,
         *,
         begin: bool = True,
+        study: str | None = None,
         **levels: str,
     ) -> Site:
-        (scenario,) = expand(loaded.experiment.factors, [levels])
-        known = loaded.experiment.parameters
-        parameters = planning.scenario_parameters(loaded, known, scenario, FEW | (changed or {}))
+        own = of_study(bench, study)
+        scenario = planning.scenario_at(own.loaded, levels, FEW | (changed or {}))
+        parameters = scenario.parameters
         number = next(numbers)
         folder = folders.mktemp("site") / "site"
         name = f"{folder.parent.name}-{number}"
-        started.append(Site(bench, variant, parameters, seed=number, name=name, folder=folder))
+        started.append(Site(own, variant, parameters, seed=number, name=name, folder=folder))
         if begin:
             started[-1].start()
         return started[-1]

@@ -81,7 +81,7 @@ def test_a_disk_that_is_full(start, tmp_path, variant):
 def test_a_disk_that_is_slow(start, variant):
     """Every answer comes whole, also of more readers than there are threads."""
     slow = {"disk_mb_per_s": 16, "memory_mb": 0, "cold_count": 4, "pool_threads": 2}
-    site = start(variant, slow, readers="16")
+    site = start(variant, slow, study="stall", readers="16")
     paths = [f"/1m/cold-{number}" for number in range(4)]
     assert get_all(site, paths) == [right(path, 1 << 20) for path in paths]
     assert get(site, "/10k/hot-1") == right("/10k/hot-1", 10_240)

@@ -21,7 +21,7 @@ SPEC = {
 
 @pytest.fixture
 def site(start, request):
-    return start(request.param, view="harness", pool="2")
+    return start(request.param, study="queue", pool="2")
 
 
 def ask(site, query: str) -> tuple[int, bytes]:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture
 def site(start, request):
-    return start("threads", {"mixed_count": 4}, view="mixed", hits=request.param)
+    return start("threads", {"mixed_count": 4}, study="mixed", hits=request.param)
 
 
 def counted(site) -> dict[str, int]:
@@ -63,8 +63,8 @@ def test_a_full_cache_must_not_ask_its_origin(site):
 
 def test_it_is_measured_by_the_command_line(tmp_path):
     argv = [
-        sys.executable, "-m", "tare", "run", "cache", "--variants", "nowait-uring-open",
-        "--scenarios", "view=mixed,popularity=zipf,hits=90", "--blocks", "1", "--duration", "1",
+        sys.executable, "-m", "tare", "run", "cache/mixed", "--variants", "nowait-uring-open",
+        "--scenarios", "popularity=zipf,hits=90", "--blocks", "1", "--duration", "1",
         "-p", "warmup_s=0.5", "-p", "mixed_count=20",
     ]  # fmt: skip
     environment = os.environ | {"TARE_RUNS": str(tmp_path)}

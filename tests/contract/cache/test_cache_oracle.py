@@ -7,6 +7,7 @@ import pytest
 from asking import configure
 from caches import loaded, variants
 
+from tare.lab.project import catalog
 from tare.lab.project.hooks import OracleError
 from tare.lab.run import planning
 from tare.model.scenario import expand
@@ -64,16 +65,17 @@ def test_every_byte_over_several_disks(start):
 
 def test_what_is_cold_is_on_the_disk_only(start):
     """The role that fills the cache would fail otherwise; the limits are read back."""
-    site = start("nowait", readers="64")
+    site = start("nowait", study="stall", readers="64")
     caps = site.processes["sut"].place.caps
     assert (caps.memory_bytes, caps.read_bytes_per_s) == (256 << 20, 40 << 20)
 
 
 def test_there_are_more_cold_objects_than_readers_get():
     """All that the disk may give, and one that each reader still waits for."""
-    experiment = loaded.experiment
-    for scenario in expand(experiment.factors, experiment.scenarios):
-        found = planning.scenario_parameters(loaded, experiment.parameters, scenario, {})
+    stall = catalog.load("cache", "stall")
+    for levels in expand(stall.study.factors, stall.study.scenarios):
+        scenario = planning.scenario_at(stall, levels, {})
+        found = scenario.parameters
         given = found["disk_mb_per_s"] * (found["warmup_s"] + found["duration_s"])
         assert given + found["readers"] <= found["cold_count"], scenario.name
 

@@ -73,7 +73,7 @@ def stalled(site, count: int) -> ThreadPoolExecutor:
 
 @pytest.mark.parametrize("variant", OTHERS)
 def test_a_worker_ends_at_once_amid_reads(start, variant):
-    site = start(variant, SLOW | {"read_kb": 32, "pool_threads": 4}, readers="16")
+    site = start(variant, SLOW | {"read_kb": 32, "pool_threads": 4}, study="stall", readers="16")
     pool = stalled(site, 12)
     sut = site.processes["sut"]
     os.kill(sut.pid, signal.SIGTERM)
@@ -90,7 +90,7 @@ def test_a_worker_ends_at_once_amid_reads(start, variant):
 @pytest.mark.parametrize("variant", ["threads", *QUEUES])
 def test_a_full_queue_refuses_and_recovers(start, variant):
     # As many as the filling has clients, which may all post before the thread takes one.
-    site = start(variant, SLOW | {"pool_threads": 1, "max_queue": 4}, readers="16")
+    site = start(variant, SLOW | {"pool_threads": 1, "max_queue": 4}, study="stall", readers="16")
     with ThreadPoolExecutor(12) as pool:
         found = list(pool.map(lambda number: get(site, f"/1m/cold-{number}"), range(12)))
     whole = sum(status == 200 and len(body) == 1 << 20 for status, body in found)
@@ -107,7 +107,7 @@ def test_what_a_viewer_waits_for_first_comes_first(start, variant):
     # A read takes some tenths of a second: all are there before one has ended, and their ends are
     # that far apart.
     slow = SLOW | {"disk_mb_per_s": 1, "pool_threads": 1, "read_kb": 512}
-    site = start(variant, slow, readers="16")
+    site = start(variant, slow, study="stall", readers="16")
     # The last ones first, so that it is not the order in which they came.
     size = 300_000
     names = [f"/any/{kind}-{size}" for kind in ("other", "TEXT", "AUDIO", "VIDEO")]

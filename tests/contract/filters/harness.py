@@ -27,10 +27,11 @@ class Site:
 
     def __init__(self, variant: str, folder: Path, **parameters: Any) -> None:
         self.variant, self.folder, self.host = variant, folder, "127.0.0.1"
+        self.study = loaded.study_name
         self.manifest = variants[variant]
         built = build.variant(loaded, variant, print)
         self.properties = self.manifest.properties
-        self.parameters = loaded.experiment.parameters | parameters
+        self.parameters = loaded.study.parameters | parameters
         self.tag = f"tare-test-{uuid.uuid4().hex[:12]}"
         self.port = ports.allocate(self.host, self.manifest.ports)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}

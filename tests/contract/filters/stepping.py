@@ -9,7 +9,7 @@ from typing import Any
 
 from harness import Site, variants
 
-from tare.lab.project import build, render
+from tare.lab.project import build, catalog, render
 
 Counts = dict[str, dict[str, int]]  # variant → path → instructions
 EXPECTED = Path(__file__).with_name("instructions.txt")
@@ -49,7 +49,8 @@ def spec_of(site: Site, **changes: Any) -> dict[str, Any]:
     """What the laboratory would give the harness, but shorter."""
     names = site.names | {"cpus": {"server": [min(os.sched_getaffinity(0))]}}
     names |= {"warmup_s": 0.05, "duration_s": 0.01}
-    spec = render.value(site.manifest.instruments["harness"].spec, names, site.variant)
+    manifest = catalog.load("filters", "library").variants[site.variant]
+    spec = render.value(manifest.instrument.spec, names, site.variant)
     return dict(spec) | changes
 
 

@@ -1,9 +1,11 @@
 """The dose: as many calls for a request as its query says, counted to the last one."""
 
 import pytest
-from harness import loaded, variants
+from harness import variants
 
+from tare.lab.project import catalog, levels
 from tare.lab.project.hooks import OracleError
+from tare.lab.run import planning
 
 pytestmark = pytest.mark.contract
 DOSED = [
@@ -33,7 +35,7 @@ QUERIES = {
 
 @pytest.mark.parametrize("variant", DOSED)
 def test_the_query_is_the_number_of_calls(site, hooks, variant):
-    started = site(variant, dosed=True, workers=2).start()
+    started = site(variant, dose=1, workers=2).start()
     hooks.oracle(started)
     before = hooks.counters(started)
     wire = hooks.Wire(started.host, started.port["http"])
@@ -57,7 +59,7 @@ def test_without_being_asked_for_no_query_is_a_dose(site, hooks, variant):
 
 @pytest.mark.parametrize("calls", [15, 17])
 def test_the_audit_sees_a_call_too_few_or_too_many(site, hooks, calls):
-    started = site("dynamic-c", dosed=True)
+    started = site("dynamic-c", dose=1)
     windows = [{"dose": 16, "total": {"statuses": {"200": 3}}}]
     result = {"slope": {"windows": windows}}
     before = {"accepted": 5, "rejected": 0}
@@ -67,10 +69,12 @@ def test_the_audit_sees_a_call_too_few_or_too_many(site, hooks, calls):
 
 
 def test_who_has_no_dose_says_why():
-    reasons = {name: variant.without["view"]["dose"] for name, variant in variants.items()
-               if "dose" in variant.without.get("view", {})}  # fmt: skip
+    price = catalog.load("filters", "price")
+    scenario = planning.scenario_at(price, {}, {})
+    found = {name: levels.unsupported(price, name, scenario) for name in variants}
+    reasons = {name: reason for name, reason in found.items() if reason}
     assert sorted(reasons) == [
         "auth-request", "lua-nginx", "map-if", "njs", "none-debian", "prefix-location"
     ]  # fmt: skip
     assert all(reasons.values())
-    assert loaded.experiment.analysis.slope[0].doses[-1] < 1000, "three digits"
+    assert price.study.analysis.doses[-1] < 1000, "three digits"

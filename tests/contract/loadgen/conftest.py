@@ -4,7 +4,6 @@ import socket
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from adapters import PEERS, loaded, why_not
@@ -14,7 +13,7 @@ from tare.lab.run import planning
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.site import Site
 from tare.lab.trial.trial import run_trial
-from tare.model.scenario import Scenario, expand
+from tare.model.scenario import Scenario
 from tare.model.trial import Slot, Trial
 
 SHORT = {"connections": 3, "warmup_s": 0.3, "duration_s": 0.5}
@@ -41,8 +40,7 @@ def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
             bench,
             slot,
             1,
-            _parameters(scenario),
-            scenario.levels,
+            scenario.parameters,
             seed=1,
             version="",
             work=tmp_path,
@@ -60,7 +58,7 @@ def site(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Site]]:
 
     def make(peer: str, **levels: str) -> Site:
         name = f"site-{next(numbers)}"
-        parameters = _parameters(_scenario(levels))
+        parameters = _scenario(levels).parameters
         started = Site(bench, peer, parameters, seed=1, name=name, folder=tmp_path / name)
         made.append(started)
         started.start()
@@ -72,13 +70,7 @@ def site(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Site]]:
 
 
 def _scenario(levels: dict[str, str]) -> Scenario:
-    (found,) = expand(loaded.experiment.factors, [levels])
-    return found
-
-
-def _parameters(scenario: Scenario) -> dict[str, Any]:
-    known = loaded.experiment.parameters
-    return planning.scenario_parameters(loaded, known, scenario, SHORT)
+    return planning.scenario_at(loaded, levels, SHORT)
 
 
 @pytest.fixture

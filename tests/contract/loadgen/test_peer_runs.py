@@ -3,33 +3,36 @@
 import pytest
 from adapters import PEERS, adapter, loaded, needed, run, spec
 
+from tare.lab.project import levels
 from tare.lab.project.hooks import OracleError
-from tare.model.scenario import expand, supported
+from tare.lab.run import planning
+from tare.model.scenario import expand
 
 pytestmark = pytest.mark.contract
 
 
 def _runs():
-    for selection in loaded.experiment.scenarios:
-        for scenario in expand(loaded.experiment.factors, [{**selection, "body": "2b"}]):
+    for selection in loaded.study.scenarios:
+        for found in expand(loaded.study.factors, [{**selection, "body": "2b"}]):
+            scenario = planning.scenario_at(loaded, found, {})
             for peer in PEERS:
-                if supported(loaded.variants[peer], scenario) is None:
+                if levels.unsupported(loaded, peer, scenario) is None:
                     yield pytest.param(peer, scenario.levels, id=f"{peer}-{scenario.name}")
 
 
-@pytest.mark.parametrize(("peer", "levels"), list(_runs()))
-def test_a_trial_is_answered_and_audited(trial, peer, levels):
+@pytest.mark.parametrize(("peer", "asked"), list(_runs()))
+def test_a_trial_is_answered_and_audited(trial, peer, asked):
     needed(peer)
-    made = trial(peer, **levels)
+    made = trial(peer, **asked)
     # On a busy machine a gate may close, but never that of the errors.
     assert made.status in ("valid", "invalid"), made.reason
     assert next(gate for gate in made.gates if gate.name == "errors").ok
     result = made.instrument
-    assert result["protocol"] == ("h2" if levels["protocol"] == "h2" else "h1")
+    assert result["protocol"] == ("h2" if asked["protocol"] == "h2" else "h1")
     assert result["outcomes"]["requests"] > 0
     assert sum(result["errors"].values()) == 0
     # The server counts the question for its counters, too, and what was cut off at the end.
-    depth = int(levels["depth"])
+    depth = int(asked["depth"])
     assert 0 <= made.counters["requests"] - 1 - result["total"]["requests"] <= 3 * depth
     assert made.counters["strange"] == 0
 

@@ -5,13 +5,12 @@ from itertools import count
 from typing import Any
 
 import pytest
-from benches import opened
+from benches import of_study, opened
 from proxies import loaded
 
 from tare.lab.run import planning
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.site import Site
-from tare.model.scenario import expand
 
 
 @pytest.fixture(scope="session")
@@ -28,13 +27,17 @@ def make(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cal
     made: list[Site] = []
     numbers = count()
 
-    def allocate(variant: str, changed: dict[str, Any] | None = None, **levels: str) -> Site:
-        (scenario,) = expand(loaded.experiment.factors, [levels])
-        known = loaded.experiment.parameters
-        parameters = planning.scenario_parameters(loaded, known, scenario, changed or {})
+    def allocate(
+        variant: str,
+        changed: dict[str, Any] | None = None,
+        study: str | None = None,
+        **levels: str,
+    ) -> Site:
+        own = of_study(bench, study)
+        parameters = planning.scenario_at(own.loaded, levels, changed or {}).parameters
         number = next(numbers)
         folder = tmp_path_factory.mktemp(f"site-{number}") / "site"
-        made.append(Site(bench, variant, parameters, seed=number, name=f"{number}", folder=folder))
+        made.append(Site(own, variant, parameters, seed=number, name=f"{number}", folder=folder))
         return made[-1]
 
     yield allocate

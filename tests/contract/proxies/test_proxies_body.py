@@ -9,7 +9,7 @@ from proxies import FEW, fronts, loaded
 from tare.lab.project import render
 
 pytestmark = pytest.mark.contract
-LEVELS = loaded.experiment.factors["body"].levels
+LEVELS = loaded.study.factors["body"].levels
 
 
 @pytest.mark.parametrize("level", LEVELS)

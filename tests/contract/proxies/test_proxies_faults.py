@@ -1,21 +1,26 @@
 """Each fault happens, is counted, and no proxy passes what was cut off for a whole answer."""
 
 import pytest
-from proxies import FEW, loaded, variants
+from benches import of_study
+from proxies import FEW, variants
 
+from tare.lab.project import catalog, levels
 from tare.lab.run import planning
 from tare.lab.trial.trial import run_trial
-from tare.model.scenario import expand
 from tare.model.trial import Slot
 
 pytestmark = pytest.mark.contract
 
 
+faults = catalog.load("proxies", "faults")
+
+
 def takes(variant, fault):
-    return fault in loaded.variants[variant].supports.get("fault", [fault])
+    scenario = planning.scenario_at(faults, {"fault": fault}, {})
+    return levels.unsupported(faults, variant, scenario) is None
 
 
-FAULTS = [level for level in loaded.experiment.factors["fault"].levels if level != "none"]
+FAULTS = list(faults.study.factors["fault"].levels)
 EACH = [(variant, fault) for variant in variants for fault in FAULTS if takes(variant, fault)]
 # As long as it takes for the fault to be over within it on a busy machine, too.
 SHORT = FEW | {"warmup_s": 0.1, "duration_s": 1.4, "fault_after_s": 0.1, "rate": 500}
@@ -26,24 +31,22 @@ STALLED = {"duration_s": 1.8}
 def trial(bench, tmp_path):
     """Makes a short trial in the scenario of some levels, whatever else the machine does."""
 
-    def once(attempt, variant, changed, levels):
-        (scenario,) = expand(loaded.experiment.factors, [levels])
-        known = loaded.experiment.parameters
+    def once(attempt, variant, changed, asked):
+        scenario = planning.scenario_at(faults, asked, SHORT | changed)
         return run_trial(
-            bench,
+            of_study(bench, "faults"),
             Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id="f"),
             attempt,
-            planning.scenario_parameters(loaded, known, scenario, SHORT | changed),
-            scenario.levels,
+            scenario.parameters,
             seed=1,
             version="",
             work=tmp_path,
             progress=lambda _: None,
         ).trial
 
-    def make(variant, changed, **levels):
+    def make(variant, changed, **asked):
         for attempt in range(1, 6):
-            found = once(attempt, variant, changed, levels)
+            found = once(attempt, variant, changed, asked)
             # On a machine that others load, a fault may come too late to be seen.
             if "s into the window" not in (found.reason or ""):
                 break

@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from benches import opened
+from benches import of_study, opened
 from sandboxes import MODES, Sandbox, loaded
 
 from tare.lab.run import planning
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.trial import run_trial
-from tare.model.scenario import expand
 from tare.model.trial import Slot, Trial
 
 SHORT = {"warmup_s": 0.1, "duration_s": 0.5}
@@ -51,17 +50,16 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 @pytest.fixture
 def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
-    """Makes a short trial of a variant in the scenario of some levels, with oracle and audit."""
+    """Makes a short trial of a variant in a study's scenario, with oracle and audit."""
 
-    def make(variant: str, **levels: str) -> Trial:
-        (scenario,) = expand(loaded.experiment.factors, [levels])
-        known = loaded.experiment.parameters
+    def make(variant: str, study: str, **levels: str) -> Trial:
+        own = of_study(bench, study)
+        scenario = planning.scenario_at(own.loaded, levels, SHORT)
         return run_trial(
-            bench,
+            own,
             Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id=variant),
             1,
-            planning.scenario_parameters(loaded, known, scenario, SHORT),
-            scenario.levels,
+            scenario.parameters,
             seed=1,
             version="",
             work=tmp_path,

@@ -93,7 +93,7 @@ def test_workers_wait_until_the_instrument_is_started_again(
 
 
 def test_a_trial_of_ready_workers_has_their_memory(trial: Callable[..., Trial]) -> None:
-    made = trial("none", call="idle", load="alone", workers="1")
+    made = trial("none", "memory")
     assert made.status in ("valid", "invalid"), made.reason
     doses = {window["dose"] for window in made.instrument["slope"]["windows"]}
     # A gate that others on the machine close ends it before the last dose.
@@ -103,6 +103,6 @@ def test_a_trial_of_ready_workers_has_their_memory(trial: Callable[..., Trial]) 
 
 
 def test_a_trial_of_loading_has_its_time(trial: Callable[..., Trial]) -> None:
-    made = trial("none", call="load", load="alone", workers="1")
+    made = trial("none", "loading", workers="1")
     assert made.status in ("valid", "invalid"), made.reason
     assert made.outcomes["load_us"] == made.instrument["outcomes"]["latency_mean_us"] > 0

@@ -1,28 +1,30 @@
 """Results have the original's names in Google Benchmark's format."""
 
-from sandboxes import loaded
-
+from tare.lab.project import catalog
 from tare.lab.run import planning
 
 MOST = 50_000_000
 SIZES = (1, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 50_000_000)
 
 
+STUDIES = ("calls", "table", "payloads", "logs", "loading")
+
+
 def names(label: str) -> dict[str, str]:
-    """Scenario → name, of all scenarios."""
-    plan = planning.make(
-        loaded,
-        quick=False,
-        variants=None,
-        scenarios=["all"],
-        blocks=None,
-        seed=1,
-        overrides={},
-    )
-    slopes = {"sieve-sizes", "sort-sizes", "idle"}
-    single = {each.name for each in plan.scenarios if each.levels["call"] not in slopes}
-    assert set(plan.benchmarks) == single
-    return {scenario: found[label].name for scenario, found in plan.benchmarks.items()}
+    """Study and scenario → name, of all that the original measures."""
+    found = {}
+    for study in STUDIES:
+        plan = planning.make(
+            catalog.load("sandbox", study),
+            quick=False,
+            variants=None,
+            scenarios=["all"],
+            blocks=None,
+            seed=1,
+            overrides={},
+        )
+        found |= {f"{study} {name}": each[label].name for name, each in plan.benchmarks.items()}
+    return found
 
 
 def test_every_scenario_has_a_name_of_its_own() -> None:

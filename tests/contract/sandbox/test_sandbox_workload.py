@@ -1,57 +1,93 @@
 """What the experiment calls, and what it takes for the right answer."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from sandboxes import PRIMES, Sandbox, checksum, loaded, udf, wire
 
+from tare.lab.project import catalog
 from tare.lab.project.hooks import HookError
+from tare.lab.run import planning
+from tare.model.scenario import expand
 from tare.model.trial import Trial
 
-LEVELS = {name: factor.levels for name, factor in loaded.experiment.factors.items()}
+PAYLOAD = catalog.load("sandbox", "payloads")
 MOST = 50_000_000
 # Small elements and large ones, few and many.
-PAYLOADS = {"c": ("1000x1", "1x5e7", "1000x5e4"), "rust": ("1000x5e4",)}
-SINGLE = [name for name in LEVELS["call"] if name[-1].isdigit()]
+PAYLOADS = {
+    "c": ((1, 1000), (50_000_000, 1), (50_000, 1000)),
+    "rust": ((50_000, 1000),),
+}
+SINGLE = {
+    name: parameters
+    for study in ("calls", "latency", "compute", "table")
+    for name, parameters in catalog.load("sandbox", study).study.factors["call"].levels.items()
+    if name != "hello"
+}
 
 
-def exchange(call: str, payload: str = "none") -> tuple[bytes, bytes]:
-    levels = LEVELS["call"][call] | LEVELS["payload"][payload]
-    request, response = wire.exchange(loaded.experiment.parameters | levels)
+def exchange(changed: dict[str, Any]) -> tuple[bytes, bytes]:
+    request, response = wire.exchange(loaded.study.parameters | changed)
     return bytes(request), bytes(response)
+
+
+def carried(way: str, size: int, count: int) -> tuple[bytes, bytes]:
+    return exchange({"udf": "payload", "way": way, "elem_size": size, "elem_count": count})
 
 
 @pytest.mark.parametrize("call", SINGLE)
 def test_calls_are_what_their_names_say(call: str) -> None:
-    function, _, size = call.partition("-")
-    count = int(float(size))
-    assert LEVELS["call"][call]["udf"] == function
-    request, response = exchange(call)
+    function, _, digits = call.partition("-")
+    count = int(float(digits))
+    assert SINGLE[call]["udf"] == function
+    request, response = exchange(SINGLE[call])
     assert wire.fields(request) == {1: count}
     if count <= 100_000 or function == "sieve":
         right = {"sieve": PRIMES.get, "sort": checksum, "log": int}[function](count)
         assert wire.fields(response) == {1: right}
 
 
-@pytest.mark.parametrize("payload", [name for name in LEVELS["payload"] if name != "none"])
-def test_payloads_are_what_their_names_say(payload: str) -> None:
-    count, size = (int(float(part)) for part in payload.split("x"))
-    assert count * size <= MOST
+def sizes() -> list[tuple[int, int]]:
+    """Size and count of each payload of the study."""
+    found = [
+        planning.scenario_at(PAYLOAD, levels, {}).parameters
+        for levels in expand(PAYLOAD.study.factors, [PAYLOAD.study.extended[0]])
+        if float(levels["size"]) * float(levels["count"]) <= MOST
+    ]
+    return sorted({(each["elem_size"], each["elem_count"]) for each in found})
+
+
+@pytest.mark.parametrize(("size", "count"), sizes())
+def test_payloads_carry_their_elements(size: int, count: int) -> None:
     number = wire.number_field
     seen = number(1, size * count)
-    request, response = exchange("request", payload)
+    request, response = carried("request", size, count)
     element = wire.bytes_field(4, b"\n" * size)
     assert request == element * count and response == seen
-    request, response = exchange("response", payload)
+    request, response = carried("response", size, count)
     assert request == number(1, size) + number(2, count) + number(3, 1)
     assert response == wire.bytes_field(2, b"\n" * size) * count + seen
-    assert exchange("callback", payload) == (request[:-1] + b"\x02", seen)
+    assert carried("callback", size, count) == (request[:-1] + b"\x02", seen)
 
 
-@pytest.mark.parametrize(("call", "payload"), [("hello", "1x1"), ("callback", "none")])
-def test_what_does_not_go_together_is_refused(call: str, payload: str) -> None:
-    with pytest.raises(HookError, match="expected a level of payload with the calls request"):
-        exchange(call, payload)
+def test_the_study_has_the_original_s_31_payloads() -> None:
+    made = planning.make(
+        PAYLOAD, quick=False, variants=None, scenarios=["all"], blocks=1, seed=1, overrides={}
+    )
+    used = {
+        (each.parameters["elem_size"], each.parameters["elem_count"]) for each in made.scenarios
+    }
+    assert used == set(sizes()) and len(used) == 31
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"elem_size": 1, "elem_count": 1}, {"udf": "payload", "way": "callback"}],
+)
+def test_what_does_not_go_together_is_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(HookError, match="expected a payload with the ways request"):
+        exchange(changed)
 
 
 @pytest.mark.parametrize("way", ["request", "response", "callback"])
@@ -64,23 +100,26 @@ def test_payloads_up_to_the_largest_go_through(
         sandbox.load(
             name, udf("payload", language), f"--callbacks={str(way == 'callback').lower()}"
         )
-        for payload in payloads:
-            request, response = exchange(way, payload)
-            assert sandbox.call_raw(name, request) == response, payload
+        for size, count in payloads:
+            request, response = carried(way, size, count)
+            assert sandbox.call_raw(name, request) == response, (size, count)
 
 
 @pytest.mark.parametrize(
-    "levels",
+    ("study", "levels"),
     [
-        {"call": "sieve-1e5"},
-        *({"call": way, "payload": "10x1e3"} for way in ("request", "callback")),
-        {"call": "response", "payload": "10x1e3", "transfer": "shared"},
-        {"call": "log-1e3", "log": "file"},
+        ("calls", {"call": "sieve-1e5", "load": "alone", "workers": "2"}),
+        ("payloads", {"way": "request", "size": "1000", "count": "10"}),
+        ("payloads", {"way": "callback", "size": "1000", "count": "10"}),
+        ("payloads", {"way": "response", "size": "1000", "count": "10", "transfer": "shared"}),
+        ("logs", {"lines": "1000", "log": "file"}),
+        ("latency", {"load": "paced"}),
     ],
-    ids=lambda levels: levels["call"],
 )
-def test_a_trial_is_answered_right(trial: Callable[..., Trial], levels: dict[str, str]) -> None:
-    made = trial("none", load="alone", workers="2", **levels)
+def test_a_trial_is_answered_right(
+    trial: Callable[..., Trial], study: str, levels: dict[str, str]
+) -> None:
+    made = trial("none", study, **levels)
     # Others may be busy on the machine, which would not let it count.
     assert made.status in ("valid", "invalid"), made.reason
     assert made.instrument["total"]["requests"] == made.counters["ok"] > 0

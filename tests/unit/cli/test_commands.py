@@ -56,7 +56,10 @@ def test_list_names_every_experiment() -> None:
 def test_show_shows_an_experiment_and_a_variant() -> None:
     experiment = json.loads(ask("show", "filters", "--json").output)
     assert experiment["baseline"] == "none"
-    assert "parameters (set with" in ask("show", "filters").output
+    told = ask("show", "filters").output
+    assert " *price" in told and " steady" in told and "c-module" in told
+    assert "parameters (set with" in ask("show", "filters/price").output
+    assert json.loads(ask("show", "filters/price", "--json").output)["analysis"]["kind"] == "slope"
     assert json.loads(ask("show", "filters/none", "--json").output)["title"]
     assert ask("show", "filters/none").output.startswith("filters/none: ")
     told = ask("show", "proxies/nginx").output

@@ -13,8 +13,8 @@ from tare.lab.project.preparation import Prepared
 from tare.lab.run import planning
 from tare.lab.run.estimate import estimate
 from tare.model.trial import Slot, Trial
+from tare.stats.blocks import slots
 from tare.stats.stopping import Stop
-from tare.stats.study import slots
 
 
 def trial(slot: Slot, **more: Any) -> Trial:
@@ -25,10 +25,17 @@ def trial(slot: Slot, **more: Any) -> Trial:
 def test_it_counts_the_trials_that_can_be_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    variants = {"none": "", "other": "without = { loop = { open = 'it never does' } }", "third": ""}
-    loaded = load("exp", projects.write(tmp_path, variants=variants))
+    never = "[[levels]]\nwhen = 'connections == 8'\nunsupported = 'it never does'"
+    variants = {"none": "", "other": never, "third": ""}
+    loaded = load("exp", root=projects.write(tmp_path, variants=variants))
     plan = planning.make(
-        loaded, quick=False, variants=None, scenarios=["all"], blocks=1, seed=1, overrides={}
+        loaded,
+        quick=False,
+        variants=None,
+        scenarios=["loop=closed|open,size=small|large"],
+        blocks=1,
+        seed=1,
+        overrides={},
     )
     prepared = Prepared(unavailable={"third": "there is no such device"})
     # Four scenarios: the baseline and itself again in each, the other one in half of them.

@@ -30,16 +30,18 @@ VARIANTS = {"none": "", "other": "properties = { mode = 7 }"}
 
 
 def project(tmp_path: Path, presented: str = PRESENTED) -> Loaded:
-    text = projects.EXPERIMENT.replace("[quick]", f"{presented}\n[quick]")
-    return load("exp", projects.write(tmp_path, experiment=text, variants=VARIANTS))
+    text = projects.STUDY.replace("[quick]", f"{presented}\n[quick]")
+    return load("exp", root=projects.write(tmp_path, study=text, variants=VARIANTS))
 
 
-def named(loaded: Loaded, **overrides: Any) -> dict[str, dict[str, Benchmark]]:
+def named(
+    loaded: Loaded, scenarios: list[str] | None = None, **overrides: Any
+) -> dict[str, dict[str, Benchmark]]:
     return planning.make(
         loaded,
         quick=False,
         variants=None,
-        scenarios=["all"],
+        scenarios=scenarios or ["loop=closed|open,size=small|large"],
         blocks=None,
         seed=1,
         overrides=overrides,
@@ -61,8 +63,8 @@ def test_scenarios_have_the_first_name_that_they_are_within(tmp_path: Path) -> N
 
 
 def test_the_command_line_s_parameters_are_in_the_name(tmp_path: Path) -> None:
-    found = named(project(tmp_path), connections=3)
-    assert found["loop=open,size=large"]["none"].name == "BM_Open/mode:none/connections:3"
+    found = named(project(tmp_path), ["loop=open,size=large"], connections=3)
+    assert found["loop=3,size=large"]["none"].name == "BM_Open/mode:none/connections:3"
 
 
 def test_an_experiment_need_not_have_names(tmp_path: Path) -> None:

@@ -8,16 +8,18 @@ from tare.lab.errors import ManifestError
 from tare.lab.trial.analysis.capacity import Found, search
 from tare.lab.trial.measure import Measurement
 from tare.lab.trial.site import Site
-from tare.model.manifest import Capacity
+from tare.model.analysis import Capacity
 from tare.model.trial import Gate
 
-SETTINGS = Capacity(limit="{{ limit_us }}", low=100, high="{{ 100 * 100 }}", steps=6)
+SETTINGS = Capacity(
+    kind="capacity", limit="{{ limit_us }}", low=100, high="{{ 100 * 100 }}", steps=6
+)
 SITE = cast(
     Site,
     SimpleNamespace(
         seed=7,
         parameters={"limit_us": 5000},
-        bench=SimpleNamespace(loaded=SimpleNamespace(name="exp")),
+        bench=SimpleNamespace(loaded=SimpleNamespace(title="exp")),
     ),
 )
 
@@ -111,8 +113,8 @@ def test_a_capacity_beyond_the_range_closes_the_trial(capacity: float, found: st
     ("changes", "message"),
     [
         ({"low": 0}, "found a range from 0 to 10000, expected 0 < low < high"),
-        ({"low": "{{ nothing }}"}, "analysis.capacity.low"),
-        ({"limit": "much"}, "analysis.capacity.limit: found 'much', expected a number"),
+        ({"low": "{{ nothing }}"}, "analysis.low"),
+        ({"limit": "much"}, "analysis.limit: found 'much', expected a number"),
     ],
 )
 def test_settings_that_are_none_are_refused(changes: dict[str, Any], message: str) -> None:

@@ -11,14 +11,14 @@ NO_VARIANT = "there is no variant of exp 'othr'; did you mean 'other'? there are
 
 def complaint(root: Path) -> str:
     with pytest.raises(ManifestError) as caught:
-        catalog.load("exp", root)
+        catalog.load("exp", root=root)
     return str(caught.value)
 
 
 def test_a_variant_lies_table_by_table_over_what_all_have_in_common(tmp_path: Path) -> None:
     text = 'roles = { first = { argv = ["early"] }, sut = { argv = ["other"], env = { B = "2" } } }'
     root = projects.write(tmp_path, variants={"a": text, "none": "", "zz": ""})
-    loaded = catalog.load("exp", root)
+    loaded = catalog.load("exp", root=root)
     assert list(loaded.variants) == ["none", "a", "zz"]
     merged = loaded.variants["a"]
     assert list(merged.roles) == ["first", "sut"]
@@ -66,8 +66,7 @@ def test_a_fault_of_a_variant_names_file_field_found_and_expected(
         ('baseline = "none"', 'baseline = "nil"', "baseline: found 'nil', expected one of its"),
         ('title = "T"\n', "", "title: missing; expected a value"),
         ('unit = "s"', "unit = 1", "outcomes.cpu.unit: found 1, expected a valid string"),
-        ("blocks = 3", "blocks = 0", "quick.blocks: found 0, expected greater than or equal to 1"),
-        ("[quick]", "[quick", "not valid TOML"),
+        ("[variants]", "[variants", "not valid TOML"),
     ],
 )
 def test_a_fault_of_the_experiment_is_blamed_on_its_file(
@@ -83,13 +82,13 @@ def test_a_fault_of_the_experiment_is_blamed_on_its_file(
 @pytest.mark.parametrize("name", ["Upper", "a b", "control"])
 def test_a_folder_that_cannot_name_a_variant_is_refused(tmp_path: Path, name: str) -> None:
     root = projects.write(tmp_path, variants={"none": "", name: ""})
-    assert f"name is found {name!r}, expected lower-case letters" in complaint(root)
+    assert f"invalid folder name {name!r}, expected lower-case letters" in complaint(root)
 
 
 def test_an_unknown_experiment_gets_a_suggestion(tmp_path: Path) -> None:
     root = projects.write(tmp_path)
     with pytest.raises(UnknownName, match=r"no experiment 'epx'; did you mean 'exp'. there are"):
-        catalog.load("epx", root)
+        catalog.load("epx", root=root)
     assert index.experiment_names(root) == ["exp"]
     assert index.experiment_names(tmp_path / "nowhere") == []
 
@@ -100,7 +99,7 @@ def test_an_unknown_component_is_a_fault_of_the_manifest(tmp_path: Path) -> None
 
 
 def test_variants_are_chosen_with_the_baseline_first(tmp_path: Path) -> None:
-    loaded = catalog.load("exp", projects.write(tmp_path))
+    loaded = catalog.load("exp", root=projects.write(tmp_path))
     assert loaded.choose(None) == ["none", "other"]
     assert loaded.choose(["other", "none", "other"]) == ["none", "other"]
     with pytest.raises(UnknownName) as caught:
@@ -131,8 +130,82 @@ def test_a_component_may_lie_with_its_experiment(tmp_path: Path) -> None:
 
 def test_a_hidden_variant_is_there_for_who_names_it(tmp_path: Path) -> None:
     root = projects.write(tmp_path, variants={"none": "", "one": "", "test": "hidden = true"})
-    loaded = catalog.load("exp", root)
+    loaded = catalog.load("exp", root=root)
     assert loaded.choose(None) == ["none", "one"]
     assert loaded.choose(["test"]) == ["none", "test"]
     (entry,) = index.entries(root)
     assert entry.variants == ["none", "one"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("blocks = 3", "blocks = 0", "quick.blocks: found 0, expected greater than or equal to 1"),
+        ("[quick]", "[quick", "not valid TOML"),
+        ('title = "S"\n', "", "title: missing; expected a value"),
+        ('judged = ["cpu"]', 'judged = ["cpu"]\nspeed = 1', "speed: unknown field"),
+    ],
+)
+def test_a_fault_of_a_study_is_blamed_on_its_file(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert projects.STUDY.count(old) == 1
+    root = projects.write(tmp_path, study=projects.STUDY.replace(old, new))
+    found = complaint(root)
+    assert found.startswith(f"{root}/experiments/exp/studies/main.toml: ")
+    assert message in found
+
+
+def test_a_study_lies_over_its_experiment(tmp_path: Path) -> None:
+    own = 'baseline = "other"\nmargin_pct = 9\n[parameters]\nconnections = 7\nspecial = 1\n'
+    text = projects.STUDY.replace("[factors.loop", f"{own}[factors.loop", 1)
+    root = projects.write(tmp_path, more={"extra": text})
+    first, extra = catalog.load("exp", root=root), catalog.load("exp", "extra", root=root)
+    assert (first.title, extra.title) == ("exp/main", "exp/extra")
+    assert (first.study.margin_pct, extra.study.margin_pct) == (2.0, 9)
+    assert list(extra.variants) == ["other", "none"] == extra.choose(None)
+    assert extra.study.parameters == first.study.parameters | {"connections": 7, "special": 1}
+    with pytest.raises(UnknownName, match="no study of exp 'extar'; did you mean 'extra'"):
+        catalog.load("exp", "extar", root=root)
+
+
+def test_a_study_s_instrument_replaces_the_experiment_s(tmp_path: Path) -> None:
+    own = '[instrument]\nargv = ["harness"]\nspec = { depth = 1, name = "all" }\n'
+    more = {"extra": f"{projects.STUDY}\n{own}"}
+    special = "[instruments.extra.spec]\nname = 'other'"
+    root = projects.write(tmp_path, variants={"none": "", "other": special}, more=more)
+    first, extra = catalog.load("exp", root=root), catalog.load("exp", "extra", root=root)
+    assert first.variants["other"].instrument.argv == ["true"]
+    assert first.variants["other"].instrument.spec == {}
+    assert extra.variants["none"].instrument.spec == {"depth": 1, "name": "all"}
+    assert extra.variants["other"].instrument.spec == {"depth": 1, "name": "other"}
+
+
+def test_rules_for_levels_add_up(tmp_path: Path) -> None:
+    rule = "[[{}levels]]\nwhen = 'on'\nunsupported = '{}'\n"
+    text = f"{projects.EXPERIMENT}\n{rule.format('variants.', 'all')}"
+    variants = {"none": "", "other": rule.format("", "own")}
+    loaded = catalog.load("exp", root=projects.write(tmp_path, experiment=text, variants=variants))
+    found = {name: [r.unsupported for r in each.levels] for name, each in loaded.variants.items()}
+    assert found == {"none": ["all"], "other": ["all", "own"]}
+
+
+def test_a_variant_cannot_have_a_study_s_name(tmp_path: Path) -> None:
+    root = projects.write(tmp_path, variants={"none": "", "main": ""})
+    assert "'main' is the name of a study, too" in complaint(root)
+
+
+def test_families_of_outcomes_are_single_ones(tmp_path: Path) -> None:
+    family = """
+[outcomes."wait_{}_us"]
+each = { p50 = "median", p99 = "p99" }
+title = "Wait, {}"
+unit = "µs"
+better = "lower"
+value = "instrument.wait_{}_us"
+"""
+    text = projects.STUDY.replace('["cpu"]', '["cpu", "wait_{}_us"]') + family
+    loaded = catalog.load("exp", root=projects.write(tmp_path, study=text))
+    assert loaded.study.judged == ["cpu", "wait_p50_us", "wait_p99_us"]
+    assert loaded.outcomes["wait_p50_us"].title == "Wait, median"
+    assert loaded.outcomes["wait_p99_us"].value == "instrument.wait_p99_us"

@@ -10,12 +10,14 @@ from tare.lab.run import planning
 from tare.lab.run.estimate import OVERHEAD_S, estimate
 from tare.lab.run.store import Store
 from tare.model.trial import Plan, Trial
-from tare.stats.study import slots
+from tare.stats.blocks import slots
+
+EVERY = ["loop=open|closed,size=small|large"]
 
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> Loaded:
-    return load("exp", projects.write(tmp_path))
+    return load("exp", root=projects.write(tmp_path))
 
 
 def plan(loaded: Loaded, **changes: Any) -> Plan:
@@ -26,8 +28,13 @@ def plan(loaded: Loaded, **changes: Any) -> Plan:
     return planning.make(loaded, **asked | changes)
 
 
-def test_it_counts_baseline_again_and_every_scenario(loaded: Loaded, tmp_path: Path) -> None:
-    made = plan(loaded, scenarios=["all"], blocks=10, overrides={"duration_s": 2.0})
+def test_it_counts_the_control_and_every_scenario(loaded: Loaded, tmp_path: Path) -> None:
+    made = plan(
+        loaded,
+        scenarios=EVERY,
+        blocks=10,
+        overrides={"duration_s": 2.0},
+    )
     found = estimate(made, loaded, tmp_path / "runs", Prepared())
     assert found.trials == (4 * 3 * 10, 4 * 3 * 10) and found.overhead_of == "a guess"
     expected = 4 * 3 * (2.0 + OVERHEAD_S) * 10
@@ -38,10 +45,16 @@ def test_it_counts_baseline_again_and_every_scenario(loaded: Loaded, tmp_path: P
 
 
 def test_what_a_variant_does_not_support_takes_no_time(tmp_path: Path) -> None:
-    variants = {"none": "", "other": "supports = { loop = ['closed'] }"}
-    loaded = load("exp", projects.write(tmp_path, variants=variants))
+    variants = {
+        "none": "",
+        "other": "[[levels]]\nwhen = 'connections == 8'\nunsupported = 'it has no clock'",
+    }
+    loaded = load("exp", root=projects.write(tmp_path, variants=variants))
     found = estimate(
-        plan(loaded, scenarios=["all"], blocks=1), loaded, tmp_path / "runs", Prepared()
+        plan(loaded, scenarios=EVERY, blocks=1),
+        loaded,
+        tmp_path / "runs",
+        Prepared(),
     )
     assert found.trials == (2 * 3 + 2 * 2,) * 2
 
@@ -60,17 +73,12 @@ def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) 
 
 
 def test_a_search_takes_as_long_as_its_windows(tmp_path: Path) -> None:
-    search = "only = { loop = ['open'] }\nparameter = 'connections'\nlimit = 1\nlow = 1\nhigh = 9"
-    text = f"{projects.EXPERIMENT}\n[analysis.capacity]\n{search}\nsteps = 5\n"
-    loaded = load("exp", projects.write(tmp_path, experiment=text))
+    search = "kind = 'capacity'\nparameter = 'connections'\nlimit = 1\nlow = 1\nhigh = 9\nsteps = 5"
+    text = f"{projects.STUDY}\n[analysis]\n{search}\nwindow = {{ duration_s = 0.5 }}\n"
+    root = projects.write(tmp_path, more={"search": text})
     once, searched = (
-        estimate(
-            plan(loaded, scenarios=[f"loop={loop}"], blocks=1),
-            loaded,
-            tmp_path / "runs",
-            Prepared(),
-        )
-        for loop in ("closed", "open")
+        estimate(plan(each, blocks=1), each, tmp_path / "runs", Prepared())
+        for each in (load("exp", root=root), load("exp", "search", root=root))
     )
     assert once.seconds[0] == pytest.approx(3 * (1.5 + OVERHEAD_S))
-    assert searched.seconds[0] == pytest.approx(3 * (10 * 1.5 + OVERHEAD_S))
+    assert searched.seconds[0] == pytest.approx(3 * (10 * 0.5 + OVERHEAD_S))

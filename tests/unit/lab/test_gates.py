@@ -9,7 +9,7 @@ from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.gate_limits import limits
 from tare.lab.run import planning
 from tare.lab.trial.gates import judge
-from tare.model.manifest import Gates
+from tare.model.gates import Gates
 from tare.model.trial import Gate
 
 QUIET = {"foreign_share": 0.0, "steal_share": 0.0}
@@ -142,17 +142,19 @@ def test_the_machine_must_be_quiet(gate: str, share: str, limit: float) -> None:
 
 
 def project(folder: Path, gates: str) -> Loaded:
+    study = projects.STUDY.replace("open = { connections = 8 }", "open = { allowed = 0.5 }")
     text = projects.EXPERIMENT.replace(
-        "open = { connections = 8 }", "open = { allowed = 0.5 }"
-    ).replace("[parameters]", "[parameters]\nallowed = 0.0\nsame = '{{ allowed }}'")
-    return load("exp", projects.write(folder, experiment=f"{text}\n[gates]\n{gates}\n"))
+        "[parameters]", "[parameters]\nallowed = 0.0\nsame = '{{ allowed }}'"
+    )
+    root = projects.write(folder, experiment=text, study=f"{study}\n[gates]\n{gates}\n")
+    return load("exp", root=root)
 
 
 def test_a_level_sets_gates_by_its_parameters(tmp_path: Path) -> None:
     loaded = project(tmp_path, "errors_max = '{{ same }}'\nretries = 1")
     found = [
-        limits(loaded.experiment, loaded.experiment.parameters | level, "exp")
-        for level in loaded.experiment.factors["loop"].levels.values()
+        limits(loaded.study.gates, loaded.study.parameters | level, "exp")
+        for level in loaded.study.factors["loop"].levels.values()
     ]
     assert [gates.errors_max for gates in found] == [0.0, 0.5]
     assert {gates.retries for gates in found} == {1}
@@ -164,13 +166,13 @@ def test_a_level_sets_gates_by_its_parameters(tmp_path: Path) -> None:
     [
         ("errors_max = 'none'", "gates.errors_max: found 'none', expected a valid number"),
         ("errors_max = '{{ nothing }}'", "gates.errors_max: .*nothing"),
-        ("errors_most = 1", "gates: found .* expected only achieved_min, .* and not errors_most"),
+        ("errors_most = 1", ".*only achieved_min, .* and not errors_most"),
     ],
 )
 def test_gates_that_are_none_are_refused_when_read(
     tmp_path: Path, gates: str, message: str
 ) -> None:
-    with pytest.raises(ManifestError, match=f"experiment.toml: {message}"):
+    with pytest.raises(ManifestError, match=f"main.toml: {message}"):
         project(tmp_path, gates)
 
 

@@ -39,7 +39,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_image_lies_over_what_all_have_in_common(root: Path, tmp_path: Path) -> None:
-    loaded = catalog.load("exp", root)
+    loaded = catalog.load("exp", root=root)
     assert loaded.image("plain").user == "0:0"
     more = loaded.image("more")
     assert (more.user, more.env) == ("7:7", {"A": "1", "B": "2"})
@@ -60,7 +60,7 @@ def test_each_image_lies_over_what_all_have_in_common(root: Path, tmp_path: Path
 def test_a_file_that_is_not_there_is_named_with_its_place(root: Path, tmp_path: Path) -> None:
     (root / "source" / "it").unlink()
     with pytest.raises(BuildError, match=r"images.plain.files./bin/it: .*/it: No such file"):
-        image.export(catalog.load("exp", root), "plain", tmp_path / "out", print)
+        image.export(catalog.load("exp", root=root), "plain", tmp_path / "out", print)
 
 
 @pytest.mark.parametrize(
@@ -82,5 +82,5 @@ def test_a_fault_of_an_image_is_named(root: Path, old: str, new: str, message: s
     assert old in text
     file.write_text(text.replace(old, new))
     with pytest.raises(ManifestError) as caught:
-        catalog.load("exp", root)
+        catalog.load("exp", root=root)
     assert str(caught.value).startswith(f"{file}: ") and message in str(caught.value)

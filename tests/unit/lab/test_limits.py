@@ -8,7 +8,7 @@ from tare.lab.errors import ManifestError, Unavailable
 from tare.lab.machine.cgroup import Group
 from tare.lab.machine.limits import UNLIMITED, Caps, disk, impose
 from tare.lab.trial.caps import caps
-from tare.model.manifest import Limits
+from tare.model.role import Limits
 
 MIB = 1 << 20
 V1 = {

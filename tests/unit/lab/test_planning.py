@@ -13,7 +13,7 @@ from tare.model.trial import Plan
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> Loaded:
-    return load("exp", projects.write(tmp_path))
+    return load("exp", root=projects.write(tmp_path))
 
 
 def plan(loaded: Loaded, **changes: Any) -> Plan:
@@ -33,18 +33,17 @@ def test_a_plan_takes_what_the_experiment_says(loaded: Loaded) -> None:
     assert made.variants == ["none", "other"] and made.baseline == "none"
     assert [scenario.name for scenario in made.scenarios] == ["loop=closed,size=small"]
     assert (made.blocks.min, made.blocks.max, made.seed) == (8, 40, 3)
-    assert made.parameters["duration_s"] == 1.5 and made.overrides == {}
-    assert made.run.endswith("Z-exp")
+    assert made.scenarios[0].parameters["duration_s"] == 1.5 and made.overrides == {}
+    assert made.run.endswith("Z-exp-main") and made.study == "main"
 
 
 def test_quick_changes_what_it_says(loaded: Loaded) -> None:
     made = plan(loaded, quick=True)
     assert made.variants == ["none", "other"]
     assert (made.blocks.min, made.blocks.max) == (3, 3)
-    assert made.parameters["duration_s"] == 0.5
+    assert made.scenarios[0].parameters["duration_s"] == 0.5
     assert [scenario.name for scenario in made.scenarios] == ["loop=open,size=small"]
     assert plan(loaded, quick=True, variants=["none"]).variants == ["none"]
-    assert len(plan(loaded, quick=True, scenarios=["all"]).scenarios) == 4
     assert plan(loaded, quick=True, blocks=5).blocks.max == 5
 
 
@@ -55,10 +54,9 @@ def test_seeds_differ_unless_given(loaded: Loaded) -> None:
 
 def test_the_command_line_wins_over_levels_and_levels_over_parameters(loaded: Loaded) -> None:
     made = plan(loaded, scenarios=["loop=open"])
-    (scenario,) = made.scenarios
-    assert planning.parameters_of(made, loaded, scenario)["connections"] == 8
+    assert made.scenarios[0].parameters["connections"] == 8
     made = plan(loaded, scenarios=["loop=open"], overrides={"connections": "2"})
-    assert planning.parameters_of(made, loaded, scenario)["connections"] == 2
+    assert made.scenarios[0].parameters["connections"] == 2
 
 
 @pytest.mark.parametrize(
@@ -90,7 +88,11 @@ def test_overrides_take_the_declared_type(
         ("duration_s", "", "parameter duration_s: found '', expected float"),
         ("on", "yes", "parameter on: found 'yes', expected bool"),
         ("sizes", "12", "parameter sizes: a list cannot be set on the command line"),
-        ("speed", "1", "exp has no parameter 'speed'; it has: duration_s, connections, name, on, "),
+        (
+            "speed",
+            "1",
+            "exp/main has no parameter 'speed'; it has: duration_s, connections, name, on, ",
+        ),
     ],
 )
 def test_overrides_that_do_not_fit_are_refused(
@@ -104,9 +106,9 @@ def test_overrides_that_do_not_fit_are_refused(
 @pytest.mark.parametrize(
     ("scenarios", "message"),
     [
-        (["loop"], "exp: scenario 'loop': expected FACTOR=LEVEL"),
-        (["speed=1"], "exp: no factor 'speed'"),
-        (["loop=x"], "exp: factor 'loop' has no level 'x'"),
+        (["loop"], "exp/main: scenario 'loop': expected FACTOR=LEVEL"),
+        (["speed=1"], "exp/main: no factor 'speed'"),
+        (["loop=x"], "exp/main: factor 'loop' has no level 'x'"),
     ],
 )
 def test_scenarios_that_do_not_exist_are_refused(
@@ -116,12 +118,13 @@ def test_scenarios_that_do_not_exist_are_refused(
         plan(loaded, scenarios=scenarios)
 
 
-def test_all_scenarios_are_those_that_the_experiment_calls_sensible(tmp_path: Path) -> None:
+def test_all_scenarios_are_those_that_the_study_lists(tmp_path: Path) -> None:
     more = (
-        "scenarios = [{ loop = 'closed' }]\nmore = [{ loop = 'open', size = ['small', 'large'] }]"
+        "scenarios = [{ loop = 'closed' }]\n"
+        "extended = [{ loop = 'open', size = ['small', 'large'] }]\n"
     )
-    text = projects.EXPERIMENT.replace("[parameters]", f"{more}\n[parameters]", 1)
-    made = load("exp", projects.write(tmp_path, experiment=text))
+    text = projects.STUDY.replace("[factors.loop", f"{more}\n[factors.loop", 1)
+    made = load("exp", root=projects.write(tmp_path, study=text))
     names = [scenario.name for scenario in plan(made, scenarios=["all"]).scenarios]
     assert names == [
         "loop=closed,size=small", "loop=open,size=small", "loop=open,size=large",
@@ -134,3 +137,57 @@ def test_runs_of_the_same_second_have_folders_of_their_own(loaded: Loaded, tmp_p
     stores = [Store.create(tmp_path / "runs", made) for _ in range(3)]
     assert [store.folder.name for store in stores] == [made.run, f"{made.run}-2", f"{made.run}-3"]
     assert [store.plan().run for store in stores] == [store.folder.name for store in stores]
+
+
+def named(made: Plan) -> list[str]:
+    return [scenario.name for scenario in made.scenarios]
+
+
+def test_an_override_is_a_part_of_what_a_scenario_is(loaded: Loaded) -> None:
+    made = plan(loaded, scenarios=["loop=open"], overrides={"connections": 3, "name": "b"})
+    assert named(made) == ["loop=3,size=small,name=b"]
+    assert made.scenarios[0].levels == {"loop": "3", "size": "small", "name": "b"}
+    assert made.scenarios[0].parameters["connections"] == 3
+    assert named(plan(loaded, overrides={"connections": 8})) == [
+        "loop=closed,size=small,connections=8"
+    ]
+
+
+def test_how_long_is_measured_is_no_part_of_it(loaded: Loaded) -> None:
+    assert named(plan(loaded, overrides={"duration_s": 9})) == ["loop=closed,size=small"]
+
+
+def test_scenarios_that_an_override_makes_equal_are_refused(tmp_path: Path) -> None:
+    text = projects.STUDY.replace("closed = {}", "closed = { connections = 2 }")
+    made = load("exp", root=projects.write(tmp_path, study=text))
+    assert len(named(plan(made, scenarios=["loop=closed|open"]))) == 2
+    with pytest.raises(UnknownName, match="with connections=3 several scenarios are the same"):
+        plan(made, scenarios=["loop=closed|open"], overrides={"connections": 3})
+
+
+def test_excluded_combinations_do_not_exist(tmp_path: Path) -> None:
+    text = projects.STUDY.replace(
+        "[factors.loop.levels]", 'exclude = "connections == 8 and on"\n\n[factors.loop.levels]'
+    ).replace("large = {}", "large = { on = true }")
+    made = load("exp", root=projects.write(tmp_path, study=text))
+    assert named(plan(made, scenarios=["loop=closed|open,size=small|large"])) == [
+        "loop=closed,size=small", "loop=closed,size=large", "loop=open,size=small",
+    ]  # fmt: skip
+    with pytest.raises(UnknownName, match="exclude all that was chosen"):
+        plan(made, scenarios=["loop=open,size=large"])
+
+
+def test_a_variant_may_be_compared_with_another_than_the_baseline(tmp_path: Path) -> None:
+    variants = {"none": "", "other": "", "script": 'baseline = "other"'}
+    made = load("exp", root=projects.write(tmp_path, variants=variants))
+    found = plan(made, variants=["script"])
+    assert found.variants == ["none", "other", "script"], "what it is compared with is measured"
+    assert found.baselines == {"script": "other"}
+    assert (found.baseline_of("script"), found.baseline_of("other")) == ("other", "none")
+
+
+def test_a_study_without_a_quick_version_says_so(tmp_path: Path) -> None:
+    text = projects.STUDY[: projects.STUDY.index("[quick]")]
+    made = load("exp", root=projects.write(tmp_path, study=text))
+    with pytest.raises(UnknownName, match="exp/main has no quick version"):
+        plan(made, quick=True)

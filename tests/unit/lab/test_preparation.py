@@ -8,17 +8,18 @@ import pytest
 from tare.lab.errors import ManifestError
 from tare.lab.project.catalog import load
 from tare.lab.project.preparation import prepare
-from tare.model.scenario import expand
+from tare.lab.run import planning
 
 NEEDS = """
-[[needs]]
-within = { loop = ["open"] }
+[[levels]]
+when = "connections == 8"
 requires = [{ command = "no-such-program", remedy = "write it" }]
 
-[[needs]]
-within = { loop = ["closed"] }
+[[levels]]
+when = "connections != 8"
 requires = [{ command = "sh", remedy = "where is it?" }]
 """
+LOOPS = ("closed", "open")
 VERSION = """
 [version]
 argv = ["echo", "1.2"]
@@ -28,8 +29,8 @@ pattern = '(.*)'
 
 def test_a_level_s_needs_are_no_other_level_s(tmp_path: Path) -> None:
     variants = {"none": VERSION, "other": VERSION + NEEDS}
-    loaded = load("exp", projects.write(tmp_path, variants=variants))
-    closed, opened = expand(loaded.experiment.factors, [{"loop": ["closed", "open"]}])
+    loaded = load("exp", root=projects.write(tmp_path, variants=variants))
+    closed, opened = (planning.scenario_at(loaded, {"loop": each}, {}) for each in LOOPS)
     prepared = prepare(loaded, ["none", "other"], print, [closed, opened])
     assert set(prepared.built) == {"none", "other"}
     assert prepared.unavailable_in(opened, loaded, "none") is None
@@ -41,17 +42,18 @@ def test_a_level_s_needs_are_no_other_level_s(tmp_path: Path) -> None:
 
 
 def test_a_level_that_a_variant_does_not_take_needs_nothing(tmp_path: Path) -> None:
-    own = f"{VERSION}{NEEDS}[without.loop]\nopen = 'it never does'\n"
-    loaded = load("exp", projects.write(tmp_path, variants={"none": VERSION, "other": own}))
-    scenarios = expand(loaded.experiment.factors, [{"loop": "open"}])
-    prepared = prepare(loaded, ["other"], print, scenarios)
+    never = "[[levels]]\nwhen = \"connections == 8\"\nunsupported = 'it never does'\n"
+    own = f"{VERSION}{NEEDS}{never}"
+    loaded = load("exp", root=projects.write(tmp_path, variants={"none": VERSION, "other": own}))
+    opened = planning.scenario_at(loaded, {"loop": "open"}, {})
+    prepared = prepare(loaded, ["other"], print, [opened])
     assert prepared.lacking == {"other": []}
-    why = prepared.unavailable_in(scenarios[0], loaded, "other")
+    why = prepared.unavailable_in(opened, loaded, "other")
     assert why is not None and "it never does" in why
 
 
 def test_needs_are_of_levels_that_there_are(tmp_path: Path) -> None:
-    wrong = VERSION + NEEDS.replace('"open"', '"opne"')
+    wrong = VERSION + NEEDS.replace("connections", "conections")
     root = projects.write(tmp_path, variants={"none": VERSION, "other": wrong})
-    with pytest.raises(ManifestError, match=r"needs\.within\.loop: found 'opne'"):
-        load("exp", root)
+    with pytest.raises(ManifestError, match=r"levels\.0\.when: found 'conections'"):
+        load("exp", root=root)

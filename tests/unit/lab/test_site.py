@@ -20,7 +20,7 @@ from tare.lab.trial.site import Site
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    loaded = load("exp", projects.write(tmp_path))
+    loaded = load("exp", root=projects.write(tmp_path))
     cpus = host.assign(host.by_core(), server=1, client=1)
     found = open_bench(loaded, {"none": Built()}, folder=tmp_path, name="site", cpus=cpus)
     yield found

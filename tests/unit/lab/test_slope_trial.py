@@ -9,12 +9,18 @@ import pytest
 from tare.lab.trial.analysis.slope import Found, measure
 from tare.lab.trial.measure import Measurement
 from tare.lab.trial.site import Site
-from tare.model.manifest import Gates, Slope
+from tare.model.analysis import Slope
+from tare.model.gates import Gates
 from tare.model.trial import Gate
 
 DOSES = [1, 16, 64]
-SETTINGS = Slope(parameter="dose", doses=DOSES, rounds=3, outcome="cpu")
-SITE = cast(Site, SimpleNamespace(seed=7))
+SETTINGS = Slope(kind="slope", parameter="dose", doses=DOSES, rounds=3, outcome="cpu")
+SITE = cast(
+    Site,
+    SimpleNamespace(
+        seed=7, parameters={}, bench=SimpleNamespace(loaded=SimpleNamespace(title="exp"))
+    ),
+)
 
 
 class Server:
@@ -76,4 +82,4 @@ def test_a_window_that_stays_refused_closes_the_trial() -> None:
 @pytest.mark.parametrize("doses", [[1], [64, 1], [1, 1, 2]])
 def test_doses_ascend(doses: list[int]) -> None:
     with pytest.raises(ValueError, match="doses"):
-        Slope(parameter="dose", doses=doses, outcome="cpu")
+        Slope(kind="slope", parameter="dose", doses=doses, outcome="cpu")

@@ -1,20 +1,18 @@
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tare.model.fields import Selection
-from tare.model.manifest import Factor, Variant
 from tare.model.scenario import (
     Scenario,
-    every,
+    effective_levels,
     expand,
-    first,
     level_parameters,
+    name_of,
     parse_selection,
-    supported,
+    repeated,
 )
+from tare.model.study import Factor
 
 FACTORS = {
     "loop": Factor(levels={"closed": {"rate": 0}, "open": {"rate": 5}}),
@@ -22,19 +20,8 @@ FACTORS = {
 }
 
 
-def variant(**changes: Any) -> Variant:
-    fields: dict[str, Any] = {
-        "schema": 1,
-        "title": "v",
-        "version": {"argv": ["v"], "pattern": "(.*)"},
-        "roles": {},
-        "instrument": {"argv": ["i"], "spec": {}},
-    }
-    return Variant.model_validate(fields | changes)
-
-
 def names(selections: list[Selection]) -> list[str]:
-    return [scenario.name for scenario in expand(FACTORS, selections)]
+    return [name_of(levels) for levels in expand(FACTORS, selections)]
 
 
 def test_a_factor_left_out_takes_its_first_level() -> None:
@@ -49,14 +36,15 @@ def test_several_levels_multiply_and_repetitions_vanish() -> None:
     ]
 
 
-def test_the_whole_matrix() -> None:
-    assert [each.name for each in every(FACTORS)] == [
-        f"loop={loop},size={size}" for loop in ("closed", "open") for size in ("small", "large")
-    ]
-
-
 def test_without_factors_there_is_one_scenario() -> None:
-    assert [each.model_dump() for each in every({})] == [{"name": "default", "levels": {}}]
+    assert [name_of(levels) for levels in expand({}, [{}])] == ["default"]
+
+
+def test_levels_may_follow_from_a_parameter_s_values() -> None:
+    found = Factor.model_validate({"parameter": "size", "values": [64, 1024]})
+    assert found.levels == {"64": {"size": 64}, "1024": {"size": 1024}}
+    with pytest.raises(ValueError, match="levels, or a parameter and its values"):
+        Factor.model_validate({"about": "nothing"})
 
 
 @pytest.mark.parametrize(
@@ -107,36 +95,37 @@ def test_what_is_written_is_what_is_parsed(selection: dict[str, list[str]]) -> N
 
 
 def test_later_factors_win() -> None:
-    parameters = {each.name: level_parameters(FACTORS, each) for each in every(FACTORS)}
-    assert parameters["loop=open,size=small"] == {"rate": 5}
-    assert parameters["loop=open,size=large"] == {"rate": 9}
+    assert level_parameters(FACTORS, {"loop": "open", "size": "small"}) == {"rate": 5}
+    assert level_parameters(FACTORS, {"loop": "open", "size": "large"}) == {"rate": 9}
 
 
-def test_an_unsupported_level_is_named_and_avoided() -> None:
-    one = variant(supports={"loop": ["open"]})
-    closed, open_ = expand(FACTORS, [{}, {"loop": "open"}])
-    assert supported(one, closed) == "loop=closed is not one of its levels (open)"
-    assert supported(one, open_) is None
-    assert first(FACTORS, one).name == "loop=open,size=small"
-    nowhere = variant(supports={"loop": []})
-    assert (
-        first(FACTORS, variant()).name == first(FACTORS, nowhere).name == "loop=closed,size=small"
-    )
+LEVELS = {
+    "load": Factor(levels={"closed": {"loop": "closed"}, "open-20k": {"loop": "open", "rate": 20}}),
+    "size": Factor.model_validate({"parameter": "bytes", "values": [64, 1024]}),
+    "readers": Factor(levels={"16": {"readers": 16, "cold": 300}}),
+}
 
 
-def test_a_level_that_a_variant_is_without_says_why() -> None:
-    one = variant(without={"loop": {"open": "it has no clock"}})
-    closed, open_ = expand(FACTORS, [{}, {"loop": "open"}])
-    assert supported(one, open_) == "it has no clock"
-    assert supported(one, closed) is None
+@pytest.mark.parametrize(
+    ("overrides", "changed"),
+    [
+        ({}, {}),
+        ({"bytes": 64}, {}),
+        ({"bytes": 3}, {"size": "3"}),
+        ({"bytes": 1024}, {"size": "1024"}),
+        ({"rate": 5}, {"load": "open-20k(rate:5)"}),
+        ({"readers": 4}, {"readers": "4"}),
+        ({"readers": 4, "cold": 1}, {"readers": "16(readers:4;cold:1)"}),
+        ({"url": "/x", "duration_s": 9, "warmup_s": 1}, {"url": "/x"}),
+    ],
+)
+def test_a_level_says_what_was_really_used(
+    overrides: dict[str, object], changed: dict[str, str]
+) -> None:
+    levels = {"load": "open-20k", "size": "64", "readers": "16"}
+    assert effective_levels(LEVELS, levels, overrides) == levels | changed
 
 
-def test_levels_that_do_not_go_together() -> None:
-    scenario = Scenario(name="s", levels={"loop": "open", "size": "large", "mode": "a"})
-    together: Selection = {"loop": ["open", "other"], "size": "large"}
-    assert (
-        supported(variant(excludes=[together]), scenario)
-        == "loop=open, size=large do not go together"
-    )
-    apart = variant(excludes=[{"loop": "open", "size": "small"}])
-    assert supported(apart, scenario) is None
+def test_equal_scenarios_are_found() -> None:
+    one, other = Scenario(name="a"), Scenario(name="b")
+    assert repeated([one, other]) is None and repeated([one, other, one]) == "a"

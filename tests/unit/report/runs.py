@@ -6,21 +6,21 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from tare.model.manifest import Blocks, Outcome
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
+from tare.model.study import Blocks
 from tare.model.trial import Plan, Trial
-from tare.stats.study import slots
+from tare.stats.blocks import slots
 
-CPU = Outcome(title="CPU", unit="µs", better="lower", value="role.sut.cpu_us", judged=True)
-RATE = Outcome(
-    title="Rate", unit="1/s", better="higher", value="instrument.rate", only={"loop": ["closed"]}
-)
+CPU = Outcome(title="CPU", unit="µs", better="lower", value="role.sut.cpu_us")
+RATE = Outcome(title="Rate", unit="1/s", better="higher", value="instrument.rate")
 
 
 def plan(**changes: Any) -> Plan:
     fields: dict[str, Any] = {
         "run": "20260101T000000Z-exp",
         "experiment": "exp",
+        "study": "main",
         "title": "T",
         "question": "Q?",
         "tare": "0",
@@ -29,14 +29,16 @@ def plan(**changes: Any) -> Plan:
         "baseline": "none",
         "variants": ["none", "dear"],
         "scenarios": [Scenario(name="default")],
-        "parameters": {},
         "overrides": {},
         "outcomes": {"cpu": CPU, "rate": RATE},
-        "sesoi_pct": 2.0,
+        "margin_pct": 2.0,
         "blocks": Blocks(min=8, max=8),
         "quick": False,
     }
-    return Plan.model_validate(fields | changes)
+    fields |= changes
+    judged = [name for name in fields["outcomes"] if name in ("cpu", "ns")]
+    shown = [name for name in fields["outcomes"] if name not in judged]
+    return Plan.model_validate({"judged": judged, "awaited": judged, "shown": shown} | fields)
 
 
 def noise(block: int, label: str) -> float:
@@ -69,7 +71,6 @@ NS = Outcome(
     better="lower",
     value="analysis.slope",
     times=1000,
-    judged=True,
 )
 DOSES = (1, 16, 64)
 

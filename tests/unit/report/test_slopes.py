@@ -14,7 +14,6 @@ from tare.report import charts, drawing, export, html, results, schema, slopes, 
 from tare.report.folder import RunFolder, read
 
 COSTS = {"cheap": 0.010, "twin": 0.010, "dear": 0.050}
-WITHOUT_DOSE = runs.CPU.model_copy(update={"within": {"view": ["other"]}})
 
 
 @pytest.fixture
@@ -22,7 +21,10 @@ def folder(tmp_path: Path) -> RunFolder:
     plan = runs.plan(
         variants=["none", *COSTS, "undosed"],
         scenarios=[{"name": "view=dose", "levels": {"view": "dose"}}],
-        outcomes={"cpu": WITHOUT_DOSE, "ns": runs.NS},
+        outcomes={"ns": runs.NS, "cpu": runs.CPU},
+        judged=["ns"],
+        awaited=["ns"],
+        shown=[],
     )
     done = [
         runs.altered(trial, status="unavailable", reason="no call to repeat", outcomes={})
@@ -67,7 +69,7 @@ def test_results_say_what_each_call_costs(folder: RunFolder) -> None:
         "dear",
         "control",
     ]
-    jsonschema.validate(json.loads(found.model_dump_json()), json.loads(schema.text()))
+    jsonschema.validate(json.loads(found.model_dump_json()), json.loads(schema.text("results")))
 
 
 def test_a_slope_is_in_no_other_table(folder: RunFolder) -> None:

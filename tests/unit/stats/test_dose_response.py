@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from tare.model.manifest import Blocks, Outcome
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
+from tare.model.study import Blocks
 from tare.model.trial import Plan, Trial
+from tare.stats.blocks import BlockedTrials, slots
 from tare.stats.dose_response import Slopes
 from tare.stats.plan_order import CONTROL
 from tare.stats.slope import Window, slope
-from tare.stats.study import Study, slots
 from tare.stats.verdict import Verdict
 
 DOSES, ROUNDS, BLOCKS = (1, 16, 48, 64), 4, 12
@@ -22,7 +23,6 @@ NS = Outcome(
     better="lower",
     value="analysis.slope",
     times=1000,
-    judged=True,
 )
 SCENARIO = Scenario(name="default")
 
@@ -31,6 +31,7 @@ def plan(variants: list[str]) -> Plan:
     return Plan(
         run="r",
         experiment="e",
+        study="s",
         title="t",
         question="q",
         tare="0",
@@ -39,10 +40,11 @@ def plan(variants: list[str]) -> Plan:
         baseline="none",
         variants=variants,
         scenarios=[SCENARIO],
-        parameters={},
         overrides={},
-        outcomes={"cpu": RESPONSE, "ns": NS},
-        sesoi_pct=2,
+        outcomes={"ns": NS, "cpu": RESPONSE},
+        judged=["ns"],
+        awaited=["ns"],
+        margin_pct=2,
         blocks=Blocks(min=BLOCKS, max=BLOCKS),
         quick=False,
     )
@@ -166,5 +168,5 @@ def test_too_few_blocks_resolve_nothing() -> None:
 
 def test_a_slope_is_no_ratio() -> None:
     found = server({"one": 50.0}, np.random.default_rng(19))
-    study = Study(found.plan, SCENARIO, found.trials)
-    assert study.effect("one", "ns") is None and study.judged() == [] and study.judge_pairs() == {}
+    paired = BlockedTrials(found.plan, SCENARIO, found.trials)
+    assert paired.effect("one", "ns") is None

@@ -145,7 +145,7 @@ def test_where_zeros_part_the_test_from_the_interval_both_must_agree() -> None:
 def test_the_margin_is_a_matter_of_choice() -> None:
     noisy = comparison(0, spread=5)
     assert alone(noisy).verdict is Verdict.UNRESOLVED
-    (judgement,) = judge_family([noisy], Criteria(sesoi_percent=10))
+    (judgement,) = judge_family([noisy], Criteria(margin_percent=10))
     assert judgement.verdict is Verdict.EQUIVALENT
 
 

@@ -1,4 +1,4 @@
-"""Reads the manifests: which experiments, variants and components there are."""
+"""Reads the manifests: which experiments, studies, variants and components there are."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,14 @@ from pydantic import ValidationError
 
 from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.paths import ROOT
-from tare.lab.project import gate_limits
-from tare.lab.project.index import experiment_names, read_toml
+from tare.lab.project import gate_limits, references
+from tare.lab.project.index import experiment_names, read_toml, study_names
 from tare.model.base import Record
 from tare.model.exports import Image
 from tare.model.fields import NAME
 from tare.model.manifest import Component, Experiment, Variant
-from tare.model.references import of_experiment, of_variant
+from tare.model.outcome import Outcome
+from tare.model.study import Study
 from tare.stats.plan_order import CONTROL
 
 R = TypeVar("R", bound=Record)
@@ -27,12 +28,25 @@ _NAME = f"lower-case letters, digits and -, and not {CONTROL}"
 
 @dataclass(frozen=True)
 class Loaded:
-    """An experiment with all its variants, the baseline first."""
+    """An experiment with one of its studies and all its variants, the baseline first."""
 
     name: str
     folder: Path
     experiment: Experiment
+    study_name: str
+    study: Study
+    """As its file says it, over what the experiment says."""
     variants: dict[str, Variant]
+
+    @property
+    def title(self) -> str:
+        """EXPERIMENT/STUDY."""
+        return f"{self.name}/{self.study_name}"
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        """The outcomes that the study names, judged ones first."""
+        return self.study.chosen(self.experiment.outcomes)
 
     def variant_folder(self, variant: str) -> Path:
         """Where the variant's manifest lies."""
@@ -45,8 +59,13 @@ class Loaded:
             raise UnknownName(_unknown(f"image of {self.name}", name, images))
         return images[name]
 
+    def baseline_of(self, variant: str) -> str:
+        """The variant that this one is compared with."""
+        return self.variants[variant].baseline or self.study.baseline
+
     def choose(self, names: list[str] | None) -> list[str]:
-        """The named variants, or all that are not hidden; the baseline always, and first.
+        """The named variants, or all that are not hidden, with the variants that they are compared
+        with; the study's baseline always, and first.
 
         Raises UnknownName.
         """
@@ -54,37 +73,92 @@ class Loaded:
         for name in wanted:
             if name not in self.variants:
                 raise UnknownName(_unknown(f"variant of {self.name}", name, self.variants))
-        baseline = self.experiment.baseline
-        return [baseline, *(name for name in dict.fromkeys(wanted) if name != baseline)]
+        first = self.study.baseline
+        pairs = [each for name in wanted for each in (self.baseline_of(name), name)]
+        return [first, *(name for name in dict.fromkeys(pairs) if name != first)]
 
 
 @cache
-def load(name: str, root: Path = ROOT) -> Loaded:
-    """One experiment and its variants. Raises ManifestError."""
+def load(name: str, study: str | None = None, root: Path = ROOT) -> Loaded:
+    """One experiment, with the study of that name or else its first, and its variants.
+
+    Raises ManifestError, and UnknownName.
+    """
     folder = root / "experiments" / name
     file = folder / "experiment.toml"
     if not file.is_file():
         raise UnknownName(_unknown("experiment", name, experiment_names(root)))
     experiment = _validate(Experiment, _with_images(read_toml(file)), [file])
-    _refuse(file, of_experiment(experiment))
-    gate_limits.limits(experiment, experiment.parameters, str(file))
+    known = study_names(folder)
+    for listed in experiment.studies:
+        if listed not in known:
+            raise ManifestError(
+                f"{file}: studies: found {listed!r}, expected the name of a file in its studies/ "
+                f"({', '.join(known) or 'there is none'})"
+            )
+    chosen = study or experiment.studies[0]
+    if chosen not in known:
+        raise UnknownName(_unknown(f"study of {name}", chosen, known))
+    study_file = folder / "studies" / f"{chosen}.toml"
+    raw = read_toml(study_file)
+    asked = _over(experiment, _validate(Study, raw, [study_file]))
+    _refuse(study_file, references.of_study(asked, experiment))
+    gate_limits.limits(asked.gates, asked.parameters, str(study_file))
+    common = dict(experiment.variants)
+    if "instrument" in raw:
+        common["instrument"] = raw["instrument"]
     variants: dict[str, Variant] = {}
     for path in sorted(folder.glob("variants/*/variant.toml")):
         own = read_toml(path)
-        merged = _merge(experiment.variants, own)
+        merged = _merge(common, _for_study(own, chosen, path, known))
+        merged["levels"] = [*_rules(common), *_rules(own)]
         variant = path.parent.name
         if re.fullmatch(NAME, variant) is None or variant == CONTROL:
-            raise ManifestError(f"{path}: the folder's name is found {variant!r}, expected {_NAME}")
+            raise ManifestError(f"{path}: invalid folder name {variant!r}, expected {_NAME}")
+        if variant in known:
+            raise ManifestError(f"{path}: {variant!r} is the name of a study, too; rename one")
         variants[variant] = _validate(Variant, merged, [path, file], own)
-        _refuse(path, of_variant(variants[variant], experiment))
-    if experiment.baseline not in variants:
-        raise ManifestError(
-            f"{file}: baseline: found {experiment.baseline!r}, expected one of its variants "
-            f"({', '.join(variants) or 'there is none'})"
-        )
-    first = experiment.baseline
-    ordered = {first: variants[first]} | variants
-    return Loaded(name, folder, experiment, ordered)
+    for path in sorted(folder.glob("variants/*/variant.toml")):
+        _refuse(path, references.of_variant(variants[path.parent.name], variants, folder))
+    for where, first in ((file, experiment.baseline), (study_file, asked.baseline)):
+        if first not in variants:
+            raise ManifestError(
+                f"{where}: baseline: found {first!r}, expected one of its variants "
+                f"({', '.join(variants) or 'there is none'})"
+            )
+    ordered = {asked.baseline: variants[asked.baseline]} | variants
+    return Loaded(name, folder, experiment, chosen, asked, ordered)
+
+
+def _for_study(own: Mapping[str, Any], study: str, file: Path, known: list[str]) -> dict[str, Any]:
+    """Return a variant's manifest with what its `[instruments.STUDY]` says as its `[instrument]`.
+
+    Raises ManifestError for a study that does not exist.
+    """
+    instruments = own.get("instruments", {})
+    for name in instruments:
+        if name not in known:
+            raise ManifestError(f"{file}: instruments: {_unknown('study', name, known)}")
+    rest = {key: item for key, item in own.items() if key != "instruments"}
+    special = instruments.get(study, {})
+    return rest | {"instrument": _merge(rest.get("instrument", {}), special)} if special else rest
+
+
+def _rules(manifest: Mapping[str, Any]) -> list[Any]:
+    rules = manifest.get("levels", [])
+    return rules if isinstance(rules, list) else [rules]
+
+
+def _over(experiment: Experiment, study: Study) -> Study:
+    """The study with all that it leaves to the experiment."""
+    return study.model_copy(
+        update={
+            "baseline": study.baseline or experiment.baseline,
+            "parameters": experiment.parameters | study.parameters,
+            "margin_pct": study.margin_pct or experiment.margin_pct,
+            "gates": experiment.gates | study.gates,
+        }
+    )
 
 
 @cache
@@ -113,7 +187,7 @@ def component_folder(name: str, root: Path = ROOT) -> Path:
 
 
 def split_target(target: str) -> tuple[str, str | None]:
-    """`filters/c-module` → (filters, c-module); `filters` → (filters, None)."""
+    """`filters/c-module` → (filters, c-module); `filters` → (filters, None); likewise studies."""
     name, _, variant = target.partition("/")
     return name, variant or None
 

@@ -1,4 +1,4 @@
-"""An experiment's gates, with templates rendered over a scenario's parameters."""
+"""A study's gates, with templates rendered over a scenario's parameters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,16 +7,13 @@ from pydantic import ValidationError
 
 from tare.lab.errors import ManifestError
 from tare.lab.project import render
-from tare.model.manifest import Experiment, Gates
+from tare.model.gates import Gates
 
 
-def limits(experiment: Experiment, parameters: Mapping[str, Any], where: str) -> Gates:
-    """The experiment's gates under these parameters. Raises ManifestError that names `where`."""
+def limits(gates: Mapping[str, Any], parameters: Mapping[str, Any], where: str) -> Gates:
+    """Return the gates under these parameters. Raises ManifestError that names `where`."""
     names = render.parameters(parameters)
-    found = {
-        key: render.value(item, names, f"{where}: gates.{key}")
-        for key, item in experiment.gates.items()
-    }
+    found = {key: render.value(item, names, f"{where}: gates.{key}") for key, item in gates.items()}
     try:
         return Gates.model_validate(found)
     except ValidationError as error:

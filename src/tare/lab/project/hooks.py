@@ -32,6 +32,10 @@ class SiteView(Protocol):
         """Its name."""
 
     @property
+    def study(self) -> str:
+        """The study that it is started for."""
+
+    @property
     def host(self) -> str:
         """The address its ports are on."""
 

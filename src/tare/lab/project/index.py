@@ -21,11 +21,27 @@ class Entry:
     baseline: str
     variants: list[str]
     """The baseline first."""
+    studies: list["StudyEntry"]
+    """Those of `tare run EXPERIMENT` first, in their order."""
+
+
+@dataclass(frozen=True)
+class StudyEntry:
+    """A study as its file's head tells of it."""
+
+    name: str
+    question: str
+    default: bool
 
 
 def experiment_names(root: Path = ROOT) -> list[str]:
     """Every experiment's name, sorted."""
     return sorted(path.parent.name for path in root.glob("experiments/*/experiment.toml"))
+
+
+def study_names(folder: Path) -> list[str]:
+    """Return the names of an experiment's studies, sorted; `folder` is the experiment's."""
+    return sorted(path.stem for path in folder.glob("studies/*.toml"))
 
 
 def entries(root: Path = ROOT) -> list[Entry]:
@@ -50,4 +66,18 @@ def _entry(folder: Path) -> Entry:
         if not read_toml(path).get("hidden")
     )
     variants.sort(key=lambda name: name != baseline)
-    return Entry(folder.name, str(head.get("question", "")), baseline, variants)
+    default = [str(name) for name in head.get("studies", [])]
+    names = [*default, *(name for name in study_names(folder) if name not in default)]
+    return Entry(
+        folder.name,
+        str(head.get("question", "")),
+        baseline,
+        variants,
+        [_study(folder, name, name in default) for name in names],
+    )
+
+
+def _study(folder: Path, name: str, default: bool) -> StudyEntry:
+    file = folder / "studies" / f"{name}.toml"
+    head = read_toml(file) if file.is_file() else {}
+    return StudyEntry(name, str(head.get("question", "")), default)

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tare.lab.errors import BuildError, ManifestError, Unavailable
-from tare.lab.project import build, requirements, versions
+from tare.lab.project import build, levels, requirements, versions
 from tare.lab.project.build import Built, Say
 from tare.lab.project.catalog import Loaded
-from tare.model.manifest import Need
-from tare.model.scenario import Scenario, among, supported
+from tare.model.manifest import LevelRule
+from tare.model.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -20,21 +20,20 @@ class Prepared:
     versions: dict[str, str] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
-    lacking: dict[str, list[tuple[Need, str]]] = field(default_factory=dict)
+    lacking: dict[str, list[tuple[LevelRule, str]]] = field(default_factory=dict)
     """What single levels of a variant need and is not to be had, and why."""
 
     def unavailable_in(self, scenario: Scenario, loaded: Loaded, variant: str) -> str | None:
         """Why the variant cannot be measured in the scenario, on any machine or on this one, or
         None.
         """
-        if reason := supported(loaded.variants[variant], scenario):
+        if reason := levels.unsupported(loaded, variant, scenario):
             return reason
         if reason := self.unavailable.get(variant):
             return reason
-        for need, reason in self.lacking.get(variant, ()):
-            if among(need.within, scenario.levels):
-                return reason
-        return None
+        lacking = self.lacking.get(variant, ())
+        here = list(levels.matching(loaded, variant, scenario.parameters)) if lacking else []
+        return next((reason for rule, reason in lacking if rule in here), None)
 
     def why_not(self, variant: str) -> str | None:
         """Why the variant cannot be started, or None."""
@@ -60,7 +59,7 @@ def prepare(
             requirements.meet(requirements.of(loaded, name), say)
             built = build.variant(loaded, name, say)
             prepared.versions[name] = _version(loaded, name, built)
-            prepared.lacking[name] = _needs(loaded, name, built, scenarios, say)
+            prepared.lacking[name] = _meet_rules(loaded, name, built, scenarios, say)
             prepared.built[name] = built
         except Unavailable as reason:
             prepared.unavailable[name] = str(reason)
@@ -69,20 +68,28 @@ def prepare(
     return prepared
 
 
-def _needs(
+def _meet_rules(
     loaded: Loaded, name: str, built: Built, scenarios: Sequence[Scenario], say: Say
-) -> list[tuple[Need, str]]:
-    """Meet the needs of these scenarios' levels; those that cannot be met, and why."""
-    manifest, lacking = loaded.variants[name], []
-    taken = [each.levels for each in scenarios if supported(manifest, each) is None]
-    for need in manifest.needs:
-        if any(among(need.within, levels) for levels in taken):
-            try:
-                requirements.meet(requirements.of_need(need), say)
-                built.components.update(build.components(need.components, say))
-            except Unavailable as reason:
-                lacking.append((need, str(reason)))
+) -> list[tuple[LevelRule, str]]:
+    """Meet what these scenarios' levels need; return the rules that cannot be met, and why."""
+    lacking = []
+    for rule in _rules(loaded, name, scenarios):
+        try:
+            requirements.meet(requirements.of_rule(rule), say)
+            built.components.update(build.components(rule.components, say))
+        except Unavailable as reason:
+            lacking.append((rule, str(reason)))
     return lacking
+
+
+def _rules(loaded: Loaded, name: str, scenarios: Sequence[Scenario]) -> list[LevelRule]:
+    """Return the rules of the scenarios that the variant supports, each once."""
+    found: list[LevelRule] = []
+    for scenario in scenarios:
+        if levels.unsupported(loaded, name, scenario) is None:
+            here = levels.matching(loaded, name, scenario.parameters)
+            found += [rule for rule in here if rule not in found]
+    return found
 
 
 def _version(loaded: Loaded, name: str, built: Built) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError, meta
 
 from tare.lab.errors import ManifestError
 
@@ -39,6 +39,16 @@ def value(template: Any, names: Mapping[str, Any], where: str) -> Any:
 def parameters(templates: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters rendered: one may be a template over the others. Raises ManifestError."""
     return {key: value(item, templates, key) for key, item in templates.items()}
+
+
+def condition(expression: str, names: Mapping[str, Any], where: str) -> bool:
+    """`expression`, without braces, as true or false. Raises ManifestError that names `where`."""
+    return bool(_expression(expression, names, where))
+
+
+def names_in(expression: str) -> set[str]:
+    """Return the names that an expression without braces uses. Raises TemplateSyntaxError."""
+    return set(meta.find_undeclared_variables(_strings().parse("{{" + expression + "}}")))
 
 
 def file(name: str, folders: list[Path], names: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from tare.lab.errors import BuildError, Unavailable
 from tare.lab.project import catalog
 from tare.lab.project.build import Say
 from tare.model.fields import Requirement
-from tare.model.manifest import Need
+from tare.model.manifest import LevelRule
 
 _CPUINFO = Path("/proc/cpuinfo")
 _PCI = Path("/sys/bus/pci/devices")
@@ -25,9 +25,9 @@ def of(loaded: catalog.Loaded, variant: str) -> list[Requirement]:
     return list(dict.fromkeys(found))
 
 
-def of_need(need: Need) -> list[Requirement]:
+def of_rule(rule: LevelRule) -> list[Requirement]:
     """Those of single levels, likewise."""
-    return list(dict.fromkeys([*need.requires, *of_components(need.components)]))
+    return list(dict.fromkeys([*rule.requires, *of_components(rule.components)]))
 
 
 def of_components(names: Iterable[str]) -> list[Requirement]:

@@ -1,4 +1,4 @@
-"""What Google Benchmark's JSON calls the results of a scenario, where the experiment says so."""
+"""What Google Benchmark's JSON calls the results of a scenario, where the study says so."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,33 +6,34 @@ from typing import Any
 from tare.lab.project import render
 from tare.lab.project.catalog import Loaded
 from tare.model.exports import BenchmarkName
-from tare.model.scenario import Scenario, among
+from tare.model.scenario import among
 from tare.model.trial import Benchmark
 from tare.stats.plan_order import CONTROL
 
 
 def of(
-    loaded: Loaded, variants: Sequence[str], scenario: Scenario, parameters: Mapping[str, Any]
+    loaded: Loaded,
+    variants: Sequence[str],
+    levels: Mapping[str, str],
+    parameters: Mapping[str, Any],
 ) -> dict[str, Benchmark]:
-    """By label; empty where the experiment has no name. Raises ManifestError."""
-    presented = loaded.experiment.google_benchmark
+    """Return the benchmark of each label in the scenario of these levels and parameters; none
+    where the study has no name for it. Raises ManifestError.
+    """
+    presented = loaded.study.google_benchmark
     if presented is None:
         return {}
-    fitting = [each for each in presented.names if among(each.within, scenario.levels)]
+    fitting = [each for each in presented.names if among(each.within, levels)]
     if not fitting:
         return {}
-    rule, known, where = (
-        fitting[0],
-        render.parameters(parameters),
-        f"{loaded.name}: google_benchmark",
-    )
+    rule, where = fitting[0], f"{loaded.title}: google_benchmark"
     found = {}
     for label in [*variants, CONTROL]:
         variant = loaded.variants.get(label)
         own = {"variant": label, "properties": variant.properties if variant else {}}
-        names = {**known, **own}
+        names = {**parameters, **own}
         found[label] = Benchmark(
-            name=render.text(rule.name, names, where) + _unusual(loaded, rule, scenario),
+            name=render.text(rule.name, names, where) + _unusual(loaded, rule, levels),
             label=render.text(rule.label, names, where),
             real_time=presented.real_time,
             cpu_time=presented.cpu_time,
@@ -43,12 +44,12 @@ def of(
     return found
 
 
-def _unusual(loaded: Loaded, rule: BenchmarkName, scenario: Scenario) -> str:
+def _unusual(loaded: Loaded, rule: BenchmarkName, levels: Mapping[str, str]) -> str:
     """The levels that the name does not say and that do not go without saying."""
-    factors = loaded.experiment.factors
+    factors = loaded.study.factors
     usual = {name: next(iter(factor.levels)) for name, factor in factors.items()} | rule.usual
     return "".join(
         f"/{name}:{level}"
-        for name, level in scenario.levels.items()
+        for name, level in levels.items()
         if name not in {*rule.within, *rule.says} and level != usual[name]
     )

@@ -18,7 +18,6 @@ from tare.lab.run import planning
 from tare.lab.trial.bench import Bench, open_bench
 from tare.lab.trial.site import Site
 from tare.model.base import Record
-from tare.model.scenario import first
 
 _KEPT_S = 86_400
 
@@ -74,8 +73,7 @@ def _folder() -> Iterator[Path]:
 def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
     """What is wrong with a variant, once started. Raises Unavailable."""
     loaded = bench.loaded
-    scenario = first(loaded.experiment.factors, loaded.variants[variant])
-    parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, {})
+    parameters = planning.scenario_at(loaded, {}, {}).parameters
     try:
         site = Site(bench, variant, parameters, seed=0, name=variant, folder=home / variant)
         try:

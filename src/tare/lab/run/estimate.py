@@ -6,12 +6,11 @@ from statistics import fmean
 
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import Prepared
-from tare.lab.run import planning
 from tare.model.base import Record
-from tare.model.scenario import Scenario, among
+from tare.model.scenario import Scenario
 from tare.model.trial import Plan, parse_trials
+from tare.stats.blocks import fewest_blocks
 from tare.stats.plan_order import CONTROL
-from tare.stats.study import fewest_blocks
 
 OVERHEAD_S = 0.7
 """Seconds of a trial beside warm-up and measuring, as seen on a 2-core machine."""
@@ -41,8 +40,9 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
     block_s, trials = 0.0, 0
     for scenario in plan.scenarios:
         count = len(_labels(plan, loaded, scenario, prepared))
-        values = planning.parameters_of(plan, loaded, scenario)
-        block_s += count * (_windows(loaded, scenario) * _planned_s(values) + overhead)
+        analysis = loaded.study.analysis
+        values = scenario.parameters | analysis.window
+        block_s += count * (analysis.windows * _planned_s(values) + overhead)
         trials += count
     low, high = min(fewest_blocks(plan), plan.blocks.max), plan.blocks.max
     return Estimate(
@@ -64,14 +64,6 @@ def _labels(plan: Plan, loaded: Loaded, scenario: Scenario, prepared: Prepared) 
     ]
 
 
-def _windows(loaded: Loaded, scenario: Scenario) -> int:
-    analysis = loaded.experiment.analysis
-    for settings in (analysis.capacity, *analysis.slope):
-        if settings is not None and among(settings.only, scenario.levels):
-            return settings.windows()
-    return 1
-
-
 def _planned_s(values: Mapping[str, object]) -> float:
     return sum(float(str(values.get(name, 0))) for name in ("duration_s", "warmup_s"))
 
@@ -79,16 +71,21 @@ def _planned_s(values: Mapping[str, object]) -> float:
 def _overheads(plan: Plan, runs: Path) -> list[float]:
     """Seconds beside warm-up and measuring, of the valid trials of the latest runs."""
     found: list[float] = []
-    folders = sorted(file.parent for file in runs.glob(f"*-{plan.experiment}/plan.json"))
+    folders = sorted(
+        file.parent for file in runs.glob(f"*-{plan.experiment}-{plan.study}*/plan.json")
+    )
     for folder in folders[-_RUNS:]:
         try:
             earlier = Plan.model_validate_json((folder / "plan.json").read_text())
             trials = parse_trials((folder / "trials.jsonl").read_bytes())
         except (OSError, ValueError):
             continue  # a run that cannot be read tells nothing
-        warmup_s = float((earlier.parameters | earlier.overrides).get("warmup_s", 0))
+        warmup_s = {
+            scenario.name: float(scenario.parameters.get("warmup_s", 0))
+            for scenario in earlier.scenarios
+        }
         found += [
-            trial.wall_s - trial.measured_s - warmup_s
+            trial.wall_s - trial.measured_s - warmup_s[trial.scenario]
             for trial in trials
             # An analysis has more to it than one window.
             if trial.status == "valid" and not {"capacity", "slope"} & trial.instrument.keys()

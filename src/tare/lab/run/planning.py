@@ -7,11 +7,20 @@ from importlib.metadata import version
 from typing import Any
 
 from tare.lab.errors import UnknownName
-from tare.lab.project import gate_limits
+from tare.lab.project import gate_limits, render
 from tare.lab.project.catalog import Loaded
 from tare.lab.run import benchmarks
-from tare.model.manifest import Blocks
-from tare.model.scenario import Scenario, every, expand, level_parameters, parse_selection
+from tare.model.fields import Selection
+from tare.model.scenario import (
+    Scenario,
+    effective_levels,
+    expand,
+    level_parameters,
+    name_of,
+    parse_selection,
+    repeated,
+)
+from tare.model.study import Blocks, Quick
 from tare.model.trial import Plan
 
 _SEED_BITS = 32
@@ -27,90 +36,130 @@ def make(
     seed: int | None,
     overrides: Mapping[str, Any],
 ) -> Plan:
-    """The plan of a new run. Raises UnknownName for names that do not exist, and ManifestError for
-    gates that a scenario makes none of.
+    """Return the plan of a new run of a study. Raises UnknownName for names that do not exist and
+    scenarios that the overrides make equal, and ManifestError for gates that a scenario makes none
+    of.
     """
-    experiment = loaded.experiment
-    now = datetime.now(UTC)
-    parameters = experiment.parameters | (experiment.quick.parameters if quick else {})
-    if quick and not variants:
-        variants = list(experiment.quick.variants) or None
-    if blocks is not None:
-        counts = Blocks(min=blocks, max=blocks)
-    elif quick:
-        counts = Blocks(min=experiment.quick.blocks, max=experiment.quick.blocks)
-    else:
-        counts = experiment.blocks
+    study, shorter = loaded.study, _quick(loaded) if quick else Quick()
+    now, own = datetime.now(UTC), checked(loaded, overrides)
+    chosen = loaded.choose(variants or (list(shorter.variants) if quick else None) or None)
+    made = _scenarios(loaded, scenarios, shorter, own)
     plan = Plan(
-        run=f"{now:%Y%m%dT%H%M%SZ}-{loaded.name}",
+        run=f"{now:%Y%m%dT%H%M%SZ}-{loaded.name}-{loaded.study_name}",
         experiment=loaded.name,
-        title=experiment.title,
-        question=experiment.question,
+        study=loaded.study_name,
+        title=study.title,
+        question=study.question,
         tare=version("tare"),
         created=now.isoformat(timespec="seconds"),
         seed=random.getrandbits(_SEED_BITS) if seed is None else seed,
-        baseline=experiment.baseline,
-        variants=loaded.choose(variants),
-        scenarios=_scenarios(loaded, scenarios, quick),
-        parameters=parameters,
-        overrides=checked(loaded, overrides),
-        outcomes=experiment.outcomes,
-        overview=experiment.overview,
-        sesoi_pct=experiment.sesoi_pct,
-        blocks=counts,
+        baseline=study.baseline,
+        baselines={
+            name: loaded.baseline_of(name)
+            for name in chosen
+            if loaded.baseline_of(name) != study.baseline
+        },
+        variants=chosen,
+        scenarios=[scenario for _, scenario in made],
+        overrides=own,
+        outcomes=loaded.outcomes,
+        judged=study.judged,
+        awaited=study.judged if study.awaited is None else study.awaited,
+        shown=study.shown,
+        overview=study.overview,
+        margin_pct=study.margin_pct,
+        blocks=_blocks(study.blocks, shorter if quick else None, blocks),
         quick=quick,
     )
     named = {}
-    for scenario in plan.scenarios:
-        values = parameters_of(plan, loaded, scenario)
-        gate_limits.limits(experiment, values, loaded.name)
-        if found := benchmarks.of(loaded, plan.variants, scenario, values):
+    for levels, scenario in made:
+        gate_limits.limits(study.gates, scenario.parameters, loaded.title)
+        if found := benchmarks.of(loaded, plan.variants, levels, scenario.parameters):
             named[scenario.name] = found
     return plan.model_copy(update={"benchmarks": named})
 
 
-def parameters_of(plan: Plan, loaded: Loaded, scenario: Scenario) -> dict[str, Any]:
-    """A scenario's parameters: the plan's, then its levels', then the command line's."""
-    return scenario_parameters(loaded, plan.parameters, scenario, plan.overrides)
+def scenario_at(loaded: Loaded, levels: Selection, overrides: Mapping[str, Any]) -> Scenario:
+    """Return the study's scenario at these levels, the first ones where none are named.
 
-
-def scenario_parameters(
-    loaded: Loaded,
-    parameters: Mapping[str, Any],
-    scenario: Scenario,
-    overrides: Mapping[str, Any],
-) -> dict[str, Any]:
-    """`parameters`, what the scenario's levels set over them, and `overrides` over both."""
-    levels = level_parameters(loaded.experiment.factors, scenario)
-    return {**parameters, **levels, **overrides}
+    Raises UnknownName for overrides that the study does not declare.
+    """
+    ((_, found), *_) = _made(loaded, [levels], Quick(), checked(loaded, overrides))
+    return found
 
 
 def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """`overrides` with values of the types the experiment declares. Raises UnknownName."""
-    known = loaded.experiment.parameters
+    """Return `overrides` with values of the types that the study declares. Raises UnknownName."""
+    known = loaded.study.parameters
     found = {}
     for name, value in overrides.items():
         if name not in known:
             raise UnknownName(
-                f"{loaded.name} has no parameter {name!r}; it has: {', '.join(known)}"
+                f"{loaded.title} has no parameter {name!r}; it has: {', '.join(known)}"
             )
-        found[name] = _as(type(known[name]), name, value)
+        default = render.parameters(known)[name]
+        found[name] = _as(type(default), name, value)
     return found
 
 
-def _scenarios(loaded: Loaded, wanted: list[str], quick: bool) -> list[Scenario]:
-    factors = loaded.experiment.factors
+def _quick(loaded: Loaded) -> Quick:
+    if loaded.study.quick is None:
+        raise UnknownName(
+            f"{loaded.title} has no quick version; set --blocks and --duration instead"
+        )
+    return loaded.study.quick
+
+
+def _blocks(usual: Blocks, quick: Quick | None, exactly: int | None) -> Blocks:
+    count = exactly if exactly is not None else quick.blocks if quick else None
+    return usual if count is None else Blocks(min=count, max=count)
+
+
+def _scenarios(
+    loaded: Loaded, wanted: list[str], quick: Quick, overrides: Mapping[str, Any]
+) -> list[tuple[dict[str, str], Scenario]]:
+    """Return each scenario behind the levels that were chosen for it."""
+    study = loaded.study
     try:
         if wanted == ["all"]:
-            experiment = loaded.experiment
-            sensible = [*experiment.scenarios, *experiment.more]
-            return expand(factors, sensible) if experiment.more else every(factors)
-        if wanted:
-            return expand(factors, [parse_selection(text) for text in wanted])
-        chosen = loaded.experiment.quick.scenarios if quick else []
-        return expand(factors, chosen or loaded.experiment.scenarios)
+            selections = [*study.scenarios, *study.extended]
+        elif wanted:
+            selections = [parse_selection(text) for text in wanted]
+        else:
+            selections = quick.scenarios or study.scenarios
+        return _made(loaded, selections, quick, overrides)
     except ValueError as error:
-        raise UnknownName(f"{loaded.name}: {error}") from error
+        raise UnknownName(f"{loaded.title}: {error}") from error
+
+
+def _made(
+    loaded: Loaded,
+    selections: list[Selection],
+    quick: Quick,
+    overrides: Mapping[str, Any],
+) -> list[tuple[dict[str, str], Scenario]]:
+    factors = loaded.study.factors
+    found = []
+    for levels in expand(factors, selections):
+        own = level_parameters(factors, levels)
+        merged = loaded.study.parameters | quick.parameters | own | dict(overrides)
+        parameters = render.parameters(merged)
+        if loaded.study.exclude and render.condition(
+            loaded.study.exclude, parameters, f"{loaded.title}: exclude"
+        ):
+            continue
+        effective = effective_levels(factors, levels, overrides)
+        scenario = Scenario(name=name_of(effective), levels=effective, parameters=parameters)
+        found.append((levels, scenario))
+    if (name := repeated([scenario for _, scenario in found])) is not None:
+        settings = ", ".join(f"{key}={value}" for key, value in overrides.items())
+        raise UnknownName(
+            f"{loaded.title}: with {settings} several scenarios are the same, {name}; "
+            "choose one of them with --scenarios"
+        )
+    if not found:
+        raise UnknownName(f"{loaded.title}: its scenarios exclude all that was chosen")
+    return found
 
 
 def _as(kind: type, name: str, value: Any) -> Any:

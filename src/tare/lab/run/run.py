@@ -12,14 +12,13 @@ from tare.lab.machine.ledger import sweep, sweep_all
 from tare.lab.project import gate_limits, render
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import Prepared, fingerprint
-from tare.lab.run import planning
 from tare.lab.run.store import Store, write_json
 from tare.lab.trial.bench import LEDGER, Bench, open_bench
 from tare.lab.trial.trial import Done, run_trial
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Slot, Trial
 from tare.probes.audit import audit
-from tare.stats import study
+from tare.stats import blocks
 from tare.stats.stopping import Stop
 
 _FAILURES_MAX = 2
@@ -73,23 +72,22 @@ class Run:
             self._describe(bench)
             block, decision = 0, Stop.GO_ON
             while decision is Stop.GO_ON:
-                for slot in study.slots(self._plan, block):
+                for slot in blocks.slots(self._plan, block):
                     self._fill(bench, slot)
                 block += 1
                 so_far = [trial for trial in self._trials if trial.block < block]
-                decision = study.stop(self._plan, so_far, block)
+                decision = blocks.stop(self._plan, so_far, block)
                 self._watcher.block(block, decision)
         self._store.finish()
 
     @contextmanager
     def _bench(self) -> Iterator[Bench]:
         plan, allowed = self._plan, os.sched_getaffinity(0)
-        parameters = plan.parameters | plan.overrides
         cpus = host.assign(
             host.by_core(),
-            server=int(parameters.get("server_cpus", 1)),
-            client=int(parameters.get("threads", 1)),
-            backend=int(parameters.get("backend_cpus", 0)),
+            server=self._most("server_cpus", 1),
+            client=self._most("threads", 1),
+            backend=self._most("backend_cpus", 0),
         )
         bench = open_bench(
             self._loaded,
@@ -113,13 +111,17 @@ class Run:
             host.lower_own_priority()
             bench.close()
 
+    def _most(self, parameter: str, default: int) -> int:
+        """The largest value that any scenario gives the parameter."""
+        return max(int(each.parameters.get(parameter, default)) for each in self._plan.scenarios)
+
     def _refuse_change(self) -> None:
         """Trials of two kinds would be compared as one. Raises TareError."""
         before = self._store.environment().get("fingerprint", self._fingerprint)
         if before != self._fingerprint:
             raise TareError(
                 f"{self._loaded.folder} or what is built for it has changed since the run "
-                f"{self._plan.run} began; begin a new one with: tare run {self._loaded.name} "
+                f"{self._plan.run} began; begin a new one with: tare run {self._loaded.title} "
                 f"--seed {self._plan.seed}"
             )
 
@@ -133,8 +135,8 @@ class Run:
             if reason:
                 self._note(slot, *reason)
             return
-        parameters = planning.parameters_of(self._plan, self._loaded, scenario)
-        retries = gate_limits.limits(self._loaded.experiment, parameters, self._loaded.name).retries
+        parameters, gates = scenario.parameters, self._loaded.study.gates
+        retries = gate_limits.limits(gates, parameters, self._loaded.title).retries
         self._idle.tell(poll=self._polls(parameters))
         for attempt in range(len(made) + 1, retries + 2):
             self._watcher.begins(slot, attempt)
@@ -143,7 +145,6 @@ class Run:
                 slot,
                 attempt,
                 parameters,
-                scenario.levels,
                 seed=self._plan.seed,
                 version=self._prepared.versions[slot.variant],
                 work=self._store.work,

@@ -26,7 +26,6 @@ from tare.lab.run.store import write_json
 from tare.lab.trial.bench import LEDGER, open_bench
 from tare.lab.trial.site import Site
 from tare.model.base import Record
-from tare.model.scenario import first
 from tare.probes.cpu import CpuTime, of_processes
 
 _POLL_S = 0.02
@@ -65,6 +64,7 @@ class Standing(Record):
     """A variant that is up; also what its hooks see (`tare.lab.project.hooks.SiteView`)."""
 
     experiment: str
+    study: str
     variant: str
     started: str
     overrides: dict[str, Any]
@@ -111,8 +111,7 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
         name=f"up-{loaded.name}-{variant}",
         cpus=host.assign(host.by_core(), server=1, client=1),
     )
-    scenario = first(loaded.experiment.factors, loaded.variants[variant])
-    parameters = planning.scenario_parameters(loaded, loaded.experiment.parameters, scenario, own)
+    parameters = planning.scenario_at(loaded, {}, overrides).parameters
     try:
         site = Site(bench, variant, parameters, seed=0, name="site", folder=home / "site")
         site.start()
@@ -187,6 +186,7 @@ def _standing(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Standing
         )
     return Standing(
         experiment=loaded.name,
+        study=loaded.study_name,
         variant=site.variant,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         overrides=overrides,

@@ -8,7 +8,7 @@ from typing import Any
 from tare.lab.errors import ManifestError
 from tare.lab.machine.limits import Caps, disk
 from tare.lab.project import render
-from tare.model.manifest import Limits
+from tare.model.role import Limits
 
 _LEAST_CPUS = 0.01
 """The kernel takes no quota below 1 ms."""

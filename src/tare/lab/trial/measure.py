@@ -12,16 +12,13 @@ from tare.lab.errors import RoleError
 from tare.lab.machine.process import Place, Process, ending
 from tare.lab.project import render
 from tare.lab.trial.site import Site
-from tare.model.manifest import INSTRUMENT_ROLE as ROLE
-from tare.model.manifest import Instrument
+from tare.model.role import INSTRUMENT_ROLE as ROLE
 from tare.probes.cpu import CpuTime, MachineTime, of_cpus
 from tare.probes.process import Switches, Usage, switches, usage
 from tare.probes.strain import Strain
 
 MEASURING = "measuring"
 """Made in the site's folder when the window opens: what acts within it waits for this file."""
-CHOICE = "instrument"
-"""The parameter that chooses among a variant's instruments."""
 _TICK_S = 0.2
 _SLACK_S = 15.0
 Progress = Callable[[Mapping[str, Any]], None]
@@ -68,7 +65,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
 
     Raises RoleError when it or a role fails, and HookError.
     """
-    manifest = _chosen(site)
+    manifest = site.manifest.instrument
     changed = dict(own or {})
     names = site.names(ROLE) | changed
     names |= site.hooks.workload(site, site.parameters | changed)
@@ -103,19 +100,6 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
         lacks = "" if code else ", but without measure, measured and result"
         raise RoleError(f"{where} ended with {ending(code)}{lacks}{process.last_words()}")
     return Measurement(result, opened, closed, memory, places, spec)
-
-
-def _chosen(site: Site) -> Instrument:
-    """The variant's instrument, or another that the parameter `instrument` names."""
-    known, name = site.manifest.instruments, site.parameters.get(CHOICE)
-    if not name:
-        return site.manifest.instrument
-    if name not in known:
-        raise RoleError(
-            f"{site.bench.loaded.name}/{site.variant}: {CHOICE}: found {name!r}, expected one of: "
-            f"{', '.join(known) or 'none'}"
-        )
-    return known[name]
 
 
 def _exit_code(process: Process) -> int:

@@ -24,7 +24,7 @@ from tare.lab.project.build import names
 from tare.lab.project.hooks import Hooks
 from tare.lab.trial import caps
 from tare.lab.trial.bench import Bench
-from tare.model.manifest import Ready, Role
+from tare.model.role import Ready, Role
 
 HOST = "127.0.0.1"
 _PAD_MAX = 4095
@@ -48,7 +48,7 @@ class Site:
     ) -> None:
         """Allocate; nothing runs yet. `name` is unique in the run; `folder` is made."""
         self.bench, self.variant, self.seed = bench, variant, seed
-        self.manifest = bench.loaded.variants[variant]
+        self.study, self.manifest = bench.loaded.study_name, bench.loaded.variants[variant]
         self.properties = self.manifest.properties
         self.host = HOST
         self._network: Network | None = None
@@ -86,6 +86,7 @@ class Site:
             "seed": self.seed,
             "variant": self.variant,
             "experiment": self.bench.loaded.name,
+            "study": self.study,
             "root": str(ROOT),
             "user": pwd.getpwuid(os.geteuid()).pw_name,
             "group": grp.getgrgid(os.getegid()).gr_name,

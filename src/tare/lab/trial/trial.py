@@ -17,7 +17,7 @@ from tare.lab.trial.bench import Bench
 from tare.lab.trial.measure import Measurement, Progress, measure
 from tare.lab.trial.outcomes import Measured
 from tare.lab.trial.site import Site
-from tare.model.scenario import among
+from tare.model.analysis import Capacity, Slope
 from tare.model.trial import Gate, Slot, Trial
 
 
@@ -35,7 +35,6 @@ def run_trial(
     slot: Slot,
     attempt: int,
     parameters: Mapping[str, Any],
-    levels: Mapping[str, str],
     *,
     seed: int,
     version: str,
@@ -51,7 +50,7 @@ def run_trial(
     site: Site | None = None
     try:
         site = Site(bench, slot.variant, parameters, seed=own_seed, name=name, folder=work / name)
-        body, histograms = _measured(site, levels, progress)
+        body, histograms = _measured(site, progress)
     except Unavailable as reason:
         body, histograms = {"status": "unavailable", "reason": str(reason)}, {}
     except Exception as error:
@@ -66,35 +65,32 @@ def run_trial(
     return Done(trial, histograms, site.rendered if site is not None else {})
 
 
-def _measured(
-    site: Site, levels: Mapping[str, str], progress: Progress
-) -> tuple[dict[str, Any], dict[str, str]]:
+def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
     site.start()
     site.hooks.oracle(site)
     before = site.hooks.counters(site)
-    experiment, tested = site.bench.loaded.experiment, site.bench.cpus.tested
-    limits = gate_limits.limits(experiment, site.parameters, site.bench.loaded.name)
+    loaded, tested = site.bench.loaded, site.bench.cpus.tested
+    limits = gate_limits.limits(loaded.study.gates, site.parameters, loaded.title)
+    known, settings = loaded.outcomes, loaded.study.analysis
 
     def window(own: Mapping[str, Any]) -> Measurement:
-        return measure(site, progress, own)
+        return measure(site, progress, settings.window | dict(own))
 
     def judge(made: Measurement) -> list[Gate]:
         shares = account.machine(made, tested)
         return gates.judge(limits, made.result, shares, account.uses(made))
 
     def value(made: Measurement, outcome: str) -> float | None:
-        return _of(site, made).outcome(experiment.outcomes[outcome])
+        return _of(site, made).outcome(known[outcome])
 
     analysis: dict[str, float | None] = {}
-    searching = experiment.analysis.capacity
-    sloping = next((each for each in experiment.analysis.slope if among(each.only, levels)), None)
-    if searching is not None and among(searching.only, levels):
-        searched = capacity.search(site, searching, window, judge)
+    if isinstance(settings, Capacity):
+        searched = capacity.search(site, settings, window, judge)
         found = searched.measurement
         judged = searched.gates or judge(found)
         analysis[capacity.NAME], measured_s = searched.rate, searched.measured_s
-    elif sloping is not None:
-        sloped = slope.measure(site, limits, sloping, window, judge, value)
+    elif isinstance(settings, Slope):
+        sloped = slope.measure(site, limits, settings, window, judge, value)
         found, judged = sloped.measurement, sloped.gates
         analysis[slope.NAME], measured_s = sloped.slope, sloped.measured_s
     else:
@@ -107,11 +103,7 @@ def _measured(
     counters = {key: after[key] - before.get(key, 0) for key in after}
     closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
     measured = _of(site, found, counters, analysis)
-    outcomes = {
-        name: measured.outcome(outcome)
-        for name, outcome in experiment.outcomes.items()
-        if among(outcome.within, levels)
-    }
+    outcomes = {name: measured.outcome(known[name]) for name in loaded.study.reported}
     body = {
         "status": "invalid" if closed else "valid",
         "reason": "; ".join(closed) or None,

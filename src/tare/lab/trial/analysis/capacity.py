@@ -13,7 +13,7 @@ from tare.lab.errors import ManifestError
 from tare.lab.project import render
 from tare.lab.trial.measure import Measurement
 from tare.lab.trial.site import Site
-from tare.model.manifest import Capacity
+from tare.model.analysis import Capacity
 from tare.model.trial import Gate
 from tare.stats.search import OutOfRange, highest
 
@@ -87,7 +87,7 @@ class _Search:
 
 def search(site: Site, settings: Capacity, window: Window, judge: Judge) -> Found:
     """One trial's search. Raises ManifestError for a range that is none, RoleError as `measure`."""
-    where = f"{site.bench.loaded.name}: analysis.capacity"
+    where = f"{site.bench.loaded.title}: analysis"
     low, high, limit = (
         _number(getattr(settings, name), site.parameters, f"{where}.{name}")
         for name in ("low", "high", "limit")

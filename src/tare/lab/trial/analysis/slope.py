@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tare.lab.errors import ManifestError
+from tare.lab.project import render
 from tare.lab.trial.analysis import capacity
 from tare.lab.trial.measure import Measurement
 from tare.lab.trial.site import Site
-from tare.model.manifest import Gates, Slope
+from tare.model.analysis import Slope, ascending
+from tare.model.gates import Gates
 from tare.model.trial import Gate
 from tare.stats.slope import Window, slope
 
@@ -41,13 +44,13 @@ def measure(
     """One trial's windows. A window that a gate refuses is repeated; one that stays refused closes
     the trial. Raises RoleError as `tare.lab.trial.measure.measure` does.
     """
-    order = random.Random(f"{site.seed}/slope")
+    order, doses = random.Random(f"{site.seed}/slope"), _doses(site, settings)
     made: list[Measurement] = []
     windows: list[Window] = []
     notes: list[dict[str, Any]] = []
     gates: list[Gate] = []
     for number in range(settings.rounds):
-        for dose in order.sample(settings.doses, len(settings.doses)):
+        for dose in order.sample(doses, len(doses)):
             for _ in range(limits.retries + 1):
                 found = take({settings.parameter: dose})
                 made.append(found)
@@ -69,6 +72,16 @@ def measure(
             else:
                 return _found(settings, made, notes, None, gates)
     return _found(settings, made, notes, slope(windows), gates)
+
+
+def _doses(site: Site, settings: Slope) -> list[int | float]:
+    """Return the doses, rendered. Raises ManifestError unless they are numbers that rise."""
+    where = f"{site.bench.loaded.title}: analysis.doses"
+    found = render.value(settings.doses, site.parameters, where)
+    try:
+        return ascending([float(dose) if dose % 1 else int(dose) for dose in found])
+    except (TypeError, ValueError) as error:
+        raise ManifestError(f"{where}: found {found!r}, expected {error}") from error
 
 
 def _found(

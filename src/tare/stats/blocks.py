@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from tare.model.manifest import Outcome
-from tare.model.scenario import Scenario, among
+from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Slot, Trial
 from tare.stats.effect import Effect, paired_effect
 from tare.stats.floor import NoiseFloor
@@ -41,7 +40,7 @@ def slots(plan: Plan, block: int) -> list[Slot]:
 
 
 @dataclass(frozen=True)
-class Study:
+class BlockedTrials:
     """What the valid trials of one scenario say."""
 
     plan: Plan
@@ -70,11 +69,11 @@ class Study:
         return [by_block[block] for block in sorted(by_block)]
 
     def effect(self, label: str, outcome: str) -> Effect | None:
-        """Against the baseline, over the blocks in which both were valid; None without any.
+        """Against its baseline, over the blocks in which both were valid; None without any.
 
         A zero on either side has no ratio, and leaves its block out. A slope has none at all.
         """
-        return self.between(label, self.plan.baseline, outcome)
+        return self.between(label, self.plan.baseline_of(label), outcome)
 
     def between(self, label: str, other: str, outcome: str) -> Effect | None:
         """The same against any other label."""
@@ -94,13 +93,13 @@ class Study:
 
     def judged(self) -> list[str]:
         """Names of the outcomes that get a verdict in this scenario."""
-        return [name for name, item in self.plan.outcomes.items() if judged(item, self.scenario)]
+        return judged(self.plan)
 
     def judge(self) -> dict[Key, Judgement]:
         """Verdicts of all variants in all judged outcomes, as one family."""
         comparisons: list[Comparison] = []
         verdicts: dict[Key, Judgement] = {}
-        criteria = Criteria(sesoi_percent=self.plan.sesoi_pct)
+        criteria = Criteria(margin_percent=self.plan.margin_pct)
         for outcome in self.judged():
             floor = self.floor(outcome)
             better = Direction(self.plan.outcomes[outcome].better)
@@ -116,14 +115,14 @@ class Study:
         return verdicts
 
     def judge_pairs(self) -> dict[Pair, tuple[Effect, Judgement]]:
-        """Each variant against each that stands before it in the plan, the baseline apart, in all
-        judged outcomes: a family of its own, beside that of `judge`.
+        """Each variant against each that stands before it in the plan and has the same baseline,
+        the baseline apart, in all judged outcomes: a family of its own, beside that of `judge`.
         """
-        criteria = Criteria(sesoi_percent=self.plan.sesoi_pct)
+        criteria = Criteria(margin_percent=self.plan.margin_pct)
         family: dict[Pair, Comparison] = {}
         for outcome in self.judged():
             floor, better = self.floor(outcome), Direction(self.plan.outcomes[outcome].better)
-            for other, variant in combinations(self.plan.variants[1:], 2):
+            for other, variant in comparable_pairs(self.plan):
                 effect = self.between(variant, other, outcome)
                 if effect is not None and floor is not None:
                     comparison = Comparison(variant, outcome, better, effect, floor)
@@ -140,53 +139,54 @@ class Study:
         """
         failed = {t.variant for t in self._own if t.status == "failed"}
         labels = [name for name in self.plan.variants[1:] if name not in failed] + [CONTROL]
-        outcomes = [name for name in self.judged() if self.plan.outcomes[name].stops]
+        outcomes = [name for name in self.judged() if name in self.plan.awaited]
         pairs = ((label, outcome) for label in labels for outcome in outcomes)
         return [effect for pair in pairs if (effect := self.effect(*pair)) is not None]
 
 
-def judge_control(studies: Sequence[Study]) -> dict[Key, Judgement]:
+def judge_control(scenarios: Sequence[BlockedTrials]) -> dict[Key, Judgement]:
     """Scenario and outcome → the verdict of the A/A control, as if it were a variant.
 
     It is the check on the run, not a finding; one run is checked once, so that all its scenarios
     are one family and a sound run raises a false alarm once in twenty at most.
     """
     family = {
-        (study.scenario.name, outcome): Comparison(
+        (each.scenario.name, outcome): Comparison(
             CONTROL,
             outcome,
-            Direction(study.plan.outcomes[outcome].better),
+            Direction(each.plan.outcomes[outcome].better),
             floor.effect,
             None,
         )
-        for study in studies
-        for outcome in study.judged()
-        if (floor := study.floor(outcome)) is not None
+        for each in scenarios
+        for outcome in each.judged()
+        if (floor := each.floor(outcome)) is not None
     }
     return dict(zip(family, judge_family(list(family.values())), strict=True))
 
 
-def judged(outcome: Outcome, scenario: Scenario) -> bool:
-    """Whether the outcome gets a verdict in the scenario; slopes get theirs by themselves
+def judged(plan: Plan) -> list[str]:
+    """Return the outcomes that are judged by ratios; slopes get their verdicts by themselves
     (`tare.stats.dose_response`).
     """
-    if outcome.is_slope or not exists(outcome, scenario):
-        return False
-    return outcome.judged and among(outcome.only, scenario.levels)
+    return [name for name in plan.judged if not plan.outcomes[name].is_slope]
 
 
-def exists(outcome: Outcome, scenario: Scenario) -> bool:
-    """Whether there is such an outcome in the scenario."""
-    return among(outcome.within, scenario.levels)
+def comparable_pairs(plan: Plan) -> list[tuple[str, str]]:
+    """Return the pairs of variants with one baseline, none of them that baseline."""
+    names = [name for name in plan.variants if name not in (plan.baseline, plan.baseline_of(name))]
+    return [
+        (other, name)
+        for other, name in combinations(names, 2)
+        if plan.baseline_of(other) == plan.baseline_of(name)
+        and other not in plan.baselines.values()
+        and name not in plan.baselines.values()
+    ]
 
 
 def comparisons(plan: Plan) -> int:
-    """The size of the largest family that any scenario judges."""
-    each = (
-        sum(judged(item, scenario) for item in plan.outcomes.values())
-        for scenario in plan.scenarios
-    )
-    return max(each, default=0) * (len(plan.variants) - 1)
+    """Return the size of the family that each scenario judges."""
+    return len(judged(plan)) * (len(plan.variants) - 1)
 
 
 def fewest_blocks(plan: Plan) -> int:
@@ -211,6 +211,8 @@ def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
     rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
     known = list(trials)
     watched = [
-        effect for scenario in plan.scenarios for effect in Study(plan, scenario, known).watched()
+        effect
+        for scenario in plan.scenarios
+        for effect in BlockedTrials(plan, scenario, known).watched()
     ]
     return rule.decide(watched, blocks)

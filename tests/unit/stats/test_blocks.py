@@ -2,19 +2,28 @@ from typing import Any
 
 import pytest
 
-from tare.model.manifest import Blocks, Outcome
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
+from tare.model.study import Blocks
 from tare.model.trial import Plan, Trial
+from tare.stats.blocks import (
+    BlockedTrials,
+    comparisons,
+    fewest_blocks,
+    judge_control,
+    shortage,
+    slots,
+    stop,
+)
 from tare.stats.plan_order import CONTROL
 from tare.stats.stopping import Stop
-from tare.stats.study import Study, comparisons, fewest_blocks, judge_control, shortage, slots, stop
 
 CLOSED = Scenario(name="loop=closed", levels={"loop": "closed"})
 OPEN = Scenario(name="loop=open", levels={"loop": "open"})
 
 
 def outcome(**changes: Any) -> Outcome:
-    fields = {"title": "t", "unit": "u", "better": "lower", "value": "v", "judged": True}
+    fields = {"title": "t", "unit": "u", "better": "lower", "value": "v"}
     return Outcome.model_validate(fields | changes)
 
 
@@ -22,6 +31,7 @@ def plan(**changes: Any) -> Plan:
     fields: dict[str, Any] = {
         "run": "r",
         "experiment": "e",
+        "study": "s",
         "title": "t",
         "question": "q",
         "tare": "0",
@@ -30,10 +40,12 @@ def plan(**changes: Any) -> Plan:
         "baseline": "none",
         "variants": ["none", "one", "two"],
         "scenarios": [CLOSED, OPEN],
-        "parameters": {},
         "overrides": {},
-        "outcomes": {"cpu": outcome(), "rate": outcome(only={"loop": ["closed"]}, stops=False)},
-        "sesoi_pct": 2.0,
+        "outcomes": {"cpu": outcome(), "rate": outcome(), "tail": outcome()},
+        "judged": ["cpu", "rate"],
+        "awaited": ["cpu"],
+        "shown": ["tail"],
+        "margin_pct": 2.0,
         "blocks": Blocks(min=6, max=20),
         "quick": False,
     }
@@ -79,11 +91,11 @@ def test_values_pair_by_block_and_what_does_not_count_is_left_out() -> None:
         else trial
         for trial in trials(made, 8, one=1.5)
     ]
-    study = Study(made, CLOSED, done)
-    effect = study.effect("one", "cpu")
+    paired = BlockedTrials(made, CLOSED, done)
+    effect = paired.effect("one", "cpu")
     assert effect is not None and effect.n == 6
     assert effect.percent == pytest.approx(50, abs=0.5)
-    assert len(study.values("one", "cpu")) == 7
+    assert len(paired.values("one", "cpu")) == 7
 
 
 def test_a_zero_leaves_its_block_out() -> None:
@@ -94,23 +106,23 @@ def test_a_zero_leaves_its_block_out() -> None:
         else trial
         for trial in trials(made, 8)
     ]
-    effect = Study(made, CLOSED, zeroed).effect("one", "cpu")
+    effect = BlockedTrials(made, CLOSED, zeroed).effect("one", "cpu")
     assert effect is not None and effect.n == 6
 
 
 def test_nothing_in_common_is_no_effect() -> None:
     made = plan()
     done = [trial for trial in trials(made, 3) if trial.label != "none"]
-    study = Study(made, CLOSED, done)
-    assert study.effect("one", "cpu") is None and study.floor("cpu") is None
-    assert study.judge() == {}
+    paired = BlockedTrials(made, CLOSED, done)
+    assert paired.effect("one", "cpu") is None and paired.floor("cpu") is None
+    assert paired.judge() == {}
 
 
 def test_a_family_is_a_scenarios_judged_outcomes_times_its_variants() -> None:
     made = plan()
     assert comparisons(made) == 4
-    assert Study(made, OPEN, []).judged() == ["cpu"]
-    verdicts = Study(made, CLOSED, trials(made, 9, one=1.5)).judge()
+    assert BlockedTrials(made, OPEN, []).judged() == ["cpu", "rate"]
+    verdicts = BlockedTrials(made, CLOSED, trials(made, 9, one=1.5)).judge()
     assert {key: found.verdict.value for key, found in verdicts.items()} == {
         ("one", "cpu"): "costs",
         ("one", "rate"): "costs",
@@ -119,28 +131,28 @@ def test_a_family_is_a_scenarios_judged_outcomes_times_its_variants() -> None:
     }
 
 
-def test_baseline_again_is_judged_once_for_the_whole_run() -> None:
+def test_the_control_is_judged_once_for_the_whole_run() -> None:
     made = plan()
-    studies = [Study(made, scenario, trials(made, 9)) for scenario in made.scenarios]
-    found = judge_control(studies)
-    judged = [(study.scenario.name, name) for study in studies for name in study.judged()]
-    assert list(found) == judged and len(judged) == 3
+    paired = [BlockedTrials(made, scenario, trials(made, 9)) for scenario in made.scenarios]
+    found = judge_control(paired)
+    judged = [(each.scenario.name, name) for each in paired for name in each.judged()]
+    assert list(found) == judged and len(judged) == 4
     assert {item.verdict.value for item in found.values()} == {"equivalent"}
-    p_alone = studies[0].effect(CONTROL, "cpu").p  # type: ignore[union-attr]
+    p_alone = paired[0].effect(CONTROL, "cpu").p  # type: ignore[union-attr]
     assert found["loop=closed", "cpu"].p_adjusted >= p_alone
 
 
 def test_without_a_floor_nothing_is_resolved() -> None:
     made = plan()
     done = [trial for trial in trials(made, 9, one=1.5) if trial.label != CONTROL]
-    found = Study(made, CLOSED, done).judge()["one", "cpu"]
+    found = BlockedTrials(made, CLOSED, done).judge()["one", "cpu"]
     assert found.verdict.value == "unresolved" and "no noise floor" in found.why
 
 
 def test_so_many_blocks_as_the_family_needs() -> None:
     assert fewest_blocks(plan()) == 8, "2 / 2^8 is the first below 0.05 / 4"
     assert fewest_blocks(plan(blocks=Blocks(min=12, max=20))) == 12
-    assert fewest_blocks(plan(outcomes={"cpu": outcome(judged=False)})) == 6
+    assert fewest_blocks(plan(judged=[])) == 6
 
 
 def test_too_few_blocks_for_any_verdict_are_told_before_they_are_made() -> None:
@@ -149,7 +161,7 @@ def test_too_few_blocks_for_any_verdict_are_told_before_they_are_made() -> None:
     assert (
         shortage(few) == "7 blocks cannot show a difference among 4 comparisons: 8 are the fewest"
     )
-    assert shortage(plan(blocks=Blocks(min=1, max=1), outcomes={})) is None
+    assert shortage(plan(blocks=Blocks(min=1, max=1), judged=[])) is None
 
 
 def test_a_run_stops_when_all_that_stops_it_is_narrow() -> None:
@@ -183,9 +195,9 @@ def test_a_variant_that_failed_does_not_keep_a_run_going() -> None:
 
 
 def test_pairs_are_judged_apart_from_the_baseline() -> None:
-    made = plan(variants=["none", "one", "two", "three"])
+    made = plan(variants=["none", "one", "two", "three"], judged=["cpu"])
     done = trials(made, 10, one=2.0, two=2.0, three=2.2)
-    found = Study(made, OPEN, done).judge_pairs()
+    found = BlockedTrials(made, OPEN, done).judge_pairs()
     assert list(found) == [
         ("two", "one", "cpu"),
         ("three", "one", "cpu"),
@@ -200,19 +212,20 @@ def test_pairs_are_judged_apart_from_the_baseline() -> None:
     effect, judgement = found["three", "one", "cpu"]
     assert effect.percent == pytest.approx(10, abs=0.5) and effect.n == 10
     assert judgement.p_adjusted == pytest.approx(min(1.0, 3 * effect.p)), "three pairs, one outcome"
-    assert len(Study(made, CLOSED, done).judge_pairs()) == 6, "two judged outcomes"
+    both = plan(variants=made.variants)
+    assert len(BlockedTrials(both, CLOSED, done).judge_pairs()) == 6, "two judged outcomes"
 
 
 def test_a_pair_is_no_finding_below_the_noise_floor() -> None:
     made = plan()
     done = trials(made, 10, one=1.0, two=1.1, **{CONTROL: 1.2})
-    (_, judgement) = Study(made, OPEN, done).judge_pairs()["two", "one", "cpu"]
+    (_, judgement) = BlockedTrials(made, OPEN, done).judge_pairs()["two", "one", "cpu"]
     assert judgement.verdict == "unresolved" and "noise floor" in judgement.why
 
 
 def test_one_variant_makes_no_pair() -> None:
     made = plan(variants=["none", "one"])
-    assert Study(made, OPEN, trials(made, 8)).judge_pairs() == {}
+    assert BlockedTrials(made, OPEN, trials(made, 8)).judge_pairs() == {}
 
 
 def test_a_pair_needs_blocks_in_which_both_counted() -> None:
@@ -221,4 +234,19 @@ def test_a_pair_needs_blocks_in_which_both_counted() -> None:
         with_status(trial, "invalid") if trial.label == ["one", "two"][trial.block % 2] else trial
         for trial in trials(made, 8)
     ]
-    assert Study(made, OPEN, done).judge_pairs() == {}
+    assert BlockedTrials(made, OPEN, done).judge_pairs() == {}
+
+
+def test_a_variant_is_held_against_its_own_baseline() -> None:
+    made = plan(
+        variants=["none", "other-build", "script", "module"],
+        baselines={"script": "other-build"},
+        judged=["cpu"],
+    )
+    done = trials(made, 10, **{"other-build": 1.5, "script": 1.65, "module": 1.1})
+    paired = BlockedTrials(made, CLOSED, done)
+    effect = paired.effect("script", "cpu")
+    assert effect is not None and effect.percent == pytest.approx(10, abs=0.5)
+    verdicts = {label: found.verdict.value for (label, _), found in paired.judge().items()}
+    assert verdicts == {"other-build": "costs", "script": "costs", "module": "costs"}
+    assert paired.judge_pairs() == {}, "nothing of another build is held against ours"

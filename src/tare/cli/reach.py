@@ -1,0 +1,96 @@
+"""Which studies a command line of `tare run` reaches, and which of its options reach each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tare.lab.errors import UnknownName
+from tare.lab.project import catalog
+from tare.lab.project.catalog import Loaded
+from tare.lab.project.index import experiment_names
+from tare.model.scenario import parse_selection
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One study to run, with the options that reach it."""
+
+    loaded: Loaded
+    scenarios: list[str]
+    overrides: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What to run, and what a user should know about options that do not reach all of it."""
+
+    asked: list[Asked] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def studies(target: str | None, *, quick: bool) -> list[Loaded]:
+    """Return the studies of EXPERIMENT[/STUDY]; without a study its default ones, of these with
+    `quick` those that have a quick version; without a target those of every experiment.
+
+    Raises ManifestError, and UnknownName.
+    """
+    found = []
+    for name in [target] if target else experiment_names():
+        experiment, study = catalog.split_target(name)
+        if study is not None:
+            found.append(catalog.load(experiment, study))
+            continue
+        every = [
+            catalog.load(experiment, each) for each in catalog.load(experiment).experiment.studies
+        ]
+        found += [each for each in every if each.study.quick is not None] if quick else every
+    if not found:
+        raise UnknownName(f"{target} has no study with a quick version; run it without --quick")
+    return found
+
+
+def reach(found: list[Loaded], scenarios: list[str], overrides: Mapping[str, Any]) -> Reach:
+    """Give each study the options that it declares. Raises UnknownName for an option or scenario
+    that none of them has.
+    """
+    made, passed_by = Reach(), []
+    for loaded in found:
+        fitting = [text for text in scenarios if _has_factors(loaded, text)]
+        if scenarios and not fitting:
+            passed_by.append(loaded)
+        else:
+            made.asked.append(Asked(loaded, fitting, _declared(loaded, overrides)))
+    if not made.asked:
+        # The only or the first study says which factors it has.
+        made.asked.append(Asked(found[0], scenarios, dict(overrides)))
+        return made
+    for loaded in passed_by:
+        made.remarks.append(f"{loaded.title} has none of the factors of --scenarios: not run")
+    made.remarks.extend(_remarks([each.loaded for each in made.asked], overrides))
+    return made
+
+
+def _declared(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in overrides.items() if name in loaded.study.parameters}
+
+
+def _remarks(asked: list[Loaded], overrides: Mapping[str, Any]) -> list[str]:
+    """Say of each option which studies it does not reach. Raises UnknownName if it reaches none."""
+    found = []
+    for name in overrides:
+        without = [each.title for each in asked if name not in each.study.parameters]
+        if len(without) == len(asked):
+            known = ", ".join(dict.fromkeys(key for each in asked for key in each.study.parameters))
+            raise UnknownName(f"{', '.join(without)}: no parameter {name!r}; there are: {known}")
+        if without:
+            found.append(f"{name} does not reach {', '.join(without)}, which does not declare it")
+    return found
+
+
+def _has_factors(loaded: Loaded, text: str) -> bool:
+    if text == "all":
+        return True
+    try:
+        return parse_selection(text).keys() <= loaded.study.factors.keys()
+    except ValueError as error:
+        raise UnknownName(str(error)) from error

@@ -1,0 +1,126 @@
+"""Names in one manifest that must exist in another table: found before a run, not in it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from jinja2 import TemplateSyntaxError
+
+from tare.lab.project import render
+from tare.lab.project.index import read_toml, study_names
+from tare.model.analysis import Capacity, Slope
+from tare.model.exports import GoogleBenchmark
+from tare.model.fields import Selection
+from tare.model.manifest import Experiment, Variant
+from tare.model.study import Factor, Study
+
+
+def of_study(study: Study, experiment: Experiment) -> Iterator[str]:
+    """Yield every field that names what is not there: `FIELD: found …, expected …`.
+
+    `study` has all that it leaves to the experiment.
+    """
+    known = study.parameters
+    outcomes = {**experiment.outcomes, **study.outcomes}
+    yield from _among("quick.parameters", study.quick.parameters if study.quick else [], known)
+    for factor, item in study.factors.items():
+        for level, parameters in item.levels.items():
+            yield from _among(f"factors.{factor}.levels.{level}", parameters, known)
+    yield from _among("judged", study.judged, outcomes)
+    yield from _among("shown", study.shown, outcomes)
+    yield from _among("outcomes", study.outcomes, study.named())
+    yield from _among("awaited", study.awaited or [], study.judged)
+    yield from _among("overview", study.overview, study.reported)
+    yield from _analysis(study, known, outcomes)
+    if study.exclude:
+        yield from _expression("exclude", study.exclude, known)
+    if study.google_benchmark:
+        yield from _presented(study.google_benchmark, study)
+    for field, selections in (
+        ("scenarios", study.scenarios),
+        ("extended", study.extended),
+        ("quick.scenarios", study.quick.scenarios if study.quick else []),
+    ):
+        for selection in selections:
+            yield from _levels(field, selection, study.factors)
+
+
+def of_variant(variant: Variant, variants: Mapping[str, Variant], folder: Path) -> Iterator[str]:
+    """Yield the same for a variant; `folder` is the experiment's."""
+    if variant.baseline is not None:
+        yield from _among("baseline", [variant.baseline], variants)
+    known = {"study", "properties"} | _all_parameters(folder)
+    for number, rule in enumerate(variant.levels):
+        yield from _expression(f"levels.{number}.when", rule.when, known)
+    factors = _all_levels(folder)
+    for factor, settings in variant.differences.items():
+        yield from _among("differences", [factor], factors)
+        for setting, levels in settings.items():
+            if factor in factors:
+                yield from _among(f"differences.{factor}: {setting!r}", levels, factors[factor])
+
+
+def _all_parameters(folder: Path) -> set[str]:
+    """Return the parameters of any study of the experiment."""
+    files = [folder / "experiment.toml"]
+    files += [folder / "studies" / f"{name}.toml" for name in study_names(folder)]
+    return {name for file in files for name in read_toml(file).get("parameters", {})}
+
+
+def _all_levels(folder: Path) -> dict[str, list[str]]:
+    """Return factor → levels in any study of the experiment."""
+    found: dict[str, list[str]] = {}
+    for name in study_names(folder):
+        for factor, table in (
+            read_toml(folder / "studies" / f"{name}.toml").get("factors", {}).items()
+        ):
+            found.setdefault(factor, []).extend(Factor.model_validate(table).levels)
+    return found
+
+
+def _analysis(study: Study, known: Iterable[str], outcomes: Iterable[str]) -> Iterator[str]:
+    found = study.analysis
+    yield from _among("analysis.window", [*found.window], {*known, *found.window})
+    if isinstance(found, Capacity | Slope):
+        yield from _among("analysis.parameter", [found.parameter], known)
+    if isinstance(found, Slope):
+        yield from _among("analysis.outcome", [found.outcome], outcomes)
+
+
+def _presented(presented: GoogleBenchmark, study: Study) -> Iterator[str]:
+    for field, name in (("real_time", presented.real_time), ("cpu_time", presented.cpu_time)):
+        yield from _among(f"google_benchmark.{field}", [name], study.reported)
+    for number, each in enumerate(presented.names):
+        where = f"google_benchmark.names.{number}"
+        yield from _levels(f"{where}.within", each.within, study.factors)
+        usual = {factor: [level] for factor, level in each.usual.items()}
+        yield from _levels(f"{where}.usual", usual, study.factors)
+        yield from _among(f"{where}.says", each.says, study.factors)
+
+
+def _expression(field: str, expression: str, known: Iterable[str]) -> Iterator[str]:
+    try:
+        yield from _among(field, sorted(render.names_in(expression)), known)
+    except TemplateSyntaxError as error:
+        yield f"{field}: found {expression!r}, expected an expression ({error.message})"
+
+
+def _levels(
+    field: str, named: Mapping[str, list[str]] | Selection, factors: Mapping[str, Factor]
+) -> Iterator[str]:
+    for factor, levels in named.items():
+        if factor not in factors:
+            yield _dangling(field, factor, factors)
+            continue
+        wanted = [levels] if isinstance(levels, str) else levels
+        yield from _among(f"{field}.{factor}", wanted, factors[factor].levels)
+
+
+def _among(field: str, names: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+    expected = list(known)
+    for name in names:
+        if name not in expected:
+            yield _dangling(field, name, expected)
+
+
+def _dangling(field: str, found: str, known: Iterable[str]) -> str:
+    return f"{field}: found {found!r}, expected one of: {', '.join(known) or 'none'}"

@@ -1,0 +1,62 @@
+"""Roles: the processes of a variant, and the instrument that measures it."""
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from tare.model.base import Record
+from tare.model.fields import Cpus, Netns, Pattern
+
+INSTRUMENT_ROLE = "load"
+"""The name under which the instrument runs as a role."""
+
+
+class Ready(Record):
+    """What says that a role is ready: ports that all accept, a file, or a line in its log."""
+
+    tcp: list[str] = []
+    path: str | None = None
+    log: Pattern | None = None
+    timeout_s: float = Field(default=10.0, gt=0)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Ready":
+        if sum(bool(kind) for kind in (self.tcp, self.path, self.log)) != 1:
+            raise ValueError("exactly one of tcp, path, log")
+        return self
+
+
+class Limits(Record):
+    """The most that a role may have, imposed by its control group; templates. 0: no limit."""
+
+    cpus: float | str | None = None
+    """CPU seconds a second."""
+    memory_mb: float | str | None = None
+    """Of 1024 × 1024 bytes, swap included."""
+    read_mb_per_s: float | str | None = None
+    """Of 1024 × 1024 bytes, from the disk that the role's folder is on."""
+
+
+class Role(Record):
+    """A part that runs as a process of its own. Without argv the variant has no such role."""
+
+    argv: list[str] = []
+    files: dict[str, str] = {}
+    """File in the role's folder → template, sought in the variant, then the experiment.
+
+    Both names are templates themselves."""
+    env: dict[str, str] = {}
+    cpus: Cpus = "server"
+    netns: Netns = "laboratory"
+    limits: Limits = Limits()
+    ready: Ready | None = None
+    stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
+    stop_timeout_s: float = Field(default=5.0, gt=0)
+
+
+class Instrument(Record):
+    """The program that measures: `argv --spec FILE`, speaking the instrument protocol."""
+
+    argv: list[str] = Field(min_length=1)
+    spec: dict[str, Any]
+    cpus: Cpus = "client"
