@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from tare.model.analysis import Analysis
 from tare.model.base import Record
 from tare.model.exports import GoogleBenchmark, Image
 from tare.model.fields import (
@@ -23,6 +24,8 @@ from tare.model.fields import (
     Scalar,
     Selection,
 )
+from tare.model.gates import checked_gates
+from tare.model.outcome import Outcome
 
 INSTRUMENT_ROLE = "load"
 """The name under which the instrument runs as a role."""
@@ -168,127 +171,11 @@ class Variant(Record):
         return roles
 
 
-SLOPE = "analysis.slope"
-"""The path of what the analysis `slope` finds."""
-
-
 class Factor(Record):
     """A dimension and its levels; a level sets parameters. The first level is the default."""
 
     about: str = ""
     levels: dict[Name, dict[Key, Any]] = Field(min_length=1)
-
-
-class Outcome(Record):
-    """A measured quantity with a direction.
-
-    `value` (and `per`, to divide by) is a path, or a sum of them (`a + b`): instrument.NAME,
-    load.NAME, error.KIND or error.all, target.TARGET.NAME, role.ROLE.PROBE, counter.NAME,
-    probe.NAME, or analysis.NAME, which there is only in the scenarios of that analysis. A target
-    that the instrument did not load has no values. A role that a variant does not have adds nothing
-    to a sum; alone it is no value.
-    """
-
-    title: str
-    unit: str
-    better: Literal["lower", "higher"]
-    value: str
-    per: str | None = None
-    times: float = Field(default=1.0, gt=0)
-    """What the value is multiplied by: 100 for a percentage."""
-    judged: bool = False
-    stops: bool = True
-    """Whether a run goes on until this outcome's intervals are narrow, if it is judged."""
-    only: dict[Key, list[str]] = {}
-    """Factor → levels in which this outcome is compared; it is reported in all of them."""
-    within: dict[Key, list[str]] = {}
-    """Factor → levels in which there is such an outcome at all."""
-
-    @property
-    def is_slope(self) -> bool:
-        """Whether it is compared by differences of slopes, and not by ratios."""
-        return self.value == SLOPE
-
-
-class Capacity(Record):
-    """The highest rate of an open loop at which an outcome of the instrument keeps its limit.
-
-    A trial searches it in windows of `duration_s`; an outcome's value names it as
-    analysis.capacity_per_second. `limit`, `low` and `high` may be templates over the parameters.
-    """
-
-    only: dict[Key, list[str]] = {}
-    """Factor → levels in which trials search; in the others they measure once, as ever."""
-    parameter: Key = "rate"
-    """The parameter that the search sets."""
-    outcome: Key = "latency_p99_us"
-    limit: float | str
-    low: float | str
-    high: float | str
-    steps: int = Field(default=8, ge=1, le=20)
-    """Halvings of the range, on a logarithmic scale."""
-
-    def windows(self) -> int:
-        """How many windows a search takes, about (tests/unit/stats/test_search.py)."""
-        return 2 * self.steps
-
-
-class Slope(Record):
-    """How much an outcome grows with each unit of a dose that the instrument gives.
-
-    A trial measures it in `rounds`, in each of which every dose has one window of `duration_s`, in
-    random order. An outcome's value names it as analysis.slope.
-    """
-
-    only: dict[Key, list[str]] = {}
-    """Factor → levels in which trials measure a slope."""
-    parameter: Key
-    """The parameter that is set to each dose."""
-    doses: list[int | float] = Field(min_length=2)
-    rounds: int = Field(default=4, ge=1)
-    outcome: Key
-    """The outcome that responds."""
-
-    @field_validator("doses")
-    @classmethod
-    def _doses(cls, doses: list[int | float]) -> list[int | float]:
-        if sorted(set(doses)) != doses:
-            raise ValueError("doses from the lowest to the highest, each once")
-        return doses
-
-    def windows(self) -> int:
-        """How many windows a trial takes."""
-        return self.rounds * len(self.doses)
-
-
-class Analysis(Record):
-    """How a trial comes to its outcomes, other than by one window."""
-
-    capacity: Capacity | None = None
-    slope: list[Slope] = []
-    """In a scenario the first whose levels it has."""
-
-
-class Gates(Record):
-    """The conditions that make a trial count, as rendered for it. Shares are of 1."""
-
-    achieved_min: float = 0.99
-    errors_max: float = 0.0
-    little_max: float = 0.05
-    foreign_cpu_max: float = 0.05
-    steal_max: float = 0.1
-    generator_cpu_max: float = 0.97
-    """Of the generator's busiest thread, in a closed loop; an open one is judged by its send lag,
-    since a generator that polls for the next send is always busy."""
-    send_lag_max: float = 0.5
-    """Largest share of the latency's p50 and p99 that the send lag's may be, in an open loop."""
-    bottleneck: str | None = None
-    """The role that a closed loop must have waited for, in variants that have it."""
-    bottleneck_min: float = 0.9
-    """How busy its CPUs must have been, or how much of its CPU limit it must have used."""
-    bottleneck_share_min: float = 0.5
-    """Its part of the CPU time of all roles on its CPUs."""
-    retries: int = 2
 
 
 class Blocks(Record):
@@ -344,9 +231,7 @@ class Experiment(Record):
     @field_validator("gates")
     @classmethod
     def _gates(cls, gates: dict[str, Scalar]) -> dict[str, Scalar]:
-        for name in gates:
-            if name not in Gates.model_fields:
-                raise ValueError(f"only {', '.join(Gates.model_fields)}, and not {name}")
+        checked_gates(gates)
         return gates
 
 

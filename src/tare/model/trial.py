@@ -3,7 +3,8 @@
 from typing import Any, Literal
 
 from tare.model.base import Record
-from tare.model.manifest import Blocks, Outcome
+from tare.model.manifest import Blocks
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tare.model.manifest import Outcome
+from tare.model.outcome import Outcome
 from tare.model.results import (
     Floor,
     OutcomeResult,

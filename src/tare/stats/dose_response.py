@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tare.model.manifest import Outcome
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
 from tare.stats.holm import holm

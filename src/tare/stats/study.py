@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from tare.model.manifest import Outcome
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario, among
 from tare.model.trial import Plan, Slot, Trial
 from tare.stats.effect import Effect, paired_effect

@@ -4,7 +4,7 @@ import pytest
 
 from tare.lab.trial.bottleneck import Use, gate
 from tare.lab.trial.gates import judge
-from tare.model.manifest import Gates
+from tare.model.gates import Gates
 
 ONE, TWO = frozenset([0]), frozenset([1])
 LIMITS = Gates(bottleneck="proxy")

@@ -8,7 +8,7 @@ from tare.lab.errors import ManifestError
 from tare.lab.trial.analysis.capacity import Found, search
 from tare.lab.trial.measure import Measurement
 from tare.lab.trial.site import Site
-from tare.model.manifest import Capacity
+from tare.model.analysis import Capacity
 from tare.model.trial import Gate
 
 SETTINGS = Capacity(limit="{{ limit_us }}", low=100, high="{{ 100 * 100 }}", steps=6)

@@ -9,7 +9,7 @@ from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.gate_limits import limits
 from tare.lab.run import planning
 from tare.lab.trial.gates import judge
-from tare.model.manifest import Gates
+from tare.model.gates import Gates
 from tare.model.trial import Gate
 
 QUIET = {"foreign_share": 0.0, "steal_share": 0.0}

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tare.lab.trial.outcomes import Measured
-from tare.model.manifest import Outcome
+from tare.model.outcome import Outcome
 
 MEASURED = Measured(
     result={

@@ -9,7 +9,8 @@ import pytest
 from tare.lab.trial.analysis.slope import Found, measure
 from tare.lab.trial.measure import Measurement
 from tare.lab.trial.site import Site
-from tare.model.manifest import Gates, Slope
+from tare.model.analysis import Slope
+from tare.model.gates import Gates
 from tare.model.trial import Gate
 
 DOSES = [1, 16, 64]

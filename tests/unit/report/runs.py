@@ -6,7 +6,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from tare.model.manifest import Blocks, Outcome
+from tare.model.manifest import Blocks
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
 from tare.stats.study import slots

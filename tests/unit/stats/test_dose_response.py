@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from tare.model.manifest import Blocks, Outcome
+from tare.model.manifest import Blocks
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
 from tare.stats.dose_response import Slopes

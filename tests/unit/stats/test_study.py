@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from tare.model.manifest import Blocks, Outcome
+from tare.model.manifest import Blocks
+from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial
 from tare.stats.plan_order import BASELINE_AGAIN

@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from tare.lab.errors import ManifestError
 from tare.lab.project import render
-from tare.model.manifest import Experiment, Gates
+from tare.model.gates import Gates
+from tare.model.manifest import Experiment
 
 
 def limits(experiment: Experiment, parameters: Mapping[str, Any], where: str) -> Gates:

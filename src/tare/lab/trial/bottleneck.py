@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tare.model.manifest import Gates
+from tare.model.gates import Gates
 from tare.model.trial import Gate
 
 

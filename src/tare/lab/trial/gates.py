@@ -5,7 +5,7 @@ from typing import Any
 
 from tare.lab.trial import bottleneck
 from tare.lab.trial.bottleneck import Use
-from tare.model.manifest import Gates
+from tare.model.gates import Gates
 from tare.model.trial import Gate
 from tare.stats.little import little_residual
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tare.lab.trial.analysis import capacity, slope
-from tare.model.manifest import Outcome
+from tare.model.outcome import Outcome
 
 _COUNTS = ("offered", "completed", "unfinished", "answered")
 """Requests of a target, beside its outcomes."""

@@ -13,7 +13,7 @@ from tare.lab.errors import ManifestError
 from tare.lab.project import render
 from tare.lab.trial.measure import Measurement
 from tare.lab.trial.site import Site
-from tare.model.manifest import Capacity
+from tare.model.analysis import Capacity
 from tare.model.trial import Gate
 from tare.stats.search import OutOfRange, highest
 

@@ -12,7 +12,8 @@ from typing import Any
 from tare.lab.trial.analysis import capacity
 from tare.lab.trial.measure import Measurement
 from tare.lab.trial.site import Site
-from tare.model.manifest import Gates, Slope
+from tare.model.analysis import Slope
+from tare.model.gates import Gates
 from tare.model.trial import Gate
 from tare.stats.slope import Window, slope
 

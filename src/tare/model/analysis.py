@@ -1,0 +1,65 @@
+"""How a trial comes to its outcomes: one window (compare), or several (capacity, slope)."""
+
+from pydantic import Field, field_validator
+
+from tare.model.base import Record
+from tare.model.fields import Key
+
+
+class Capacity(Record):
+    """The highest rate of an open loop at which an outcome of the instrument keeps its limit.
+
+    A trial searches it in windows of `duration_s`; an outcome's value names it as
+    analysis.capacity_per_second. `limit`, `low` and `high` may be templates over the parameters.
+    """
+
+    only: dict[Key, list[str]] = {}
+    """Factor → levels in which trials search; in the others they measure once, as ever."""
+    parameter: Key = "rate"
+    """The parameter that the search sets."""
+    outcome: Key = "latency_p99_us"
+    limit: float | str
+    low: float | str
+    high: float | str
+    steps: int = Field(default=8, ge=1, le=20)
+    """Halvings of the range, on a logarithmic scale."""
+
+    def windows(self) -> int:
+        """How many windows a search takes, about (tests/unit/stats/test_search.py)."""
+        return 2 * self.steps
+
+
+class Slope(Record):
+    """How much an outcome grows with each unit of a dose that the instrument gives.
+
+    A trial measures it in `rounds`, in each of which every dose has one window of `duration_s`, in
+    random order. An outcome's value names it as analysis.slope.
+    """
+
+    only: dict[Key, list[str]] = {}
+    """Factor → levels in which trials measure a slope."""
+    parameter: Key
+    """The parameter that is set to each dose."""
+    doses: list[int | float] = Field(min_length=2)
+    rounds: int = Field(default=4, ge=1)
+    outcome: Key
+    """The outcome that responds."""
+
+    @field_validator("doses")
+    @classmethod
+    def _doses(cls, doses: list[int | float]) -> list[int | float]:
+        if sorted(set(doses)) != doses:
+            raise ValueError("doses from the lowest to the highest, each once")
+        return doses
+
+    def windows(self) -> int:
+        """How many windows a trial takes."""
+        return self.rounds * len(self.doses)
+
+
+class Analysis(Record):
+    """How a trial comes to its outcomes, other than by one window."""
+
+    capacity: Capacity | None = None
+    slope: list[Slope] = []
+    """In a scenario the first whose levels it has."""
