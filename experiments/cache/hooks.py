@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError
 
 _BLOCK = 65_536
 _SIZES = (1, 4_095, 10_240, 65_537, 1_048_576, 3_000_001)
@@ -72,18 +72,18 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """All came from the cache, and what came was right; each task was run and came back once."""
     asked = after["asked"] - before["asked"] - 1
     if site.parameters["once"]:
-        _audit_misses(before, after, result, asked)
+        _audit_misses(before, after, answered, asked)
     elif asked:
         raise OracleError(f"{asked} requests went to the origin, expected none of a full cache")
     if site.parameters["instrument"] == "harness":
-        _audit_harness(site, before, after, result)
+        _audit_harness(site, before, after, answered)
         return
-    wrong = {kind: result["total"]["errors"][kind] for kind in ("status", "body")}
+    wrong = {kind: answered.total.errors[kind] for kind in ("status", "body")}
     # nginx refuses a request whose task finds no room; another failure is nobody's right.
     refused = after["overflows"] - before["overflows"]
     if wrong["body"] or wrong["status"] > refused:
@@ -91,13 +91,14 @@ def audit(
 
 
 def _audit_misses(
-    before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any], asked: int
+    before: Mapping[str, int], after: Mapping[str, int], answered: Answered, asked: int
 ) -> None:
     """The cache has counted what came, and as misses what it asked for; some were never read."""
     served = after["served"] - before["served"]
     misses = served - (after["hits"] - before["hits"])
-    came, connections = result["total"]["requests"], result["load"]["connections"]
-    lost = connections + sum(result["total"]["errors"].values())
+    came, load = answered.total.requests, answered.result.load
+    connections = load.connections if load is not None else 0
+    lost = connections + answered.total.failed
     if not came <= served <= came + lost:
         raise OracleError(f"the cache counted {served} answers, expected {came}, or {lost} more")
     if not misses <= asked <= misses + connections:
@@ -105,11 +106,11 @@ def _audit_misses(
 
 
 def _audit_harness(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
-    if any(result["errors"].values()):
-        raise OracleError(f"the harness found {result['errors']}, expected no such task")
-    came, counted = result["total"]["completed"], after["completed"] - before["completed"]
+    if answered.result.failed:
+        raise OracleError(f"the harness found {answered.result.errors}, expected no such task")
+    came, counted = answered.total.counts["completed"], after["completed"] - before["completed"]
     if _has_own_queue(site) and counted != came:
         raise OracleError(f"the queue counted {counted} completed tasks, expected {came}")
 

@@ -3,10 +3,11 @@
 import json
 import random
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError
 
 _PATIENCE_S = 5.0
 _SIZES = (1, 64, 127, 4097, 65537, 300001)
@@ -57,12 +58,15 @@ def probe(site: Any) -> dict[str, float]:
     return found
 
 
-def audit(site: Any, before: Any, after: Any, result: Any) -> None:
+def audit(
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
+) -> None:
     """The server forwarded just the bytes that the instrument had answered, warm-up included."""
-    if sum(result["total"]["errors"].values()) or result["load"]["unfinished"]:
+    load = answered.result.load
+    if answered.total.failed or load is None or load.unfinished:
         return
     times = 2 if site.parameters["shape"] == "relay" else 1
-    wanted = result["total"]["requests"] * site.parameters["size"] * times
+    wanted = answered.total.requests * site.parameters["size"] * times
     found = after["bytes"] - before["bytes"]
     if found != wanted:
         raise OracleError(f"the server forwarded {found} bytes, expected {wanted}")

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError
 
 TARGETS: list[tuple[bytes, bytes | int]] = [
     # Method and target as sent; the path that nginx makes of it and shows the filter (decoded,
@@ -170,33 +170,32 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """The counters moved by just what the instrument was answered, warm-up included: in as many
     calls for each request as it asked for, or without any request."""
     if site.parameters["instrument"] == "harness":
-        _audit_harness(site, before, after, result)
+        _audit_harness(site, before, after, answered)
         return
     dosed = site.parameters["dosed"]
-    windows = result["slope"]["windows"] if "slope" in result else [result]
-    answered = {"accepted": 0, "rejected": 0}
-    for window in windows:
-        calls = window.get("dose", site.parameters["dose"]) if dosed else 1
-        statuses = window["total"]["statuses"]
-        answered["accepted"] += calls * statuses.get("200", 0)
-        answered["rejected"] += calls * statuses.get("403", 0)
-    _compare(before, after, answered)
+    sent = {"accepted": 0, "rejected": 0}
+    for window in answered.windows:
+        calls = window.own.get("dose", site.parameters["dose"]) if dosed else 1
+        statuses = window.result.total.statuses
+        sent["accepted"] += calls * statuses.get("200", 0)
+        sent["rejected"] += calls * statuses.get("403", 0)
+    _compare(before, after, sent)
 
 
 def _audit_harness(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """It compares counters by itself; those of a controller it shares with nginx."""
     for kind in ("answer", "counter"):
-        if result["errors"][kind]:
-            raise OracleError(f"the harness found {result['errors'][kind]} errors of kind {kind}")
+        if count := answered.result.errors[kind]:
+            raise OracleError(f"the harness found {count} errors of kind {kind}")
     if site.properties["controller"]:
-        _compare(before, after, result["total"])
+        _compare(before, after, answered.total.counts)
 
 
 def _compare(before: Mapping[str, int], after: Mapping[str, int], sent: Mapping[str, int]) -> None:

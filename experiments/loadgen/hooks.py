@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError
 
 BODIES = {"2b.txt": b"ok", "20k.txt": b"x" * 20460}
 CIPHER = ("TLS_AES_128_GCM_SHA256", "TLSv1.3", 128)
@@ -47,7 +47,7 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """Every request was in the scenario's protocol and got its answer, as many as the generator
     tells of.
@@ -62,11 +62,11 @@ def audit(
     opened = moved["connections"] - 1  # the question after the run
     if not connections <= opened <= _CONNECTIONS_MAX * connections:
         raise OracleError(f"found {opened} connections, expected {connections}")
-    served, answered = moved["requests"] - 1, int(result["total"]["requests"])
+    served, told = moved["requests"] - 1, answered.total.requests
     in_flight = connections * int(site.parameters["depth"])  # cut off when the generator ended
-    if not answered <= served <= answered + in_flight:
+    if not told <= served <= told + in_flight:
         raise OracleError(
-            f"the server had {served} requests, the generator says {answered} were answered, "
+            f"the server had {served} requests, the generator says {told} were answered, "
             f"expected at most {in_flight} more"
         )
 

@@ -4,13 +4,14 @@ import hashlib
 import json
 import socket
 import time
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tare.lab.project.hooks import HookError, OracleError, Since
+from tare.lab.project.hooks import Answered, HookError, OracleError, Since
 
 _PATIENCE_S = 20.0
 # The oracle makes so many calls more than one, and goes on for so many seconds.
@@ -65,14 +66,17 @@ def probe(site: Any) -> dict[str, float]:
     return parts | {"execute_p50_us": median, "worker_cpu_us": found["worker_cpu_us"]}
 
 
-def audit(site: Any, before: Any, after: Any, result: Any) -> None:
+def audit(
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
+) -> None:
     """It counted just the calls that the instrument had answered, warm-up included, and their
     payload went the way it was to go."""
-    if "load" not in result:
+    load = answered.result.load
+    if load is None:
         return  # what it loads, it calls itself, and sees that the answer is right
-    if sum(result["total"]["errors"].values()) or result["load"]["unfinished"]:
+    if answered.total.failed or load.unfinished:
         return
-    found, wanted = after["ok"] - before["ok"], result["total"]["requests"]
+    found, wanted = after["ok"] - before["ok"], answered.total.requests
     if found != wanted:
         raise OracleError(f"it counted {found} calls with a response, expected {wanted}")
     shared = after["shared"] - before["shared"]

@@ -1,9 +1,17 @@
 """How a trial comes to its outcomes: one window (compare), or several (capacity, slope)."""
 
+from typing import ClassVar, Literal
+
 from pydantic import Field, field_validator
 
 from tare.model.base import Record
 from tare.model.fields import Key
+
+
+class Compare(Record):
+    """One window, whose outcomes are compared as they are."""
+
+    kind: Literal["compare"] = "compare"
 
 
 class Capacity(Record):
@@ -13,6 +21,8 @@ class Capacity(Record):
     analysis.capacity_per_second. `limit`, `low` and `high` may be templates over the parameters.
     """
 
+    finds: ClassVar = "capacity_per_second"
+    kind: Literal["capacity"] = "capacity"
     only: dict[Key, list[str]] = {}
     """Factor → levels in which trials search; in the others they measure once, as ever."""
     parameter: Key = "rate"
@@ -36,6 +46,8 @@ class Slope(Record):
     random order. An outcome's value names it as analysis.slope.
     """
 
+    finds: ClassVar = "slope"
+    kind: Literal["slope"] = "slope"
     only: dict[Key, list[str]] = {}
     """Factor → levels in which trials measure a slope."""
     parameter: Key
@@ -55,6 +67,10 @@ class Slope(Record):
     def windows(self) -> int:
         """How many windows a trial takes."""
         return self.rounds * len(self.doses)
+
+
+FINDS = (Capacity.finds, Slope.finds)
+"""What analyses find, as paths of outcomes call it behind `analysis.`."""
 
 
 class Analysis(Record):

@@ -4,10 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from tare.model.analysis import Slope
 from tare.model.base import Record
 from tare.model.fields import Key
 
-SLOPE = "analysis.slope"
+SLOPE = f"analysis.{Slope.finds}"
 """The path of what the analysis `slope` finds."""
 
 

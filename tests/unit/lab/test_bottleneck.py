@@ -5,6 +5,7 @@ import pytest
 from tare.lab.trial.bottleneck import Use, gate
 from tare.lab.trial.gates import judge
 from tare.model.gates import Gates
+from tare.model.instrument import Result
 
 ONE, TWO = frozenset([0]), frozenset([1])
 LIMITS = Gates(bottleneck="proxy")
@@ -79,8 +80,12 @@ def test_the_gate_is_for_closed_loops_of_variants_with_that_role(
         "loop": loop, "completed": 1, "offered": 1, "in_flight_mean": 1, "cpu_busiest_thread": 0,
         "send_lag_p50_us": None, "send_lag_p99_us": None,
     }  # fmt: skip
-    outcomes = {"requests": 1, "latency_p50_us": None, "latency_p99_us": None}
+    unnamed = dict.fromkeys(("latency_mean_us", "latency_p50_us", "latency_p99_us"))
+    answer = {
+        "event": "result", "schema": 1, "instrument": "x", "window_s": 1.0, "load": load,
+        "outcomes": {"requests": 1, "requests_per_second": 1, **unnamed},
+    }  # fmt: skip
     quiet = {"foreign_share": 0.0, "steal_share": 0.0}
     limits, uses = Gates(bottleneck=wanted), {"proxy": Use(ONE, 1.0)}
-    names = [item.name for item in judge(limits, {"outcomes": outcomes, "load": load}, quiet, uses)]
+    names = [item.name for item in judge(limits, Result.model_validate(answer), quiet, uses)]
     assert ("bottleneck" in names) is applies

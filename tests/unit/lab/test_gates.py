@@ -10,13 +10,14 @@ from tare.lab.project.gate_limits import limits
 from tare.lab.run import planning
 from tare.lab.trial.gates import judge
 from tare.model.gates import Gates
+from tare.model.instrument import Result
 from tare.model.trial import Gate
 
 QUIET = {"foreign_share": 0.0, "steal_share": 0.0}
 LIMITS = Gates(achieved_min=0.9, errors_max=0.1, little_max=0.25, send_lag_max=2.0)
 
 
-def result(**changes: Any) -> dict[str, Any]:
+def result(**changes: Any) -> Result:
     """100 requests in a second, 10 ms each, one in flight, all as offered."""
     outcomes = {
         "requests": 100,
@@ -38,10 +39,15 @@ def result(**changes: Any) -> dict[str, Any]:
     for key, value in changes.items():
         home = next((table for table in (outcomes, load) if key in table), found)
         home[key] = value
-    return found
+    return answer(**found)
 
 
-def gates(found: dict[str, Any], machine: dict[str, float] = QUIET) -> dict[str, Gate]:
+def answer(**fields: Any) -> Result:
+    head = {"event": "result", "schema": 1, "instrument": "x", "window_s": 1.0}
+    return Result.model_validate(head | fields)
+
+
+def gates(found: Result, machine: dict[str, float] = QUIET) -> dict[str, Gate]:
     return {gate.name: gate for gate in judge(LIMITS, found, machine, {})}
 
 
@@ -126,7 +132,7 @@ def test_a_closed_loop_must_leave_the_generator_room(busy: float, ok: bool) -> N
 
 @pytest.mark.parametrize(("failed", "ok"), [(0, True), (1, False)])
 def test_an_instrument_without_load_is_judged_by_errors_and_machine(failed: int, ok: bool) -> None:
-    found = gates({"outcomes": {"calls": 5}, "errors": {"call": failed}})
+    found = gates(answer(outcomes={"calls": 5}, errors={"call": failed}))
     assert list(found) == ["errors", "foreign-cpu", "steal"]
     assert found["errors"].ok is ok
 

@@ -7,6 +7,7 @@ from tare.lab.errors import ManifestError
 from tare.lab.project.hooks import HookError, Hooks, OracleError
 
 SITE: Any = object()
+ANSWERED: Any = object()
 
 
 def hooks(folder: Path, variant: str | None, experiment: str | None) -> Hooks:
@@ -23,7 +24,7 @@ def test_only_the_oracle_must_be_there(tmp_path: Path) -> None:
     found = hooks(tmp_path, None, None)
     with pytest.raises(HookError, match="there is no oracle"):
         found.oracle(SITE)
-    found.audit(SITE, {}, {}, {})
+    found.audit(SITE, {}, {}, ANSWERED)
     assert found.counters(SITE) == {}
     assert found.probe(SITE) == {}
     assert found.workload(SITE, {"size": 3}) == {}

@@ -1,13 +1,15 @@
 """The closed set of overrides that an experiment or a variant may bring in its hooks.py."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
 from tare.lab.errors import ManifestError, TareError
+from tare.model.instrument import Result, Total, together
 
 NAMES = ("workload", "oracle", "counters", "probe", "audit")
 
@@ -56,6 +58,30 @@ class SiteView(Protocol):
         """The trial's parameters."""
 
 
+@dataclass(frozen=True)
+class Window:
+    """One run of the instrument."""
+
+    own: Mapping[str, Any]
+    """The parameters that an analysis set for it alone, such as a dose."""
+    result: Result
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the instrument answered in a trial."""
+
+    result: Result
+    """Of the window whose outcomes are the trial's."""
+    windows: Sequence[Window]
+    """All of the trial, in order: one, unless an analysis takes several."""
+
+    @property
+    def total(self) -> Total:
+        """The totals of all windows."""
+        return together(window.result.total for window in self.windows)
+
+
 class Hooks:
     """The variant's own hooks over the experiment's; an absent one does nothing."""
 
@@ -86,10 +112,10 @@ class Hooks:
         site: SiteView,
         before: Mapping[str, int],
         after: Mapping[str, int],
-        result: Mapping[str, Any],
+        answered: Answered,
     ) -> None:
         """Raise OracleError when the counters disagree with what the instrument counted."""
-        self._call("audit", site, before, after, result)
+        self._call("audit", site, before, after, answered)
 
     def _call(self, name: str, *arguments: Any) -> Any:
         """What the first module that has the hook returns. Raises TareError, whatever it raises."""

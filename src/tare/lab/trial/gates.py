@@ -1,18 +1,18 @@
 """The gates: conditions under which a trial counts. Functions of what was measured."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from tare.lab.trial import bottleneck
 from tare.lab.trial.bottleneck import Use
 from tare.model.gates import Gates
+from tare.model.instrument import Load, Result
 from tare.model.trial import Gate
 from tare.stats.little import little_residual
 
 
 def judge(
     limits: Gates,
-    result: Mapping[str, Any],
+    result: Result,
     machine: Mapping[str, float],
     uses: Mapping[str, Use],
 ) -> list[Gate]:
@@ -22,28 +22,25 @@ def judge(
     and the machine alone.
     """
     found = [*_load(limits, result), *_machine(limits, machine)]
-    loop, role = (result.get("load") or {}).get("loop"), limits.bottleneck
-    if loop == "closed" and role is not None and role in uses:
+    closed, role = result.load is not None and result.load.loop == "closed", limits.bottleneck
+    if closed and role is not None and role in uses:
         found.append(bottleneck.gate(role, limits, uses, machine["steal_share"]))
     return found
 
 
-def _load(limits: Gates, result: Mapping[str, Any]) -> Iterator[Gate]:
-    outcomes, load = result["outcomes"], result.get("load")
-    errors = result.get("errors", {})
-    failed = sum(errors.values())
-    seen = failed + float(outcomes.get("requests") or 0)
-    share = failed / seen if seen else 0.0
-    kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items() if count) or "none"
+def _load(limits: Gates, result: Result) -> Iterator[Gate]:
+    load, answered = result.load, result.requests
+    seen = result.failed + answered
+    share = result.failed / seen if seen else 0.0
+    kinds = ", ".join(f"{kind} {count}" for kind, count in result.errors.items() if count) or "none"
     yield _gate("errors", share <= limits.errors_max, kinds, limits.errors_max)
     if load is None:
         return
-    answered = float(outcomes.get("requests") or 0)
     yield Gate(
         name="requests", ok=answered > 0, found=f"{answered:.0f} answered", wanted="more than 0"
     )
-    if load["loop"] == "open":
-        achieved = load["completed"] / load["offered"] if load["offered"] else 0.0
+    if load.loop == "open":
+        achieved = load.completed / load.offered if load.offered else 0.0
         least = limits.achieved_min
         yield Gate(
             name="achieved",
@@ -51,23 +48,21 @@ def _load(limits: Gates, result: Mapping[str, Any]) -> Iterator[Gate]:
             found=f"{achieved:.2%} of the offered load",
             wanted=f"at least {least:.2%}",
         )
-        yield from _schedule(limits, outcomes, load)
+        yield from _schedule(limits, result, load)
     else:
-        yield _most("generator", load["cpu_busiest_thread"], limits.generator_cpu_max, "of a CPU")
-    if answered and outcomes.get("latency_mean_us") is not None:
-        rate, mean_s = outcomes["requests_per_second"], outcomes["latency_mean_us"] / 1e6
-        gap = little_residual(rate, mean_s, load["in_flight_mean"])
+        yield _most("generator", load.cpu_busiest_thread, limits.generator_cpu_max, "of a CPU")
+    rate, mean_us = result.outcomes["requests_per_second"], result.outcomes["latency_mean_us"]
+    if answered and rate is not None and mean_us is not None:
+        gap = little_residual(rate, mean_us / 1e6, load.in_flight_mean)
         # What the window's ends cut through is counted whole or not at all.
-        cut = mean_s * rate / answered
+        cut = mean_us / 1e6 * rate / answered
         yield _most("little", gap, limits.little_max + cut, "off Little's law")
 
 
-def _schedule(
-    limits: Gates, outcomes: Mapping[str, Any], load: Mapping[str, Any]
-) -> Iterator[Gate]:
+def _schedule(limits: Gates, result: Result, load: Load) -> Iterator[Gate]:
     """How much of a latency that is printed may be the generator's own lateness."""
-    for name in ("p50", "p99"):
-        lag, latency = load[f"send_lag_{name}_us"], outcomes[f"latency_{name}_us"]
+    for name, lag in (("p50", load.send_lag_p50_us), ("p99", load.send_lag_p99_us)):
+        latency = result.outcomes[f"latency_{name}_us"]
         if lag is None or latency is None:
             continue
         most = limits.send_lag_max

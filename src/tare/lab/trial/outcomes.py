@@ -2,20 +2,17 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from tare.lab.trial.analysis import capacity, slope
+from tare.model.analysis import FINDS
+from tare.model.instrument import Result
 from tare.model.outcome import Outcome
-
-_COUNTS = ("offered", "completed", "unfinished", "answered")
-"""Requests of a target, beside its outcomes."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """What a trial found: the instrument's `result`, probes by role, counters' moves."""
 
-    result: Mapping[str, Any]
+    result: Result
     roles: Mapping[str, Mapping[str, float]]
     counters: Mapping[str, int]
     probed: Mapping[str, float]
@@ -47,17 +44,17 @@ class Measured:
         return False
 
     def _lookup(self, outcome: Outcome, path: str) -> float | None:
-        found: Any
-        errors = self.result.get("errors", {})
+        found: float | None
+        load = self.result.load.figures() if self.result.load is not None else {}
         match path.split("."):
-            case ["instrument", name] if name in self.result["outcomes"]:
-                found = self.result["outcomes"][name]
-            case ["load", name] if name in self.result.get("load", {}):
-                found = self.result["load"][name]
+            case ["instrument", name] if name in self.result.outcomes:
+                found = self.result.outcomes[name]
+            case ["load", name] if name in load:
+                found = load[name]
             case ["error", "all"]:
-                found = sum(errors.values())
-            case ["error", kind] if kind in errors:
-                found = errors[kind]
+                found = self.result.failed
+            case ["error", kind] if kind in self.result.errors:
+                found = self.result.errors[kind]
             case ["target", name, quantity]:
                 found = self._of_target(outcome, name, quantity)
             case ["role", role, probe] if probe in self.roles.get(role, {}):
@@ -66,20 +63,18 @@ class Measured:
                 found = self.counters[name]
             case ["probe", name] if name in self.probed:
                 found = self.probed[name]
-            case ["analysis", (capacity.NAME | slope.NAME) as name]:
+            case ["analysis", name] if name in FINDS:
                 found = self.analysis.get(name)
             case _:
                 raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {path!r}")
         return None if found is None else float(found)
 
-    def _of_target(self, outcome: Outcome, name: str, quantity: str) -> Any:
+    def _of_target(self, outcome: Outcome, name: str, quantity: str) -> float | None:
         """What became of one of the instrument's targets; None if it was not loaded."""
-        target = next(
-            (each for each in self.result.get("targets", ()) if each["name"] == name), None
-        )
+        target = self.result.target(name)
         if target is None:
             return None
-        known = target["outcomes"] | {key: target[key] for key in _COUNTS}
+        known = target.figures()
         if quantity not in known:
             where = f"target.{name}.{quantity}"
             raise LookupError(f"outcome {outcome.title!r}: nothing measured is called {where!r}")

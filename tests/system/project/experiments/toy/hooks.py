@@ -4,7 +4,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError
 
 
 def oracle(site: Any) -> None:
@@ -24,12 +24,12 @@ def probe(site: Any) -> dict[str, float]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """It counted what the instrument was answered."""
-    counted, answered = after["requests"] - before["requests"], result["total"]["requests"]
-    if counted != answered:
-        raise OracleError(f"the server counted {counted}, the instrument {answered}")
+    counted, told = after["requests"] - before["requests"], answered.total.requests
+    if counted != told:
+        raise OracleError(f"the server counted {counted}, the instrument {told}")
 
 
 def _ask(site: Any, path: bytes) -> bytes:
