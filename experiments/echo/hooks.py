@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.lab.project.hooks import Answered, OracleError
+from tare.probes.reading import Counter, Reading
 
 _PATIENCE_S = 5.0
 _SIZES = (1, 64, 127, 4097, 65537, 300001)
@@ -44,7 +45,7 @@ def counters(site: Any) -> dict[str, int]:
     return whole | {"requests": whole["messages"]}
 
 
-def probe(site: Any) -> dict[str, float]:
+def probe(site: Any) -> dict[str, Reading]:
     """Microseconds of CPU by account, and what else the server and the accounting count."""
     account = _ask(site, "account")
     found = {
@@ -55,7 +56,7 @@ def probe(site: Any) -> dict[str, float]:
     whose = ("server_us", "client_us", "backend_us", "kernel_us", "softirq_us")
     found["machine_us"] = sum(found[key] for key in whose)
     found["system_calls"] = _ask(site, "sut")["system_calls"]
-    return found
+    return {key: Counter(value) for key, value in found.items()}
 
 
 def audit(

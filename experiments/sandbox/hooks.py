@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tare.lab.project.hooks import Answered, HookError, OracleError, Since
+from tare.lab.project.hooks import Answered, HookError, OracleError
+from tare.probes.reading import Counter, Gauge, Reading
 
 _PATIENCE_S = 20.0
 # The oracle makes so many calls more than one, and goes on for so many seconds.
@@ -57,13 +58,18 @@ def counters(site: Any) -> dict[str, int]:
     return {"ok": found["ok"], "shared": found["shared"], "failed": failed}
 
 
-def probe(site: Any) -> dict[str, float]:
+def probe(site: Any) -> dict[str, Reading]:
     """Microseconds that each part of the calls took in all, and CPU time of collected workers; the
     median of the time from a request to its response."""
     found = _statistics(site, anew=True)
-    parts = {f"{name}_us": part["sum_us"] for name, part in found["phases"].items()}
-    median = Since(found["phases"]["execute"]["p50_us"])
-    return parts | {"execute_p50_us": median, "worker_cpu_us": found["worker_cpu_us"]}
+    phases = found["phases"]
+    parts: dict[str, Reading] = {
+        f"{name}_us": Counter(part["sum_us"]) for name, part in phases.items()
+    }
+    return parts | {
+        "execute_p50_us": Gauge(phases["execute"]["p50_us"]),
+        "worker_cpu_us": Counter(found["worker_cpu_us"]),
+    }
 
 
 def audit(

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from tare.lab.errors import ManifestError, TareError
 from tare.model.instrument import Result, Total, together
+from tare.probes.reading import Reading
 
 NAMES = ("workload", "oracle", "counters", "probe", "audit")
 
@@ -20,10 +21,6 @@ class OracleError(TareError):
 
 class HookError(TareError):
     """A hook that could not do its own job."""
-
-
-class Since(float):
-    """What a probe read of all since the reading before, such as a median: nothing that grows."""
 
 
 class SiteView(Protocol):
@@ -103,9 +100,18 @@ class Hooks:
         """The variant's own counters, empty when it has none."""
         return dict(self._call("counters", site) or {})
 
-    def probe(self, site: SiteView) -> dict[str, float]:
-        """Numbers that grow, and `Since`, read at both ends of the instrument's window; or none."""
-        return dict(self._call("probe", site) or {})
+    def probe(self, site: SiteView) -> dict[str, Reading]:
+        """Return counters and gauges of the variant's own, read at both ends of the instrument's
+        window; or none. Raises HookError for what is neither.
+        """
+        found = dict(self._call("probe", site) or {})
+        for name, reading in found.items():
+            if not isinstance(reading, Reading):
+                raise HookError(
+                    f"probe: {name}: found {reading!r}, expected a Counter or a Gauge "
+                    "(tare.probes.reading)"
+                )
+        return found
 
     def audit(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tare.lab.machine.process import Place
 from tare.model.gates import Gates
 from tare.model.trial import Gate
 
@@ -16,6 +17,14 @@ class Use:
     """CPU seconds a second."""
     limit: float | None = None
     """The most that it was allowed, in the same unit."""
+
+
+def uses(roles: Mapping[str, Mapping[str, float]], places: Mapping[str, Place]) -> dict[str, Use]:
+    """Each role's part of the CPUs on which it may run."""
+    return {
+        role: Use(frozenset(place.cpus), roles[role]["cpu_share"], place.caps.cpus)
+        for role, place in places.items()
+    }
 
 
 def gate(wanted: str, limits: Gates, uses: Mapping[str, Use], steal_share: float) -> Gate:

@@ -17,9 +17,9 @@ from tare.lab.trial.site import Site
 from tare.model.instrument import Result
 from tare.model.manifest import INSTRUMENT_ROLE as ROLE
 from tare.model.manifest import Instrument
-from tare.probes.cpu import CpuTime, MachineTime, of_cpus
-from tare.probes.process import Switches, Usage, switches, usage
-from tare.probes.strain import Strain
+from tare.probes import registry
+from tare.probes.probe import Scene, Seen
+from tare.probes.reading import Reading
 
 MEASURING = "measuring"
 """Made in the site's folder when the window opens: what acts within it waits for this file."""
@@ -37,11 +37,8 @@ class Snapshot:
     """All probes at one moment."""
 
     at: float
-    cpu: dict[str, CpuTime]
-    switches: dict[str, Switches]
-    strain: dict[str, Strain]
-    machine: MachineTime
-    own: dict[str, float]
+    seen: Seen
+    own: Mapping[str, Reading]
     """What the experiment's own probe reads."""
 
 
@@ -54,7 +51,8 @@ class Measurement:
     result: Result
     opened: Snapshot
     closed: Snapshot
-    memory: dict[str, Usage]
+    held: Seen
+    """What is read when the window has closed, and only then."""
     places: dict[str, Place]
 
     @property
@@ -87,7 +85,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
     planned = float(spec.get("warmup_s", 0)) + float(spec.get("duration_s", 0))
     reader = _Reader(site, process, planned + _SLACK_S)
     opened = closed = answer = None
-    memory: dict[str, Usage] = {}
+    held = Seen()
     for event in reader.events():
         match event.get("event"):
             case "progress":
@@ -97,7 +95,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
                 opened = _snapshot(site)
             case "measured":
                 closed = _snapshot(site)
-                memory = {role: usage(each.pids()) for role, each in site.processes.items()}
+                held = registry.read_last(_scene(site, closed.at))
             case "result":
                 answer = event
     places = {role: each.place for role, each in site.processes.items()}
@@ -108,7 +106,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
         site.blame()
         lacks = "" if code else ", but without measure, measured and result"
         raise RoleError(f"{where} ended with {ending(code)}{lacks}{process.last_words()}")
-    return Measurement(changed, parse(answer, where), opened, closed, memory, places)
+    return Measurement(changed, parse(answer, where), opened, closed, held, places)
 
 
 def parse(answer: Mapping[str, Any], where: str) -> Result:
@@ -161,15 +159,12 @@ def _exit_code(process: Process) -> int:
 
 
 def _snapshot(site: Site) -> Snapshot:
-    processes = site.processes
-    return Snapshot(
-        at=time.monotonic(),
-        cpu={role: process.cpu_time() for role, process in processes.items()},
-        machine=of_cpus(site.bench.cpus.tested),
-        switches={role: switches(process.pids()) for role, process in processes.items()},
-        strain={role: process.strain() for role, process in processes.items()},
-        own=site.hooks.probe(site),
-    )
+    at = time.monotonic()
+    return Snapshot(at, registry.read(_scene(site, at)), site.hooks.probe(site))
+
+
+def _scene(site: Site, at: float) -> Scene:
+    return Scene(at, site.processes, site.bench.cpus.tested)
 
 
 class _Reader:

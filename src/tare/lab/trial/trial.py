@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.project import gate_limits
 from tare.lab.project.hooks import Answered, OracleError, Window
-from tare.lab.trial import account, gates
+from tare.lab.trial import account, bottleneck, gates
 from tare.lab.trial.analysis.protocol import About, Found
 from tare.lab.trial.analysis.registry import chosen
 from tare.lab.trial.bench import Bench
@@ -104,15 +104,15 @@ def _measured(site: Site, levels: Mapping[str, str], progress: Progress) -> _Att
     site.start()
     site.hooks.oracle(site)
     before = site.hooks.counters(site)
-    experiment, tested = site.bench.loaded.experiment, site.bench.cpus.tested
+    experiment = site.bench.loaded.experiment
     limits = gate_limits.limits(experiment, site.parameters, site.bench.loaded.name)
 
     def take(own: Mapping[str, Any]) -> Measurement:
         return measure(site, progress, own)
 
     def judge(made: Measurement) -> list[Gate]:
-        shares = account.machine(made, tested)
-        return gates.judge(limits, made.result, shares, account.uses(made))
+        uses = bottleneck.uses(account.roles(made), made.places)
+        return gates.judge(limits, made.result, account.machine(made), uses)
 
     def value(made: Measurement, outcome: str) -> float | None:
         return _of(site, made).outcome(experiment.outcomes[outcome])
@@ -139,7 +139,7 @@ def _measured(site: Site, levels: Mapping[str, str], progress: Progress) -> _Att
             if among(outcome.within, levels)
         },
         roles=account.roles(found.measurement),
-        machine=account.machine(found.measurement, tested),
+        machine=account.machine(found.measurement),
         counters=counters,
         instrument=_stored(found, answered),
         histograms=found.measurement.result.histograms,

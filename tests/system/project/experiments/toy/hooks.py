@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tare.lab.project.hooks import Answered, OracleError
+from tare.probes.reading import Counter, Reading
 
 
 def oracle(site: Any) -> None:
@@ -18,9 +19,9 @@ def counters(site: Any) -> dict[str, int]:
     return {"requests": int(_ask(site, b"/count"))}
 
 
-def probe(site: Any) -> dict[str, float]:
+def probe(site: Any) -> dict[str, Reading]:
     """The same, by another name."""
-    return {"answers": float(_ask(site, b"/count"))}
+    return {"answers": Counter(float(_ask(site, b"/count")))}
 
 
 def audit(
