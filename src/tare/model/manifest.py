@@ -218,7 +218,7 @@ class Experiment(Record):
     """`usual` where the kernel's own threads do a part of the work, which roles would starve."""
     idle: Idle = "poll"
     """`sleep` where waking sleeping CPUs belongs to what is asked; a template."""
-    gates: dict[Key, Scalar] = {}
+    gates: dict[Key, Any] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
     google_benchmark: GoogleBenchmark | None = None
     blocks: Blocks = Blocks()
@@ -230,7 +230,7 @@ class Experiment(Record):
 
     @field_validator("gates")
     @classmethod
-    def _gates(cls, gates: dict[str, Scalar]) -> dict[str, Scalar]:
+    def _gates(cls, gates: dict[str, Any]) -> dict[str, Any]:
         checked_gates(gates)
         return gates
 

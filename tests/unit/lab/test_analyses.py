@@ -34,7 +34,8 @@ def test_a_scenario_has_the_first_analysis_whose_levels_it_has() -> None:
 
 def test_to_compare_is_one_window() -> None:
     answer = {"event": "result", "schema": 1, "instrument": "x", "window_s": 0.5, "outcomes": {}}
-    result, gate = Result.model_validate(answer), Gate(name="steal", ok=True, found="", wanted="")
+    result = Result.model_validate(answer)
+    gate = Gate(name="steal", kind="machine", ok=True, found="", wanted="")
 
     def take(own: Mapping[str, Any]) -> Measurement:
         assert own == {}

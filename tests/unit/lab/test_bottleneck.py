@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from tare.lab.trial.bottleneck import Use, gate
-from tare.lab.trial.gates import judge
+from tare.lab.machine.process import Place
+from tare.lab.trial.gates.bottleneck import BOTTLENECK, Use, judged
+from tare.lab.trial.gates.gate import Conditions
 from tare.model.gates import Gates
 from tare.model.instrument import Result
 
@@ -12,9 +13,9 @@ LIMITS = Gates(bottleneck="proxy")
 
 
 def found(steal: float = 0.0, **uses: Use) -> tuple[bool, str]:
-    judged = gate("proxy", LIMITS, uses, steal)
-    assert judged.name == "bottleneck" and judged.wanted == "proxy, at least 90% busy"
-    return judged.ok, judged.found
+    finding = judged("proxy", LIMITS, uses, steal)
+    assert finding.wanted == "proxy, at least 90% busy"
+    return finding.ok, finding.found
 
 
 def test_a_busy_role_on_a_cpu_of_its_own() -> None:
@@ -85,7 +86,11 @@ def test_the_gate_is_for_closed_loops_of_variants_with_that_role(
         "event": "result", "schema": 1, "instrument": "x", "window_s": 1.0, "load": load,
         "outcomes": {"requests": 1, "requests_per_second": 1, **unnamed},
     }  # fmt: skip
-    quiet = {"foreign_share": 0.0, "steal_share": 0.0}
-    limits, uses = Gates(bottleneck=wanted), {"proxy": Use(ONE, 1.0)}
-    names = [item.name for item in judge(limits, Result.model_validate(answer), quiet, uses)]
-    assert ("bottleneck" in names) is applies
+    window = Conditions(
+        Result.model_validate(answer),
+        {"foreign_share": 0.0, "steal_share": 0.0},
+        {"proxy": {"cpu_share": 1.0}},
+        {"proxy": Place(None, [0])},
+    )
+    found = list(BOTTLENECK.look(Gates(bottleneck=wanted), window))
+    assert len(found) == applies and all(each.ok for each in found)

@@ -8,8 +8,9 @@ from tare.lab.errors import ManifestError
 from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.gate_limits import limits
 from tare.lab.run import planning
-from tare.lab.trial.gates import judge
-from tare.model.gates import Gates
+from tare.lab.trial.gates.gate import Conditions
+from tare.lab.trial.gates.registry import GATES, judge
+from tare.model.gates import KINDS, Gates
 from tare.model.instrument import Result
 from tare.model.trial import Gate
 
@@ -47,8 +48,27 @@ def answer(**fields: Any) -> Result:
     return Result.model_validate(head | fields)
 
 
-def gates(found: Result, machine: dict[str, float] = QUIET) -> dict[str, Gate]:
-    return {gate.name: gate for gate in judge(LIMITS, found, machine, {})}
+def gates(
+    found: Result, machine: dict[str, float] = QUIET, limits: Gates = LIMITS
+) -> dict[str, Gate]:
+    window = Conditions(found, machine, {}, {})
+    return {gate.name: gate for gate in judge(limits, window)}
+
+
+def test_every_gate_that_manifests_may_set_is_one_that_judges() -> None:
+    assert [gate.name for gate in GATES] == list(KINDS)
+    assert [gate.kind for gate in GATES] == list(KINDS.values())
+
+
+def test_a_gate_that_is_off_lets_all_pass_and_says_why() -> None:
+    bad = result(completed=1, send_lag_p99_us=1e9, errors={"read": 99})
+    off = {"errors": "a", "send-lag": "b", "bottleneck": "c", "steal": "d"}
+    found = gates(bad, limits=LIMITS.model_copy(update={"off": off}))
+    assert (found["errors"].ok, found["errors"].off, found["errors"].kind) == (True, "a", "load")
+    assert found["errors"].found == "read 99", "what it would have refused is told"
+    assert found["send-lag-p99"].ok and found["send-lag-p50"].off == "b"
+    assert (found["bottleneck"].off, found["bottleneck"].found) == ("c", "nothing to judge")
+    assert not found["achieved"].ok and found["achieved"].off is None
 
 
 def test_a_good_trial_passes_every_gate() -> None:
@@ -170,6 +190,16 @@ def test_a_level_sets_gates_by_its_parameters(tmp_path: Path) -> None:
     [
         ("errors_max = 'none'", "gates.errors_max: found 'none', expected a valid number"),
         ("errors_max = '{{ nothing }}'", "gates.errors_max: .*nothing"),
+        ("off = 'all'", "gates: found .* expected off to be a table"),
+        (
+            "off = { litle = 'x' }",
+            "gates: .* only errors, .* and not 'litle' .did you mean 'little'",
+        ),
+        ("off = { little = '' }", "gates: .* expected off.little to be a reason in words"),
+        ("off = { little = ' ' }", "gates: .* expected off.little to be a reason in words"),
+        ("off = { little = 3 }", "gates: .* expected off.little to be a reason in words"),
+        ("off = { little = '{{ 3 }}' }", "gates.off.little: found 3, expected a valid string"),
+        ("off = { little = '{{ nothing }}' }", "gates.off.little: .*nothing"),
         ("errors_most = 1", "gates: found .* expected only achieved_min, .* and not errors_most"),
     ],
 )
@@ -178,6 +208,15 @@ def test_gates_that_are_none_are_refused_when_read(
 ) -> None:
     with pytest.raises(ManifestError, match=f"experiment.toml: {message}"):
         project(tmp_path, gates)
+
+
+def test_a_reason_that_comes_to_nothing_leaves_a_gate_on(tmp_path: Path) -> None:
+    loaded = project(tmp_path, "off = { little = \"{{ 'no steady state' if allowed else '' }}\" }")
+    found = [
+        limits(loaded.experiment, loaded.experiment.parameters | level, "exp").off
+        for level in loaded.experiment.factors["loop"].levels.values()
+    ]
+    assert found == [{}, {"little": "no steady state"}]
 
 
 def test_gates_that_a_level_spoils_are_refused_before_the_run(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Server:
 
     def judge(self, found: Measurement) -> list[Gate]:
         ok = not self.refused(len(self.asked))
-        return [Gate(name="foreign-cpu", ok=ok, found="much", wanted="little")]
+        return [Gate(name="foreign-cpu", kind="machine", ok=ok, found="much", wanted="little")]
 
     def value(self, found: Measurement, outcome: str) -> float:
         assert outcome == "cpu"

@@ -11,10 +11,12 @@ from typing import Any, Literal
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.project import gate_limits
 from tare.lab.project.hooks import Answered, OracleError, Window
-from tare.lab.trial import account, bottleneck, gates
+from tare.lab.trial import account
 from tare.lab.trial.analysis.protocol import About, Found
 from tare.lab.trial.analysis.registry import chosen
 from tare.lab.trial.bench import Bench
+from tare.lab.trial.gates import registry
+from tare.lab.trial.gates.gate import Conditions
 from tare.lab.trial.measure import Measurement, Progress, measure
 from tare.lab.trial.outcomes import Measured
 from tare.lab.trial.site import Site
@@ -111,8 +113,10 @@ def _measured(site: Site, levels: Mapping[str, str], progress: Progress) -> _Att
         return measure(site, progress, own)
 
     def judge(made: Measurement) -> list[Gate]:
-        uses = bottleneck.uses(account.roles(made), made.places)
-        return gates.judge(limits, made.result, account.machine(made), uses)
+        return registry.judge(
+            limits,
+            Conditions(made.result, account.machine(made), account.roles(made), made.places),
+        )
 
     def value(made: Measurement, outcome: str) -> float | None:
         return _of(site, made).outcome(experiment.outcomes[outcome])

@@ -19,8 +19,6 @@ from tare.model import analysis
 from tare.model.trial import Gate
 from tare.stats.search import OutOfRange, highest
 
-_TOO_MUCH = ("errors", "requests", "achieved")
-"""Gates that say that the rate was too high."""
 _TRIES = 2
 """Windows that must fail before a rate has: one alone may have met a stall of the machine."""
 _REPEATS = 12
@@ -52,7 +50,9 @@ class Capacity:
             rate = highest(going.holds, low, high, settings.steps, dither)
         except (OutOfRange, _Spoilt) as error:
             wanted = f"a rate between {low:g} and {high:g} per second that holds"
-            failed = Gate(name="capacity", ok=False, found=str(error), wanted=wanted)
+            failed = Gate(
+                name="capacity", kind="analysis", ok=False, found=str(error), wanted=wanted
+            )
         best = going.best or going.last
         note: JsonValue = {"limit": limit, "rate": rate, "windows": going.notes}
         return Found(
@@ -110,10 +110,11 @@ class _Search:
             window = _Window(rate, made, self.judge(made))
             closed = [gate for gate in window.gates if not gate.ok]
             value = made.result.outcomes.get(self.settings.outcome)
-            too_much = any(gate.name in _TOO_MUCH for gate in closed)
+            too_much = any(gate.kind == "load" for gate in closed)
             held = not too_much and value is not None and value <= self.limit
-            # A queue that grows is no steady state, so that Little's law need not hold there.
-            spoilt = [g for g in closed if g.name not in _TOO_MUCH and (held or g.name != "little")]
+            # A queue that grows is no steady state.
+            excused = ("load",) if held else ("load", "steady-state")
+            spoilt = [gate for gate in closed if gate.kind not in excused]
             names: list[JsonValue] = [gate.name for gate in spoilt]
             self.windows.append(window)
             self.notes.append({"rate": rate, "value": value, "held": held, "spoilt": names})
