@@ -1,12 +1,12 @@
 """Gates: the conditions that make a trial count, as manifests set them."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, Literal
 
 from pydantic import field_validator
 
 from tare.model.base import Record
+from tare.model.fields import close_match
 
 Kind = Literal["load", "generator", "steady-state", "machine", "bottleneck", "analysis"]
 """What a gate judges: that the load was not too high for the server, that the generator kept up,
@@ -75,8 +75,7 @@ def checked_gates(gates: Mapping[str, Any]) -> None:
 
 def _checked_off(name: str, reason: Any) -> None:
     if name not in KINDS:
-        close = get_close_matches(name, KINDS, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ValueError(f"off to have only {', '.join(KINDS)}, and not {name!r}{hint}")
+        only = f"off to have only {', '.join(KINDS)}"
+        raise ValueError(f"{only}, and not {name!r}{close_match(name, KINDS)}")
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError(f"off.{name} to be a reason in words, and not {reason!r}")

@@ -2,11 +2,12 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tare.model.analysis import Slope
 from tare.model.base import Record
 from tare.model.fields import Key
+from tare.model.paths import Path, parse
 
 SLOPE = f"analysis.{Slope.finds}"
 """The path of what the analysis `slope` finds."""
@@ -36,6 +37,23 @@ class Outcome(Record):
     """Factor → levels in which this outcome is compared; it is reported in all of them."""
     within: dict[Key, list[str]] = {}
     """Factor → levels in which there is such an outcome at all."""
+
+    @field_validator("value", "per")
+    @classmethod
+    def _paths(cls, text: str | None) -> str | None:
+        if text is not None:
+            parse(text)
+        return text
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The paths that the value adds up."""
+        return parse(self.value)
+
+    @property
+    def divisors(self) -> tuple[Path, ...]:
+        """The paths that are added up to divide by; none of an outcome that is not divided."""
+        return parse(self.per) if self.per is not None else ()
 
     @property
     def is_slope(self) -> bool:

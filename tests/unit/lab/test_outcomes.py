@@ -85,12 +85,9 @@ def test_a_path_or_a_sum_of_them(value: str, per: str | None, found: float | Non
         "role.sut.cpu_us",
         "role.proxy.joules",
         "instrument.x",
-        "load.x",
         "load.unfinished",
-        "analysis.x",
         "error.x",
         "counter.x",
-        "x",
         "target.hot.x",
     ],
 )

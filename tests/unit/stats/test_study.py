@@ -15,7 +15,7 @@ OPEN = Scenario(name="loop=open", levels={"loop": "open"})
 
 
 def outcome(**changes: Any) -> Outcome:
-    fields = {"title": "t", "unit": "u", "better": "lower", "value": "v", "judged": True}
+    fields = {"title": "t", "unit": "u", "better": "lower", "value": "counter.v", "judged": True}
     return Outcome.model_validate(fields | changes)
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.paths import ROOT
-from tare.lab.project import gate_limits
+from tare.lab.project import gate_limits, outcome_paths
 from tare.lab.project.index import experiment_names, read_toml
 from tare.model.base import Record
 from tare.model.exports import Image
@@ -82,6 +82,7 @@ def load(name: str, root: Path = ROOT) -> Loaded:
             f"{file}: baseline: found {experiment.baseline!r}, expected one of its variants "
             f"({', '.join(variants) or 'there is none'})"
         )
+    _refuse(file, outcome_paths.faults(experiment.outcomes, variants.values()))
     first = experiment.baseline
     ordered = {first: variants[first]} | variants
     return Loaded(name, folder, experiment, ordered)
