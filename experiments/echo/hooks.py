@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tare.lab.project.hooks import Answered, OracleError
+from tare.lab.project.hooks import Answered, OracleError, SiteView
 from tare.probes.reading import Counter, Reading
 
 _PATIENCE_S = 5.0
 _SIZES = (1, 64, 127, 4097, 65537, 300001)
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """Bytes come back as they were sent: in pieces, on several connections, after a half-close."""
     noise = random.Random(11)
     connections = [_connect(site) for _ in range(3)]
@@ -38,14 +38,14 @@ def oracle(site: Any) -> None:
         connection.close()
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """The server's own statistics; `requests` are pieces as the data path has them."""
     found = _ask(site, "sut")
     whole = {key: int(value) for key, value in found.items() if isinstance(value, int | float)}
     return whole | {"requests": whole["messages"]}
 
 
-def probe(site: Any) -> dict[str, Reading]:
+def probe(site: SiteView) -> dict[str, Reading]:
     """Microseconds of CPU by account, and what else the server and the accounting count."""
     account = _ask(site, "account")
     found = {
@@ -60,7 +60,7 @@ def probe(site: Any) -> dict[str, Reading]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """The server forwarded just the bytes that the instrument had answered, warm-up included."""
     load = answered.result.load
@@ -73,7 +73,7 @@ def audit(
         raise OracleError(f"the server forwarded {found} bytes, expected {wanted}")
 
 
-def _connect(site: Any) -> socket.socket:
+def _connect(site: SiteView) -> socket.socket:
     return socket.create_connection((site.host, site.port["echo"]), timeout=_PATIENCE_S)
 
 
@@ -88,7 +88,7 @@ def _receive(connection: socket.socket, count: int) -> bytes:
     return b"".join(parts)
 
 
-def _ask(site: Any, role: str) -> dict[str, Any]:
+def _ask(site: SiteView, role: str) -> dict[str, Any]:
     path = Path("/dev/shm", f"{site.tag}.{role}")
     with socket.socket(socket.AF_UNIX) as asked:
         asked.settimeout(_PATIENCE_S)

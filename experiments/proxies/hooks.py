@@ -12,9 +12,8 @@ import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from tare.lab.project.hooks import Answered, OracleError
+from tare.lab.project.hooks import Answered, OracleError, SiteView
 from tare.model.instrument import Result
 
 TLS = {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "group": "X25519"}
@@ -29,7 +28,7 @@ _START_S = 15.0
 _PATIENCE_S = 2.0
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """The body byte for byte, in the scenario's protocol as the proxy itself saw it, encrypted as
     all others, with what it must tell the backend, over connections that it keeps.
     """
@@ -40,7 +39,7 @@ def oracle(site: Any) -> None:
     _tells_the_backend(site)
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """What the backend counted so far, this very question included."""
     connection = http.client.HTTPConnection(site.host, site.port["status"], timeout=5)
     connection.request("GET", "/")
@@ -50,7 +49,7 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """The backend had each request that the instrument had an answer to, and no others; over
     connections that were kept.
@@ -71,7 +70,7 @@ def audit(
     _encrypted(site, answered.result)
 
 
-def _happened(site: Any, window_s: float) -> None:
+def _happened(site: SiteView, window_s: float) -> None:
     """A fault that came late, or not at all, would look like one that harms nobody.
 
     The window is reckoned from the start of the instrument: `measuring` tells when the laboratory
@@ -88,7 +87,7 @@ def _happened(site: Any, window_s: float) -> None:
         )
 
 
-def _await_routes(site: Any) -> None:
+def _await_routes(site: SiteView) -> None:
     """Some proxies open their port before they know what to do with a request."""
     give_up = time.monotonic() + _START_S
     while True:
@@ -101,7 +100,7 @@ def _await_routes(site: Any) -> None:
         time.sleep(0.02)
 
 
-def _handles_bodies(site: Any) -> None:
+def _handles_bodies(site: SiteView) -> None:
     body = (site.folder / "backend" / "body.json").read_bytes()
     if len(body) != site.parameters["bytes"]:
         raise OracleError(
@@ -111,7 +110,7 @@ def _handles_bodies(site: Any) -> None:
     _encrypted(site, result)
 
 
-def _keeps_connections(site: Any) -> None:
+def _keeps_connections(site: SiteView) -> None:
     body = (site.folder / "backend" / "body.json").read_bytes()
     before = counters(site)
     result = _ask(site, "/body.json", body, rounds=_ROUNDS)
@@ -119,7 +118,7 @@ def _keeps_connections(site: Any) -> None:
     _kept(site, after["connections"] - before["connections"] - 1, result.total.requests)
 
 
-def _tells_the_backend(site: Any) -> None:
+def _tells_the_backend(site: SiteView) -> None:
     log = site.folder / "backend" / "probe.log"
     known = len(_lines(log))
     _ask(site, "/probe", b"ok", rounds=1, connections=1)
@@ -147,7 +146,7 @@ def _tells_the_backend(site: Any) -> None:
             raise OracleError(f"probe: {what}: found {found[what]!r}, expected {value!r}")
 
 
-def _seen(site: Any, probe: Mapping[str, str]) -> str:
+def _seen(site: SiteView, probe: Mapping[str, str]) -> str:
     """The version of HTTP in which the proxy was asked, as it says in a header or in its log."""
     if site.properties["names_protocol"]:
         seen = probe["seen"]
@@ -156,7 +155,7 @@ def _seen(site: Any, probe: Mapping[str, str]) -> str:
     return seen + ".0" if seen in ("HTTP/2", "HTTP/3") else seen
 
 
-def _ask(site: Any, path: str, body: bytes, *, rounds: int, connections: int = 0) -> Result:
+def _ask(site: SiteView, path: str, body: bytes, *, rounds: int, connections: int = 0) -> Result:
     """The instrument's result of asking for `path` on each connection `rounds` times, each answer
     compared with `body`. Raises OracleError for any that is not it.
     """
@@ -200,7 +199,7 @@ def _ask(site: Any, path: str, body: bytes, *, rounds: int, connections: int = 0
     return result
 
 
-def _encrypted(site: Any, result: Result) -> None:
+def _encrypted(site: SiteView, result: Result) -> None:
     """Over QUIC nothing is told, and nothing else was offered."""
     alpn = ALPN.get(site.parameters["protocol"])
     if alpn is None:
@@ -215,7 +214,7 @@ def _encrypted(site: Any, result: Result) -> None:
             )
 
 
-def _kept(site: Any, opened: int, served: int, windows: int = 1) -> None:
+def _kept(site: SiteView, opened: int, served: int, windows: int = 1) -> None:
     """How many connections the proxy opened to the backend for so many requests."""
     if not site.properties["proxy"] or site.parameters["profile"] != "tuned":
         return
@@ -227,7 +226,7 @@ def _kept(site: Any, opened: int, served: int, windows: int = 1) -> None:
         )
 
 
-def _scheme(site: Any) -> str:
+def _scheme(site: SiteView) -> str:
     return "http" if site.parameters["protocol"] == "http" else "https"
 
 
