@@ -7,9 +7,8 @@ import http.client
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError, SiteView
 
 _BLOCK = 65_536
 _SIZES = (1, 4_095, 10_240, 65_537, 1_048_576, 3_000_001)
@@ -27,7 +26,7 @@ _OTHERS = {"asked", "served", "hits", "served_bytes", "hit_bytes"}
 """Counts that are not of the queue."""
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """Every byte of a miss, of a hit, of ranges of both, and of what only the disk has, by the way
     of reading under test.
     """
@@ -53,7 +52,7 @@ def oracle(site: Any) -> None:
         _reads_as_it_says(site, before, counters(site))
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """What the queue counted, and how often the origin was asked, this question included.
 
     High-water marks begin anew with each reading, and do not add up: they are 0 until the window
@@ -72,18 +71,18 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """All came from the cache, and what came was right; each task was run and came back once."""
     asked = after["asked"] - before["asked"] - 1
     if site.parameters.get("once"):
-        _audit_misses(before, after, result, asked)
+        _audit_misses(before, after, answered, asked)
     elif asked:
         raise OracleError(f"{asked} requests went to the origin, expected none of a full cache")
     if site.study == "queue":
-        _audit_harness(site, before, after, result)
+        _audit_harness(site, before, after, answered)
         return
-    wrong = {kind: result["total"]["errors"][kind] for kind in ("status", "body")}
+    wrong = {kind: answered.total.errors[kind] for kind in ("status", "body")}
     # nginx refuses a request whose task finds no room; another failure is nobody's right.
     refused = after["overflows"] - before["overflows"]
     if wrong["body"] or wrong["status"] > refused:
@@ -91,13 +90,14 @@ def audit(
 
 
 def _audit_misses(
-    before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any], asked: int
+    before: Mapping[str, int], after: Mapping[str, int], answered: Answered, asked: int
 ) -> None:
     """The cache has counted what came, and as misses what it asked for; some were never read."""
     served = after["served"] - before["served"]
     misses = served - (after["hits"] - before["hits"])
-    came, connections = result["total"]["requests"], result["load"]["connections"]
-    lost = connections + sum(result["total"]["errors"].values())
+    came, load = answered.total.requests, answered.result.load
+    connections = load.connections if load is not None else 0
+    lost = connections + answered.total.failed
     if not came <= served <= came + lost:
         raise OracleError(f"the cache counted {served} answers, expected {came}, or {lost} more")
     if not misses <= asked <= misses + connections:
@@ -105,21 +105,21 @@ def _audit_misses(
 
 
 def _audit_harness(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
-    if any(result["errors"].values()):
-        raise OracleError(f"the harness found {result['errors']}, expected no such task")
-    came, counted = result["total"]["completed"], after["completed"] - before["completed"]
+    if answered.result.failed:
+        raise OracleError(f"the harness found {answered.result.errors}, expected no such task")
+    came, counted = answered.total.counts["completed"], after["completed"] - before["completed"]
     if _has_own_queue(site) and counted != came:
         raise OracleError(f"the queue counted {counted} completed tasks, expected {came}")
 
 
-def _has_module(site: Any) -> bool:
+def _has_module(site: SiteView) -> bool:
     """Whether it is an nginx with the module, which counts, or another cache."""
     return "queue" in site.properties
 
 
-def _has_own_queue(site: Any) -> bool:
+def _has_own_queue(site: SiteView) -> bool:
     """Whether the pool has a queue of the module's, and not nginx's."""
     words = site.properties.get("queue", "").split()
     return bool(words) and words[0] != "threads"
@@ -162,7 +162,9 @@ def _compare(
         )
 
 
-def _compare_cold(site: Any, connection: http.client.HTTPConnection, path: str, size: int) -> None:
+def _compare_cold(
+    site: SiteView, connection: http.client.HTTPConnection, path: str, size: int
+) -> None:
     """Compare `path` from the disk, until whoever looks for it in memory has missed it."""
     looks = _has_module(site) and "nowait" in site.properties["queue"].split()
     for _ in range(_DROPS):
@@ -173,7 +175,7 @@ def _compare_cold(site: Any, connection: http.client.HTTPConnection, path: str, 
             return
 
 
-def _forget(site: Any, path: str) -> None:
+def _forget(site: SiteView, path: str) -> None:
     """Take the file in which nginx keeps `path` (levels=1:2) out of memory."""
     name = hashlib.md5(path.encode()).hexdigest()
     for file in (site.folder / "sut").glob(f"disk*/{name[-1]}/{name[-3:-1]}/{name}"):
@@ -190,7 +192,7 @@ def _content(path: str, size: int) -> bytes:
     return b"".join(made)[:size]
 
 
-def _reads_as_it_says(site: Any, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+def _reads_as_it_says(site: SiteView, before: Mapping[str, int], after: Mapping[str, int]) -> None:
     """What the configuration names has done the work, and nothing else has."""
     moved = {name for name in after if after[name] != before[name] and name not in _OTHERS}
     words = site.properties["queue"].split()
@@ -210,11 +212,11 @@ def _reads_as_it_says(site: Any, before: Mapping[str, int], after: Mapping[str, 
         )
 
 
-def _connect(site: Any, port: str = "cache") -> http.client.HTTPConnection:
+def _connect(site: SiteView, port: str = "cache") -> http.client.HTTPConnection:
     return http.client.HTTPConnection(site.host, site.port[port], timeout=_PATIENCE_S)
 
 
-def _ask(site: Any, port: str, path: str, method: str = "GET") -> bytes:
+def _ask(site: SiteView, port: str, path: str, method: str = "GET") -> bytes:
     connection = _connect(site, port)
     connection.request(method, path)
     answer = connection.getresponse()

@@ -3,16 +3,18 @@
 import json
 import random
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError, SiteView
+from tare.probes.reading import Counter, Reading
 
 _PATIENCE_S = 5.0
 _SIZES = (1, 64, 127, 4097, 65537, 300001)
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """Bytes come back as they were sent: in pieces, on several connections, after a half-close."""
     noise = random.Random(11)
     connections = [_connect(site) for _ in range(3)]
@@ -36,14 +38,14 @@ def oracle(site: Any) -> None:
         connection.close()
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """The server's own statistics; `requests` are pieces as the data path has them."""
     found = _ask(site, "sut")
     whole = {key: int(value) for key, value in found.items() if isinstance(value, int | float)}
     return whole | {"requests": whole["messages"]}
 
 
-def probe(site: Any) -> dict[str, float]:
+def probe(site: SiteView) -> dict[str, Reading]:
     """Microseconds of CPU by account, and what else the server and the accounting count."""
     account = _ask(site, "account")
     found = {
@@ -54,21 +56,24 @@ def probe(site: Any) -> dict[str, float]:
     whose = ("server_us", "client_us", "backend_us", "kernel_us", "softirq_us")
     found["machine_us"] = sum(found[key] for key in whose)
     found["system_calls"] = _ask(site, "sut")["system_calls"]
-    return found
+    return {key: Counter(value) for key, value in found.items()}
 
 
-def audit(site: Any, before: Any, after: Any, result: Any) -> None:
+def audit(
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
+) -> None:
     """The server forwarded just the bytes that the instrument had answered, warm-up included."""
-    if sum(result["total"]["errors"].values()) or result["load"]["unfinished"]:
+    load = answered.result.load
+    if answered.total.failed or load is None or load.unfinished:
         return
     times = 2 if site.parameters["shape"] == "relay" else 1
-    wanted = result["total"]["requests"] * site.parameters["size"] * times
+    wanted = answered.total.requests * site.parameters["size"] * times
     found = after["bytes"] - before["bytes"]
     if found != wanted:
         raise OracleError(f"the server forwarded {found} bytes, expected {wanted}")
 
 
-def _connect(site: Any) -> socket.socket:
+def _connect(site: SiteView) -> socket.socket:
     return socket.create_connection((site.host, site.port["echo"]), timeout=_PATIENCE_S)
 
 
@@ -83,7 +88,7 @@ def _receive(connection: socket.socket, count: int) -> bytes:
     return b"".join(parts)
 
 
-def _ask(site: Any, role: str) -> dict[str, Any]:
+def _ask(site: SiteView, role: str) -> dict[str, Any]:
     path = Path("/dev/shm", f"{site.tag}.{role}")
     with socket.socket(socket.AF_UNIX) as asked:
         asked.settimeout(_PATIENCE_S)

@@ -3,9 +3,8 @@
 import json
 import socket
 from collections.abc import Mapping
-from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError, SiteView
 
 TARGETS: list[tuple[bytes, bytes | int]] = [
     # Method and target as sent; the path that nginx makes of it and shows the filter (decoded,
@@ -132,7 +131,7 @@ class Wire:
         self._buffer += received
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """Every target gets the answer it should, and the counters move by just what was sent."""
     prefix = site.parameters["prefix"].encode()
     sent = {"accepted": 0, "rejected": 0}
@@ -155,7 +154,7 @@ def oracle(site: Any) -> None:
     _compare(before, counters(site), sent)
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """What the filter accepted and rejected so far; without one that counts, nginx's requests."""
     own = site.properties["counters"]
     wire = Wire(site.host, site.port["status"])
@@ -170,32 +169,31 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """The counters moved by just what the instrument was answered, warm-up included: in as many
     calls for each request as it asked for, or without any request."""
     if site.study == "library":
-        _audit_harness(site, before, after, result)
+        _audit_harness(site, before, after, answered)
         return
-    windows = result["slope"]["windows"] if "slope" in result else [result]
-    answered = {"accepted": 0, "rejected": 0}
-    for window in windows:
-        calls = window.get("dose", site.parameters.get("dose", 1))
-        statuses = window["total"]["statuses"]
-        answered["accepted"] += calls * statuses.get("200", 0)
-        answered["rejected"] += calls * statuses.get("403", 0)
-    _compare(before, after, answered)
+    sent = {"accepted": 0, "rejected": 0}
+    for window in answered.windows:
+        calls = window.own.get("dose", site.parameters.get("dose", 1))
+        statuses = window.result.total.statuses
+        sent["accepted"] += calls * statuses.get("200", 0)
+        sent["rejected"] += calls * statuses.get("403", 0)
+    _compare(before, after, sent)
 
 
 def _audit_harness(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """It compares counters by itself; those of a controller it shares with nginx."""
     for kind in ("answer", "counter"):
-        if result["errors"][kind]:
-            raise OracleError(f"the harness found {result['errors'][kind]} errors of kind {kind}")
+        if count := answered.result.errors[kind]:
+            raise OracleError(f"the harness found {count} errors of kind {kind}")
     if site.properties["controller"]:
-        _compare(before, after, result["total"])
+        _compare(before, after, answered.total.counts)
 
 
 def _compare(before: Mapping[str, int], after: Mapping[str, int], sent: Mapping[str, int]) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError, SiteView
 
 BODIES = {"2b.txt": b"ok", "20k.txt": b"x" * 20460}
 CIPHER = ("TLS_AES_128_GCM_SHA256", "TLSv1.3", 128)
@@ -17,7 +17,7 @@ _CONNECTIONS_MAX = 5
 more than it keeps, while one that keeps none alive opens one for each request."""
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """Both bodies, byte for byte, in all three protocols; and one way only to encrypt them."""
     plain = socket.create_connection((site.host, site.port["http"]), timeout=5)
     _compare("h1", _http1(site.host, plain))
@@ -31,7 +31,7 @@ def oracle(site: Any) -> None:
     _refused(site, "a group that is not X25519", group="prime256v1")
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """What nginx counted so far, this very question included: connections, requests, and those
     of them that were not in the scenario's protocol, or not answered with 200.
     """
@@ -47,7 +47,7 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """Every request was in the scenario's protocol and got its answer, as many as the generator
     tells of.
@@ -62,16 +62,16 @@ def audit(
     opened = moved["connections"] - 1  # the question after the run
     if not connections <= opened <= _CONNECTIONS_MAX * connections:
         raise OracleError(f"found {opened} connections, expected {connections}")
-    served, answered = moved["requests"] - 1, int(result["total"]["requests"])
+    served, told = moved["requests"] - 1, answered.total.requests
     in_flight = connections * int(site.parameters["depth"])  # cut off when the generator ended
-    if not answered <= served <= answered + in_flight:
+    if not told <= served <= told + in_flight:
         raise OracleError(
-            f"the server had {served} requests, the generator says {answered} were answered, "
+            f"the server had {served} requests, the generator says {told} were answered, "
             f"expected at most {in_flight} more"
         )
 
 
-def _strange(site: Any) -> list[str]:
+def _strange(site: SiteView) -> list[str]:
     """Protocol and status of each request that was logged: nginx.conf.j2 says which are."""
     return (site.folder / "server" / "strange.log").read_text().splitlines()
 
@@ -86,7 +86,7 @@ def _compare(protocol: str, answers: Mapping[str, tuple[int, bytes]]) -> None:
             )
 
 
-def _negotiated(site: Any, alpn: str) -> ssl.SSLSocket:
+def _negotiated(site: SiteView, alpn: str) -> ssl.SSLSocket:
     """A connection that negotiated `alpn`. Raises OracleError when the server would not."""
     try:
         wire = _encrypted(site, alpn)
@@ -97,7 +97,9 @@ def _negotiated(site: Any, alpn: str) -> ssl.SSLSocket:
     return wire
 
 
-def _encrypted(site: Any, alpn: str, group: str | None = None, **settings: Any) -> ssl.SSLSocket:
+def _encrypted(
+    site: SiteView, alpn: str, group: str | None = None, **settings: Any
+) -> ssl.SSLSocket:
     """A connection that offered `alpn` only. Raises SSLError when the server refuses it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -111,7 +113,7 @@ def _encrypted(site: Any, alpn: str, group: str | None = None, **settings: Any) 
         return context.wrap_socket(plain)
 
 
-def _refused(site: Any, what: str, **settings: Any) -> None:
+def _refused(site: SiteView, what: str, **settings: Any) -> None:
     try:
         _encrypted(site, "http/1.1", **settings).close()
     except ssl.SSLError:

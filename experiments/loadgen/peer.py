@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 _AFTER_S = 0.2
 """A peer goes on so long after the window, so that probes see a loaded server, and that an adapter
@@ -101,7 +101,7 @@ def main(name: str, command: Command, parse: Parse) -> NoReturn:
 def _read(file: Path) -> Spec:
     """Raises Unfit for a field that is missing or has another type."""
     fields = json.loads(file.read_text())
-    found = {}
+    found: dict[str, Any] = {}
     for field, kind in Spec.__annotations__.items():
         value = fields.get(field)
         if not isinstance(value, (int, float) if kind is float else kind):
@@ -137,7 +137,7 @@ class _Early(Exception):
 
 def _window(pid: int, begun: float, spec: Spec) -> tuple[float, float]:
     """Sleep through warm-up and window, telling when; the window's begin and end."""
-    edges = []
+    edges: list[float] = []
     for event, length in (("measure", spec.warmup_s), ("measured", spec.duration_s)):
         if _ended(pid, (edges[-1] if edges else begun) + length):
             raise _Early(f"{time.monotonic() - begun:.1f} s after its start, before its window did")

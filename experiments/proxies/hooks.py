@@ -12,9 +12,9 @@ import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError, SiteView
+from tare.model.instrument import Result
 
 TLS = {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "group": "X25519"}
 ALPN = {"https": "http/1.1", "h2": "h2"}
@@ -28,7 +28,7 @@ _START_S = 15.0
 _PATIENCE_S = 2.0
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """The body byte for byte, in the scenario's protocol as the proxy itself saw it, encrypted as
     all others, with what it must tell the backend, over connections that it keeps.
     """
@@ -39,7 +39,7 @@ def oracle(site: Any) -> None:
     _tells_the_backend(site)
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """What the backend counted so far, this very question included."""
     connection = http.client.HTTPConnection(site.host, site.port["status"], timeout=5)
     connection.request("GET", "/")
@@ -49,29 +49,28 @@ def counters(site: Any) -> dict[str, int]:
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """The backend had each request that the instrument had an answer to, and no others; over
     connections that were kept.
     """
     if site.parameters["fault"] != "none":
-        _happened(site, float(result["window_s"]))
+        _happened(site, answered.result.window_s)
         return
     served = after["requests"] - before["requests"] - 1  # the question after the run
-    answered = int(result["total"]["requests"])
-    windows = len(result.get("capacity", {}).get("windows", [None]))  # more, where rates are tried
+    told, windows = answered.total.requests, len(answered.windows)
     # Cut off when a window ended, or given up on.
-    cut = int(site.parameters["connections"]) * windows + sum(result["total"]["errors"].values())
-    if not answered <= served <= answered + cut:
+    cut = int(site.parameters["connections"]) * windows + answered.total.failed
+    if not told <= served <= told + cut:
         raise OracleError(
-            f"the backend had {served} requests, the instrument {answered} answers; "
+            f"the backend had {served} requests, the instrument {told} answers; "
             f"expected at most {cut} requests more than answers"
         )
     _kept(site, after["connections"] - before["connections"] - 1, served, windows)
-    _encrypted(site, result)
+    _encrypted(site, answered.result)
 
 
-def _happened(site: Any, window_s: float) -> None:
+def _happened(site: SiteView, window_s: float) -> None:
     """A fault that came late, or not at all, would look like one that harms nobody.
 
     The window is reckoned from the start of the instrument: `measuring` tells when the laboratory
@@ -88,7 +87,7 @@ def _happened(site: Any, window_s: float) -> None:
         )
 
 
-def _await_routes(site: Any) -> None:
+def _await_routes(site: SiteView) -> None:
     """Some proxies open their port before they know what to do with a request."""
     give_up = time.monotonic() + _START_S
     while True:
@@ -101,7 +100,7 @@ def _await_routes(site: Any) -> None:
         time.sleep(0.02)
 
 
-def _handles_bodies(site: Any) -> None:
+def _handles_bodies(site: SiteView) -> None:
     body = (site.folder / "backend" / "body.json").read_bytes()
     if len(body) != site.parameters["bytes"]:
         raise OracleError(
@@ -111,15 +110,15 @@ def _handles_bodies(site: Any) -> None:
     _encrypted(site, result)
 
 
-def _keeps_connections(site: Any) -> None:
+def _keeps_connections(site: SiteView) -> None:
     body = (site.folder / "backend" / "body.json").read_bytes()
     before = counters(site)
     result = _ask(site, "/body.json", body, rounds=_ROUNDS)
     after = counters(site)
-    _kept(site, after["connections"] - before["connections"] - 1, int(result["total"]["requests"]))
+    _kept(site, after["connections"] - before["connections"] - 1, result.total.requests)
 
 
-def _tells_the_backend(site: Any) -> None:
+def _tells_the_backend(site: SiteView) -> None:
     log = site.folder / "backend" / "probe.log"
     known = len(_lines(log))
     _ask(site, "/probe", b"ok", rounds=1, connections=1)
@@ -147,7 +146,7 @@ def _tells_the_backend(site: Any) -> None:
             raise OracleError(f"probe: {what}: found {found[what]!r}, expected {value!r}")
 
 
-def _seen(site: Any, probe: Mapping[str, str]) -> str:
+def _seen(site: SiteView, probe: Mapping[str, str]) -> str:
     """The version of HTTP in which the proxy was asked, as it says in a header or in its log."""
     if site.properties["names_protocol"]:
         seen = probe["seen"]
@@ -156,7 +155,7 @@ def _seen(site: Any, probe: Mapping[str, str]) -> str:
     return seen + ".0" if seen in ("HTTP/2", "HTTP/3") else seen
 
 
-def _ask(site: Any, path: str, body: bytes, *, rounds: int, connections: int = 0) -> dict[str, Any]:
+def _ask(site: SiteView, path: str, body: bytes, *, rounds: int, connections: int = 0) -> Result:
     """The instrument's result of asking for `path` on each connection `rounds` times, each answer
     compared with `body`. Raises OracleError for any that is not it.
     """
@@ -188,20 +187,19 @@ def _ask(site: Any, path: str, body: bytes, *, rounds: int, connections: int = 0
     )
     if done.returncode != 0:
         raise OracleError(f"{path}: the client ended with {done.returncode}: {done.stderr.strip()}")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    total = result["total"]
-    good = int(total["statuses"].get("200", 0))
-    if good < wanted or any(total["errors"].values()):
-        reasons = "; ".join(f"{each['count']} of {each['why']}" for each in total["reasons"])
+    result = Result.model_validate_json(done.stdout.splitlines()[-1])
+    total, good = result.total, result.total.statuses.get("200", 0)
+    if good < wanted or total.failed:
+        reasons = "; ".join(f"{each.count} of {each.why}" for each in total.reasons)
         raise OracleError(
-            f"{path}: found {good} answers with 200, statuses {total['statuses']} and errors "
-            f"{ {kind: count for kind, count in total['errors'].items() if count} } ({reasons}); "
+            f"{path}: found {good} answers with 200, statuses {total.statuses} and errors "
+            f"{ {kind: count for kind, count in total.errors.items() if count} } ({reasons}); "
             f"expected {wanted} of {len(body)} bytes as they are at the backend"
         )
     return result
 
 
-def _encrypted(site: Any, result: Mapping[str, Any]) -> None:
+def _encrypted(site: SiteView, result: Result) -> None:
     """Over QUIC nothing is told, and nothing else was offered."""
     alpn = ALPN.get(site.parameters["protocol"])
     if alpn is None:
@@ -210,11 +208,13 @@ def _encrypted(site: Any, result: Mapping[str, Any]) -> None:
     if site.parameters["profile"] == "tuned":
         expected |= TLS
     for what, value in expected.items():
-        if result["tls"][what] != value:
-            raise OracleError(f"TLS: {what}: found {result['tls'][what]!r}, expected {value!r}")
+        if getattr(result.tls, what, None) != value:
+            raise OracleError(
+                f"TLS: {what}: found {getattr(result.tls, what, None)!r}, expected {value!r}"
+            )
 
 
-def _kept(site: Any, opened: int, served: int, windows: int = 1) -> None:
+def _kept(site: SiteView, opened: int, served: int, windows: int = 1) -> None:
     """How many connections the proxy opened to the backend for so many requests."""
     if not site.properties["proxy"] or site.parameters["profile"] != "tuned":
         return
@@ -226,7 +226,7 @@ def _kept(site: Any, opened: int, served: int, windows: int = 1) -> None:
         )
 
 
-def _scheme(site: Any) -> str:
+def _scheme(site: SiteView) -> str:
     return "http" if site.parameters["protocol"] == "http" else "https"
 
 

@@ -4,13 +4,15 @@ import hashlib
 import json
 import socket
 import time
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from tare.lab.project.hooks import HookError, OracleError, Since
+from tare.lab.project.hooks import Answered, HookError, OracleError, SiteView
+from tare.probes.reading import Counter, Gauge, Reading
 
 _PATIENCE_S = 20.0
 # The oracle makes so many calls more than one, and goes on for so many seconds.
@@ -22,7 +24,7 @@ _CALL, _UNLOAD, _STATS = 2, 3, 4
 _RESPONSE, _REFUSAL, _DONE, _REPORT = 1, 2, 3, 4
 
 
-def workload(site: Any, parameters: Any) -> dict[str, Any]:
+def workload(site: SiteView, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The file with the call as it is sent, and the SHA-256 of the only right answer."""
     request, response = _exchange(parameters)
     file = Path(f"/dev/shm/{site.tag}.message")
@@ -30,7 +32,7 @@ def workload(site: Any, parameters: Any) -> dict[str, Any]:
     return {"message": str(file), "answer": hashlib.sha256(_response(response)).hexdigest()}
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """The workload is answered as it must be, again and again; what is wrong is refused by name."""
     request, response = _exchange(site.parameters)
     call, answer = _call("udf", request), _response(response)
@@ -49,30 +51,38 @@ def oracle(site: Any) -> None:
             raise OracleError(f"a wrong request: found {found!r}, expected the refusal {kind!r}")
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """Calls with a response, those of them whose payload was in shared memory, and all others."""
     found = _statistics(site)
     failed = sum(found["failures"].values())
     return {"ok": found["ok"], "shared": found["shared"], "failed": failed}
 
 
-def probe(site: Any) -> dict[str, float]:
+def probe(site: SiteView) -> dict[str, Reading]:
     """Microseconds that each part of the calls took in all, and CPU time of collected workers; the
     median of the time from a request to its response."""
     found = _statistics(site, anew=True)
-    parts = {f"{name}_us": part["sum_us"] for name, part in found["phases"].items()}
-    median = Since(found["phases"]["execute"]["p50_us"])
-    return parts | {"execute_p50_us": median, "worker_cpu_us": found["worker_cpu_us"]}
+    phases = found["phases"]
+    parts: dict[str, Reading] = {
+        f"{name}_us": Counter(part["sum_us"]) for name, part in phases.items()
+    }
+    return parts | {
+        "execute_p50_us": Gauge(phases["execute"]["p50_us"]),
+        "worker_cpu_us": Counter(found["worker_cpu_us"]),
+    }
 
 
-def audit(site: Any, before: Any, after: Any, result: Any) -> None:
+def audit(
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
+) -> None:
     """It counted just the calls that the instrument had answered, warm-up included, and their
     payload went the way it was to go."""
-    if "load" not in result:
+    load = answered.result.load
+    if load is None:
         return  # what it loads, it calls itself, and sees that the answer is right
-    if sum(result["total"]["errors"].values()) or result["load"]["unfinished"]:
+    if answered.total.failed or load.unfinished:
         return
-    found, wanted = after["ok"] - before["ok"], result["total"]["requests"]
+    found, wanted = after["ok"] - before["ok"], answered.total.requests
     if found != wanted:
         raise OracleError(f"it counted {found} calls with a response, expected {wanted}")
     shared = after["shared"] - before["shared"]
@@ -80,7 +90,7 @@ def audit(site: Any, before: Any, after: Any, result: Any) -> None:
         raise OracleError(f"of {found} calls {shared} had their payload in shared memory")
 
 
-def _exchange(parameters: Any) -> tuple[bytes, bytes]:
+def _exchange(parameters: Mapping[str, Any]) -> tuple[bytes, bytes]:
     """A function's request, and the only right response to it, worked out without the function."""
     udf, size, count = (parameters[name] for name in ("udf", "elem_size", "elem_count"))
     if (udf == "payload") != (count > 0):
@@ -143,12 +153,12 @@ def _response(response: bytes) -> bytes:
     return _bytes_field(_RESPONSE, _bytes_field(1, response))
 
 
-def _path(site: Any) -> str:
+def _path(site: SiteView) -> str:
     """The daemon's socket."""
     return f"/dev/shm/{site.tag}.sock"
 
 
-def _statistics(site: Any, *, anew: bool = False) -> dict[str, Any]:
+def _statistics(site: SiteView, *, anew: bool = False) -> dict[str, Any]:
     report = _fields(_ask(_path(site), _number_field(_STATS, anew)))[_REPORT]
     return dict(json.loads(report)["handles"]["udf"])
 
@@ -169,7 +179,7 @@ def _ask(socket_path: str, request: bytes) -> bytes:
             return _read_frame(stream)
 
 
-def _read_frame(stream: Any) -> bytes:
+def _read_frame(stream: IO[bytes]) -> bytes:
     """The next message of a stream. Raises EOFError when there is no whole one."""
     length = shift = 0
     while True:

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tare.lab.machine import host
 from tare.lab.project import catalog
 from tare.lab.project.catalog import Loaded
+from tare.lab.project.hooks import Answered, Window
 from tare.lab.project.preparation import prepare
 from tare.lab.trial.bench import Bench, open_bench
+from tare.model.instrument import Result
 
 
 @contextmanager
@@ -33,3 +36,10 @@ def opened(loaded: Loaded, variants: list[str], folder: Path, **cpus: int) -> It
 def of_study(bench: Bench, study: str | None) -> Bench:
     """The same bench for another study of its experiment."""
     return replace(bench, loaded=catalog.load(bench.loaded.name, study)) if study else bench
+
+
+def answered(own: dict[str, Any] | None = None, **fields: Any) -> Answered:
+    """What an instrument may have answered in one window: these fields of a result."""
+    head = {"event": "result", "schema": 1, "instrument": "test", "window_s": 1.0, "outcomes": {}}
+    result = Result.model_validate(head | fields)
+    return Answered(result, [Window(own or {}, result)])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from tare.cli import type_check
 from tare.cli.output import say
 from tare.lab.paths import ROOT
 
@@ -22,6 +23,7 @@ _STEPS = {
         [sys.executable, "-m", "ruff", "check", "."],
         [sys.executable, "-m", "ruff", "format", "--check", "."],
         [sys.executable, "-m", "mypy"],
+        *type_check.commands(ROOT),
         [str(Path(sys.executable).with_name("lint-imports"))],
         ["cargo", "fmt", "--check"],
         ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],

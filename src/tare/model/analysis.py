@@ -1,6 +1,6 @@
 """How a trial comes to its outcomes: one window (compare), or several (capacity, slope)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -17,7 +17,7 @@ class Compare(Record):
 
     @property
     def windows(self) -> int:
-        """How many windows a trial takes, about."""
+        """How many windows a trial takes."""
         return 1
 
 
@@ -28,6 +28,7 @@ class Capacity(Record):
     `limit`, `low` and `high` may be templates over the parameters.
     """
 
+    finds: ClassVar = "capacity_per_second"
     kind: Literal["capacity"]
     window: dict[Key, Any] = {}
     """Parameters of each window, over the scenario's."""
@@ -53,12 +54,13 @@ class Slope(Record):
     An outcome's value names it as analysis.slope.
     """
 
+    finds: ClassVar = "slope"
     kind: Literal["slope"]
     window: dict[Key, Any] = {}
     """Parameters of each window, over the scenario's."""
     parameter: Key
     """The parameter that is set to each dose."""
-    doses: list[int | float] | str = Field(min_length=2)
+    doses: list[int | float] | str
     """From the lowest to the highest, or a template of such a list."""
     rounds: int = Field(default=4, ge=1)
     outcome: Key
@@ -81,5 +83,8 @@ def ascending(doses: list[int | float]) -> list[int | float]:
         raise ValueError("doses from the lowest to the highest, each once")
     return doses
 
+
+FINDS = (Capacity.finds, Slope.finds)
+"""What analyses find, as paths of outcomes call it behind `analysis.`."""
 
 Analysis = Annotated[Compare | Capacity | Slope, Field(discriminator="kind")]

@@ -1,6 +1,8 @@
 """What single fields of manifests may hold, and requirements, which all kinds of manifests have."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, StringConstraints, model_validator
@@ -13,6 +15,12 @@ Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Scalar = bool | int | float | str
 Selection = dict[Key, str | list[str]]
 """Factor → one level, or several of them."""
+
+
+def close_match(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is closest, in words to append to a message, or nothing."""
+    close = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _pattern(text: str) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
+from tare.model.analysis import Slope
 from tare.model.base import Record
+from tare.model.paths import Path, parse
 
-SLOPE = "analysis.slope"
+SLOPE = f"analysis.{Slope.finds}"
 """The path of what the analysis `slope` finds."""
 
 
@@ -28,6 +30,23 @@ class Outcome(Record):
     per: str | None = None
     times: float = Field(default=1.0, gt=0)
     """What the value is multiplied by: 100 for a percentage."""
+
+    @field_validator("value", "per")
+    @classmethod
+    def _paths(cls, text: str | None) -> str | None:
+        if text is not None:
+            parse(text)
+        return text
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The paths that the value adds up."""
+        return parse(self.value)
+
+    @property
+    def divisors(self) -> tuple[Path, ...]:
+        """The paths that are added up to divide by; none of an outcome that is not divided."""
+        return parse(self.per) if self.per is not None else ()
 
     @property
     def is_slope(self) -> bool:

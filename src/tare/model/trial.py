@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from tare.model.base import Record
+from tare.model.gates import Kind
 from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
@@ -79,9 +80,13 @@ class Gate(Record):
     """What one gate found."""
 
     name: str
+    kind: Kind
+    """What it judges."""
     ok: bool
     found: str
     wanted: str
+    off: str | None = None
+    """Why the manifest lets all pass, if it does."""
 
 
 class Trial(Record):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from benches import answered
 from caches import QUEUES
 
 from tare.lab.paths import ROOT
@@ -51,7 +52,7 @@ def test_each_task_runs_and_comes_back_once(site, tmp_path):
         # Too few tasks on a busy machine have no p99.
         assert 0 < found[f"trip_p50_us_{depth}"] <= (found[f"trip_p99_us_{depth}"] or float("inf"))
         assert found[f"tasks_per_second_{depth}"] > 0 < found[f"cpu_us_{depth}"]
-    site.hooks.audit(site, before, site.hooks.counters(site), result)
+    site.hooks.audit(site, before, site.hooks.counters(site), answered(**result))
 
 
 @pytest.mark.parametrize("site", ["mutex"], indirect=True)

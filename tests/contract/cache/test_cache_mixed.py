@@ -7,9 +7,10 @@ import sys
 
 import pytest
 from asking import get, right
+from benches import answered
 
 from tare.lab.paths import ROOT
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError
 
 pytestmark = pytest.mark.contract
 
@@ -24,10 +25,10 @@ def counted(site) -> dict[str, int]:
     return found
 
 
-def came(requests: int) -> dict:
+def came(requests: int) -> Answered:
     """What the load generator says of so many answers."""
     errors = {"status": 0, "body": 0}
-    return {"total": {"requests": requests, "errors": errors}, "load": {"connections": 0}}
+    return answered(total={"requests": requests, "errors": errors})
 
 
 @pytest.mark.parametrize("site", ["90"], indirect=True)

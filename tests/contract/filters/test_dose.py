@@ -1,6 +1,7 @@
 """The dose: as many calls for a request as its query says, counted to the last one."""
 
 import pytest
+from benches import answered
 from harness import variants
 
 from tare.lab.project import catalog, levels
@@ -60,8 +61,7 @@ def test_without_being_asked_for_no_query_is_a_dose(site, hooks, variant):
 @pytest.mark.parametrize("calls", [15, 17])
 def test_the_audit_sees_a_call_too_few_or_too_many(site, hooks, calls):
     started = site("dynamic-c", dose=1)
-    windows = [{"dose": 16, "total": {"statuses": {"200": 3}}}]
-    result = {"slope": {"windows": windows}}
+    result = answered({"dose": 16}, total={"statuses": {"200": 3}})
     before = {"accepted": 5, "rejected": 0}
     hooks.audit(started, before, {"accepted": 5 + 3 * 16, "rejected": 0}, result)
     with pytest.raises(OracleError, match=f"counted {3 * calls} accepted, expected 48"):

@@ -2,6 +2,7 @@
 
 import pytest
 import reference
+from benches import answered
 from harness import variants
 
 pytestmark = pytest.mark.contract
@@ -38,6 +39,6 @@ def test_audit_holds_counters_against_answers(site, hooks):
     answers = [wire.ask(line)[0] for line in (b"GET /aaaa", b"GET /b", b"GET /aaaa", b"GET /%00")]
     after = hooks.counters(started)
     statuses = {str(status): answers.count(status) for status in set(answers)}
-    hooks.audit(started, before, after, {"total": {"statuses": statuses}})
+    hooks.audit(started, before, after, answered(total={"statuses": statuses}))
     with pytest.raises(hooks.OracleError, match="counted 2 accepted, expected 3"):
-        hooks.audit(started, before, after, {"total": {"statuses": statuses | {"200": 3}}})
+        hooks.audit(started, before, after, answered(total={"statuses": statuses | {"200": 3}}))

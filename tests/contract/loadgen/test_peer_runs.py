@@ -2,6 +2,7 @@
 
 import pytest
 from adapters import PEERS, adapter, loaded, needed, run, spec
+from benches import answered
 
 from tare.lab.project import levels
 from tare.lab.project.hooks import OracleError
@@ -50,7 +51,7 @@ def test_wrong_statuses_are_seen(site, tmp_path, peer):
         assert result["errors"]["status"] > 0
         assert result["outcomes"]["requests"] == 0
     with pytest.raises(OracleError, match=r"of HTTP/1.1 404, expected all of HTTP/1.1 200"):
-        started.hooks.audit(started, before, started.hooks.counters(started), result)
+        started.hooks.audit(started, before, started.hooks.counters(started), answered(**result))
 
 
 @pytest.mark.parametrize("peer", PEERS)
@@ -83,7 +84,9 @@ def test_a_run_in_another_protocol_is_refused(site, tmp_path):
     url = f"https://{started.host}:{started.port['https']}/2b.txt"
     _, events, _ = run("h2load", spec("h2load", url, protocol="h1"), tmp_path)
     with pytest.raises(OracleError, match=r"of HTTP/1.1 200, expected all of HTTP/2.0 200"):
-        started.hooks.audit(started, before, started.hooks.counters(started), events[-1])
+        started.hooks.audit(
+            started, before, started.hooks.counters(started), answered(**events[-1])
+        )
 
 
 def test_counts_that_disagree_are_refused(site):
@@ -93,7 +96,7 @@ def test_counts_that_disagree_are_refused(site):
 
     def audit(connections: int, served: int) -> None:
         after = {"connections": connections + 1, "requests": served + 1, "strange": 0}
-        started.hooks.audit(started, before, after, {"total": {"requests": 100}})
+        started.hooks.audit(started, before, after, answered(total={"requests": 100}))
 
     audit(3, 100)
     audit(3, 103)

@@ -2,18 +2,20 @@ from typing import Any
 
 import pytest
 
-from tare.lab.trial.bottleneck import Use, gate
-from tare.lab.trial.gates import judge
+from tare.lab.machine.process import Place
+from tare.lab.trial.gates.bottleneck import BOTTLENECK, Use, judged
+from tare.lab.trial.gates.gate import Conditions
 from tare.model.gates import Gates
+from tare.model.instrument import Result
 
 ONE, TWO = frozenset([0]), frozenset([1])
 LIMITS = Gates(bottleneck="proxy")
 
 
 def found(steal: float = 0.0, **uses: Use) -> tuple[bool, str]:
-    judged = gate("proxy", LIMITS, uses, steal)
-    assert judged.name == "bottleneck" and judged.wanted == "proxy, at least 90% busy"
-    return judged.ok, judged.found
+    finding = judged("proxy", LIMITS, uses, steal)
+    assert finding.wanted == "proxy, at least 90% busy"
+    return finding.ok, finding.found
 
 
 def test_a_busy_role_on_a_cpu_of_its_own() -> None:
@@ -79,8 +81,16 @@ def test_the_gate_is_for_closed_loops_of_variants_with_that_role(
         "loop": loop, "completed": 1, "offered": 1, "in_flight_mean": 1, "cpu_busiest_thread": 0,
         "send_lag_p50_us": None, "send_lag_p99_us": None,
     }  # fmt: skip
-    outcomes = {"requests": 1, "latency_p50_us": None, "latency_p99_us": None}
-    quiet = {"foreign_share": 0.0, "steal_share": 0.0}
-    limits, uses = Gates(bottleneck=wanted), {"proxy": Use(ONE, 1.0)}
-    names = [item.name for item in judge(limits, {"outcomes": outcomes, "load": load}, quiet, uses)]
-    assert ("bottleneck" in names) is applies
+    unnamed = dict.fromkeys(("latency_mean_us", "latency_p50_us", "latency_p99_us"))
+    answer = {
+        "event": "result", "schema": 1, "instrument": "x", "window_s": 1.0, "load": load,
+        "outcomes": {"requests": 1, "requests_per_second": 1, **unnamed},
+    }  # fmt: skip
+    window = Conditions(
+        Result.model_validate(answer),
+        {"foreign_share": 0.0, "steal_share": 0.0},
+        {"proxy": {"cpu_share": 1.0}},
+        {"proxy": Place(None, [0])},
+    )
+    found = list(BOTTLENECK.look(Gates(bottleneck=wanted), window))
+    assert len(found) == applies and all(each.ok for each in found)

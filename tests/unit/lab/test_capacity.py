@@ -1,27 +1,21 @@
 from collections.abc import Callable, Mapping
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from tare.lab.errors import ManifestError
-from tare.lab.trial.analysis.capacity import Found, search
+from tare.lab.trial.analysis.capacity import Capacity
+from tare.lab.trial.analysis.protocol import About, Found
 from tare.lab.trial.measure import Measurement
-from tare.lab.trial.site import Site
-from tare.model.analysis import Capacity
+from tare.model import analysis
+from tare.model.gates import KINDS
+from tare.model.instrument import Result
 from tare.model.trial import Gate
 
-SETTINGS = Capacity(
+SETTINGS = analysis.Capacity(
     kind="capacity", limit="{{ limit_us }}", low=100, high="{{ 100 * 100 }}", steps=6
 )
-SITE = cast(
-    Site,
-    SimpleNamespace(
-        seed=7,
-        parameters={"limit_us": 5000},
-        bench=SimpleNamespace(loaded=SimpleNamespace(title="exp")),
-    ),
-)
+ABOUT = About("exp", seed=7, parameters={"limit_us": 5000}, retries=2)
 
 
 class Machine:
@@ -38,32 +32,39 @@ class Machine:
         assert list(own) == ["rate"]
         self.asked.append(rate)
         latency = 1000.0 if rate <= self.capacity else 50_000.0
-        result = {
-            "window_s": 0.5,
-            "outcomes": {"latency_p99_us": latency, "rate": rate},
-            "total": {"requests": 10, "statuses": {"200": 10}, "reasons": [rate]},
-        }
-        return Measurement(result, None, None, {}, {}, {})  # type: ignore[arg-type]
+        answer = {"event": "result", "schema": 1, "instrument": "x", "window_s": 0.5}
+        outcomes = {"outcomes": {"latency_p99_us": latency, "rate": rate}}
+        result = Result.model_validate(answer | outcomes)
+        return Measurement(own, result, None, None, {}, {})  # type: ignore[arg-type]
 
     def judge(self, found: Measurement) -> list[Gate]:
-        names = self.closed(found.result["outcomes"]["rate"], len(self.asked))
-        return [Gate(name=name, ok=False, found="bad", wanted="good") for name in names]
+        names = self.closed(found.own["rate"], len(self.asked))
+        return [
+            Gate(name=name, kind=KINDS[name], ok=False, found="bad", wanted="good")
+            for name in names
+        ]
 
-    def search(self, settings: Capacity = SETTINGS) -> Found:
-        return search(SITE, settings, self.window, self.judge)
+    def search(self, settings: analysis.Capacity = SETTINGS) -> Found:
+        return Capacity(settings).run(self.window, self.judge, lambda made, name: None, ABOUT)
+
+
+def rate_of(found: Found) -> Any:
+    return found.values["capacity_per_second"]
+
+
+def note_of(found: Found) -> Any:
+    return found.notes["capacity"]
 
 
 def test_a_search_ends_close_to_the_truth_with_the_last_window_that_held() -> None:
     machine = Machine(3000)
     found = machine.search()
-    assert found.rate == pytest.approx(3000, rel=0.08) and found.gates == []
-    best = found.measurement.result
-    assert best["outcomes"]["rate"] == max(rate for rate in machine.asked if rate <= 3000)
+    assert rate_of(found) == pytest.approx(3000, rel=0.08) and found.gates == []
+    assert found.measurement.own["rate"] == max(rate for rate in machine.asked if rate <= 3000)
     assert found.measured_s == 0.5 * len(machine.asked)
-    assert best["total"]["requests"] == best["total"]["statuses"]["200"] == 10 * len(machine.asked)
-    assert best["total"]["reasons"] == machine.asked
-    assert [note["rate"] for note in best["capacity"]["windows"]] == machine.asked
-    assert best["capacity"]["limit"] == 5000
+    assert [window.own["rate"] for window in found.windows] == machine.asked
+    assert [note["rate"] for note in note_of(found)["windows"]] == machine.asked
+    assert note_of(found)["limit"] == 5000 and note_of(found)["rate"] == rate_of(found)
 
 
 def test_a_rate_fails_when_two_windows_do() -> None:
@@ -72,34 +73,34 @@ def test_a_rate_fails_when_two_windows_do() -> None:
     for rate in machine.asked:
         assert machine.asked.count(rate) in ((1,) if rate <= 3000 else (2, 4)), "4: asked again"
     stall = Machine(3000, lambda rate, number: ["achieved"] if number == 1 else [])
-    assert stall.search().rate == pytest.approx(3000, rel=0.08), "one stall at the first rate"
+    assert rate_of(stall.search()) == pytest.approx(3000, rel=0.08), "one stall at the first rate"
 
 
 @pytest.mark.parametrize("gate", ["errors", "achieved", "requests"])
 def test_failed_requests_are_a_rate_too_high(gate: str) -> None:
     machine = Machine(1e9, lambda rate, number: [gate] if rate > 2000 else [])
-    assert machine.search().rate == pytest.approx(2000, rel=0.08)
+    assert rate_of(machine.search()) == pytest.approx(2000, rel=0.08)
 
 
-@pytest.mark.parametrize("gate", ["foreign-cpu", "send-lag-p99", "little"])
+@pytest.mark.parametrize("gate", ["foreign-cpu", "send-lag", "little"])
 def test_a_disturbed_window_is_repeated_and_not_believed(gate: str) -> None:
     machine = Machine(3000, lambda rate, number: [gate] if number % 2 else [])
     found = machine.search()
-    assert found.rate == pytest.approx(3000, rel=0.08) and found.gates == []
-    notes = found.measurement.result["capacity"]["windows"]
+    assert rate_of(found) == pytest.approx(3000, rel=0.08) and found.gates == []
+    notes = note_of(found)["windows"]
     assert any(note["spoilt"] == [gate] for note in notes)
 
 
 def test_what_is_always_disturbed_closes_the_trial() -> None:
     found = Machine(3000, lambda rate, number: ["foreign-cpu"]).search()
     (gate,) = found.gates
-    assert found.rate is None and not gate.ok
+    assert rate_of(found) is None and not gate.ok
     assert gate.found.endswith("/s foreign-cpu: bad, wanted good")
 
 
 def test_littles_law_is_not_asked_of_a_growing_queue() -> None:
     machine = Machine(3000, lambda rate, number: ["little"] if rate > 3000 else [])
-    assert machine.search().rate == pytest.approx(3000, rel=0.08)
+    assert rate_of(machine.search()) == pytest.approx(3000, rel=0.08)
 
 
 @pytest.mark.parametrize(("capacity", "found"), [(10, "not even"), (1e6, "even 9")])

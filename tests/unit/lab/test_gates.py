@@ -8,15 +8,17 @@ from tare.lab.errors import ManifestError
 from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.gate_limits import limits
 from tare.lab.run import planning
-from tare.lab.trial.gates import judge
-from tare.model.gates import Gates
+from tare.lab.trial.gates.gate import Conditions
+from tare.lab.trial.gates.registry import GATES, judge
+from tare.model.gates import KINDS, Gates
+from tare.model.instrument import Result
 from tare.model.trial import Gate
 
 QUIET = {"foreign_share": 0.0, "steal_share": 0.0}
 LIMITS = Gates(achieved_min=0.9, errors_max=0.1, little_max=0.25, send_lag_max=2.0)
 
 
-def result(**changes: Any) -> dict[str, Any]:
+def result(**changes: Any) -> Result:
     """100 requests in a second, 10 ms each, one in flight, all as offered."""
     outcomes = {
         "requests": 100,
@@ -38,11 +40,35 @@ def result(**changes: Any) -> dict[str, Any]:
     for key, value in changes.items():
         home = next((table for table in (outcomes, load) if key in table), found)
         home[key] = value
-    return found
+    return answer(**found)
 
 
-def gates(found: dict[str, Any], machine: dict[str, float] = QUIET) -> dict[str, Gate]:
-    return {gate.name: gate for gate in judge(LIMITS, found, machine, {})}
+def answer(**fields: Any) -> Result:
+    head = {"event": "result", "schema": 1, "instrument": "x", "window_s": 1.0}
+    return Result.model_validate(head | fields)
+
+
+def gates(
+    found: Result, machine: dict[str, float] = QUIET, limits: Gates = LIMITS
+) -> dict[str, Gate]:
+    window = Conditions(found, machine, {}, {})
+    return {gate.name: gate for gate in judge(limits, window)}
+
+
+def test_every_gate_that_manifests_may_set_is_one_that_judges() -> None:
+    assert [gate.name for gate in GATES] == list(KINDS)
+    assert [gate.kind for gate in GATES] == list(KINDS.values())
+
+
+def test_a_gate_that_is_off_lets_all_pass_and_says_why() -> None:
+    bad = result(completed=1, send_lag_p99_us=1e9, errors={"read": 99})
+    off = {"errors": "a", "send-lag": "b", "bottleneck": "c", "steal": "d"}
+    found = gates(bad, limits=LIMITS.model_copy(update={"off": off}))
+    assert (found["errors"].ok, found["errors"].off, found["errors"].kind) == (True, "a", "load")
+    assert found["errors"].found == "read 99", "what it would have refused is told"
+    assert found["send-lag-p99"].ok and found["send-lag-p50"].off == "b"
+    assert (found["bottleneck"].off, found["bottleneck"].found) == ("c", "nothing to judge")
+    assert not found["achieved"].ok and found["achieved"].off is None
 
 
 def test_a_good_trial_passes_every_gate() -> None:
@@ -126,7 +152,7 @@ def test_a_closed_loop_must_leave_the_generator_room(busy: float, ok: bool) -> N
 
 @pytest.mark.parametrize(("failed", "ok"), [(0, True), (1, False)])
 def test_an_instrument_without_load_is_judged_by_errors_and_machine(failed: int, ok: bool) -> None:
-    found = gates({"outcomes": {"calls": 5}, "errors": {"call": failed}})
+    found = gates(answer(outcomes={"calls": 5}, errors={"call": failed}))
     assert list(found) == ["errors", "foreign-cpu", "steal"]
     assert found["errors"].ok is ok
 
@@ -166,6 +192,16 @@ def test_a_level_sets_gates_by_its_parameters(tmp_path: Path) -> None:
     [
         ("errors_max = 'none'", "gates.errors_max: found 'none', expected a valid number"),
         ("errors_max = '{{ nothing }}'", "gates.errors_max: .*nothing"),
+        ("off = 'all'", ".* off to be a table"),
+        (
+            "off = { litle = 'x' }",
+            ".* only errors, .* and not 'litle' .did you mean 'little'",
+        ),
+        ("off = { little = '' }", ".* off.little to be a reason in words"),
+        ("off = { little = ' ' }", ".* off.little to be a reason in words"),
+        ("off = { little = 3 }", ".* off.little to be a reason in words"),
+        ("off = { little = '{{ 3 }}' }", "gates.off.little: found 3, expected a valid string"),
+        ("off = { little = '{{ nothing }}' }", "gates.off.little: .*nothing"),
         ("errors_most = 1", ".*only achieved_min, .* and not errors_most"),
     ],
 )
@@ -174,6 +210,15 @@ def test_gates_that_are_none_are_refused_when_read(
 ) -> None:
     with pytest.raises(ManifestError, match=f"main.toml: {message}"):
         project(tmp_path, gates)
+
+
+def test_a_reason_that_comes_to_nothing_leaves_a_gate_on(tmp_path: Path) -> None:
+    loaded = project(tmp_path, "off = { little = \"{{ 'no steady state' if allowed else '' }}\" }")
+    found = [
+        limits(loaded.study.gates, loaded.study.parameters | level, "exp").off
+        for level in loaded.study.factors["loop"].levels.values()
+    ]
+    assert found == [{}, {"little": "no steady state"}]
 
 
 def test_gates_that_a_level_spoils_are_refused_before_the_run(tmp_path: Path) -> None:

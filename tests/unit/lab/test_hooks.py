@@ -5,8 +5,10 @@ import pytest
 
 from tare.lab.errors import ManifestError
 from tare.lab.project.hooks import HookError, Hooks, OracleError
+from tare.probes.reading import Counter, Gauge
 
 SITE: Any = object()
+ANSWERED: Any = object()
 
 
 def hooks(folder: Path, variant: str | None, experiment: str | None) -> Hooks:
@@ -23,7 +25,7 @@ def test_only_the_oracle_must_be_there(tmp_path: Path) -> None:
     found = hooks(tmp_path, None, None)
     with pytest.raises(HookError, match="there is no oracle"):
         found.oracle(SITE)
-    found.audit(SITE, {}, {}, {})
+    found.audit(SITE, {}, {}, ANSWERED)
     assert found.counters(SITE) == {}
     assert found.probe(SITE) == {}
     assert found.workload(SITE, {"size": 3}) == {}
@@ -56,6 +58,19 @@ def test_a_hook_that_fails_is_named(tmp_path: Path) -> None:
         f"{tmp_path}/experiment/hooks.py: counters: ValueError: "
         "invalid literal for int() with base 10: 'x'"
     )
+
+
+def test_a_probe_reads_counters_and_gauges(tmp_path: Path) -> None:
+    text = "from tare.probes.reading import Counter, Gauge\n\ndef probe(site):\n    return "
+    made = text + "{'calls': Counter(3), 'median_us': Gauge(2)}\n"
+    found = hooks(tmp_path, made, None)
+    assert found.probe(SITE) == {"calls": Counter(3), "median_us": Gauge(2)}
+
+
+def test_a_probe_that_reads_a_mere_number_is_refused(tmp_path: Path) -> None:
+    found = hooks(tmp_path, "def probe(site):\n    return {'calls': 3}\n", None)
+    with pytest.raises(HookError, match="probe: calls: found 3, expected a Counter or a Gauge"):
+        found.probe(SITE)
 
 
 def test_an_unknown_function_is_refused_but_helpers_are_not(tmp_path: Path) -> None:

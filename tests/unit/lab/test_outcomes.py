@@ -3,24 +3,43 @@ from typing import Any
 import pytest
 
 from tare.lab.trial.outcomes import Measured
-from tare.model.manifest import Outcome
+from tare.model.instrument import Result
+from tare.model.outcome import Outcome
+
+
+def result(**fields: Any) -> Result:
+    head = {"event": "result", "schema": 1, "instrument": "x", "window_s": 1.0}
+    return Result.model_validate(head | fields)
+
 
 MEASURED = Measured(
-    result={
-        "outcomes": {"requests": 10, "latency_p99_us": None},
-        "load": {"offered": 20},
-        "errors": {"read": 1, "body": 2},
-        "targets": [
-            {
-                "name": "hot",
-                "outcomes": {"latency_p99_us": 7.0},
-                "offered": 5,
-                "completed": 4,
-                "unfinished": 1,
-                "answered": 3,
-            }
-        ],
-    },
+    result=result(
+        **{
+            "outcomes": {
+                "requests": 10,
+                "requests_per_second": 10,
+                "latency_mean_us": 9,
+                "latency_p99_us": None,
+            },
+            "load": {
+                "loop": "closed",
+                "offered": 20,
+                "in_flight_mean": 1,
+                "cpu_busiest_thread": 0.5,
+            },
+            "errors": {"read": 1, "body": 2},
+            "targets": [
+                {
+                    "name": "hot",
+                    "outcomes": {"latency_p99_us": 7.0},
+                    "offered": 5,
+                    "completed": 4,
+                    "unfinished": 1,
+                    "answered": 3,
+                }
+            ],
+        }
+    ),
     roles={"proxy": {"cpu_us": 30.0}, "backend": {"cpu_us": 12.0}},
     counters={"connections": 4},
     probed={"answers": 8.0},
@@ -66,10 +85,9 @@ def test_a_path_or_a_sum_of_them(value: str, per: str | None, found: float | Non
         "role.sut.cpu_us",
         "role.proxy.joules",
         "instrument.x",
-        "load.x",
+        "load.unfinished",
         "error.x",
         "counter.x",
-        "x",
         "target.hot.x",
     ],
 )
@@ -86,5 +104,5 @@ def test_a_share_may_be_of_a_hundred() -> None:
 
 
 def test_nothing_is_divided_by_nothing() -> None:
-    empty: Any = Measured({"outcomes": {"requests": 0}}, {}, {}, {}, (), {})
+    empty: Any = Measured(result(outcomes={"requests": 0}), {}, {}, {}, (), {})
     assert empty.outcome(outcome("instrument.requests", "instrument.requests")) is None

@@ -23,7 +23,7 @@ OPEN = Scenario(name="loop=open", levels={"loop": "open"})
 
 
 def outcome(**changes: Any) -> Outcome:
-    fields = {"title": "t", "unit": "u", "better": "lower", "value": "v"}
+    fields = {"title": "t", "unit": "u", "better": "lower", "value": "instrument.v"}
     return Outcome.model_validate(fields | changes)
 
 

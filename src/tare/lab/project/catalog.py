@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.paths import ROOT
-from tare.lab.project import gate_limits, references
+from tare.lab.project import gate_limits, outcome_paths, references
 from tare.lab.project.index import experiment_names, read_toml, study_names
 from tare.model.base import Record
 from tare.model.exports import Image
@@ -126,6 +126,8 @@ def load(name: str, study: str | None = None, root: Path = ROOT) -> Loaded:
                 f"{where}: baseline: found {first!r}, expected one of its variants "
                 f"({', '.join(variants) or 'there is none'})"
             )
+    for where, outcomes in ((file, experiment.outcomes), (study_file, asked.outcomes)):
+        _refuse(where, outcome_paths.faults(outcomes, variants.values()))
     ordered = {asked.baseline: variants[asked.baseline]} | variants
     return Loaded(name, folder, experiment, chosen, asked, ordered)
 

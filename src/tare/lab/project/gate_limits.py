@@ -14,12 +14,14 @@ def limits(gates: Mapping[str, Any], parameters: Mapping[str, Any], where: str) 
     """Return the gates under these parameters. Raises ManifestError that names `where`."""
     names = render.parameters(parameters)
     found = {key: render.value(item, names, f"{where}: gates.{key}") for key, item in gates.items()}
+    if isinstance(found.get("off"), Mapping):
+        found["off"] = {name: reason for name, reason in found["off"].items() if reason != ""}
     try:
         return Gates.model_validate(found)
     except ValidationError as error:
         problem = error.errors()[0]
-        expected = problem["msg"].removeprefix("Input should be ")
-        name = problem["loc"][0]
+        expected = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+        name = ".".join(str(part) for part in problem["loc"])
         raise ManifestError(
             f"{where}: gates.{name}: found {problem['input']!r}, expected {expected}"
         ) from error

@@ -1,13 +1,16 @@
 """The closed set of overrides that an experiment or a variant may bring in its hooks.py."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
 from tare.lab.errors import ManifestError, TareError
+from tare.model.instrument import Result, Total, together
+from tare.probes.reading import Reading
 
 NAMES = ("workload", "oracle", "counters", "probe", "audit")
 
@@ -18,10 +21,6 @@ class OracleError(TareError):
 
 class HookError(TareError):
     """A hook that could not do its own job."""
-
-
-class Since(float):
-    """What a probe read of all since the reading before, such as a median: nothing that grows."""
 
 
 class SiteView(Protocol):
@@ -60,6 +59,30 @@ class SiteView(Protocol):
         """The trial's parameters."""
 
 
+@dataclass(frozen=True)
+class Window:
+    """One run of the instrument."""
+
+    own: Mapping[str, Any]
+    """The parameters that an analysis set for it alone, such as a dose."""
+    result: Result
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the instrument answered in a trial."""
+
+    result: Result
+    """Of the window whose outcomes are the trial's."""
+    windows: Sequence[Window]
+    """All of the trial, in order: one, unless an analysis takes several."""
+
+    @property
+    def total(self) -> Total:
+        """The totals of all windows."""
+        return together(window.result.total for window in self.windows)
+
+
 class Hooks:
     """The variant's own hooks over the experiment's; an absent one does nothing."""
 
@@ -81,19 +104,28 @@ class Hooks:
         """The variant's own counters, empty when it has none."""
         return dict(self._call("counters", site) or {})
 
-    def probe(self, site: SiteView) -> dict[str, float]:
-        """Numbers that grow, and `Since`, read at both ends of the instrument's window; or none."""
-        return dict(self._call("probe", site) or {})
+    def probe(self, site: SiteView) -> dict[str, Reading]:
+        """Return counters and gauges of the variant's own, read at both ends of the instrument's
+        window; or none. Raises HookError for what is neither.
+        """
+        found = dict(self._call("probe", site) or {})
+        for name, reading in found.items():
+            if not isinstance(reading, Reading):
+                raise HookError(
+                    f"probe: {name}: found {reading!r}, expected a Counter or a Gauge "
+                    "(tare.probes.reading)"
+                )
+        return found
 
     def audit(
         self,
         site: SiteView,
         before: Mapping[str, int],
         after: Mapping[str, int],
-        result: Mapping[str, Any],
+        answered: Answered,
     ) -> None:
         """Raise OracleError when the counters disagree with what the instrument counted."""
-        self._call("audit", site, before, after, result)
+        self._call("audit", site, before, after, answered)
 
     def _call(self, name: str, *arguments: Any) -> Any:
         """What the first module that has the hook returns. Raises TareError, whatever it raises."""

@@ -4,23 +4,28 @@ import json
 import selectors
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import ValidationError
 
 from tare.lab.errors import RoleError
 from tare.lab.machine.process import Place, Process, ending
 from tare.lab.project import render
 from tare.lab.trial.site import Site
+from tare.model.instrument import Result
 from tare.model.role import INSTRUMENT_ROLE as ROLE
-from tare.probes.cpu import CpuTime, MachineTime, of_cpus
-from tare.probes.process import Switches, Usage, switches, usage
-from tare.probes.strain import Strain
+from tare.probes import registry
+from tare.probes.probe import Scene, Seen
+from tare.probes.reading import Reading
 
 MEASURING = "measuring"
 """Made in the site's folder when the window opens: what acts within it waits for this file."""
 _TICK_S = 0.2
 _SLACK_S = 15.0
+_FOUND_MAX = 120
+"""Characters of what was found in an answer, as messages have them."""
 Progress = Callable[[Mapping[str, Any]], None]
 
 
@@ -29,11 +34,8 @@ class Snapshot:
     """All probes at one moment."""
 
     at: float
-    cpu: dict[str, CpuTime]
-    switches: dict[str, Switches]
-    strain: dict[str, Strain]
-    machine: MachineTime
-    own: dict[str, float]
+    seen: Seen
+    own: Mapping[str, Reading]
     """What the experiment's own probe reads."""
 
 
@@ -41,17 +43,19 @@ class Snapshot:
 class Measurement:
     """What an instrument answered, and what the probes saw over its window."""
 
-    result: dict[str, Any]
+    own: Mapping[str, Any]
+    """The parameters that were set for this window alone."""
+    result: Result
     opened: Snapshot
     closed: Snapshot
-    memory: dict[str, Usage]
+    held: Seen
+    """What is read when the window has closed, and only then."""
     places: dict[str, Place]
-    spec: dict[str, Any]
 
     @property
     def window_s(self) -> float:
         """The instrument's own window."""
-        return float(self.result["window_s"])
+        return self.result.window_s
 
     @property
     def probed_s(self) -> float:
@@ -63,7 +67,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
     """One run of the variant's instrument, whose spec may use the names in `own` over the site's,
     and those of the hook `workload` over both.
 
-    Raises RoleError when it or a role fails, and HookError.
+    Raises RoleError when it or a role fails or its answer is malformed, and HookError.
     """
     manifest = site.manifest.instrument
     changed = dict(own or {})
@@ -77,8 +81,8 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
     process = site.launch(ROLE, argv, manifest.cpus, {}, stdout=subprocess.PIPE)
     planned = float(spec.get("warmup_s", 0)) + float(spec.get("duration_s", 0))
     reader = _Reader(site, process, planned + _SLACK_S)
-    opened = closed = result = None
-    memory: dict[str, Usage] = {}
+    opened = closed = answer = None
+    held = Seen()
     for event in reader.events():
         match event.get("event"):
             case "progress":
@@ -88,18 +92,47 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
                 opened = _snapshot(site)
             case "measured":
                 closed = _snapshot(site)
-                memory = {role: usage(each.pids()) for role, each in site.processes.items()}
+                held = registry.read_last(_scene(site, closed.at))
             case "result":
-                result = event
+                answer = event
     places = {role: each.place for role, each in site.processes.items()}
     code = _exit_code(process)
     process.kill()
     site.processes.pop(ROLE)
-    if code != 0 or result is None or opened is None or closed is None:
+    if code != 0 or answer is None or opened is None or closed is None:
         site.blame()
         lacks = "" if code else ", but without measure, measured and result"
         raise RoleError(f"{where} ended with {ending(code)}{lacks}{process.last_words()}")
-    return Measurement(result, opened, closed, memory, places, spec)
+    return Measurement(changed, parse(answer, where), opened, closed, held, places)
+
+
+def parse(answer: Mapping[str, Any], where: str) -> Result:
+    """Return the record of a `result` event. Raises RoleError that names `where` and the fields."""
+    try:
+        return Result.model_validate(answer)
+    except ValidationError as error:
+        raise RoleError(
+            "; ".join(f"{where}: result: {fault}" for fault in _faults(error))
+        ) from error
+
+
+def _faults(error: ValidationError) -> Iterator[str]:
+    """Field, what was found, what was expected."""
+    for problem in error.errors():
+        field = ".".join(str(part) for part in problem["loc"]) or "fields"
+        match problem["type"]:
+            case "missing":
+                yield f"{field}: missing, expected a value"
+            case "extra_forbidden":
+                yield f"{field}: unknown field"
+            case _:
+                found = problem["input"]
+                named = f"only {', '.join(found)}" if isinstance(found, dict) else repr(found)
+                expected = problem["msg"].removeprefix("Input should be ")
+                yield (
+                    f"{field}: found {named[:_FOUND_MAX]}, "
+                    f"expected {expected.removeprefix('Value error, ')}"
+                )
 
 
 def _exit_code(process: Process) -> int:
@@ -110,15 +143,12 @@ def _exit_code(process: Process) -> int:
 
 
 def _snapshot(site: Site) -> Snapshot:
-    processes = site.processes
-    return Snapshot(
-        at=time.monotonic(),
-        cpu={role: process.cpu_time() for role, process in processes.items()},
-        machine=of_cpus(site.bench.cpus.tested),
-        switches={role: switches(process.pids()) for role, process in processes.items()},
-        strain={role: process.strain() for role, process in processes.items()},
-        own=site.hooks.probe(site),
-    )
+    at = time.monotonic()
+    return Snapshot(at, registry.read(_scene(site, at)), site.hooks.probe(site))
+
+
+def _scene(site: Site, at: float) -> Scene:
+    return Scene(at, site.processes, site.bench.cpus.tested)
 
 
 class _Reader:

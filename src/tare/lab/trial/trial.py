@@ -3,21 +3,23 @@
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.project import gate_limits
-from tare.lab.project.hooks import OracleError
-from tare.lab.trial import account, gates
-from tare.lab.trial.analysis import capacity, slope
+from tare.lab.project.hooks import Answered, OracleError, Window
+from tare.lab.trial import account
+from tare.lab.trial.analysis.protocol import About, Found
+from tare.lab.trial.analysis.registry import of
 from tare.lab.trial.bench import Bench
+from tare.lab.trial.gates import registry
+from tare.lab.trial.gates.gate import Conditions
 from tare.lab.trial.measure import Measurement, Progress, measure
 from tare.lab.trial.outcomes import Measured
 from tare.lab.trial.site import Site
-from tare.model.analysis import Capacity, Slope
 from tare.model.trial import Gate, Slot, Trial
 
 
@@ -44,78 +46,109 @@ def run_trial(
     """One attempt at `slot`. A failure of the variant is a `failed` trial, not an error."""
     started, begun = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
     name = slot.id if attempt == 1 else f"{slot.id}-a{attempt}"
-    head = slot.model_dump() | {"id": name, "attempt": attempt, "started": started}
     own_seed = random.Random(f"{seed}/{slot.id}/{attempt}").getrandbits(31)
     bench.journal.say("trial", f"{name}: begins, seed {own_seed}")
     site: Site | None = None
     try:
         site = Site(bench, slot.variant, parameters, seed=own_seed, name=name, folder=work / name)
-        body, histograms = _measured(site, progress)
+        made = _measured(site, progress)
     except Unavailable as reason:
-        body, histograms = {"status": "unavailable", "reason": str(reason)}, {}
+        made = _Attempt("unavailable", str(reason))
     except Exception as error:
-        body, histograms = {"status": "failed", "reason": _cause(site, error)}, {}
+        made = _Attempt("failed", _cause(site, error))
     finally:
         stubborn = site.stop() if site is not None else []
-    if stubborn and body["status"] == "valid":
-        body |= {"status": "failed", "reason": "; ".join(stubborn)}
-    wall_s = time.monotonic() - begun
-    trial = Trial.model_validate(head | {"wall_s": wall_s, "version": version} | body)
+    if stubborn and made.status == "valid":
+        made = replace(made, status="failed", reason="; ".join(stubborn))
+    trial = Trial(
+        id=name,
+        block=slot.block,
+        scenario=slot.scenario,
+        label=slot.label,
+        variant=slot.variant,
+        attempt=attempt,
+        status=made.status,
+        reason=made.reason,
+        started=started,
+        wall_s=time.monotonic() - begun,
+        measured_s=made.measured_s,
+        version=version,
+        gates=made.gates,
+        outcomes=made.outcomes,
+        roles=made.roles,
+        machine=made.machine,
+        counters=made.counters,
+        instrument=made.instrument,
+    )
     bench.journal.say("trial", f"{name}: {trial.status}{_because(trial.reason)}")
-    return Done(trial, histograms, site.rendered if site is not None else {})
+    return Done(trial, made.histograms, site.rendered if site is not None else {})
 
 
-def _measured(site: Site, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
+@dataclass(frozen=True)
+class _Attempt:
+    """What became of an attempt: fields of `Trial`, and histograms."""
+
+    status: Literal["valid", "invalid", "failed", "unavailable"]
+    reason: str | None = None
+    measured_s: float = 0.0
+    gates: list[Gate] = field(default_factory=list)
+    outcomes: dict[str, float | None] = field(default_factory=dict)
+    roles: dict[str, dict[str, float]] = field(default_factory=dict)
+    machine: dict[str, float] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    instrument: dict[str, Any] = field(default_factory=dict)
+    histograms: dict[str, str] = field(default_factory=dict)
+
+
+def _measured(site: Site, progress: Progress) -> _Attempt:
     site.start()
     site.hooks.oracle(site)
     before = site.hooks.counters(site)
-    loaded, tested = site.bench.loaded, site.bench.cpus.tested
+    loaded = site.bench.loaded
     limits = gate_limits.limits(loaded.study.gates, site.parameters, loaded.title)
-    known, settings = loaded.outcomes, loaded.study.analysis
+    outcomes, settings = loaded.outcomes, loaded.study.analysis
 
-    def window(own: Mapping[str, Any]) -> Measurement:
+    def take(own: Mapping[str, Any]) -> Measurement:
         return measure(site, progress, settings.window | dict(own))
 
     def judge(made: Measurement) -> list[Gate]:
-        shares = account.machine(made, tested)
-        return gates.judge(limits, made.result, shares, account.uses(made))
+        return registry.judge(
+            limits,
+            Conditions(made.result, account.machine(made), account.roles(made), made.places),
+        )
 
     def value(made: Measurement, outcome: str) -> float | None:
-        return _of(site, made).outcome(known[outcome])
+        return _of(site, made).outcome(outcomes[outcome])
 
-    analysis: dict[str, float | None] = {}
-    if isinstance(settings, Capacity):
-        searched = capacity.search(site, settings, window, judge)
-        found = searched.measurement
-        judged = searched.gates or judge(found)
-        analysis[capacity.NAME], measured_s = searched.rate, searched.measured_s
-    elif isinstance(settings, Slope):
-        sloped = slope.measure(site, limits, settings, window, judge, value)
-        found, judged = sloped.measurement, sloped.gates
-        analysis[slope.NAME], measured_s = sloped.slope, sloped.measured_s
-    else:
-        found = window({})
-        judged, measured_s = judge(found), found.window_s
+    about = About(loaded.title, site.seed, site.parameters, limits.retries)
+    found = of(settings).run(take, judge, value, about)
     site.ensure_alive()
     after = site.hooks.counters(site)
-    site.hooks.audit(site, before, after, found.result)
-    histograms = found.result.pop("histograms", {})
+    windows = [Window(each.own, each.result) for each in found.windows]
+    answered = Answered(found.measurement.result, windows)
+    site.hooks.audit(site, before, after, answered)
+    refused = [gate for gate in found.gates if not gate.ok]
     counters = {key: after[key] - before.get(key, 0) for key in after}
-    closed = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in judged if not gate.ok]
-    measured = _of(site, found, counters, analysis)
-    outcomes = {name: measured.outcome(known[name]) for name in loaded.study.reported}
-    body = {
-        "status": "invalid" if closed else "valid",
-        "reason": "; ".join(closed) or None,
-        "measured_s": measured_s,
-        "gates": judged,
-        "outcomes": outcomes,
-        "roles": measured.roles,
-        "machine": account.machine(found, tested),
-        "counters": counters,
-        "instrument": found.result,
-    }
-    return body, histograms
+    measured = _of(site, found.measurement, counters, found.values)
+    return _Attempt(
+        status="invalid" if refused else "valid",
+        reason="; ".join(f"{each.name}: {each.found}, wanted {each.wanted}" for each in refused)
+        or None,
+        measured_s=found.measured_s,
+        gates=found.gates,
+        outcomes={name: measured.outcome(outcomes[name]) for name in loaded.study.reported},
+        roles=account.roles(found.measurement),
+        machine=account.machine(found.measurement),
+        counters=counters,
+        instrument=_stored(found, answered),
+        histograms=found.measurement.result.histograms,
+    )
+
+
+def _stored(found: Found, answered: Answered) -> dict[str, Any]:
+    """The instrument's result with the totals of all windows, and what the analysis noted."""
+    total = {"total": answered.total.stored()}
+    return {**answered.result.stored(), **total, **found.notes}
 
 
 def _of(

@@ -1,1 +1,1 @@
-"""How the windows of a trial become its outcomes: one module an analysis."""
+"""How the windows of a trial become its outcomes: one module an analysis, behind one protocol."""

@@ -5,98 +5,90 @@ dose once, in random order (docs/METHODOLOGY.md, "Dose and response").
 """
 
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
 
 from tare.lab.errors import ManifestError
 from tare.lab.project import render
-from tare.lab.trial.analysis import capacity
+from tare.lab.trial.analysis.protocol import About, Found, Judge, Take, Value
 from tare.lab.trial.measure import Measurement
-from tare.lab.trial.site import Site
-from tare.model.analysis import Slope, ascending
-from tare.model.gates import Gates
+from tare.model import analysis
 from tare.model.trial import Gate
 from tare.stats.slope import Window, slope
 
-NAME = "slope"
-Judge = Callable[[Measurement], list[Gate]]
-Take = Callable[[Mapping[str, Any]], Measurement]
-Value = Callable[[Measurement, str], float | None]
-
 
 @dataclass(frozen=True)
-class Found:
-    """What a trial's windows came to."""
+class Slope:
+    """A series of windows."""
 
-    measurement: Measurement
-    """The last window, with the totals of all."""
-    measured_s: float
-    """Of all windows."""
-    slope: float | None
-    """In the response's unit for each unit of dose."""
-    gates: list[Gate]
+    settings: analysis.Slope
 
-
-def measure(
-    site: Site, limits: Gates, settings: Slope, take: Take, judge: Judge, value: Value
-) -> Found:
-    """One trial's windows. A window that a gate refuses is repeated; one that stays refused closes
-    the trial. Raises RoleError as `tare.lab.trial.measure.measure` does.
-    """
-    order, doses = random.Random(f"{site.seed}/slope"), _doses(site, settings)
-    made: list[Measurement] = []
-    windows: list[Window] = []
-    notes: list[dict[str, Any]] = []
-    gates: list[Gate] = []
-    for number in range(settings.rounds):
-        for dose in order.sample(doses, len(doses)):
-            for _ in range(limits.retries + 1):
-                found = take({settings.parameter: dose})
-                made.append(found)
-                gates = judge(found)
-                spoilt = [gate.name for gate in gates if not gate.ok]
-                response = value(found, settings.outcome)
-                notes.append(
-                    {
-                        "round": number,
-                        "dose": dose,
-                        "response": response,
-                        "total": found.result.get("total", {}),
-                        "spoilt": spoilt,
-                    }
-                )
-                if response is not None and not spoilt:
-                    windows.append(Window(number, dose, response))
-                    break
-            else:
-                return _found(settings, made, notes, None, gates)
-    return _found(settings, made, notes, slope(windows), gates)
+    def run(self, take: Take, judge: Judge, value: Value, about: About) -> Found:
+        """Take the windows. One that a gate refuses is repeated; one that stays refused closes the
+        trial. Raises ManifestError for doses that do not rise.
+        """
+        settings, series = self.settings, _Series(self.settings, take, judge, value)
+        order, doses = random.Random(f"{about.seed}/slope"), _doses(settings, about)
+        for number in range(settings.rounds):
+            for dose in order.sample(doses, len(doses)):
+                if not any(series.counts(number, dose) for _ in range(about.retries + 1)):
+                    return series.found(None)
+        return series.found(slope(series.windows))
 
 
-def _doses(site: Site, settings: Slope) -> list[int | float]:
-    """Return the doses, rendered. Raises ManifestError unless they are numbers that rise."""
-    where = f"{site.bench.loaded.title}: analysis.doses"
-    found = render.value(settings.doses, site.parameters, where)
+@dataclass
+class _Series:
+    """The windows as they are made."""
+
+    settings: analysis.Slope
+    take: Take
+    judge: Judge
+    value: Value
+    made: list[Measurement] = field(default_factory=list)
+    notes: list[JsonValue] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    """Those that count."""
+    gates: list[Gate] = field(default_factory=list)
+    """Of the last window."""
+
+    def counts(self, number: int, dose: float) -> bool:
+        """Take a window; whether it counts."""
+        made = self.take({self.settings.parameter: dose})
+        self.gates = self.judge(made)
+        spoilt: list[JsonValue] = [gate.name for gate in self.gates if not gate.ok]
+        response = self.value(made, self.settings.outcome)
+        self.made.append(made)
+        self.notes.append(
+            {
+                "round": number,
+                "dose": dose,
+                "response": response,
+                "total": made.result.total.stored(),
+                "spoilt": spoilt,
+            }
+        )
+        if response is None or spoilt:
+            return False
+        self.windows.append(Window(number, dose, response))
+        return True
+
+    def found(self, steepness: float | None) -> Found:
+        """What they came to, in the response's unit for each unit of dose."""
+        note: JsonValue = {
+            "parameter": self.settings.parameter,
+            "outcome": self.settings.outcome,
+            "slope": steepness,
+            "windows": self.notes,
+        }
+        values = {self.settings.finds: steepness}
+        return Found(self.made[-1], self.made, self.gates, values, {self.settings.kind: note})
+
+
+def _doses(settings: analysis.Slope, about: About) -> list[int | float]:
+    where = f"{about.study}: analysis.doses"
+    found = render.value(settings.doses, about.parameters, where)
     try:
-        return ascending([float(dose) if dose % 1 else int(dose) for dose in found])
+        return analysis.ascending(list(found))
     except (TypeError, ValueError) as error:
         raise ManifestError(f"{where}: found {found!r}, expected {error}") from error
-
-
-def _found(
-    settings: Slope,
-    made: list[Measurement],
-    notes: list[dict[str, Any]],
-    steepness: float | None,
-    gates: list[Gate],
-) -> Found:
-    last = made[-1]
-    last.result["total"] = capacity.total(found.result.get("total", {}) for found in made)
-    last.result["slope"] = {
-        "parameter": settings.parameter,
-        "outcome": settings.outcome,
-        "slope": steepness,
-        "windows": notes,
-    }
-    return Found(last, sum(found.window_s for found in made), steepness, gates)

@@ -18,5 +18,5 @@ def counters(site: object) -> dict[str, int]:
     return dict(_toy.counters(site))
 
 
-def audit(site: object, before: dict[str, int], after: dict[str, int], result: object) -> None:
-    _toy.audit(site, before, after, result)
+def audit(site: object, before: dict[str, int], after: dict[str, int], answered: object) -> None:
+    _toy.audit(site, before, after, answered)

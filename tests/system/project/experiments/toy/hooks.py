@@ -2,37 +2,37 @@
 
 import socket
 from collections.abc import Mapping
-from typing import Any
 
-from tare.lab.project.hooks import OracleError
+from tare.lab.project.hooks import Answered, OracleError, SiteView
+from tare.probes.reading import Counter, Reading
 
 
-def oracle(site: Any) -> None:
+def oracle(site: SiteView) -> None:
     """It answers `ok`."""
     if (found := _ask(site, b"/")) != b"ok\n":
         raise OracleError(f"found {found!r}, expected b'ok\\n'")
 
 
-def counters(site: Any) -> dict[str, int]:
+def counters(site: SiteView) -> dict[str, int]:
     """What it has answered."""
     return {"requests": int(_ask(site, b"/count"))}
 
 
-def probe(site: Any) -> dict[str, float]:
+def probe(site: SiteView) -> dict[str, Reading]:
     """The same, by another name."""
-    return {"answers": float(_ask(site, b"/count"))}
+    return {"answers": Counter(float(_ask(site, b"/count")))}
 
 
 def audit(
-    site: Any, before: Mapping[str, int], after: Mapping[str, int], result: Mapping[str, Any]
+    site: SiteView, before: Mapping[str, int], after: Mapping[str, int], answered: Answered
 ) -> None:
     """It counted what the instrument was answered."""
-    counted, answered = after["requests"] - before["requests"], result["total"]["requests"]
-    if counted != answered:
-        raise OracleError(f"the server counted {counted}, the instrument {answered}")
+    counted, told = after["requests"] - before["requests"], answered.total.requests
+    if counted != told:
+        raise OracleError(f"the server counted {counted}, the instrument {told}")
 
 
-def _ask(site: Any, path: bytes) -> bytes:
+def _ask(site: SiteView, path: bytes) -> bytes:
     with socket.create_connection((site.host, site.port["http"]), timeout=2) as connection:
         connection.sendall(b"GET %s HTTP/1.1\r\n\r\n" % path)
         return connection.recv(4096).partition(b"\r\n\r\n")[2]

@@ -1,10 +1,10 @@
 """Which role a closed loop's throughput is the throughput of (docs/METHODOLOGY.md, "Gates")."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tare.lab.trial.gates.gate import Conditions, Finding, Gate
 from tare.model.gates import Gates
-from tare.model.trial import Gate
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,28 @@ class Use:
     """The most that it was allowed, in the same unit."""
 
 
-def gate(wanted: str, limits: Gates, uses: Mapping[str, Use], steal_share: float) -> Gate:
-    """Whether the role `wanted`, one of `uses`, was what the loop waited for.
+def _bottleneck(limits: Gates, window: Conditions) -> Iterator[Finding]:
+    """Whether the role that a manifest names was what a closed loop waited for."""
+    load, wanted = window.result.load, limits.bottleneck
+    closed = load is not None and load.loop == "closed"
+    if closed and wanted is not None and wanted in window.places:
+        yield judged(wanted, limits, _uses(window), window.machine["steal_share"])
+
+
+def _uses(window: Conditions) -> dict[str, Use]:
+    return {
+        role: Use(frozenset(place.cpus), window.roles[role]["cpu_share"], place.caps.cpus)
+        for role, place in window.places.items()
+    }
+
+
+def judged(wanted: str, limits: Gates, uses: Mapping[str, Use], steal_share: float) -> Finding:
+    """Return whether the role `wanted`, one of `uses`, was what the loop waited for.
 
     `steal_share` of its CPUs' time was not there to be used.
     """
     ok, found = _judge(wanted, limits, uses, 1 - steal_share)
-    least = f"{wanted}, at least {limits.bottleneck_min:.0%} busy"
-    return Gate(name="bottleneck", ok=ok, found=found, wanted=least)
+    return Finding(ok, found, f"{wanted}, at least {limits.bottleneck_min:.0%} busy")
 
 
 def _judge(
@@ -56,3 +70,6 @@ def _busy(role: str, uses: Mapping[str, Use], available: float) -> float:
 
 def _of_limit(own: Use) -> float:
     return own.used / own.limit if own.limit else 0.0
+
+
+BOTTLENECK = Gate("bottleneck", _bottleneck)

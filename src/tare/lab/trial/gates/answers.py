@@ -1,0 +1,43 @@
+"""Gates that a rate too high closes: answers that failed, that are none, or that came too late."""
+
+from collections.abc import Iterator
+
+from tare.lab.trial.gates.gate import Conditions, Finding, Gate
+from tare.model.gates import Gates
+
+
+def _errors(limits: Gates, window: Conditions) -> Iterator[Finding]:
+    """Errors are a share of all that was answered or failed."""
+    result = window.result
+    seen = result.failed + result.requests
+    share = result.failed / seen if seen else 0.0
+    kinds = [f"{kind} {count}" for kind, count in result.errors.items() if count]
+    yield Finding(
+        share <= limits.errors_max,
+        ", ".join(kinds) or "none",
+        f"at most {limits.errors_max:.2%} of requests",
+    )
+
+
+def _requests(limits: Gates, window: Conditions) -> Iterator[Finding]:
+    """A load has answers."""
+    if window.result.load is not None:
+        answered = window.result.requests
+        yield Finding(answered > 0, f"{answered:.0f} answered", "more than 0")
+
+
+def _achieved(limits: Gates, window: Conditions) -> Iterator[Finding]:
+    """An open loop is answered as fast as it asks."""
+    load = window.result.load
+    if load is not None and load.loop == "open":
+        achieved = load.completed / load.offered if load.offered else 0.0
+        yield Finding(
+            achieved >= limits.achieved_min,
+            f"{achieved:.2%} of the offered load",
+            f"at least {limits.achieved_min:.2%}",
+        )
+
+
+ERRORS = Gate("errors", _errors)
+REQUESTS = Gate("requests", _requests)
+ACHIEVED = Gate("achieved", _achieved)

@@ -1,0 +1,1 @@
+"""Probes of roles, one file each; `tare.probes.registry` lists them."""
