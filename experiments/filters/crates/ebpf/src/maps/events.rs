@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::lock::Lock;
-use super::{Map, MapError};
+use super::map::{Map, MapError};
 use crate::program::MapSpec;
 
 #[repr(C, align(64))]

@@ -26,6 +26,7 @@ mod arithmetic;
 mod branch;
 mod call;
 mod facts;
+mod rejection;
 mod scalar;
 mod state;
 mod tnum;
@@ -33,29 +34,13 @@ mod turns;
 mod value;
 mod walk;
 
-use thiserror::Error;
-
 use crate::context::ContextLayout;
 use crate::program::Program;
 
 pub use facts::{MapAt, Touched};
+pub use rejection::{MAX_CALLS, MAX_STEPS, Rejection};
 pub use state::FRAME;
 pub use turns::MAX_TURNS;
-
-/// The most calls under way at once, the entry included.
-pub const MAX_CALLS: usize = 8;
-/// The most instructions that the verifier looks at, counted again each time.
-pub const MAX_STEPS: usize = 100_000;
-
-/// Why a program is not accepted.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("instruction {at}: {reason}")]
-pub struct Rejection {
-    /// The slot, counted from the program's first.
-    pub at: usize,
-    /// What cannot be proved, and what would help.
-    pub reason: String,
-}
 
 /// A program that was accepted, for contexts of one layout.
 #[derive(Clone, Debug)]
