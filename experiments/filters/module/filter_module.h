@@ -16,7 +16,7 @@ typedef struct {
     ngx_flag_t  dosed; /* the query says how often the filter is called */
 } filter_loc_conf_t;
 
-/* Decides on one request and counts the decision. Returns 1 to accept; anything else rejects. */
+/* Decide on one request and count the decision. Return 1 to accept; anything else rejects. */
 typedef int (*filter_call_pt)(void *filter, const ngx_http_request_t *r);
 
 /* A directive `NAME on|off;` that sets `field` of filter_loc_conf_t. */
@@ -48,7 +48,7 @@ typedef int (*filter_call_pt)(void *filter, const ngx_http_request_t *r);
       (void *) handler }
 
 
-/* Makes the handler that the directive names the one of its location. */
+/* Make the handler that the directive names the one of its location. */
 static inline char *
 filter_set_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
@@ -61,7 +61,7 @@ filter_set_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Returns the configuration of a location with nothing set, or NULL. */
+/* Return the configuration of a location with nothing set, or NULL. */
 static inline void *
 filter_create_loc_conf(ngx_conf_t *cf)
 {
@@ -77,7 +77,7 @@ filter_create_loc_conf(ngx_conf_t *cf)
 }
 
 
-/* Takes from the outer configuration what the inner one does not set. The default is off. */
+/* Take from the outer configuration what the inner one does not set. The default is off. */
 static inline char *
 filter_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 {
@@ -91,7 +91,7 @@ filter_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 }
 
 
-/* Adds a handler to the access phase. */
+/* Add a handler to the access phase. */
 static inline ngx_int_t
 filter_add_handler(ngx_conf_t *cf, ngx_http_handler_pt added)
 {
@@ -109,7 +109,7 @@ filter_add_handler(ngx_conf_t *cf, ngx_http_handler_pt added)
 }
 
 
-/* Returns how often the query asks for the filter to be called, at most FILTER_DOSE_MAX. A query of
+/* Return how often the query asks for the filter to be called, at most FILTER_DOSE_MAX. A query of
  * anything but digits asks for 1. Every dose is sent with the same number of digits, so that reading
  * it costs the same. No filter looks at the query. */
 static inline ngx_uint_t
@@ -121,7 +121,7 @@ filter_dose(const ngx_http_request_t *r)
 }
 
 
-/* Returns the access phase's answer to a request that the filter is enabled for. `call` is a constant
+/* Return the access phase's answer to a request that the filter is enabled for. `call` is a constant
  * and is inlined, so that the modules pay for no call of their own. */
 static ngx_inline __attribute__((always_inline)) ngx_int_t
 filter_handle(const ngx_http_request_t *r, const filter_loc_conf_t *conf, filter_call_pt call,
@@ -143,7 +143,7 @@ filter_handle(const ngx_http_request_t *r, const filter_loc_conf_t *conf, filter
 }
 
 
-/* Answers the request with both counters as JSON. */
+/* Answer the request with both counters as JSON. */
 static inline ngx_int_t
 filter_status_send(ngx_http_request_t *r, uint64_t accepted, uint64_t rejected)
 {

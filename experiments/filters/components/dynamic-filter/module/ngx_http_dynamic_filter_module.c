@@ -170,7 +170,7 @@ dynamic_filter_init_module(ngx_cycle_t *cycle)
 }
 
 
-/* Replaces a value of the configuration by the environment variable `name`, if it is set. The
+/* Replace a value of the configuration by the environment variable `name`, if it is set. The
  * environment wins in the design that this interface is from, too. */
 static void
 dynamic_filter_override(ngx_str_t *value, const char *name)

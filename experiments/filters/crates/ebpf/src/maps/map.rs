@@ -45,7 +45,7 @@ unsafe impl Send for Map {}
 // SAFETY: as above.
 unsafe impl Sync for Map {}
 
-/// Rounds a size up to the alignment of keys and values.
+/// Round a size up to the alignment of keys and values.
 pub fn padded(bytes: u32) -> usize {
     (bytes as usize).next_multiple_of(8)
 }

@@ -26,9 +26,9 @@ pub enum AttachError {
     /// Too small, or misaligned.
     #[error("the memory has {found} bytes at this alignment, the maps need {needed} aligned to 64")]
     Size {
-        /// What there is.
+        /// The bytes that there are.
         found: usize,
-        /// What it takes.
+        /// The bytes that the maps take.
         needed: usize,
     },
     /// Nobody has made the maps yet.
@@ -143,7 +143,7 @@ fn size(spec: &MapSpec) -> usize {
     bytes.next_multiple_of(ALIGN)
 }
 
-/// Of all that decides where in the memory the maps lie, and what is in them.
+/// Return a number of all that decides where in the memory the maps lie and what is in them.
 fn fingerprint(specs: &[MapSpec]) -> u64 {
     let add = |hash: Fingerprint, spec: &MapSpec| {
         let numbers = [
@@ -161,7 +161,7 @@ fn fingerprint(specs: &[MapSpec]) -> u64 {
 }
 
 impl Map {
-    /// How the program declares it.
+    /// The program's declaration of it.
     pub fn spec(&self) -> &MapSpec {
         &self.spec
     }
@@ -188,7 +188,7 @@ impl Map {
         Some(copy)
     }
 
-    /// Writes a value. Who reads it meanwhile may see a part of the old one, as in the kernel.
+    /// Writes a value. A reader may meanwhile see a part of the old one, as in the kernel.
     pub fn update(&self, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
         let sizes = (self.spec.key_size as usize, self.spec.value_size as usize);
         if (key.len(), value.len()) != sizes {
@@ -225,7 +225,7 @@ impl Map {
         }
     }
 
-    /// Whether `bytes` bytes at `address` are in one value of the map.
+    /// Return whether `bytes` bytes at `address` are in one value of the map.
     pub(crate) fn has(&self, address: u64, bytes: u64) -> bool {
         let (start, stride, count) = match self.spec.kind {
             MapKind::Array => (

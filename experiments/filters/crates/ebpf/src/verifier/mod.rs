@@ -70,12 +70,12 @@ impl Verified {
         &self.program
     }
 
-    /// What it may be called with.
+    /// The layout of the contexts that it may be called with.
     pub fn layout(&self) -> &ContextLayout {
         &self.layout
     }
 
-    /// Whether any run can reach a slot.
+    /// Return whether any run can reach a slot.
     pub fn reaches(&self, slot: usize) -> bool {
         self.facts.reached[slot]
     }
@@ -85,18 +85,18 @@ impl Verified {
         self.facts.maps_at[slot]
     }
 
-    /// Which memory the instruction in a slot touches.
+    /// The memory that the instruction in a slot touches.
     pub fn touched(&self, slot: usize) -> Touched {
         self.facts.touched[slot]
     }
 
-    /// Whether the conditional jump in a slot is ever taken, and whether it ever is not.
+    /// Return whether the conditional jump in a slot is ever taken, and whether it is ever not taken.
     pub fn ways(&self, slot: usize) -> (bool, bool) {
         self.facts.ways[slot]
     }
 
-    /// How often the jump backwards in a slot can be taken before something else costs fuel, at most
-    /// [`MAX_TURNS`]; it then costs none. `None` where that is not proved.
+    /// Return how often the jump backwards in a slot can be taken before something else costs fuel, at
+    /// most [`MAX_TURNS`]; it then costs none. `None` where that is not proved.
     pub fn turns(&self, slot: usize) -> Option<u32> {
         self.turns[slot]
     }

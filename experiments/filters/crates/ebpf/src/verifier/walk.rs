@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
         self.function(0, state).map(|_| ())
     }
 
-    /// Verifies a function for one state at its start; gives what holds when it returns, if it does.
+    /// Verifies a function for one state at its start. Return the state in which it returns, if it does.
     fn function(&mut self, number: usize, entry: State) -> Result<Option<State>, Rejection> {
         let start = self.program.functions()[number].start;
         let mut states: BTreeMap<usize, (State, usize)> = BTreeMap::new();

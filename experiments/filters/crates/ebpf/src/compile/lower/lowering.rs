@@ -25,7 +25,7 @@ pub struct Lowering<'a, 'f> {
     /// The context's fields of 8 bytes each, if the function got them instead of its address.
     pub(super) fields: Vec<Value>,
     pub(super) blocks: BTreeMap<usize, Block>,
-    /// Where a run goes that is out of fuel.
+    /// The block that a run without fuel ends in.
     pub(super) exhausted: Block,
 }
 
@@ -59,7 +59,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// The operand in 64 bits or its lower half in 32.
+    /// The operand in 64 bits, or its lower half in 32.
     pub(super) fn sized(&mut self, wide: bool, value: Value) -> Value {
         if wide {
             value

@@ -33,7 +33,7 @@ pub struct Unit<'a> {
     pub fields: bool,
 }
 
-/// Lowers the function.
+/// Lower the function.
 pub fn function(unit: Unit<'_>) {
     let mut builder = FunctionBuilder::new(unit.function, unit.scratch);
     let registers = std::array::from_fn(|_| builder.declare_var(types::I64));
@@ -139,7 +139,7 @@ impl Lowering<'_, '_> {
         self.builder.finalize(config);
     }
 
-    /// One operation; whether the next slot follows it.
+    /// Lower one operation. Return whether the next slot follows it.
     fn op(&mut self, at: usize, op: Op) -> bool {
         match op {
             Op::Alu { wide, op, dst, src } => {
