@@ -1,9 +1,10 @@
 /* Lanes of rings: one lane for all consumers, or one for each, where a ring bears only one. */
+#include "ring_queue.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "parking.h"
-#include "ring.h"
 
 struct lane {
     struct parking parking;
@@ -51,7 +52,8 @@ struct task_queue *ring_queue_create(
     return &queue->base;
 }
 
-/* The lane with the fewest unfinished tasks, the one that is being run included; in turns. */
+/* Return the lane with the fewest unfinished tasks, including the one that is being run. Among equals
+ * the lanes take turns. */
 static struct lane *shortest(struct ring_queue *queue)
 {
     struct lane *best = NULL;

@@ -4,7 +4,7 @@
 
 #include "event_queue.h"
 #include "mutex_queue.h"
-#include "ring.h"
+#include "ring_queue.h"
 
 #define OF_RINGS(NAME)                                                                   \
     static struct task_queue *create_##NAME(                                             \

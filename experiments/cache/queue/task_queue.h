@@ -33,7 +33,7 @@ struct task_queue {
     unsigned long wakeups;
 };
 
-/* The kind of that name; NULL if there is none. */
+/* Return the kind of that name, or NULL if there is none. */
 const struct task_queue_kind *task_queue_kind(const char *name, size_t length);
 
 static inline struct task_queue *task_queue_create(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory that the controller makes and nginx's workers read and count in.
- * crates/controller/src/layout.rs says the same in Rust; change FILTER_SHM_VERSION with either. */
+ * crates/controller/src/layout.rs is the same in Rust. Change FILTER_SHM_VERSION with either. */
 
 #ifndef FILTER_SHM_H
 #define FILTER_SHM_H
@@ -30,14 +30,14 @@ struct filter_shm {
 _Static_assert(sizeof(struct filter_shm_prefix) == 4096, "a prefix takes 4096 bytes");
 _Static_assert(sizeof(struct filter_shm) == 8384, "layout.rs has the same size");
 
-/* Changes with the prefix. */
+/* Return a number that changes with the prefix. */
 static inline uint64_t
 filter_shm_generation(const struct filter_shm *shm)
 {
     return __atomic_load_n(&shm->generation, __ATOMIC_ACQUIRE);
 }
 
-/* Whether the prefix in force accepts the URI. */
+/* Return 1 if the prefix in force accepts the URI, else 0. */
 static inline int
 filter_shm_match(const struct filter_shm *shm, const void *uri, size_t length)
 {
@@ -55,7 +55,7 @@ filter_shm_match(const struct filter_shm *shm, const void *uri, size_t length)
     }
 }
 
-/* Copies the prefix in force, whole, for a filter that keeps its own; its generation. */
+/* Copy the prefix in force, whole, for a filter that keeps its own. Return its generation. */
 static inline uint64_t
 filter_shm_copy(const struct filter_shm *shm, struct filter_shm_prefix *copy)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filter itself, which runs inside the domain. Whoever calls is not trusted: what he points to is
- * looked at once, and must not be the domain. */
+/* The filter itself, which runs inside the domain. The caller is not trusted: what it points to is read
+ * once and must not be in the domain. */
 
 #define _GNU_SOURCE
 #include "trusted.h"
@@ -12,7 +12,7 @@
 /* No URI is longer, as long as nginx's large_client_header_buffers are not. */
 #define URI_MAX (1u << 20)
 
-/* All that this file knows, at an address of its own that no pointer outside has to say. */
+/* All state of this file, at a fixed address that no pointer from outside has to give. */
 static struct {
     struct filter_state state;
     pid_t owner; /* of nginx's master: workers do not change the state */
@@ -32,7 +32,8 @@ overlaps(const char *bytes, size_t length, const void *start, size_t size)
     return bytes < (const char *) start + size && (const char *) start < bytes + length;
 }
 
-/* The URI is copied in first: what is decided on can then not be changed by anybody outside. */
+/* Decide on the URI and count the decision. The URI is copied in first, so that nobody outside can
+ * change it while it is decided on. */
 __attribute__((used, visibility("hidden"))) int
 trusted_filter(const char *url, size_t length)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A filter library whose calls, one after the other, take FILTER_BURN_NS each, on the average: a call
- * waits until as much time has passed since the series of calls began as its calls are to take. So the
- * truth depends neither on the processor's speed nor on what runs beside it. */
+/* A filter library whose calls, one after the other, take FILTER_BURN_NS each on average. A call waits
+ * until as much time has passed since the series of calls began as its calls are meant to take. The
+ * known cost therefore depends neither on the processor's speed nor on what runs beside it. */
 
 #include <time.h>
 #include <x86intrin.h>
@@ -12,15 +12,15 @@
 #define NS_MAX 100000
 /* A call after a longer pause begins a new series. */
 #define PAUSE_NS 2000
-/* To read the clock takes longer than the shortest calls do: then only each eighth reads it. */
+/* Reading the clock takes longer than the shortest calls. For those, only each eighth reads it. */
 #define ALWAYS_NS 60
 #define SELDOM 8
 
 static struct filter_state state;
-static uint64_t due;     /* when the series is to be where it is, in ticks of the processor's clock */
-static uint64_t burn;    /* ticks that the calls between two looks at the clock are to take */
+static uint64_t due;     /* when the calls so far are meant to end, in ticks of the processor's clock */
+static uint64_t burn;    /* ticks that the calls between two readings of the clock are meant to take */
 static uint64_t longest_pause;
-static unsigned looks;   /* calls for each look */
+static unsigned looks;   /* calls for each reading of the clock */
 static unsigned calls;
 
 static inline void
@@ -51,7 +51,7 @@ monotonic_ns(void)
     return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
 }
 
-/* Ticks of the processor's clock in a nanosecond, over a fiftieth of a second. */
+/* Return the ticks of the processor's clock in a nanosecond, measured over a fiftieth of a second. */
 static double
 ticks_per_ns(void)
 {

@@ -21,8 +21,6 @@ typedef struct {
     ngx_pool_cleanup_t *cleanup;
 } opened_t;
 
-extern ngx_module_t ngx_http_task_queue_module;
-
 ngx_int_t __real_ngx_open_cached_file(ngx_open_file_cache_t *cache, ngx_str_t *name,
     ngx_open_file_info_t *of, ngx_pool_t *pool);
 ngx_int_t __real_ngx_http_file_cache_open(ngx_http_request_t *r);
@@ -66,7 +64,7 @@ ngx_task_queue_open_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf)
     return enabled ? ngx_task_queue_open_check(cycle) : NGX_OK;
 }
 
-/* With the flags that nginx opens cached files with. */
+/* Open a file with the flags that nginx opens cached files with. */
 static void
 open_file(opened_t *opened, ngx_uint_t resolve)
 {
@@ -82,14 +80,14 @@ open_file(opened_t *opened, ngx_uint_t resolve)
     }
 }
 
-/* In a thread. */
+/* Open the file in a thread. */
 static void
 open_with_patience(void *data, ngx_log_t *log)
 {
     open_file(data, 0);
 }
 
-/* From now on the file ends with the request. */
+/* Have the file closed with the request. */
 static void
 keep(opened_t *opened, ngx_log_t *log)
 {
@@ -113,7 +111,8 @@ drop(opened_t *opened)
     }
 }
 
-/* On the event loop; as ngx_http_cache_thread_event_handler() ends a read. */
+/* Let the request go on, on the event loop, as ngx_http_cache_thread_event_handler() does after a
+ * read. */
 static void
 come_back(ngx_event_t *event)
 {
@@ -204,7 +203,7 @@ send_thread(ngx_http_request_t *r, opened_t *wanted)
     return NGX_OK;
 }
 
-/* Whether nginx's cache of open files has it, so that no disk is needed. */
+/* Return 1 if nginx's cache of open files has it, so that no disk is needed. */
 static ngx_flag_t
 is_open(ngx_open_file_cache_t *cache, ngx_str_t *name)
 {
@@ -231,7 +230,7 @@ is_open(ngx_open_file_cache_t *cache, ngx_str_t *name)
     return 0;
 }
 
-/* The answer of ngx_open_cached_file(). */
+/* Answer as ngx_open_cached_file() does. */
 static ngx_int_t
 answer(opened_t *opened, ngx_open_file_cache_t *cache, ngx_str_t *name, ngx_open_file_info_t *of,
     ngx_pool_t *pool)
@@ -318,7 +317,7 @@ __wrap_ngx_open_cached_file(ngx_open_file_cache_t *cache, ngx_str_t *name,
     return __real_ngx_open_cached_file(cache, name, of, pool);
 }
 
-/* Before the request goes the same way again. */
+/* Prepare the cache for the request to go the same way again. */
 static void
 prepare(ngx_http_cache_t *c, opened_t *opened)
 {

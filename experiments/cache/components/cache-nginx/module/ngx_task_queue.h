@@ -1,4 +1,7 @@
-/* What the parts of the module share. All state is of one worker process. */
+/* What the parts of the module offer each other. All state is of one worker process.
+ *
+ * The parts form layers, and stand here from the lowest to the highest. Each calls those above it on
+ * this page only: ngx_task_queue_module.c, which offers nothing, calls all of them. */
 #ifndef NGX_TASK_QUEUE_H
 #define NGX_TASK_QUEUE_H
 
@@ -23,7 +26,7 @@ typedef struct {
     ngx_shm_zone_t *zone;
 } ngx_task_queue_conf_t;
 
-/* Of all workers together, in shared memory, since the first start. */
+/* Counts of all workers together since the first start, in shared memory. */
 typedef struct {
     ngx_atomic_t posted;
     ngx_atomic_t overflows;     /* tasks that were refused */
@@ -32,7 +35,7 @@ typedef struct {
     ngx_atomic_t wait_ns;       /* from post to run, summed over completed tasks */
     ngx_atomic_t wait_max_ns;
     ngx_atomic_t thread_wakes;  /* sleeping threads that a post woke */
-    ngx_atomic_t loop_wakes;    /* times the event loop was told of completed tasks */
+    ngx_atomic_t loop_wakes;    /* times that the event loop was woken for completed tasks */
     ngx_atomic_t nowait_hits;
     ngx_atomic_t nowait_misses;
     ngx_atomic_t uring_reads;
@@ -44,62 +47,89 @@ typedef struct {
     ngx_atomic_t open_overflows; /* files that no thread could open, and the event loop did */
 } ngx_task_queue_stats_t;
 
-extern ngx_module_t ngx_task_queue_module;
+/* ngx_task_queue_stats.c: the counts. */
+
 extern ngx_task_queue_stats_t *ngx_task_queue_stats;
 
 #define ngx_task_queue_count(field, by)                                                          \
     ((void) ngx_atomic_fetch_add(&ngx_task_queue_stats->field, (by)))
 
+/* Raise a high-water mark to what was found. */
 void ngx_task_queue_most(ngx_atomic_t *most, ngx_atomic_uint_t found);
 
-/* The connection of an eventfd that `handler` listens to. NULL: it is logged why not. */
+/* ngx_task_queue_listen.c: eventfds. */
+
+/* Return the connection of an eventfd that `handler` listens to, or NULL, with the reason in the
+ * log. */
 ngx_connection_t *ngx_task_queue_listen(ngx_cycle_t *cycle, ngx_event_handler_pt handler);
 void ngx_task_queue_unlisten(ngx_connection_t *c);
 
-/* The task's request goes on. */
-void ngx_task_queue_completed(ngx_thread_task_t *task);
+/* ngx_task_queue_lines.c: places in the ring for each class, and the tasks that wait for one. */
 
-/* Pools of threads with a queue of our own: what a configuration may name, and its kind. */
+void ngx_task_queue_lines_start(ngx_uint_t places, ngx_uint_t waiting);
+/* Return NGX_OK if the task has a place, NGX_AGAIN if it waits for one, NGX_DECLINED if too many do. */
+ngx_int_t ngx_task_queue_lines_enter(ngx_thread_task_t *task, ngx_uint_t class);
+/* Give a place back, and return the task that now has it: the one that waited longest, or NULL. */
+ngx_thread_task_t *ngx_task_queue_lines_leave(ngx_uint_t class);
+
+/* ngx_http_task_queue_module.c: classes of requests, and the page of the counts. */
+
+extern ngx_module_t ngx_http_task_queue_module;
+
+/* Return the class of a task by its request's variable, the last class without one. */
+ngx_uint_t ngx_task_queue_class(ngx_thread_task_t *task);
+
+/* ngx_task_queue_pool.c, or ngx_task_queue_no_pool.c: pools of threads with a queue of our own. */
+
+/* The names that a configuration may give, in words. */
 extern const char ngx_task_queue_names[];
 ngx_int_t ngx_task_queue_pools_start(ngx_cycle_t *cycle, const struct task_queue_kind *kind);
 void ngx_task_queue_pools_stop(ngx_cycle_t *cycle);
-/* NGX_DECLINED: no such pool of ours. */
+/* Return NGX_DECLINED if the pool is none of ours. */
 ngx_int_t ngx_task_queue_pool_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task);
 
-/* To that pool, or to nginx's own of the same name. */
+/* ngx_task_queue_post.c: tasks for threads. */
+
+/* Post the task to that pool, or to nginx's own of the same name. */
 ngx_int_t ngx_task_queue_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task);
 
-/* Reads without a thread. */
-void ngx_task_queue_read_start(ngx_task_queue_conf_t *conf);
-/* Whether the task that is being posted is a read of a file. */
-ngx_uint_t ngx_task_queue_is_read(void);
+/* ngx_task_queue_uring.c: reads by io_uring. */
 
-/* Whether workers could have it: it is logged why not. */
+/* Return NGX_ERROR if workers cannot have a ring, with the reason in the log. */
 ngx_int_t ngx_task_queue_uring_check(ngx_cycle_t *cycle);
 ngx_int_t ngx_task_queue_uring_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf);
 void ngx_task_queue_uring_stop(ngx_cycle_t *cycle);
-/* Whether a request goes on because a read of the ring has completed. */
-extern ngx_uint_t ngx_task_queue_uring_completing;
-/* NGX_DECLINED: there is no ring, or it takes no more. */
+/* Return NGX_DECLINED if there is no ring, or it takes no more. */
 ngx_int_t ngx_task_queue_uring_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task);
+/* Set while a request goes on because a read of the ring has completed. */
+extern ngx_uint_t ngx_task_queue_uring_completing;
 
-/* Places in the ring, so many for each class, and the tasks that wait for one. */
-void ngx_task_queue_lines_start(ngx_uint_t places, ngx_uint_t waiting);
-/* NGX_OK: the task has a place; NGX_AGAIN: it waits for one; NGX_DECLINED: too many do. */
-ngx_int_t ngx_task_queue_lines_enter(ngx_thread_task_t *task, ngx_uint_t class);
-/* A place is free again, and goes to the task that waited longest; NULL: none did. */
-ngx_thread_task_t *ngx_task_queue_lines_leave(ngx_uint_t class);
+/* ngx_task_queue_read.c: reads without a thread. */
 
-/* Opens of cached files that keep the event loop from nothing. */
+void ngx_task_queue_read_start(ngx_task_queue_conf_t *conf);
+/* Return 1 if the task that is being posted is a read of a file. */
+ngx_uint_t ngx_task_queue_is_read(void);
+
+/* ngx_http_task_queue_open.c: opens of cached files that do not hold up the event loop. */
+
 ngx_int_t ngx_task_queue_open_check(ngx_cycle_t *cycle);
 ngx_int_t ngx_task_queue_open_start(ngx_cycle_t *cycle, ngx_task_queue_conf_t *conf);
 
-/* The class of a task by its request's variable; the last class without one. */
-ngx_uint_t ngx_task_queue_class(ngx_thread_task_t *task);
+/* nginx's own functions behind those that --wrap names. */
 
-/* What --wrap names: nginx's own functions. */
 ngx_int_t __real_ngx_thread_task_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task);
 ssize_t __real_ngx_thread_read(ngx_file_t *file, u_char *buf, size_t size, off_t offset,
     ngx_pool_t *pool);
+
+/* Let the task's request go on. */
+static ngx_inline void
+ngx_task_queue_completed(ngx_thread_task_t *task)
+{
+    ngx_event_t *event = &task->event;
+
+    event->complete = 1;
+    event->active = 0;
+    event->handler(event);
+}
 
 #endif

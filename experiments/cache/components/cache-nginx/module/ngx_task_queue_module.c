@@ -21,8 +21,6 @@ extern ngx_module_t ngx_thread_pool_module;
 static ngx_int_t (*stock_start)(ngx_cycle_t *cycle);
 static void (*stock_stop)(ngx_cycle_t *cycle);
 
-ngx_task_queue_stats_t *ngx_task_queue_stats;
-
 static ngx_command_t commands[] = {
     { ngx_string("task_queue"),
       NGX_MAIN_CONF|NGX_DIRECT_CONF|NGX_CONF_1MORE,
@@ -57,7 +55,8 @@ conf_of(ngx_cycle_t *cycle)
     return (ngx_task_queue_conf_t *) ngx_get_conf(cycle->conf_ctx, ngx_task_queue_module);
 }
 
-/* An added module of the core is started before there are events; the thread pools' after. */
+/* Make the configuration. An added module of the core is started before there are events, but the
+ * module of thread pools after that: its start and stop are replaced here. */
 static void *
 create_conf(ngx_cycle_t *cycle)
 {
@@ -71,7 +70,7 @@ create_conf(ngx_cycle_t *cycle)
     return ngx_pcalloc(cycle->pool, sizeof(ngx_task_queue_conf_t));
 }
 
-/* Counts go on over reloads. */
+/* Keep the counts over reloads. */
 static ngx_int_t
 init_zone(ngx_shm_zone_t *zone, void *old)
 {
@@ -93,7 +92,7 @@ is(ngx_str_t *word, const char *text)
     return word->len == ngx_strlen(text) && ngx_strncmp(word->data, text, word->len) == 0;
 }
 
-/* Whether the word is `name` and a number from 1 on, which is then at `number`. */
+/* Return 1 if the word is `name` and a number from 1 on, and store that at `number`. */
 static ngx_uint_t
 is_number(ngx_str_t *word, const char *name, ngx_int_t *number)
 {
@@ -166,7 +165,7 @@ set_queue(ngx_conf_t *cf, ngx_command_t *cmd, void *ctx)
     return NGX_CONF_OK;
 }
 
-/* What keeps new workers from their start is found before a reload tells the old ones to end. */
+/* Find what would keep new workers from starting, before a reload tells the old ones to end. */
 static char *
 check(ngx_cycle_t *cycle, void *ctx)
 {
@@ -225,26 +224,6 @@ stop(ngx_cycle_t *cycle)
     }
 }
 
-void
-ngx_task_queue_most(ngx_atomic_t *most, ngx_atomic_uint_t found)
-{
-    ngx_atomic_uint_t before;
-
-    do {
-        before = *most;
-    } while (before < found && !ngx_atomic_cmp_set(most, before, found));
-}
-
-void
-ngx_task_queue_completed(ngx_thread_task_t *task)
-{
-    ngx_event_t *event = &task->event;
-
-    event->complete = 1;
-    event->active = 0;
-    event->handler(event);
-}
-
 ngx_int_t
 __wrap_ngx_thread_task_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task)
 {
@@ -263,12 +242,4 @@ __wrap_ngx_thread_task_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task)
     }
 
     return ngx_task_queue_post(tp, task);
-}
-
-ngx_int_t
-ngx_task_queue_post(ngx_thread_pool_t *tp, ngx_thread_task_t *task)
-{
-    ngx_int_t rc = ngx_task_queue_pool_post(tp, task);
-
-    return rc != NGX_DECLINED ? rc : __real_ngx_thread_task_post(tp, task);
 }

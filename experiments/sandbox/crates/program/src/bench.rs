@@ -15,6 +15,8 @@ use sandbox_runtime::call::{Caller, HostFunctions};
 use sandbox_runtime::{Runtime, Settings, modes};
 use serde_json::{Value, json};
 
+use crate::named::named;
+
 const UDF: &str = "udf";
 
 /// How it is run; the environment's names are those of Google Benchmark's own programs.
@@ -91,7 +93,7 @@ pub fn run(options: &Options) -> Result<()> {
         [] => modes::all(),
         names => names
             .iter()
-            .map(|name| crate::named(name))
+            .map(|name| named(name))
             .collect::<Result<_>>()?,
     };
     for mode in chosen {
@@ -207,7 +209,7 @@ fn all() -> Vec<Benchmark> {
     made
 }
 
-/// What `sort` must answer.
+/// The answer that `sort` must give.
 fn checksum(count: u64) -> u64 {
     let mut state: u32 = 1;
     let mut items: Vec<u32> = (0..count)
@@ -290,7 +292,7 @@ fn own_cpu() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// What Google Benchmark says of the machine.
+/// The description of the machine, as Google Benchmark gives it.
 fn context() -> Value {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
     let cpu = read("/proc/cpuinfo");

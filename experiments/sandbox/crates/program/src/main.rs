@@ -6,6 +6,7 @@ mod idle;
 mod init;
 mod instrument;
 mod loads;
+mod named;
 mod protocol;
 mod server;
 
@@ -17,10 +18,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Parser, Subcommand};
 use sandbox_runtime::call::{HostFunction, HostFunctions};
-use sandbox_runtime::mode::Mode;
 use sandbox_runtime::{Runtime, modes};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::named::named;
 use crate::protocol::{Ask, Call, Load, LoadOptions};
 
 /// Bring your own binary: load it once, call it often, each call in a worker of its own.
@@ -224,19 +225,7 @@ fn list_modes() -> Result<()> {
     Ok(())
 }
 
-fn named(name: &str) -> Result<Box<dyn Mode>> {
-    let all = modes::all();
-    let names: Vec<&str> = all.iter().map(|mode| mode.name()).collect();
-    let refusal = format!(
-        "--mode: found {name:?}, expected one of {}",
-        names.join(", ")
-    );
-    all.into_iter()
-        .find(|mode| mode.name() == name)
-        .context(refusal)
-}
-
-/// What the daemon offers to binaries that call back.
+/// The functions that the daemon offers to binaries that call back.
 fn functions() -> HostFunctions {
     let mut functions = HostFunctions::default();
     let echo: HostFunction = Box::new(|input| Ok(input.to_vec()));

@@ -57,12 +57,12 @@ impl Binary {
         self.memory.as_fd()
     }
 
-    /// Whether it needs a dynamic loader and libraries to run.
+    /// Return whether it needs a dynamic loader and libraries to run.
     pub fn is_dynamic(&self) -> bool {
         self.kind == Kind::Dynamic
     }
 
-    /// Whether it is a WebAssembly module.
+    /// Return whether it is a WebAssembly module.
     pub fn is_module(&self) -> bool {
         self.kind == Kind::Module
     }
@@ -89,7 +89,7 @@ fn kind(bytes: &[u8]) -> Result<Kind, String> {
     })
 }
 
-/// Whether an x86-64 executable names a dynamic loader; an error for what is no such executable.
+/// Return whether an x86-64 executable names a dynamic loader, or an error for anything else.
 fn needs_interpreter(bytes: &[u8]) -> Result<bool, String> {
     let number = |at: usize, size: usize| -> u64 {
         let mut wide = [0; 8];
@@ -148,15 +148,12 @@ mod tests {
         assert_eq!(needs_interpreter(&own), Ok(true));
         assert!(needs_interpreter(b"#!/bin/sh\nexit 0\n").is_err());
         assert!(needs_interpreter(&own[..100]).is_err());
-        assert_eq!(
-            needs_interpreter(&crate::process::trial::binary()),
-            Ok(false)
-        );
+        assert_eq!(needs_interpreter(&crate::trial::binary()), Ok(false));
     }
 
     #[test]
     fn a_taken_in_binary_cannot_be_changed() {
-        let taken = Binary::new(crate::process::trial::binary()).unwrap();
+        let taken = Binary::new(crate::trial::binary()).unwrap();
         let mut file = File::from(taken.file().try_clone_to_owned().unwrap());
         assert!(file.write_all(b"x").is_err());
         assert!(file.set_len(1).is_err());

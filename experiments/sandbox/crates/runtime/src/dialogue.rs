@@ -6,7 +6,7 @@ use crate::call::Terms;
 use crate::failure::Failure;
 use crate::frame::{Decoder, frame};
 use crate::message::{Any, Callback, InMemory, Io};
-use crate::process::shared::Shared;
+use crate::shared::Shared;
 
 /// Bytes of answers to callbacks beyond a request's limit that a worker may leave unread.
 const LENIENT: usize = 64 << 10;
@@ -55,7 +55,7 @@ impl Dialogue {
         &self.terms
     }
 
-    /// What is next to be told.
+    /// The bytes that are sent next.
     pub fn to_tell(&self) -> &[u8] {
         &self.out[self.told..]
     }

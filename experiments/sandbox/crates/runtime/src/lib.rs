@@ -26,6 +26,7 @@ pub mod frame;
 mod janitor;
 pub mod limits;
 mod loaded;
+mod lock;
 mod log;
 pub mod message;
 pub mod metrics;
@@ -35,7 +36,9 @@ mod pool;
 pub mod process;
 mod runtime;
 mod scratch;
+pub mod shared;
 pub mod slot;
+pub mod trial;
 
 pub use self::loaded::{Served, Settings};
 pub use self::runtime::Runtime;

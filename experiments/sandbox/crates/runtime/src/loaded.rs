@@ -1,7 +1,7 @@
 //! One loaded binary: its workers, its calls, its end.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use crate::call::{Caller, HostFunctions, Terms};
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
 use crate::limits::Limits;
+use crate::lock::lock;
 use crate::log::Log;
 use crate::metrics::{Metrics, Phase};
 use crate::pool::keeper::{Inbox, Message};
@@ -179,9 +180,4 @@ impl Loaded {
         drop(lock(&self.log).take());
         NUMBERS.give_back(&self.numbers);
     }
-}
-
-/// A lock that outlives whoever panicked with it.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,32 +26,32 @@ pub trait Mode: Send + Sync {
     /// In one sentence, what stands between a binary and the host.
     fn summary(&self) -> &'static str;
 
-    /// How many keepers refill `workers` at once, on a machine with `cpus`.
+    /// Return how many keepers refill `workers` at once, on a machine with `cpus`.
     fn keepers(&self, workers: usize, cpus: usize) -> usize {
         workers.min(cpus)
     }
 
-    /// What one worker needs besides what its binary may use.
+    /// The resources that one worker needs besides what its binary may use.
     fn overhead(&self) -> Overhead {
         Overhead::default()
     }
 
-    /// Whether its workers are processes, which control groups limit.
+    /// Return whether its workers are processes, which control groups limit.
     fn has_processes(&self) -> bool {
         true
     }
 
-    /// Whether what its workers say on standard error can be kept.
+    /// Return whether the standard error of its workers can be kept.
     fn has_logs(&self) -> bool {
         true
     }
 
     /// A binary with which the mode is tried before anything else is loaded.
     fn trial(&self) -> Option<Vec<u8>> {
-        Some(crate::process::trial::binary())
+        Some(crate::trial::binary())
     }
 
-    /// What workers of `binary` are made from.
+    /// Prepare the template that workers of `binary` are made from.
     ///
     /// # Errors
     ///
@@ -96,10 +96,11 @@ pub trait Nursery {
 
 /// A binary, started and isolated, which serves one call and is not used again.
 pub trait Worker: Send {
-    /// What can be read when it has something to say before its call; none if it is ready at once.
+    /// The descriptor that becomes readable when it has something to say before its call; none if it is
+    /// ready at once.
     fn signs_of_life(&self) -> Option<RawFd>;
 
-    /// Looks at what it said before its call: whether it is ready.
+    /// Read what it said before its call. Return whether it is ready.
     ///
     /// # Errors
     ///
@@ -112,10 +113,10 @@ pub trait Worker: Send {
     /// Ends it, whatever it is doing.
     fn kill(&mut self);
 
-    /// What can be read once it has ended; none if it ends as soon as it is killed.
+    /// The descriptor that becomes readable once it has ended; none if it ends as soon as it is killed.
     fn end(&self) -> Option<RawFd>;
 
-    /// Collects what is left of it after its end; its CPU time in microseconds.
+    /// Collect what is left of it after its end. Return its CPU time in microseconds.
     fn reap(&mut self) -> u64;
 
     /// Its process, if it is one.

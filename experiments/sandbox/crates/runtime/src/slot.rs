@@ -8,7 +8,7 @@ use rustix::fs::{Mode as Permissions, OFlags, fcntl_setfl, open};
 
 use crate::cgroup::SlotGroup;
 use crate::descriptors::moved_up;
-use crate::loaded::lock;
+use crate::lock::lock;
 use crate::log::Log;
 
 /// Users of slots, one each, that nobody else on the machine is expected to be.
@@ -28,7 +28,8 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// With a file of its own for standard streams, which lead nowhere but, for errors, to a log.
+    /// Make a slot with a file of its own for standard streams. They lead nowhere, except that errors may
+    /// go to a log.
     ///
     /// # Errors
     ///
@@ -48,17 +49,17 @@ impl Slot {
         })
     }
 
-    /// What its worker's standard streams are.
+    /// The file of its worker's standard streams.
     pub fn null(&self) -> RawFd {
         self.null.as_raw_fd()
     }
 
-    /// Whether what its workers say on standard error is kept.
+    /// Return whether its workers' standard error is kept.
     pub fn is_logged(&self) -> bool {
         self.log.is_some()
     }
 
-    /// What the next worker's standard error is, if that is kept.
+    /// Return the next worker's standard error, if that is kept.
     ///
     /// # Errors
     ///
@@ -90,7 +91,7 @@ pub(crate) static NUMBERS: Numbers = Numbers(Mutex::new(BTreeSet::new()));
 pub(crate) struct Numbers(Mutex<BTreeSet<u32>>);
 
 impl Numbers {
-    /// So many that nobody has.
+    /// Take so many that nobody has.
     pub(crate) fn take(&self, count: usize) -> Vec<u32> {
         let mut used = lock(&self.0);
         let free: Vec<u32> = (0..)
@@ -101,7 +102,7 @@ impl Numbers {
         free
     }
 
-    /// Nobody has these any more.
+    /// Give numbers back.
     pub(crate) fn give_back(&self, numbers: &[u32]) {
         let mut used = lock(&self.0);
         for number in numbers {

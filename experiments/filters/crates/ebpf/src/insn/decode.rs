@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use super::{Alu, Atomic, Cond, FRAME_POINTER, Op, Raw, Reg, Source};
+use super::op::{Alu, Atomic, Cond, FRAME_POINTER, Op, Reg, Source};
+use super::raw::Raw;
 
 /// Why bytes are no program.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Arrays: one value after the other.
 
-use super::{Map, MapError, Update, padded};
+use super::map::{Map, MapError, Update, padded};
 use crate::program::MapSpec;
 
 pub fn stride(spec: &MapSpec) -> usize {

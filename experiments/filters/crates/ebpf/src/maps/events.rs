@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::lock::Lock;
-use super::{Map, MapError};
+use super::map::{Map, MapError};
 use crate::program::MapSpec;
 
 #[repr(C, align(64))]
@@ -30,7 +30,7 @@ fn header(map: &Map) -> &Header {
     unsafe { &*map.base.cast() }
 }
 
-/// Where byte `at` of the stream is.
+/// The place of byte `at` of the stream.
 fn place(map: &Map, at: u64) -> *mut u8 {
     let offset = at as usize & (map.spec.max_entries as usize - 1);
     // SAFETY: the offset is below the ring's size, a power of two.

@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use super::lock::Lock;
-use super::{Map, MapError, Update, padded};
+use super::map::{Map, MapError, Update, padded};
 use crate::program::MapSpec;
 
 /// Readers' tries without the lock.

@@ -7,6 +7,7 @@ mod array;
 mod events;
 mod hash;
 mod lock;
+mod map;
 mod memory;
 
 use std::sync::atomic::Ordering;
@@ -16,36 +17,8 @@ use thiserror::Error;
 use crate::fingerprint::Fingerprint;
 use crate::program::{MapKind, MapSpec};
 
+pub use map::{Map, MapError, Update};
 pub use memory::Memory;
-
-/// Why an operation on a map failed: the kernel's error numbers.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum MapError {
-    /// There is no such key.
-    #[error("there is no such key")]
-    NoEntry = 2,
-    /// No room for another entry, or an index beyond the last.
-    #[error("the map is full, or has no entry of that index")]
-    TooBig = 7,
-    /// There is such a key already.
-    #[error("there is such a key already")]
-    Exists = 17,
-    /// An operation that this map does not have, or sizes that are not its own.
-    #[error("the map has no such operation, or other sizes")]
-    Invalid = 22,
-    /// The queue has no room for the event.
-    #[error("the queue of events is full")]
-    NoSpace = 28,
-}
-
-/// When [`Map::update`] writes: always, only a new key, only a known one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is named above, in order")]
-pub enum Update {
-    Any,
-    New,
-    Known,
-}
 
 /// Why memory does not hold a program's maps.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -53,9 +26,9 @@ pub enum AttachError {
     /// Too small, or misaligned.
     #[error("the memory has {found} bytes at this alignment, the maps need {needed} aligned to 64")]
     Size {
-        /// What there is.
+        /// The bytes that there are.
         found: usize,
-        /// What it takes.
+        /// The bytes that the maps take.
         needed: usize,
     },
     /// Nobody has made the maps yet.
@@ -65,18 +38,6 @@ pub enum AttachError {
     #[error("the memory holds another program's maps, or none; make it anew with this program")]
     Foreign,
 }
-
-/// One map. Its operations are safe to call from any number of threads and processes.
-#[derive(Debug)]
-pub struct Map {
-    spec: MapSpec,
-    base: *mut u8,
-}
-
-// SAFETY: `base` is memory that every thread and process may use at once; operations synchronise in it.
-unsafe impl Send for Map {}
-// SAFETY: as above.
-unsafe impl Sync for Map {}
 
 /// The maps of one program.
 #[derive(Debug)]
@@ -182,7 +143,7 @@ fn size(spec: &MapSpec) -> usize {
     bytes.next_multiple_of(ALIGN)
 }
 
-/// Of all that decides where in the memory the maps lie, and what is in them.
+/// Return a number of all that decides where in the memory the maps lie and what is in them.
 fn fingerprint(specs: &[MapSpec]) -> u64 {
     let add = |hash: Fingerprint, spec: &MapSpec| {
         let numbers = [
@@ -199,12 +160,8 @@ fn fingerprint(specs: &[MapSpec]) -> u64 {
     specs.iter().fold(Fingerprint::new(), add).number()
 }
 
-fn padded(bytes: u32) -> usize {
-    (bytes as usize).next_multiple_of(8)
-}
-
 impl Map {
-    /// How the program declares it.
+    /// The program's declaration of it.
     pub fn spec(&self) -> &MapSpec {
         &self.spec
     }
@@ -231,7 +188,7 @@ impl Map {
         Some(copy)
     }
 
-    /// Writes a value. Who reads it meanwhile may see a part of the old one, as in the kernel.
+    /// Writes a value. A reader may meanwhile see a part of the old one, as in the kernel.
     pub fn update(&self, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
         let sizes = (self.spec.key_size as usize, self.spec.value_size as usize);
         if (key.len(), value.len()) != sizes {
@@ -268,7 +225,7 @@ impl Map {
         }
     }
 
-    /// Whether `bytes` bytes at `address` are in one value of the map.
+    /// Return whether `bytes` bytes at `address` are in one value of the map.
     pub(crate) fn has(&self, address: u64, bytes: u64) -> bool {
         let (start, stride, count) = match self.spec.kind {
             MapKind::Array => (

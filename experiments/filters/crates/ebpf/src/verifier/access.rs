@@ -1,10 +1,10 @@
 //! Loads, stores and atomics: that they stay in their region, and what they find there.
 
-use super::Rejection;
+use super::rejection::{Rejection, reject};
 use super::scalar::Scalar;
 use super::state::{FRAME, Slot, State, written};
 use super::value::{Pointer, Region, Value};
-use super::walk::{Walk, reject};
+use super::walk::Walk;
 use crate::context::FieldKind;
 use crate::insn::{Atomic, Reg, Source};
 use crate::program::MapKind;

@@ -1,10 +1,10 @@
 //! Arithmetic on numbers and on addresses.
 
-use super::Rejection;
+use super::rejection::{Rejection, reject};
 use super::scalar::Scalar;
 use super::state::State;
 use super::value::{Pointer, Region, Value};
-use super::walk::{Walk, reject};
+use super::walk::Walk;
 use crate::concrete;
 use crate::insn::{Alu, Reg, Source};
 

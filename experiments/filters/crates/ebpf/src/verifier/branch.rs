@@ -1,12 +1,12 @@
 //! What a comparison tells, when it holds and when it does not.
 
-use super::Rejection;
 use super::arithmetic::unusable;
+use super::rejection::{Rejection, reject};
 use super::scalar::Scalar;
 use super::state::State;
 use super::tnum::Tnum;
 use super::value::{Pointer, Region, Value};
-use super::walk::{Walk, Ways, reject};
+use super::walk::{Walk, Ways};
 use crate::insn::{Cond, Reg, Source};
 
 impl Walk<'_> {

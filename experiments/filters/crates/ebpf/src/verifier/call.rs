@@ -1,10 +1,10 @@
 //! Calls of helpers: that they get what their signatures say.
 
-use super::Rejection;
+use super::rejection::{Rejection, reject};
 use super::scalar::Scalar;
 use super::state::State;
 use super::value::{Pointer, Region, Value};
-use super::walk::{Walk, reject};
+use super::walk::Walk;
 use crate::helpers::{Argument, Helper, MAX_MEMORY, Returns};
 use crate::insn::Reg;
 use crate::program::MapKind;

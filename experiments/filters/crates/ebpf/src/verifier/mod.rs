@@ -26,6 +26,7 @@ mod arithmetic;
 mod branch;
 mod call;
 mod facts;
+mod rejection;
 mod scalar;
 mod state;
 mod tnum;
@@ -33,29 +34,13 @@ mod turns;
 mod value;
 mod walk;
 
-use thiserror::Error;
-
 use crate::context::ContextLayout;
 use crate::program::Program;
 
 pub use facts::{MapAt, Touched};
+pub use rejection::{MAX_CALLS, MAX_STEPS, Rejection};
 pub use state::FRAME;
 pub use turns::MAX_TURNS;
-
-/// The most calls under way at once, the entry included.
-pub const MAX_CALLS: usize = 8;
-/// The most instructions that the verifier looks at, counted again each time.
-pub const MAX_STEPS: usize = 100_000;
-
-/// Why a program is not accepted.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("instruction {at}: {reason}")]
-pub struct Rejection {
-    /// The slot, counted from the program's first.
-    pub at: usize,
-    /// What cannot be proved, and what would help.
-    pub reason: String,
-}
 
 /// A program that was accepted, for contexts of one layout.
 #[derive(Clone, Debug)]
@@ -85,12 +70,12 @@ impl Verified {
         &self.program
     }
 
-    /// What it may be called with.
+    /// The layout of the contexts that it may be called with.
     pub fn layout(&self) -> &ContextLayout {
         &self.layout
     }
 
-    /// Whether any run can reach a slot.
+    /// Return whether any run can reach a slot.
     pub fn reaches(&self, slot: usize) -> bool {
         self.facts.reached[slot]
     }
@@ -100,18 +85,18 @@ impl Verified {
         self.facts.maps_at[slot]
     }
 
-    /// Which memory the instruction in a slot touches.
+    /// The memory that the instruction in a slot touches.
     pub fn touched(&self, slot: usize) -> Touched {
         self.facts.touched[slot]
     }
 
-    /// Whether the conditional jump in a slot is ever taken, and whether it ever is not.
+    /// Return whether the conditional jump in a slot is ever taken, and whether it is ever not taken.
     pub fn ways(&self, slot: usize) -> (bool, bool) {
         self.facts.ways[slot]
     }
 
-    /// How often the jump backwards in a slot can be taken before something else costs fuel, at most
-    /// [`MAX_TURNS`]; it then costs none. `None` where that is not proved.
+    /// Return how often the jump backwards in a slot can be taken before something else costs fuel, at
+    /// most [`MAX_TURNS`]; it then costs none. `None` where that is not proved.
     pub fn turns(&self, slot: usize) -> Option<u32> {
         self.turns[slot]
     }

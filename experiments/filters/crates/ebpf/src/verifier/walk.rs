@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
+use super::rejection::{MAX_CALLS, MAX_STEPS, Rejection, reject};
 use super::state::{Frame, Slot, State, written};
 use super::value::{Link, Pointer, Region, Value};
-use super::{MAX_CALLS, MAX_STEPS, Rejection};
 use crate::context::ContextLayout;
 use crate::insn::{Op, Source};
 use crate::program::Program;
@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
         self.function(0, state).map(|_| ())
     }
 
-    /// Verifies a function for one state at its start; gives what holds when it returns, if it does.
+    /// Verifies a function for one state at its start. Return the state in which it returns, if it does.
     fn function(&mut self, number: usize, entry: State) -> Result<Option<State>, Rejection> {
         let start = self.program.functions()[number].start;
         let mut states: BTreeMap<usize, (State, usize)> = BTreeMap::new();
@@ -333,13 +333,5 @@ impl<'a> Walk<'a> {
             at,
             "r0, the result, holds no number: it was not written, or is an address",
         ))
-    }
-}
-
-/// A rejection with its reason.
-pub(super) fn reject(at: usize, reason: &str) -> Rejection {
-    Rejection {
-        at,
-        reason: reason.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! How often the filter is called for one request: `include/filter_dose.h` in Rust.
+//! How often the filter is called for one request: `filter_dose` of `module/filter_module.h` in Rust.
 
 use ngx::http::Request;
 

@@ -133,14 +133,21 @@ http_request_handler!(filter, |request: &mut Request| {
     }
 });
 
-/// One decision, counted.
+http_request_handler!(answer_status, |request: &mut Request| {
+    match memory(request) {
+        Some(memory) => status::send(request, memory),
+        None => HTTPStatus::INTERNAL_SERVER_ERROR.into(),
+    }
+});
+
+/// Decides on the request and counts the decision.
 fn call(memory: &Memory, request: &Request) -> bool {
     let accepted = memory.accepts(request.path().as_bytes());
     memory.count(accepted);
     accepted
 }
 
-/// The controller's memory, as the request's configuration has it.
+/// Returns the memory of the controller that the request's configuration names.
 fn memory(request: &Request) -> Option<&'static Memory> {
     Module::main_conf(request.as_ref())?.memory.as_ref()
 }
@@ -189,7 +196,7 @@ extern "C" fn set_status(
     // SAFETY: nginx gives the configuration of the location that the directive is in.
     match NgxHttpCoreModule::location_conf_mut(unsafe { &*cf }) {
         Some(location) => {
-            location.handler = Some(status::answer);
+            location.handler = Some(answer_status);
             ptr::null_mut()
         }
         None => NGX_CONF_ERROR as _,

@@ -2,15 +2,13 @@
 
 use std::ptr;
 
+use filter_controller::memory::Memory;
 use ngx::core::{Buffer, Status};
-use ngx::ffi::{ngx_chain_t, ngx_http_request_t, ngx_int_t};
+use ngx::ffi::ngx_chain_t;
 use ngx::http::{HTTPStatus, Request};
-use ngx::http_request_handler;
 
-http_request_handler!(respond, |request: &mut Request| {
-    let Some(memory) = crate::memory(request) else {
-        return HTTPStatus::INTERNAL_SERVER_ERROR.into();
-    };
+/// Answers the request with both counters as JSON.
+pub fn send(request: &mut Request, memory: &Memory) -> Status {
     let discarded = request.discard_request_body();
     if discarded != Status::NGX_OK {
         return discarded;
@@ -35,9 +33,4 @@ http_request_handler!(respond, |request: &mut Request| {
         buf: buffer.as_ngx_buf_mut(),
         next: ptr::null_mut(),
     })
-});
-
-/// Answers the request with both counters as JSON.
-pub extern "C" fn answer(request: *mut ngx_http_request_t) -> ngx_int_t {
-    respond(request)
 }

@@ -12,7 +12,7 @@ use sandbox_runtime::modes::kvm::elf::Image;
 use sandbox_runtime::modes::kvm::line::Line;
 use sandbox_runtime::modes::kvm::syscalls::{Call, Guest, Then, serve};
 use sandbox_runtime::modes::kvm::{furnish, room};
-use sandbox_runtime::process::trial;
+use sandbox_runtime::trial;
 
 const MEMORY: u64 = 1 << 20;
 const CALLS_MAX: usize = 60;

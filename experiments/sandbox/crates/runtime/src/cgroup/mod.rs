@@ -1,20 +1,18 @@
 //! Control groups of slots: made once, entered by each worker in its turn. Version 1 has a hierarchy
 //! for each controller, version 2 one for all.
 
+mod files;
 mod place;
 mod slot;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use self::files::{LEAF, MOUNT, PATIENCE, PREFIX, Version, kill, make, remove, write};
 use self::place::{Place, Seat, find};
 pub use self::slot::SlotGroup;
-
-const MOUNT: &str = "/sys/fs/cgroup";
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where groups of slots are made, and the files that hold their limits.
 #[derive(Debug)]
@@ -25,15 +23,6 @@ pub struct Hierarchy {
     /// This process has left its own group, below which the folders are, for this one.
     leaf: Option<PathBuf>,
 }
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    One,
-    Two,
-}
-
-/// Where a process is that has made way for groups below its own.
-const LEAF: &str = "host";
 
 impl Hierarchy {
     /// Makes this process's own folders, and takes away those of processes that are gone.
@@ -147,8 +136,6 @@ fn hand_out(folder: &Path, sign: char) -> Result<(), String> {
     write(&folder.join("cgroup.subtree_control"), &both)
 }
 
-/// Before the number of the process and that of the hierarchy within it.
-const PREFIX: &str = "tare-sandbox.";
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// Kills what outlived a killed runtime: what its workers had started dies with nobody by itself.
@@ -171,15 +158,6 @@ fn kill_below(folder: &Path) {
     }
 }
 
-/// Kills processes by their numbers.
-fn kill(pids: &str) {
-    for pid in pids.split_whitespace() {
-        if let Some(pid) = pid.parse().ok().and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-        }
-    }
-}
-
 /// Removes the groups of runtimes that were killed.
 fn sweep_stale(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -192,30 +170,4 @@ fn sweep_stale(parent: &Path) {
             remove(&entry.path());
         }
     }
-}
-
-fn make(folder: &Path) -> Result<(), String> {
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(format!(
-            "cannot make the control group {}: {error}; limits need the right to: start the sandbox as root, \
-             and a container of it with /sys/fs/cgroup to write to",
-            folder.display()
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Removes a group and those below it, all without processes.
-fn remove(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.path().is_dir() {
-            remove(&entry.path());
-        }
-    }
-    let _ = fs::remove_dir(folder);
-}
-
-fn write(file: &Path, value: &str) -> Result<(), String> {
-    fs::write(file, value)
-        .map_err(|error| format!("cannot write {value} to {}: {error}", file.display()))
 }

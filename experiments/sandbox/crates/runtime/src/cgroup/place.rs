@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{LEAF, PREFIX, Version};
+use super::files::{LEAF, PREFIX, Version};
 
 /// Where groups for slots can be made.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub enum Seat {
     Aside(PathBuf),
 }
 
-/// The place for process `pid`, whose groups are `own` (/proc/self/cgroup), below `mount`, where a
-/// container may see a part only (`mounts`: /proc/self/mountinfo).
+/// Return the place for process `pid`, whose groups are `own` (/proc/self/cgroup), below `mount`, of
+/// which a container may see a part only (`mounts`: /proc/self/mountinfo).
 pub fn find(mount: &Path, own: &str, mounts: &str, pid: u32) -> Result<Place, String> {
     let path_of = |wanted: &str| {
         own.lines().find_map(|line| {
@@ -60,8 +60,8 @@ pub fn find(mount: &Path, own: &str, mounts: &str, pid: u32) -> Result<Place, St
     }
 }
 
-/// Below this process's own group if nobody else is in it: what is accounted to that includes the slots
-/// then. Else below the next one that hands out controllers, which a group that holds processes never
+/// Return this process's own group if nobody else is in it: what is accounted to that then includes the
+/// slots. Else return the next one that hands out controllers, which a group that holds processes never
 /// does (<https://docs.kernel.org/admin-guide/cgroup-v2.html#no-internal-process-constraint>).
 fn in_version_2(own: &Path, mount: &Path, pid: u32) -> Result<Place, String> {
     let place = |parent: &Path, seat| {
@@ -109,7 +109,7 @@ fn has_both(file: &Path) -> bool {
     has("memory") && has("pids")
 }
 
-/// Where the group `path` of a hierarchy is found that is mounted at `place`, whole or in part.
+/// Return the folder of the group `path`, whose hierarchy is mounted at `place`, whole or in part.
 fn below(place: &Path, path: &str, mounts: &str) -> Result<PathBuf, String> {
     let root_here = |line: &str| {
         let mut fields = line.split(' ').skip(3);

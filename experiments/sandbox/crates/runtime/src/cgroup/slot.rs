@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{MOUNT, PATIENCE, kill, remove, write};
+use super::files::{MOUNT, PATIENCE, kill, remove, write};
 use crate::descriptors::moved_up;
 
 /// The groups of one slot, open; none if it never has processes.
@@ -30,7 +30,7 @@ struct Files {
 }
 
 impl SlotGroup {
-    /// Of `folders`, the first of which limits memory and the last processes.
+    /// Open the groups at `folders`, the first of which limits memory and the last processes.
     pub(super) fn open(
         folders: Vec<PathBuf>,
         [limit, kills]: [&str; 2],
@@ -88,7 +88,7 @@ impl SlotGroup {
         }
     }
 
-    /// How many processes were killed for the slot's memory limit so far.
+    /// Return how many processes were killed for the slot's memory limit so far.
     pub fn memory_kills(&self) -> u64 {
         let Some(files) = &self.files else { return 0 };
         let text = contents(&files.kills).unwrap_or_default();
@@ -97,13 +97,13 @@ impl SlotGroup {
             .unwrap_or(0)
     }
 
-    /// Whether no process is left in it.
+    /// Return whether no process is left in it.
     pub fn is_empty(&self) -> bool {
         let none = |files: &Files| contents(&files.count).is_ok_and(|count| count.trim() == "0");
         self.files.as_ref().is_none_or(none)
     }
 
-    /// Whether no process is left in it but the one that may stay.
+    /// Return whether no process is left in it but the one that may stay.
     pub fn has_only(&self, staying: Option<i32>) -> bool {
         let (Some(pid), Some(files)) = (staying, &self.files) else {
             return self.is_empty();

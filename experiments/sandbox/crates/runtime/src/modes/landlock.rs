@@ -8,7 +8,7 @@ use landlock::{
     Scope,
 };
 
-use super::{only_root, only_static};
+use super::requirements::{only_root, only_static};
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};

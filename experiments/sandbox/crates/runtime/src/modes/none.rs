@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::only_elf;
+use super::requirements::only_elf;
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};

@@ -4,7 +4,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::{only_root, only_static, root};
+use super::requirements::{only_root, only_static};
+use super::root;
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
+use super::exit::collect;
 use super::recipe::{Order, Recipe, SOCKET};
 
 const STACK: usize = 64 << 10;
@@ -81,7 +82,7 @@ impl Launcher {
         let Some((index, errno)) = start.failed else {
             return Ok(Launched { pid, process });
         };
-        super::worker::collect(&process);
+        collect(&process);
         let what = match start.orders.get(index) {
             Some(Order::Call(call)) => call.what,
             Some(Order::Log) => "take the log",

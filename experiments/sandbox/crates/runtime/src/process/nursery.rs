@@ -8,18 +8,18 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::launch::Launcher;
 use super::recipe::Recipe;
-use super::shared;
 use super::verify::Evidence;
 use super::worker::Process;
 use crate::binary::Binary;
 use crate::descriptors::moved_up;
 use crate::limits::Limits;
 use crate::mode::{Nursery, Template, Worker};
+use crate::shared;
 use crate::slot::Slot;
 
 /// How a mode confines processes.
 pub trait Confinement: Send + Sync {
-    /// What must be seen of each worker from outside.
+    /// The evidence that must be seen of each worker from outside.
     fn evidence(&self) -> Evidence;
 
     /// Namespaces that each worker gets anew: flags of clone.
@@ -32,7 +32,7 @@ pub trait Confinement: Send + Sync {
     /// What could not be set up, in words.
     fn settle(&self) -> Result<(), String>;
 
-    /// What a worker does to itself between its limits and its binary.
+    /// Write down what a worker does to itself between its limits and its binary.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ pub trait Confinement: Send + Sync {
         Ok(())
     }
 
-    /// Whether the process that is started is another program's, which runs the binary below it.
+    /// Return whether the process that is started is another program's, which runs the binary below it.
     fn supervised(&self) -> bool {
         false
     }

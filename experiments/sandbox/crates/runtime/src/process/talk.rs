@@ -12,7 +12,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use crate::call::{Attempt, Terms};
 use crate::dialogue::Dialogue;
 use crate::failure::Failure;
-use crate::process::shared::Shared;
+use crate::shared::Shared;
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;

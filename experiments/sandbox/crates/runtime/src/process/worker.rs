@@ -1,21 +1,21 @@
 //! A worker that is a process.
 
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 
+use super::exit::{collect, look};
 use super::launch::Launched;
-use super::{shared, talk};
+use super::talk;
 use crate::call::{Attempt, Terms};
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::mode::Worker;
+use crate::shared;
 
 /// How long a process that has closed its socket may take to end, before it counts as alive.
 const ENDING: Timespec = Timespec {
@@ -63,7 +63,7 @@ impl Process {
         }
     }
 
-    /// How it ended, which it is about to.
+    /// Return how it ended. It is about to end.
     fn end_in_words(&self) -> Failure {
         let mut waited = [PollFd::new(&self.launched.process, PollFlags::IN)];
         if !matches!(poll(&mut waited, Some(&ENDING)), Ok(1)) {
@@ -122,46 +122,4 @@ impl Worker for Process {
     fn pid(&self) -> Option<i32> {
         Some(self.launched.pid)
     }
-}
-
-/// Waits until a process has ended, and takes it off the kernel's list; its CPU time in µs.
-pub(crate) fn collect(process: &OwnedFd) -> u64 {
-    look(process, 0).map_or(0, |(_, _, cpu)| cpu.as_micros() as u64)
-}
-
-/// How an ended process ended (`si_code`, `si_status`), and its CPU time.
-pub(crate) fn look(process: &OwnedFd, options: i32) -> Option<(i32, i32, Duration)> {
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    loop {
-        // SAFETY: both are of the kernel's layout, and large enough.
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_waitid,
-                libc::P_PIDFD,
-                process.as_raw_fd(),
-                info.as_mut_ptr(),
-                libc::WEXITED | options,
-                usage.as_mut_ptr(),
-            )
-        };
-        if result == 0 {
-            break;
-        }
-        if Errno::from_io_error(&std::io::Error::last_os_error()) != Some(Errno::INTR) {
-            return None;
-        }
-    }
-    // SAFETY: zero is valid for both, and the kernel filled them in.
-    let (info, usage) = unsafe { (info.assume_init(), usage.assume_init()) };
-    let time = |part: libc::timeval| {
-        Duration::new(part.tv_sec as u64, 0) + Duration::from_micros(part.tv_usec as u64)
-    };
-    // SAFETY: waitid says how a child ended in these fields.
-    let status = unsafe { info.si_status() };
-    Some((
-        info.si_code,
-        status,
-        time(usage.ru_utime) + time(usage.ru_stime),
-    ))
 }

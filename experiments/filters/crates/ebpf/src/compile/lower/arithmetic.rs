@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use super::Lowering;
+use super::lowering::Lowering;
 use crate::insn::{Alu, Source};
 
 impl Lowering<'_, '_> {

@@ -2,8 +2,8 @@
 
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder};
 
+use super::lowering::{Lowering, integer};
 use super::memory::flags;
-use super::{Lowering, integer};
 use crate::insn::{Atomic, Reg};
 
 impl Lowering<'_, '_> {

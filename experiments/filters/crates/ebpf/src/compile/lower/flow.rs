@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_module::Module;
 
-use super::Lowering;
+use super::lowering::Lowering;
 use crate::insn::{Cond, Reg, Source};
 
 impl Lowering<'_, '_> {

@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, Value, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_module::Module;
 
-use super::Lowering;
+use super::lowering::Lowering;
 use super::memory::flags;
 use crate::calls;
 use crate::helpers::Helper;

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};
 use cranelift_frontend::Variable;
 
-use super::{Lowering, integer};
+use super::lowering::{Lowering, integer};
 use crate::insn::{Reg, Source};
 use crate::verifier::Touched;
 

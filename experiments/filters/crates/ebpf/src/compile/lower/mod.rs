@@ -5,18 +5,18 @@ mod atomic;
 mod flow;
 mod frame;
 mod helper;
+mod lowering;
 mod memory;
 
 use std::collections::BTreeMap;
 
-use cranelift_codegen::ir::{
-    self, Block, InstBuilder, StackSlotData, StackSlotKind, TrapCode, Value, types,
-};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind, TrapCode, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
-use crate::insn::{Alu, FRAME_POINTER, Op, Reg, Source};
+use self::lowering::{Lowering, integer};
+use crate::insn::{Alu, FRAME_POINTER, Op};
 use crate::maps::Maps;
 use crate::verifier::{FRAME, Verified};
 
@@ -33,24 +33,7 @@ pub struct Unit<'a> {
     pub fields: bool,
 }
 
-struct Lowering<'a, 'f> {
-    verified: &'a Verified,
-    maps: &'a Maps,
-    ids: &'a [FuncId],
-    module: &'a mut JITModule,
-    builder: FunctionBuilder<'f>,
-    registers: [Variable; 11],
-    fuel: Variable,
-    /// Pieces of the frame that are values instead of memory, by their first byte.
-    slots: BTreeMap<usize, Variable>,
-    /// The context's fields of 8 bytes each, if the function got them instead of its address.
-    fields: Vec<Value>,
-    blocks: BTreeMap<usize, Block>,
-    /// Where a run goes that is out of fuel.
-    exhausted: Block,
-}
-
-/// Lowers the function.
+/// Lower the function.
 pub fn function(unit: Unit<'_>) {
     let mut builder = FunctionBuilder::new(unit.function, unit.scratch);
     let registers = std::array::from_fn(|_| builder.declare_var(types::I64));
@@ -156,53 +139,7 @@ impl Lowering<'_, '_> {
         self.builder.finalize(config);
     }
 
-    fn block(&mut self, at: usize) -> Block {
-        if let Some(&block) = self.blocks.get(&at) {
-            return block;
-        }
-        let block = self.builder.create_block();
-        self.blocks.insert(at, block);
-        block
-    }
-
-    fn get(&mut self, register: Reg) -> Value {
-        self.builder.use_var(self.registers[usize::from(register)])
-    }
-
-    fn set(&mut self, register: Reg, value: Value) {
-        self.builder
-            .def_var(self.registers[usize::from(register)], value);
-    }
-
-    fn constant(&mut self, value: u64) -> Value {
-        self.builder.ins().iconst(types::I64, value as i64)
-    }
-
-    fn value(&mut self, source: Source) -> Value {
-        match source {
-            Source::Reg(register) => self.get(register),
-            Source::Imm(imm) => self.constant(i64::from(imm) as u64),
-        }
-    }
-
-    /// The operand in 64 bits or its lower half in 32.
-    fn sized(&mut self, wide: bool, value: Value) -> Value {
-        if wide {
-            value
-        } else {
-            self.builder.ins().ireduce(types::I32, value)
-        }
-    }
-
-    fn widened(&mut self, value: Value) -> Value {
-        if self.builder.func.dfg.value_type(value) == types::I64 {
-            value
-        } else {
-            self.builder.ins().uextend(types::I64, value)
-        }
-    }
-
-    /// One operation; whether the next slot follows it.
+    /// Lower one operation. Return whether the next slot follows it.
     fn op(&mut self, at: usize, op: Op) -> bool {
         match op {
             Op::Alu { wide, op, dst, src } => {
@@ -307,14 +244,5 @@ impl Lowering<'_, '_> {
             }
         }
         true
-    }
-}
-
-fn integer(bytes: u8) -> ir::Type {
-    match bytes {
-        1 => types::I8,
-        2 => types::I16,
-        4 => types::I32,
-        _ => types::I64,
     }
 }

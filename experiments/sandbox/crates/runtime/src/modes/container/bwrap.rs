@@ -8,12 +8,13 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, memfd_create};
 use seccompiler::BpfProgram;
 
-use super::{Bundle, Tool, text};
+use super::tool::{Bundle, Tool, text};
 use crate::descriptors::moved_up;
 use crate::mode::Overhead;
+use crate::process::filter;
 use crate::process::recipe::Recipe;
 use crate::process::verify::Evidence;
-use crate::process::{filter, shared};
+use crate::shared;
 
 /// Number of the descriptor that it reads the filter from.
 const FILTER: usize = 4;

@@ -1,6 +1,7 @@
 //! crun.
 
-use super::{Bundle, STATE, Tool, oci, text};
+use super::oci;
+use super::tool::{Bundle, STATE, Tool, text};
 use crate::mode::Overhead;
 use crate::process::recipe::Recipe;
 use crate::process::verify::Evidence;

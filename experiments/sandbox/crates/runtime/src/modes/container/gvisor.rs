@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use super::{Bundle, Tool, oci};
+use super::oci;
+use super::tool::{Bundle, Tool};
 use crate::mode::Overhead;
 use crate::process::verify::{Evidence, children};
 

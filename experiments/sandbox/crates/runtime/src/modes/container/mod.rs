@@ -7,6 +7,7 @@ mod crun;
 mod gvisor;
 mod oci;
 mod runc;
+mod tool;
 
 pub use self::bwrap::Bwrap;
 pub use self::crun::Crun;
@@ -20,83 +21,19 @@ use std::sync::Arc;
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
-use super::{only_root, only_static, root};
+use self::tool::{Bundle, STATE, Tool};
+use super::requirements::{only_root, only_static};
+use super::root;
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Overhead, Template};
 use crate::process::nursery::{Confined, Confinement};
 use crate::process::recipe::Recipe;
-use crate::process::verify::{Evidence, innermost};
+use crate::process::verify::Evidence;
 use crate::slot::Slot;
 
 /// Where a keeper's own files are mounted: any folder that exists, and that no tool needs.
 const PLACE: &str = "/mnt";
-
-/// A program that runs a binary in a container.
-pub trait Tool: Copy + Send + Sync + 'static {
-    /// As the command line calls the mode.
-    const NAME: &'static str;
-    /// In one sentence, what stands between a binary and the host.
-    const SUMMARY: &'static str;
-    /// The program, which is looked for on the PATH.
-    const PROGRAM: &'static str;
-    /// Where to get it, as an order.
-    const REMEDY: &'static str;
-
-    /// Whether a binary's standard error is the tool's own.
-    const LOGS: bool = true;
-
-    /// What it needs besides what its binary may use.
-    fn overhead(self) -> Overhead;
-
-    /// What must be seen from outside of the process that stands for the binary.
-    fn evidence(self) -> Evidence;
-
-    /// That process, below the tool's own.
-    fn witness(self, tool: i32) -> i32 {
-        innermost(tool)
-    }
-
-    /// Prepares the keeper's thread, which has a mount namespace of its own.
-    ///
-    /// # Errors
-    ///
-    /// What could not be set up, in words.
-    fn settle(self) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Its arguments. What they name in `bundle` it may write.
-    ///
-    /// # Errors
-    ///
-    /// What could not be written, in words.
-    fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String>;
-
-    /// Writes down what the tool's process does to itself before it becomes the tool.
-    ///
-    /// # Errors
-    ///
-    /// What could not be made for it, in words.
-    fn confine(self, _recipe: &mut Recipe, _bundle: &Bundle<'_>) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Takes away what a container leaves that was ended from outside.
-    fn clear(self, _slot: &Slot) {}
-}
-
-/// What a container is made from.
-pub struct Bundle<'a> {
-    /// A folder of the slot's.
-    pub folder: PathBuf,
-    /// The folder that is to be its root, with the binary as `udf`.
-    pub root: PathBuf,
-    /// Its slot.
-    pub slot: &'a Slot,
-    /// What the binary may use.
-    pub limits: &'a Limits,
-}
 
 impl<T: Tool> Mode for T {
     fn name(&self) -> &'static str {
@@ -210,9 +147,6 @@ impl<T: Tool> Confinement for Contained<T> {
     }
 }
 
-/// Of a slot's folder, the part that the tool writes.
-const STATE: &str = "state";
-
 fn folder(slot: &Slot) -> PathBuf {
     Path::new(PLACE).join(slot.number.to_string())
 }
@@ -231,9 +165,4 @@ fn furnish(binary: &Binary) -> std::io::Result<()> {
     fs::write(&file, binary.bytes())?;
     fs::set_permissions(&file, fs::Permissions::from_mode(0o555))?;
     fs::set_permissions(&root, fs::Permissions::from_mode(0o555))
-}
-
-/// A path as an argument.
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }

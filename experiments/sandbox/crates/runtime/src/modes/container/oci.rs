@@ -8,15 +8,16 @@ use std::fs;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::{Value, json};
 
-use super::{Bundle, STATE, text};
+use super::tool::{Bundle, STATE, text};
+use crate::process::filter;
 use crate::process::verify::Evidence;
-use crate::process::{filter, shared};
+use crate::shared;
 
 /// Where control groups are mounted.
 pub const GROUPS: &str = "/sys/fs/cgroup";
 
-/// A runtime's arguments that run the bundle: `first` come before the order, `passing` pass the
-/// line on.
+/// Return a runtime's arguments that run the bundle. `first` come before the order, and `passing` pass
+/// the line on.
 pub fn run(bundle: &Bundle<'_>, first: &[&str], passing: &[&str]) -> Vec<String> {
     let (state, folder) = (text(&bundle.folder.join(STATE)), text(&bundle.folder));
     [
@@ -32,7 +33,7 @@ pub fn run(bundle: &Bundle<'_>, first: &[&str], passing: &[&str]) -> Vec<String>
     .collect()
 }
 
-/// What must be seen of a container's process on the host's kernel.
+/// The evidence that must be seen of a container's process on the host's kernel.
 pub fn evidence() -> Evidence {
     Evidence {
         filtered: true,

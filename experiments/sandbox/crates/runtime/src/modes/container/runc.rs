@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Bundle, Tool, oci};
+use super::oci;
+use super::tool::{Bundle, Tool};
 use crate::mode::Overhead;
 use crate::process::verify::Evidence;
 use crate::slot::Slot;

@@ -11,7 +11,7 @@ use super::worker::{Monitor, Visit};
 use crate::binary::Binary;
 use crate::descriptors::moved_up;
 use crate::limits::Limits;
-use crate::loaded::lock;
+use crate::lock::lock;
 use crate::mode::{Nursery, Template, Worker};
 use crate::process::launch::Launcher;
 use crate::process::nursery::block_signals;

@@ -131,7 +131,7 @@ impl Image {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::trial;
+    use crate::trial;
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 

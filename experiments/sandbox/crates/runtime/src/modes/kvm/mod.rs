@@ -23,7 +23,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{only_root, only_static};
+use super::requirements::{only_root, only_static};
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};

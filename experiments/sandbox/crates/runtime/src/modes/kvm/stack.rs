@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_program_finds_its_arguments_and_its_randomness() {
-        let bytes = crate::process::trial::binary();
+        let bytes = crate::trial::binary();
         let image = Image::read(&bytes, 0x1_0000..1 << 30).unwrap();
         let top = 0x2000_0000;
         let (stack, pointer) = build(&image, top, 65534, *b"0123456789abcdef");

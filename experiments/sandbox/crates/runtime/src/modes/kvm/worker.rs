@@ -15,11 +15,11 @@ use super::wire::{End, Order, hear, tell};
 use crate::call::{Attempt, Terms};
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
-use crate::loaded::lock;
+use crate::lock::lock;
 use crate::mode::Worker;
+use crate::process::exit::{collect, look};
 use crate::process::launch::Launched;
 use crate::process::talk;
-use crate::process::worker::{collect, look};
 
 /// How long a monitor may take to end a run, before it is killed.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -176,7 +176,7 @@ impl Visit {
         said.clone()
     }
 
-    /// How it ended, which it is about to.
+    /// Return how it ended. It is about to end.
     fn end_in_words(&self) -> Failure {
         let Some(monitor) = &self.monitor else {
             return Failure::Died("nobody knows how".into());

@@ -20,7 +20,7 @@ use crate::call::{Attempt, Terms};
 use crate::dialogue::Dialogue;
 use crate::failure::Failure;
 use crate::limits::Limits;
-use crate::loaded::lock;
+use crate::lock::lock;
 use crate::mode::Worker;
 
 /// How often one that is not ready at once is let run.
@@ -205,7 +205,7 @@ async fn start(ready: &InstancePre<Host>, store: &mut Store<Host>) -> wasmtime::
     start.call_async(&mut *store, ()).await
 }
 
-/// How a guest ended that gave no response.
+/// Return how a guest ended that gave no response.
 fn end(how: wasmtime::Result<()>) -> Failure {
     let Err(error) = how else {
         return Failure::Died("exit code 0".into());

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use wasmtime::{Memory, ResourceLimiter};
 
-use super::TABLE_ELEMENTS;
-
+/// The most elements that a table may have.
+pub const TABLE_ELEMENTS: usize = 20_000;
 /// Bytes that a guest can have said without being heard.
 pub const UNHEARD: usize = 1 << 20;
 
@@ -38,12 +38,12 @@ pub struct Wait {
 }
 
 impl Line {
-    /// What the guest can read.
+    /// The bytes that the guest can read.
     pub fn unread(&self) -> &[u8] {
         &self.input[self.read..]
     }
 
-    /// Adds to what it can read.
+    /// Add to what it can read.
     pub fn tell(&mut self, bytes: &[u8]) {
         self.input.drain(..self.read);
         self.read = 0;

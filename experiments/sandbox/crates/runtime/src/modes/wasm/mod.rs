@@ -16,7 +16,7 @@ use wasmtime::{
 };
 
 use self::guest::Guest;
-use self::line::Host;
+use self::line::{Host, TABLE_ELEMENTS};
 use self::ticker::Ticker;
 use crate::binary::Binary;
 use crate::limits::Limits;
@@ -30,8 +30,6 @@ pub struct Wasm;
 const INSTANCES: u32 = 512;
 /// Bytes of an instance that are cleared by writing rather than by giving pages back.
 const KEPT: usize = 256 << 10;
-/// The most elements that a table may have.
-pub(crate) const TABLE_ELEMENTS: usize = 20_000;
 
 impl Mode for Wasm {
     fn name(&self) -> &'static str {

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Answer, End, Guest, Instead, error};
+use super::guest::{Answer, Guest, Instead, error};
 use crate::modes::kvm::areas::{Access, PAGE};
+use crate::modes::kvm::wire::End;
 
 const NO_REPLACE: u64 = libc::MAP_FIXED_NOREPLACE as u64;
 const FIXED: u64 = libc::MAP_FIXED as u64;

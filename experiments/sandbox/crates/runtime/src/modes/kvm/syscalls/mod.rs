@@ -2,6 +2,7 @@
 //! about itself. It has one thread, one process, no file, and no signal handler is ever run. All else
 //! is refused as the filters of the other modes refuse it.
 
+mod guest;
 mod memory;
 mod own;
 mod socket;
@@ -9,24 +10,14 @@ mod socket;
 mod tests;
 mod time;
 
-use super::areas::PAGE;
-use super::line::{Line, Stopped};
-use super::memory::{LOWEST, Memory};
+use self::guest::{Answer, Instead, error};
+use super::line::Line;
 use super::wire::End;
 
-/// Its socket's number.
-pub const SOCKET: u64 = 3;
+pub use self::guest::{Call, Guest, Own, SOCKET};
+
 /// Its user, who is nobody.
 pub const USER: u64 = 65_534;
-
-/// A call as the guest's registers have it.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// Its number.
-    pub number: u64,
-    /// Its arguments.
-    pub arguments: [u64; 6],
-}
 
 /// What is to happen next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,44 +29,6 @@ pub enum Then {
     /// The guest wants its request, after it has said this: the moment to keep, before the same call
     /// is served.
     Listen(Vec<u8>),
-}
-
-/// What the guest's system calls change, besides its memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own {
-    /// Where memory by `brk` begins, and where it ends now.
-    pub breaks: (u64, u64),
-    /// Where other memory ends: below the stack.
-    pub top: u64,
-    /// The base of FS, by which it finds what is its thread's, and that of GS.
-    pub bases: [u64; 2],
-}
-
-/// A guest without its processor.
-pub struct Guest {
-    /// Its memory.
-    pub memory: Memory,
-    /// What else is its own.
-    pub own: Own,
-}
-
-/// Why a call does not return a number: an error of the guest's, or the end of its run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Instead {
-    Error(i32),
-    End(End),
-}
-
-type Answer = Result<u64, Instead>;
-
-impl From<Stopped> for Instead {
-    fn from(_: Stopped) -> Self {
-        Instead::End(End::Stopped)
-    }
-}
-
-fn error(number: i32) -> Answer {
-    Err(Instead::Error(number))
 }
 
 /// Serves a call.
@@ -153,54 +106,5 @@ fn answer(call: &Call, guest: &mut Guest, line: &mut Line<'_>) -> Answer {
         // As on an older kernel, so that libraries fall back on what is served, or do without.
         libc::SYS_clone3 | libc::SYS_rseq | libc::SYS_membarrier => error(libc::ENOSYS),
         _ => error(libc::EPERM),
-    }
-}
-
-impl Guest {
-    /// Where a buffer of the guest's lies in this process.
-    fn buffer(&self, at: u64, length: u64, write: bool) -> Result<*mut u8, Instead> {
-        if length == 0 {
-            return Ok(std::ptr::NonNull::dangling().as_ptr());
-        }
-        if let Some(found) = self.memory.find(at, length, write) {
-            return Ok(found);
-        }
-        Err(if self.lacks_memory(at) {
-            Instead::End(End::Memory)
-        } else {
-            Instead::Error(libc::EFAULT)
-        })
-    }
-
-    /// Whether the guest has mapped `at`, but there is no memory for it.
-    pub fn lacks_memory(&self, at: u64) -> bool {
-        let at = at / PAGE * PAGE;
-        !self.memory.backs(at) && at < u64::MAX - PAGE && !self.memory.areas.none(at..at + PAGE)
-    }
-
-    fn get<const N: usize>(&self, at: u64) -> Result<[u8; N], Instead> {
-        self.buffer(at, N as u64, false)?;
-        self.memory.read(at).ok_or(Instead::Error(libc::EFAULT))
-    }
-
-    /// Writes a result, unless the guest wants none.
-    fn give(&mut self, at: u64, bytes: &[u8]) -> Answer {
-        if at == 0 {
-            return Ok(0);
-        }
-        self.buffer(at, bytes.len() as u64, true)?;
-        if self.memory.write(at, bytes) {
-            Ok(0)
-        } else {
-            error(libc::EFAULT)
-        }
-    }
-
-    /// Where what `mmap` places must not reach below: some room for `brk` is left.
-    fn bottom(&self) -> u64 {
-        const ROOM: u64 = 1 << 20;
-        (self.own.breaks.1 + ROOM)
-            .next_multiple_of(PAGE)
-            .max(LOWEST)
     }
 }

@@ -1,6 +1,7 @@
 //! What a guest asks about itself, and how it ends by a signal.
 
-use super::{Answer, End, Guest, Instead, error};
+use super::guest::{Answer, Guest, Instead, error};
+use crate::modes::kvm::wire::End;
 
 /// Its process and its thread.
 pub const PROCESS: u64 = 1;

@@ -4,8 +4,8 @@ use std::os::fd::RawFd;
 
 use rustix::event::PollFlags;
 
+use super::guest::{Answer, Call, Guest, Instead, SOCKET, error};
 use super::time::Until;
-use super::{Answer, Call, Guest, Instead, SOCKET, error};
 use crate::modes::kvm::line::Line;
 
 /// Parts of one `readv` or `writev`, and entries of one `poll`; Linux's own most for parts.
@@ -15,7 +15,7 @@ const POLLED_MAX: u64 = 64;
 const BYTES_MAX: u64 = 0x7fff_f000;
 const STANDARD: std::ops::Range<u64> = 0..3;
 
-/// Whether the guest asks for something that the socket may not have yet.
+/// Return whether the guest asks for something that the socket may not have yet.
 pub fn wants_input(call: &Call, guest: &Guest) -> bool {
     let [a, b, ..] = call.arguments;
     match call.number as i64 {
@@ -27,7 +27,7 @@ pub fn wants_input(call: &Call, guest: &Guest) -> bool {
     }
 }
 
-/// Whether `number` is open.
+/// Return whether `number` is open.
 pub fn is_open(line: &Line<'_>, number: u64) -> Answer {
     if STANDARD.contains(&number) || number == SOCKET && line.raw().is_some() {
         Ok(0)

@@ -5,10 +5,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::*;
+use crate::modes::kvm::areas::PAGE;
 use crate::modes::kvm::elf::Image;
 use crate::modes::kvm::wire::{Order, tell};
 use crate::modes::kvm::{furnish, room};
-use crate::process::trial;
+use crate::trial;
 
 const MEMORY: u64 = 16 << 20;
 const ANONYMOUS: u64 = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;

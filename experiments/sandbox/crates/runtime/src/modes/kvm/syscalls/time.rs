@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-use super::{Answer, Guest, Instead, error};
+use super::guest::{Answer, Guest, Instead, error};
 use crate::modes::kvm::line::Line;
 
 /// When to wait no longer, if ever.

@@ -6,31 +6,16 @@
 mod own;
 mod poll;
 mod stream;
+mod view;
 
 use std::fmt;
 
-use wasmtime::{Caller, Linker, Module, Val};
+use wasmtime::{Linker, Module, Val};
 
-use super::line::{Host, Wait};
-use crate::loaded::lock;
+use self::view::{BADF, NOTCAPABLE, SPIPE, SUCCESS};
+use super::line::Host;
 
-/// What all its functions are imported from.
-pub const MODULE: &str = "wasi_snapshot_preview1";
-
-const LINE: i32 = 3;
-/// Descriptors before it: reading finds the end, what is written is nobody's.
-const STREAMS: std::ops::Range<i32> = 0..LINE;
-/// The most that one call waits for, or names buffers.
-const PLACES: u32 = 1024;
-
-/// What a function answers: 0 or why not.
-type Errno = i32;
-const SUCCESS: Errno = 0;
-const BADF: Errno = 8;
-const FAULT: Errno = 21;
-const INVAL: Errno = 28;
-const SPIPE: Errno = 70;
-const NOTCAPABLE: Errno = 76;
+pub use self::view::MODULE;
 
 /// Functions that are there and refuse.
 const REFUSED: &[&str] = &[
@@ -141,70 +126,4 @@ pub fn refuse_the_rest(linker: &mut Linker<Host>, module: &Module) -> Result<(),
         }
     }
     Ok(())
-}
-
-/// The guest's memory, its line, and where in the memory nothing lies: an error that says so.
-struct View<'a> {
-    memory: &'a mut [u8],
-    host: &'a mut Host,
-}
-
-impl<'a> View<'a> {
-    fn of(guest: &'a mut Caller<'_, Host>) -> Result<Self, Errno> {
-        let memory = guest.data().memory.ok_or(FAULT)?;
-        let (memory, host) = memory.data_and_store_mut(guest);
-        Ok(View { memory, host })
-    }
-
-    fn bytes(&mut self, at: u32, length: u32) -> Result<&mut [u8], Errno> {
-        let (at, length) = (at as usize, length as usize);
-        self.memory.get_mut(at..at + length).ok_or(FAULT)
-    }
-
-    fn put(&mut self, at: u32, bytes: &[u8]) -> Result<(), Errno> {
-        self.bytes(at, bytes.len() as u32)?.copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn number<const SIZE: usize>(&mut self, at: u32) -> Result<u64, Errno> {
-        let mut wide = [0; 8];
-        wide[..SIZE].copy_from_slice(self.bytes(at, SIZE as u32)?);
-        Ok(u64::from_le_bytes(wide))
-    }
-
-    /// The buffers that a list names: where, and how long.
-    fn buffers(&mut self, list: i32, count: i32) -> Result<Vec<(u32, u32)>, Errno> {
-        let (list, count) = (list as u32, count as u32);
-        if count > PLACES {
-            return Err(INVAL);
-        }
-        (0..count)
-            .map(|index| {
-                let at = list.checked_add(index * 8).ok_or(FAULT)?;
-                let length = at.checked_add(4).ok_or(FAULT)?;
-                Ok((
-                    self.number::<4>(at)? as u32,
-                    self.number::<4>(length)? as u32,
-                ))
-            })
-            .collect()
-    }
-}
-
-fn errno(done: Result<(), Errno>) -> Errno {
-    done.err().unwrap_or(SUCCESS)
-}
-
-/// Lets whoever runs the guest go on, and comes back when he lets it run again.
-async fn wait(guest: &Caller<'_, Host>, what: Wait) {
-    lock(&guest.data().line).waits = Some(what);
-    let mut been = false;
-    std::future::poll_fn(|_| {
-        if std::mem::replace(&mut been, true) {
-            std::task::Poll::Ready(())
-        } else {
-            std::task::Poll::Pending
-        }
-    })
-    .await;
 }

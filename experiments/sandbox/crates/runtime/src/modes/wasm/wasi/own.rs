@@ -3,7 +3,7 @@
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 use wasmtime::{Caller, Linker};
 
-use super::{Errno, FAULT, INVAL, MODULE, SUCCESS, View, errno};
+use super::view::{Errno, FAULT, INVAL, MODULE, SUCCESS, View, errno};
 use crate::modes::wasm::line::Host;
 
 /// The most random bytes at once.

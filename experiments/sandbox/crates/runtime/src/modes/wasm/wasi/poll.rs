@@ -6,8 +6,8 @@ use rustix::time::clock_gettime;
 use wasmtime::Caller;
 
 use super::own::clock;
-use super::{BADF, Errno, FAULT, INVAL, LINE, PLACES, View, errno, wait};
-use crate::loaded::lock;
+use super::view::{BADF, Errno, FAULT, INVAL, LINE, PLACES, View, errno, wait};
+use crate::lock::lock;
 use crate::modes::wasm::line::{Host, Wait};
 
 /// What a guest asks to be told of.

@@ -2,8 +2,8 @@
 
 use wasmtime::Caller;
 
-use super::{BADF, Errno, LINE, STREAMS, SUCCESS, View, errno, wait};
-use crate::loaded::lock;
+use super::view::{BADF, Errno, LINE, STREAMS, SUCCESS, View, errno, wait};
+use crate::lock::lock;
 use crate::modes::wasm::line::{Host, Line, UNHEARD, Wait};
 
 pub fn fd_close(guest: Caller<'_, Host>, fd: i32) -> Errno {

@@ -17,7 +17,7 @@ use crate::limits::Limits;
 /// The ready byte of a worker that takes its request and gives its response this way.
 pub const READY: u8 = b'S';
 
-/// What a binary finds in its environment: that it may have shared memory, if that was asked for.
+/// Return what a binary finds in its environment: that it may have shared memory, if that was asked for.
 pub fn offer(limits: &Limits) -> &'static [&'static str] {
     if limits.shared {
         &["TARE_SHARED=1"]

@@ -1,0 +1,26 @@
+//! Why a program is not accepted, and the limits that it must keep.
+
+use thiserror::Error;
+
+/// The most calls under way at once, the entry included.
+pub const MAX_CALLS: usize = 8;
+/// The most instructions that the verifier looks at, counted again each time.
+pub const MAX_STEPS: usize = 100_000;
+
+/// Why a program is not accepted.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("instruction {at}: {reason}")]
+pub struct Rejection {
+    /// The slot, counted from the program's first.
+    pub at: usize,
+    /// What cannot be proved, and what would help.
+    pub reason: String,
+}
+
+/// Return a rejection with its reason.
+pub fn reject(at: usize, reason: &str) -> Rejection {
+    Rejection {
+        at,
+        reason: reason.to_owned(),
+    }
+}
