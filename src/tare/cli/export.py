@@ -9,7 +9,7 @@ from tare.cli.output import say
 from tare.cli.run import folder_of
 from tare.lab import paths
 
-_FORMATS = ("csv", "parquet", "png", "svg", "google-benchmark", "openmetrics")
+_FORMATS = ("csv", "parquet", "png", "svg", "google-benchmark", "openmetrics", "record")
 
 
 @click.command()
@@ -36,7 +36,8 @@ _FORMATS = ("csv", "parquet", "png", "svg", "google-benchmark", "openmetrics")
     help="Where to; without it, export/ of the run's folder, and of images dist/ of the project.",
 )
 def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: Path | None) -> None:
-    """Write RUN's trials, summary and charts in formats that other programs read.
+    """Write RUN's trials, summary and charts in formats that other programs read; `record` packs
+    the whole run to be published, and all commands that take a run read it again.
 
     With --image, write container images of EXPERIMENT as archives that `docker load` and
     `podman load` take.
@@ -44,6 +45,7 @@ def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: P
     \b
     tare export last --format csv
     tare export last --format png --format svg -o charts
+    tare export last --format record -o record/NAME
     tare export sandbox --image root -o images
     """
     if bool(forms) == bool(images):

@@ -16,7 +16,7 @@ from tare.lab.run.store import Store
 from tare.model.results import Results
 from tare.model.trial import Plan
 from tare.report import folder as run_folder
-from tare.report import html, results, table
+from tare.report import html, results, stored, table
 from tare.stats.blocks import shortage
 
 
@@ -49,10 +49,10 @@ def report(folder: Path, *, as_json: bool) -> Results:
     """Write results.json and report.html from the folder, and print the table."""
     read = run_folder.read(folder)
     found = results.make(read)
-    (folder / "results.json").write_text(found.model_dump_json(indent=1) + "\n")
+    (folder / "results.json").write_text(stored.text(found))
     (folder / "report.html").write_text(html.render(read, found))
     if as_json:
-        print_json(found)
+        print_json(stored.data(found))
     else:
         click.echo()
         table.show(found, console())

@@ -117,6 +117,8 @@ class Trial(Record):
     counters: dict[str, int] = {}
     instrument: dict[str, Any] = {}
     """The instrument's result, without its histograms."""
+    histograms: dict[str, str] = {}
+    """Those of which reports are made, encoded; in records alone, which have no folder of them."""
 
 
 def parse_trials(content: bytes) -> list[Trial]:

@@ -66,6 +66,12 @@ def _openmetrics(folder: RunFolder, results: Results, target: Path) -> Iterator[
     yield file
 
 
+def _record(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    from tare.report import record
+
+    yield from record.write(folder, results, target)
+
+
 _WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {
     "csv": _csv,
     "parquet": _parquet,
@@ -73,6 +79,7 @@ _WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {
     "svg": _pictures("svg"),
     "google-benchmark": _google_benchmark,
     "openmetrics": _openmetrics,
+    "record": _record,
 }
 FORMATS: Sequence[str] = tuple(_WRITERS)
 

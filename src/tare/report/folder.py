@@ -7,6 +7,8 @@ from typing import Any
 
 from tare.model.trial import Plan, Trial, parse_trials
 
+TRIALS, TRIALS_PACKED = "trials.jsonl", "trials.jsonl.zst"
+
 
 class NotARun(Exception):
     """A folder that is not a run's."""
@@ -23,6 +25,8 @@ class RunFolder:
 
     def histogram(self, trial: Trial, name: str) -> str | None:
         """A trial's encoded histogram, if it was kept."""
+        if name in trial.histograms:
+            return trial.histograms[name]
         file = self.path / "histograms" / f"{trial.id}.json"
         if not file.exists():
             return None
@@ -31,16 +35,30 @@ class RunFolder:
 
 
 def read(path: Path) -> RunFolder:
-    """Raises NotARun with the file that is missing or damaged."""
-    plan, trials, environment = (
-        path / name for name in ("plan.json", "trials.jsonl", "environment.json")
-    )
+    """Return the run in a folder of runs/, or of record/.
+
+    Raises NotARun with the file that is missing or damaged.
+    """
+    plan, environment = path / "plan.json", path / "environment.json"
     try:
         return RunFolder(
             path,
             Plan.model_validate_json(plan.read_text()),
-            parse_trials(trials.read_bytes()) if trials.exists() else [],
+            parse_trials(_lines(path)),
             json.loads(environment.read_text()) if environment.exists() else {},
         )
     except (OSError, ValueError) as error:
         raise NotARun(f"{path} is not the folder of a run: {error}") from error
+
+
+def _lines(path: Path) -> bytes:
+    """Return the trials as they were stored. Raises OSError, and ValueError for damaged ones."""
+    if (packed := path / TRIALS_PACKED).exists():
+        import zstandard
+
+        try:
+            return zstandard.ZstdDecompressor().decompress(packed.read_bytes())
+        except zstandard.ZstdError as error:
+            raise ValueError(f"{packed}: {error}") from error
+    plain = path / TRIALS
+    return plain.read_bytes() if plain.exists() else b""

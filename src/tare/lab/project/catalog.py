@@ -158,7 +158,7 @@ def _over(experiment: Experiment, study: Study) -> Study:
             "baseline": study.baseline or experiment.baseline,
             "parameters": experiment.parameters | study.parameters,
             "margin_pct": study.margin_pct or experiment.margin_pct,
-            "gates": experiment.gates | study.gates,
+            "gates": _merge(experiment.gates, study.gates),
         }
     )
 

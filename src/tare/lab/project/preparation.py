@@ -39,6 +39,16 @@ class Prepared:
         """Why the variant cannot be started, or None."""
         return self.unavailable.get(variant) or self.failed.get(variant)
 
+    def builds(self) -> dict[str, str]:
+        """The exact identity of each build: its name and the hash of what it was made of."""
+        own = {variant: built.own.name for variant, built in self.built.items() if built.own}
+        places = {
+            name: place.name
+            for built in self.built.values()
+            for name, place in built.components.items()
+        }
+        return dict(sorted((own | places).items()))
+
     def component_versions(self) -> dict[str, str]:
         """What each component answered when it was built."""
         places = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
+from tare.lab import paths
 from tare.lab.errors import ManifestError, TareError
 from tare.lab.machine import host
 from tare.lab.machine.ledger import sweep, sweep_all
@@ -18,6 +19,7 @@ from tare.lab.trial.trial import Done, run_trial
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Slot, Trial
 from tare.probes.audit import audit
+from tare.probes.identity import identity, revision
 from tare.stats import blocks
 from tare.stats.stopping import Stop
 
@@ -203,6 +205,9 @@ class Run:
     def _describe(self, bench: Bench) -> None:
         self._environment = {
             **audit(bench.cpus.server),
+            **identity(self._store.folder),
+            "revision": revision(paths.ROOT),
+            "builds": self._prepared.builds(),
             "control_groups": bench.hierarchy.kind,
             "cpus": {
                 "server": bench.cpus.server,

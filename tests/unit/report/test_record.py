@@ -1,0 +1,72 @@
+"""A record holds all that a run's report is made of, and nothing that does not derive from it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import runs
+from click.testing import CliRunner
+
+from tare.cli.main import tare
+from tare.lab.paths import ROOT
+from tare.report import export, html, results, stored
+from tare.report.folder import NotARun, read
+
+RECORDS = sorted(file.parent for file in ROOT.glob("record/*/trials.jsonl.zst"))
+MOST_BYTES = 8 << 20
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    plan = runs.plan()
+    folder = read(runs.write(tmp_path / "run", plan, runs.trials(plan, 9, {"dear": 1.2})))
+    target = tmp_path / "record"
+    written = list(export.write("record", folder, results.make(folder), target))
+    assert {file.name for file in written} == {
+        "plan.json", "environment.json", "trials.jsonl.zst", "results.json", "report.html",
+        "picture.svg",
+    }  # fmt: skip
+    return target
+
+
+def test_a_record_is_read_as_its_run_is(record: Path, tmp_path: Path) -> None:
+    first, again = read(tmp_path / "run"), read(record)
+    assert again.plan == first.plan and again.environment == first.environment
+    assert results.make(again) == results.make(first), "latencies from histograms included"
+
+
+def test_it_derives_from_its_trials_byte_for_byte(record: Path) -> None:
+    folder = read(record)
+    found = results.make(folder)
+    assert stored.text(found) == (record / "results.json").read_text()
+    assert html.render(folder, found) == (record / "report.html").read_text()
+    assert (record / "results.json").read_text().count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("report",), ("export", "--format", "csv"), ("compare",)])
+def test_commands_that_take_a_run_take_a_record(record: Path, command: tuple[str, ...]) -> None:
+    name, *options = command
+    arguments = [str(record)] * (2 if name == "compare" else 1)
+    done = CliRunner().invoke(tare, [name, *arguments, *options])
+    assert done.exit_code == 0, done.output
+
+
+def test_damaged_trials_are_named(record: Path) -> None:
+    (record / "trials.jsonl.zst").write_bytes(b"no such thing")
+    with pytest.raises(NotARun, match=r"trials\.jsonl\.zst"):
+        read(record)
+
+
+@pytest.mark.parametrize("folder", RECORDS, ids=lambda folder: str(folder.name))
+def test_each_record_of_the_project_derives_from_its_trials(folder: Path) -> None:
+    run = read(folder)
+    found = results.make(run)
+    assert stored.text(found) == (folder / "results.json").read_text()
+    assert html.render(run, found) == (folder / "report.html").read_text()
+    revision = json.loads((folder / "environment.json").read_text())["revision"]
+    assert revision["commit"], "which code it is of"
+
+
+def test_all_records_are_small() -> None:
+    files = [file for file in (ROOT / "record").rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) <= MOST_BYTES
