@@ -27,3 +27,4 @@ pub mod spec;
 pub mod steps;
 pub mod stream;
 pub mod target;
+pub mod time;

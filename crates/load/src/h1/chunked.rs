@@ -1,6 +1,6 @@
 //! The chunked transfer coding (RFC 9112, section 7.1), fed piece by piece.
 
-use super::Malformed;
+use super::malformed::Malformed;
 use crate::oracle::Witness;
 
 /// Longest run of extensions or trailers that is still read, in bytes.

@@ -2,31 +2,25 @@
 
 pub mod chunked;
 pub mod head;
+mod malformed;
 pub mod request;
 pub mod response;
 
 use std::collections::VecDeque;
 
 use self::head::HeadReader;
-use self::request::Request;
+pub use self::malformed::Malformed;
+pub use self::request::Exchange;
 use self::response::Response;
 use crate::dialogue::{Appetite, Dialogue};
 use crate::keys::Keys;
-use crate::oracle;
 use crate::protocol::{Answer, End, Event, Failure, RequestId};
-
-/// What is no HTTP/1.1 response, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub &'static str);
 
 /// Bytes that a response's first call receives: a head and a small body. The rest of a larger one
 /// is discarded in the kernel, which spares a tenth of the CPU time at 20 KB.
 const FIRST: usize = 4 * 1024;
 
 const UNASKED: End = End::Broken(Failure::read("bytes that no request asked for"));
-
-/// What is asked of one target, and what its answers must be.
-pub type Exchange = oracle::Exchange<Request>;
 
 /// HTTP/1.1 as one thread speaks it.
 #[derive(Debug)]

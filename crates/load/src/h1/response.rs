@@ -1,8 +1,8 @@
 //! One response, read from whatever pieces the socket hands over.
 
-use super::Malformed;
 use super::chunked::Chunked;
 use super::head::{Framing, HeadReader};
+use super::malformed::Malformed;
 use crate::oracle::{Expectation, Witness};
 
 /// Longest head that is still read, interim responses included, in bytes.

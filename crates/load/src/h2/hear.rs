@@ -1,7 +1,7 @@
 //! What the server's bytes mean, in whatever pieces they come (RFC 9113, sections 4 to 6).
 
-use super::Exchange;
 use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
+use super::request::Exchange;
 use super::talk::{Block, Data, Talk};
 use crate::hpack::{Fault, Scratch};
 use crate::protocol::Event;

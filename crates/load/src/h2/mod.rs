@@ -12,16 +12,12 @@ mod talk;
 
 use self::frame::code;
 use self::hear::Hearing;
-use self::request::Request;
+pub use self::request::Exchange;
 pub use self::talk::Talk;
 use crate::dialogue::{Appetite, Dialogue};
 use crate::hpack::Scratch;
 use crate::keys::Keys;
-use crate::oracle;
 use crate::protocol::{End, Event, Failure, RequestId};
-
-/// What is asked of one target, and what its answers must be.
-pub type Exchange = oracle::Exchange<Request>;
 
 /// HTTP/2 as one thread speaks it.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::Serialize;
 
-use super::conditions::Judgement;
+use super::judgement::Judgement;
 use crate::engine::tally::{Counts, Failures, Tally};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};

@@ -3,6 +3,7 @@
 pub mod endpoint;
 pub mod layer;
 pub mod plain;
+pub(crate) mod socket_error;
 pub mod tls;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,6 +13,7 @@ use rustix::net::{SendFlags, sockopt};
 
 use self::endpoint::Endpoint;
 use self::layer::{Ear, Layer, Received};
+use self::socket_error::reason;
 use crate::dialogue::{Appetite, Dialogue};
 use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
 
@@ -276,22 +278,4 @@ fn put(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
         }
     }
     Ok(sent)
-}
-
-/// What an error of a socket means to people.
-pub(crate) fn reason(error: Errno) -> &'static str {
-    match error {
-        Errno::CONNREFUSED => "connection refused",
-        Errno::CONNRESET => "connection reset by the server",
-        Errno::PIPE => "the server has closed the connection",
-        Errno::TIMEDOUT => "the kernel gave the connection up",
-        Errno::HOSTUNREACH | Errno::NETUNREACH => "no route to the server",
-        Errno::ADDRNOTAVAIL => "no free local port: name more sources",
-        Errno::MFILE | Errno::NFILE => "too many open files",
-        Errno::NOENT => "there is no such socket",
-        Errno::AGAIN => "the server's backlog is full",
-        Errno::ACCESS | Errno::PERM => "permission denied",
-        Errno::NOBUFS | Errno::NOMEM => "the kernel has no memory for it",
-        _ => "the socket failed",
-    }
 }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 use super::layer::{Ear, Layer, Received};
-use super::reason;
+use super::socket_error::reason;
 use crate::dialogue::Appetite;
 use crate::protocol::{End, Failure};
 

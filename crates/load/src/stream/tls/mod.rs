@@ -23,17 +23,16 @@ use rustls::ClientConfig;
 use rustls::client::UnbufferedClientConnection;
 
 use self::open::{Heard, Open};
+use self::reason::OTHER_ALPN;
 use self::seen::Negotiated;
 use self::shaking::{Shaking, Step};
 use self::terms::Terms;
 use super::layer::{Ear, Layer, Received};
-use super::reason as socket_reason;
+use super::socket_error;
 use crate::protocol::{End, Failure};
 
 /// Most bytes that one call receives; more than the longest record, and than any handshake needs.
 const BUFFER: usize = 128 * 1024;
-
-const OTHER_ALPN: &str = "the server chose another ALPN protocol than asked for";
 
 /// HTTP/1.1's name in ALPN: the one protocol that a server without ALPN speaks as well.
 pub const HTTP1: &[u8] = b"http/1.1";
@@ -191,7 +190,7 @@ impl Layer for Tls<'_> {
             Ok((_, length)) => length,
             Err(Errno::AGAIN) => return Ok(Received::Nothing),
             Err(Errno::INTR) => return Ok(Received::Some),
-            Err(error) => return Err(wire.failure(socket_reason(error))),
+            Err(error) => return Err(wire.failure(socket_error::reason(error))),
         };
         if carried > 0 {
             self.buffer[..carried].copy_from_slice(&wire.carried);
