@@ -21,7 +21,7 @@ use crate::stream::Stream;
 use crate::stream::endpoint::Endpoint;
 use crate::stream::plain::Plain;
 use crate::stream::tls;
-use crate::stream::tls::seen::TlsReport;
+use crate::stream::tls::negotiated::TlsReport;
 use crate::stream::tls::terms::Terms;
 use crate::target::Scheme;
 
@@ -165,7 +165,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let terms = self.terms(alpn)?;
         let layer = || tls::Tls::new(&terms);
         let outcome = self.execute(|thread| Stream::new(&endpoints, dialogue(thread), layer()))?;
-        Ok((outcome, Some(terms.seen.report())))
+        Ok((outcome, Some(terms.handshakes.report())))
     }
 
     fn execute<P: Protocol>(

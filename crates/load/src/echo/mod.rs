@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::dialogue::{Appetite, Dialogue};
+use crate::dialogue::{Dialogue, ReadHint};
 use crate::protocol::{Answer, End, Event, Failure, Kind, RequestId};
 use crate::random;
 
@@ -51,7 +51,7 @@ pub struct Echo<'a> {
 
 /// One connection.
 #[derive(Debug, Default)]
-pub struct Talk {
+pub struct Connection {
     /// The messages on their way, by their numbers.
     asked: VecDeque<(RequestId, usize)>,
     /// Bytes of the first of them that have come back.
@@ -71,48 +71,53 @@ impl<'a> Echo<'a> {
 }
 
 impl Dialogue for Echo<'_> {
-    type Talk = Talk;
+    type Connection = Connection;
 
-    fn begin(&mut self, _: usize, _: &mut Vec<u8>) -> Talk {
-        Talk::default()
+    fn begin(&mut self, _: usize, _: &mut Vec<u8>) -> Connection {
+        Connection::default()
     }
 
-    fn room(&self, talk: &Talk) -> usize {
-        self.depth - talk.asked.len()
+    fn room(&self, connection: &Connection) -> usize {
+        self.depth - connection.asked.len()
     }
 
-    fn ask(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> Result<(), End> {
+    fn send(
+        &mut self,
+        connection: &mut Connection,
+        request: RequestId,
+        out: &mut Vec<u8>,
+    ) -> Result<(), End> {
         self.number = self.number.wrapping_add(1);
         out.extend_from_slice(self.messages.message(self.number));
-        talk.asked.push_back((request, self.number));
+        connection.asked.push_back((request, self.number));
         Ok(())
     }
 
-    fn appetite(&self, _: &Talk) -> Appetite {
-        Appetite::Hear(usize::MAX)
+    fn read_hint(&self, _: &Connection) -> ReadHint {
+        ReadHint::Recv(usize::MAX)
     }
 
-    fn hear(
+    fn recv(
         &mut self,
-        talk: &mut Talk,
+        connection: &mut Connection,
         bytes: &[u8],
         _: &mut Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let Some((request, number)) = talk.asked.front().copied() else {
+            let Some((request, number)) = connection.asked.front().copied() else {
                 return Err(DIFFERS);
             };
-            let expected = &self.messages.message(number)[talk.heard..];
+            let expected = &self.messages.message(number)[connection.heard..];
             let here = expected.len().min(rest.len());
             if rest[..here] != expected[..here] {
                 return Err(DIFFERS);
             }
             rest = &rest[here..];
             if here == expected.len() {
-                talk.asked.pop_front();
-                talk.heard = 0;
+                connection.asked.pop_front();
+                connection.heard = 0;
                 events.push(Event::Answered(Answer {
                     request,
                     status: STATUS,
@@ -120,17 +125,17 @@ impl Dialogue for Echo<'_> {
                     failure: None,
                 }));
             } else {
-                if talk.heard == 0 {
+                if connection.heard == 0 {
                     events.push(Event::Begun(request));
                 }
-                talk.heard += here;
+                connection.heard += here;
             }
         }
         Ok(())
     }
 
-    fn hear_end(&mut self, talk: &mut Talk, _: &mut Vec<Event>) -> End {
-        if talk.asked.is_empty() {
+    fn recv_end(&mut self, connection: &mut Connection, _: &mut Vec<Event>) -> End {
+        if connection.asked.is_empty() {
             End::Proper
         } else {
             End::Broken(Failure::read("closed before all bytes were back"))
@@ -160,21 +165,21 @@ mod tests {
             let messages = Messages::new(9, size);
             let hear = |said: &[u8]| {
                 let mut echo = Echo::new(&messages, depth, 0);
-                let mut talk = echo.begin(0, &mut Vec::new());
+                let mut connection = echo.begin(0, &mut Vec::new());
                 let mut sink = Vec::new();
-                (0..depth).for_each(|id| echo.ask(&mut talk, id, &mut sink).unwrap());
+                (0..depth).for_each(|id| echo.send(&mut connection, id, &mut sink).unwrap());
                 let (mut events, mut rest) = (Vec::new(), said);
                 for cut in cuts.iter().copied().chain([usize::MAX]) {
                     let (piece, later) = rest.split_at(cut.min(rest.len()));
-                    echo.hear(&mut talk, piece, &mut Vec::new(), &mut events)?;
+                    echo.recv(&mut connection, piece, &mut Vec::new(), &mut events)?;
                     rest = later;
                 }
                 Ok::<usize, End>(answered(&events))
             };
             let mut echo = Echo::new(&messages, depth, 0);
-            let mut talk = echo.begin(0, &mut Vec::new());
+            let mut connection = echo.begin(0, &mut Vec::new());
             let mut said = Vec::new();
-            (0..depth).for_each(|id| echo.ask(&mut talk, id, &mut said).unwrap());
+            (0..depth).for_each(|id| echo.send(&mut connection, id, &mut said).unwrap());
             prop_assert_eq!(hear(&said), Ok(depth));
             prop_assert_eq!(hear(&[&said[..], b"x"].concat()), Err(DIFFERS));
             let changed = wrong.index(said.len());

@@ -12,7 +12,7 @@ use self::head::HeadReader;
 pub use self::malformed::Malformed;
 pub use self::request::Exchange;
 use self::response::Response;
-use crate::dialogue::{Appetite, Dialogue};
+use crate::dialogue::{Dialogue, ReadHint};
 use crate::keys::Keys;
 use crate::protocol::{Answer, End, Event, Failure, RequestId};
 
@@ -34,7 +34,7 @@ pub struct H1<'a> {
 
 /// One connection.
 #[derive(Debug)]
-pub struct Talk {
+pub struct Connection {
     target: usize,
     asked: VecDeque<RequestId>,
     response: Response,
@@ -62,43 +62,43 @@ impl<'a> H1<'a> {
     /// Goes on after the response's `end` within `length` bytes.
     fn whole(
         &self,
-        talk: &mut Talk,
+        connection: &mut Connection,
         end: usize,
         length: usize,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         // Bytes after the last response's end make it untrue.
-        if end < length && talk.asked.len() == 1 {
+        if end < length && connection.asked.len() == 1 {
             return Err(UNASKED);
         }
-        let keep_alive = talk.response.keep_alive();
-        self.answer(talk, events);
-        talk.closing = !keep_alive;
+        let keep_alive = connection.response.keep_alive();
+        self.answer(connection, events);
+        connection.closing = !keep_alive;
         if keep_alive { Ok(()) } else { Err(End::Proper) }
     }
 
-    fn answer(&self, talk: &mut Talk, events: &mut Vec<Event>) {
-        let Some(request) = talk.asked.pop_front() else {
+    fn answer(&self, connection: &mut Connection, events: &mut Vec<Event>) {
+        let Some(request) = connection.asked.pop_front() else {
             return;
         };
-        let response = &mut talk.response;
+        let response = &mut connection.response;
         let status = response.status();
-        let expect = &self.exchanges[talk.target].expect;
+        let expect = &self.exchanges[connection.target].expect;
         events.push(Event::Answered(Answer {
             request,
             status,
             bytes: response.bytes(),
-            failure: expect.judge(status, response.witness()),
+            failure: expect.judge(status, response.body_check()),
         }));
         response.reset();
     }
 }
 
 impl Dialogue for H1<'_> {
-    type Talk = Talk;
+    type Connection = Connection;
 
-    fn begin(&mut self, target: usize, _: &mut Vec<u8>) -> Talk {
-        Talk {
+    fn begin(&mut self, target: usize, _: &mut Vec<u8>) -> Connection {
+        Connection {
             target,
             asked: VecDeque::new(),
             response: Response::new(&self.exchanges[target].expect),
@@ -106,45 +106,50 @@ impl Dialogue for H1<'_> {
         }
     }
 
-    fn room(&self, talk: &Talk) -> usize {
-        if talk.closing {
+    fn room(&self, connection: &Connection) -> usize {
+        if connection.closing {
             return 0;
         }
-        self.depth - talk.asked.len()
+        self.depth - connection.asked.len()
     }
 
-    fn ask(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> Result<(), End> {
-        talk.asked.push_back(request);
-        self.exchanges[talk.target]
+    fn send(
+        &mut self,
+        connection: &mut Connection,
+        request: RequestId,
+        out: &mut Vec<u8>,
+    ) -> Result<(), End> {
+        connection.asked.push_back(request);
+        self.exchanges[connection.target]
             .request
-            .write(&mut self.keys[talk.target], out);
+            .write(&mut self.keys[connection.target], out);
         Ok(())
     }
 
-    fn appetite(&self, talk: &Talk) -> Appetite {
-        match talk.response.unseen() {
+    fn read_hint(&self, connection: &Connection) -> ReadHint {
+        match connection.response.unseen() {
             // The byte more than the rest shows a body that is too long.
-            Some(rest) if talk.asked.len() == 1 => Appetite::Discard(rest.saturating_add(1)),
-            Some(rest) => Appetite::Discard(rest),
-            None if self.depth == 1 && talk.response.bytes() == 0 => Appetite::Hear(FIRST),
-            None => Appetite::Hear(usize::MAX),
+            Some(rest) if connection.asked.len() == 1 => ReadHint::Discard(rest.saturating_add(1)),
+            Some(rest) => ReadHint::Discard(rest),
+            None if self.depth == 1 && connection.response.bytes() == 0 => ReadHint::Recv(FIRST),
+            None => ReadHint::Recv(usize::MAX),
         }
     }
 
-    fn hear(
+    fn recv(
         &mut self,
-        talk: &mut Talk,
+        connection: &mut Connection,
         bytes: &[u8],
         _: &mut Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let request = *talk.asked.front().ok_or(UNASKED)?;
-            let fresh = talk.response.bytes() == 0;
-            match talk.response.feed(rest, &mut self.heads) {
+            let request = *connection.asked.front().ok_or(UNASKED)?;
+            let fresh = connection.response.bytes() == 0;
+            match connection.response.feed(rest, &mut self.heads) {
                 Ok(Some(end)) => {
-                    self.whole(talk, end, rest.len(), events)?;
+                    self.whole(connection, end, rest.len(), events)?;
                     rest = &rest[end..];
                 }
                 Ok(None) => {
@@ -161,22 +166,22 @@ impl Dialogue for H1<'_> {
 
     fn discard(
         &mut self,
-        talk: &mut Talk,
+        connection: &mut Connection,
         length: usize,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
-        match talk.response.skip(length) {
+        match connection.response.skip(length) {
             Ok(None) => Ok(()),
-            Ok(Some(end)) => self.whole(talk, end, length, events),
+            Ok(Some(end)) => self.whole(connection, end, length, events),
             Err(Malformed(why)) => Err(End::Broken(Failure::read(why))),
         }
     }
 
-    fn hear_end(&mut self, talk: &mut Talk, events: &mut Vec<Event>) -> End {
-        if !talk.asked.is_empty() && talk.response.ends_by_close() {
-            self.answer(talk, events);
+    fn recv_end(&mut self, connection: &mut Connection, events: &mut Vec<Event>) -> End {
+        if !connection.asked.is_empty() && connection.response.ends_by_close() {
+            self.answer(connection, events);
         }
-        if talk.asked.is_empty() {
+        if connection.asked.is_empty() {
             End::Proper
         } else {
             End::Broken(Failure::read("closed before the answer was whole"))

@@ -112,7 +112,7 @@ impl Connection {
     ///
     /// # Errors
     /// When no stream takes it.
-    pub fn ask(
+    pub fn send(
         &mut self,
         request: RequestId,
         exchange: &Exchange,

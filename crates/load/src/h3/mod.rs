@@ -76,7 +76,7 @@ impl Protocol for H3<'_> {
 
     fn send(&mut self, connection: &mut Connection, request: RequestId) -> Result<(), End> {
         let exchange = &self.exchanges[connection.target];
-        connection.ask(request, exchange, &mut self.tools)
+        connection.send(request, exchange, &mut self.tools)
     }
 
     fn flush(&mut self, connection: &mut Connection) -> Result<(), End> {

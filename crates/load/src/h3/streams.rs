@@ -3,7 +3,7 @@
 use quinn_proto::{Dir, ReadError, StreamEvent, StreamId, VarInt, WriteError};
 
 use super::connection::Connection;
-use super::control::{Said, ServerStream};
+use super::control::{ControlEvent, ServerStream};
 use super::request::Exchange;
 use super::response::Wrong;
 use crate::protocol::{Answer, End, Event, Failure, RequestId};
@@ -141,8 +141,8 @@ impl Connection {
         loop {
             match chunks.next(usize::MAX) {
                 Ok(Some(chunk)) => match stream.feed(&chunk.bytes) {
-                    Ok(Said::Nothing) => {}
-                    Ok(Said::GoAway(id)) => goaway = Some(id),
+                    Ok(ControlEvent::Nothing) => {}
+                    Ok(ControlEvent::GoAway(id)) => goaway = Some(id),
                     Err(why) => {
                         outcome = Err(why);
                         break;

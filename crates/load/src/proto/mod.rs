@@ -6,8 +6,8 @@ pub mod varint;
 use std::collections::VecDeque;
 
 use self::varint::Varint;
-use crate::dialogue::{Appetite, Dialogue};
-use crate::oracle::{Expectation, Witness};
+use crate::dialogue::{Dialogue, ReadHint};
+use crate::oracle::{BodyCheck, Expectation};
 use crate::protocol::{Answer, End, Event, Failure, RequestId};
 
 /// What counts as the status of an answer.
@@ -45,7 +45,7 @@ pub struct Proto<'a> {
 
 /// One connection.
 #[derive(Debug)]
-pub struct Talk {
+pub struct Connection {
     target: usize,
     asked: VecDeque<RequestId>,
     /// The answer's length as far as it is read.
@@ -54,7 +54,7 @@ pub struct Talk {
     left: Option<u64>,
     /// Bytes of the answer so far, length included.
     bytes: u64,
-    witness: Witness,
+    body_check: BodyCheck,
 }
 
 impl<'a> Proto<'a> {
@@ -63,57 +63,65 @@ impl<'a> Proto<'a> {
         Proto { calls, depth }
     }
 
-    fn answer(&self, talk: &mut Talk, request: RequestId) -> Event {
-        let expect = &self.calls[talk.target].expect;
+    fn answer(&self, connection: &mut Connection, request: RequestId) -> Event {
+        let expect = &self.calls[connection.target].expect;
         let answer = Answer {
             request,
             status: STATUS,
-            bytes: talk.bytes,
-            failure: expect.judge(STATUS, &mut talk.witness),
+            bytes: connection.bytes,
+            failure: expect.judge(STATUS, &mut connection.body_check),
         };
-        talk.asked.pop_front();
-        talk.left = None;
-        talk.length = Varint::default();
-        talk.bytes = 0;
-        talk.witness.reset();
+        connection.asked.pop_front();
+        connection.left = None;
+        connection.length = Varint::default();
+        connection.bytes = 0;
+        connection.body_check.reset();
         Event::Answered(answer)
     }
 }
 
 impl Dialogue for Proto<'_> {
-    type Talk = Talk;
+    type Connection = Connection;
 
-    fn begin(&mut self, target: usize, _: &mut Vec<u8>) -> Talk {
-        Talk {
+    fn begin(&mut self, target: usize, _: &mut Vec<u8>) -> Connection {
+        Connection {
             target,
             asked: VecDeque::new(),
             length: Varint::default(),
             left: None,
             bytes: 0,
-            witness: self.calls[target].expect.witness(),
+            body_check: self.calls[target].expect.body_check(),
         }
     }
 
-    fn room(&self, talk: &Talk) -> usize {
-        self.depth - talk.asked.len()
+    fn room(&self, connection: &Connection) -> usize {
+        self.depth - connection.asked.len()
     }
 
-    fn ask(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> Result<(), End> {
-        talk.asked.push_back(request);
-        out.extend_from_slice(&self.calls[talk.target].message);
+    fn send(
+        &mut self,
+        connection: &mut Connection,
+        request: RequestId,
+        out: &mut Vec<u8>,
+    ) -> Result<(), End> {
+        connection.asked.push_back(request);
+        out.extend_from_slice(&self.calls[connection.target].message);
         Ok(())
     }
 
-    fn appetite(&self, talk: &Talk) -> Appetite {
-        match talk.left.filter(|_| !talk.witness.looks()) {
-            Some(left) => Appetite::Discard(left as usize),
-            None => Appetite::Hear(usize::MAX),
+    fn read_hint(&self, connection: &Connection) -> ReadHint {
+        match connection
+            .left
+            .filter(|_| !connection.body_check.needs_bytes())
+        {
+            Some(left) => ReadHint::Discard(left as usize),
+            None => ReadHint::Recv(usize::MAX),
         }
     }
 
-    fn hear(
+    fn recv(
         &mut self,
-        talk: &mut Talk,
+        connection: &mut Connection,
         bytes: &[u8],
         _: &mut Vec<u8>,
         events: &mut Vec<Event>,
@@ -121,26 +129,26 @@ impl Dialogue for Proto<'_> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let unasked = End::Broken(Failure::read("bytes that no call asked for"));
-            let request = *talk.asked.front().ok_or(unasked)?;
-            let fresh = talk.bytes == 0;
+            let request = *connection.asked.front().ok_or(unasked)?;
+            let fresh = connection.bytes == 0;
             let mut used = 0;
-            while talk.left.is_none() && used < rest.len() {
-                talk.left = talk.length.feed(rest[used]).map_err(End::Broken)?;
+            while connection.left.is_none() && used < rest.len() {
+                connection.left = connection.length.feed(rest[used]).map_err(End::Broken)?;
                 used += 1;
             }
-            if talk.left.is_some_and(|left| left > LONGEST) {
+            if connection.left.is_some_and(|left| left > LONGEST) {
                 return Err(End::Broken(Failure::read("an answer of 2 GiB or more")));
             }
-            if let Some(left) = &mut talk.left {
+            if let Some(left) = &mut connection.left {
                 let here = (rest.len() - used).min(*left as usize);
-                talk.witness.see(&rest[used..used + here]);
+                connection.body_check.update(&rest[used..used + here]);
                 *left -= here as u64;
                 used += here;
             }
-            talk.bytes += used as u64;
+            connection.bytes += used as u64;
             rest = &rest[used..];
-            if talk.left == Some(0) {
-                events.push(self.answer(talk, request));
+            if connection.left == Some(0) {
+                events.push(self.answer(connection, request));
             } else if fresh {
                 events.push(Event::Begun(request));
             }
@@ -150,24 +158,25 @@ impl Dialogue for Proto<'_> {
 
     fn discard(
         &mut self,
-        talk: &mut Talk,
+        connection: &mut Connection,
         length: usize,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
-        let (Some(left), Some(request)) = (talk.left, talk.asked.front().copied()) else {
+        let (Some(left), Some(request)) = (connection.left, connection.asked.front().copied())
+        else {
             return Err(End::Broken(Failure::read("bytes that no call asked for")));
         };
-        talk.left = Some(left - length as u64);
-        talk.bytes += length as u64;
-        talk.witness.count(length as u64);
+        connection.left = Some(left - length as u64);
+        connection.bytes += length as u64;
+        connection.body_check.count(length as u64);
         if left == length as u64 {
-            events.push(self.answer(talk, request));
+            events.push(self.answer(connection, request));
         }
         Ok(())
     }
 
-    fn hear_end(&mut self, talk: &mut Talk, _: &mut Vec<Event>) -> End {
-        if talk.asked.is_empty() {
+    fn recv_end(&mut self, connection: &mut Connection, _: &mut Vec<Event>) -> End {
+        if connection.asked.is_empty() {
             End::Proper
         } else {
             End::Broken(Failure::read("closed before the answer was whole"))
@@ -180,7 +189,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn hear(lengths: &[usize], cuts: &[usize]) -> Result<Vec<Event>, End> {
+    fn recv(lengths: &[usize], cuts: &[usize]) -> Result<Vec<Event>, End> {
         let calls = [Call::new(
             b"ask",
             Expectation {
@@ -189,10 +198,10 @@ mod tests {
             },
         )];
         let mut proto = Proto::new(&calls, lengths.len().max(1));
-        let mut talk = proto.begin(0, &mut Vec::new());
+        let mut connection = proto.begin(0, &mut Vec::new());
         let (mut said, mut bytes) = (Vec::new(), Vec::new());
         for (id, length) in lengths.iter().enumerate() {
-            proto.ask(&mut talk, id, &mut said)?;
+            proto.send(&mut connection, id, &mut said)?;
             varint::write(*length as u64, &mut bytes);
             bytes.resize(bytes.len() + length, b'x');
         }
@@ -200,10 +209,10 @@ mod tests {
         let (mut events, mut rest) = (Vec::new(), &bytes[..]);
         for cut in cuts.iter().copied().chain([usize::MAX]) {
             let (piece, later) = rest.split_at(cut.min(rest.len()));
-            proto.hear(&mut talk, piece, &mut said, &mut events)?;
+            proto.recv(&mut connection, piece, &mut said, &mut events)?;
             rest = later;
         }
-        assert_eq!(proto.hear_end(&mut talk, &mut events), End::Proper);
+        assert_eq!(proto.recv_end(&mut connection, &mut events), End::Proper);
         Ok(events)
     }
 
@@ -229,12 +238,12 @@ mod tests {
         let calls = [Call::new(b"", Expectation::default())];
         let mut proto = Proto::new(&calls, 1);
         let mut refused = |bytes: &[u8], ask: bool| {
-            let mut talk = proto.begin(0, &mut Vec::new());
+            let mut connection = proto.begin(0, &mut Vec::new());
             if ask {
-                proto.ask(&mut talk, 0, &mut Vec::new()).unwrap();
+                proto.send(&mut connection, 0, &mut Vec::new()).unwrap();
             }
             proto
-                .hear(&mut talk, bytes, &mut Vec::new(), &mut Vec::new())
+                .recv(&mut connection, bytes, &mut Vec::new(), &mut Vec::new())
                 .is_err()
         };
         assert!(refused(&[0xff; 11], true));

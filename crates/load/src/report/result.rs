@@ -13,7 +13,7 @@ use crate::engine::tally::{Counts, Failures, Tally};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
 use crate::spec::{Pace, SCHEMA};
-use crate::stream::tls::seen::TlsReport;
+use crate::stream::tls::negotiated::TlsReport;
 
 /// The last line of the instrument protocol.
 #[derive(Debug, Serialize)]

@@ -222,7 +222,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn open(&mut self, slot: usize, now: u64) -> io::Result<()> {
         let place = &mut self.slots[slot];
         place.proved = false;
-        place.asked = 0;
+        place.carried = 0;
         place.opened = now;
         match self.protocol.open(place.target) {
             Ok(connection) => {
