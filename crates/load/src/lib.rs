@@ -17,6 +17,7 @@ pub mod h3;
 pub mod hpack;
 pub mod keys;
 pub mod oracle;
+pub mod pipeline;
 pub mod plan;
 pub mod proto;
 pub mod protocol;

@@ -10,6 +10,7 @@ use crate::h1::{self, H1};
 use crate::h2::{self, H2};
 use crate::h3::{self, H3};
 use crate::keys::Keys;
+use crate::pipeline::Pipeline;
 use crate::plan::http;
 use crate::plan::targets::Targets;
 use crate::plan::{self, expectation};
@@ -104,7 +105,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let method = http::method(self.spec)?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let dialogue = |thread| H1::new(&method, &exchanges, depth, keys(thread));
+        let dialogue = |thread| Pipeline::new(H1::new(&method, &exchanges, keys(thread)), depth);
         self.over_stream(tls::HTTP1, dialogue)
     }
 
@@ -136,7 +137,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         self.targets.are(Scheme::Tcp, "echo")?;
         let messages = Messages::new(self.spec.seed, plan::size_of_message(self.spec)?);
         let Spec { depth, .. } = *self.spec;
-        let dialogue = |thread| Echo::new(&messages, depth, thread);
+        let dialogue = |thread| Pipeline::new(Echo::new(&messages, thread), depth);
         self.over_stream(&[], dialogue)
     }
 
@@ -147,7 +148,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let calls: Result<Vec<Call>, SpecError> = self.targets.iter().map(call).collect();
         let calls = calls?;
         let Spec { depth, .. } = *self.spec;
-        self.over_stream(&[], |_| Proto::new(&calls, depth))
+        self.over_stream(&[], |_| Pipeline::new(Proto(&calls), depth))
     }
 
     /// Leads a thread's `dialogue` with the targets; in TLS, where `alpn` is asked for, if their

@@ -85,7 +85,7 @@ impl Response {
     }
 
     /// Bytes of the body that are still to come, if nobody looks at them.
-    pub fn unseen(&self) -> Option<usize> {
+    pub fn unread(&self) -> Option<usize> {
         match self.at {
             At::Length(left) if !self.body_check.needs_bytes() => usize::try_from(left).ok(),
             _ => None,
@@ -97,7 +97,7 @@ impl Response {
     /// # Errors
     /// [`Malformed`] when bytes of the body can not go unseen.
     pub fn skip(&mut self, length: usize) -> Result<Option<usize>, Malformed> {
-        let left = self.unseen().ok_or(Malformed("bytes that must be seen"))?;
+        let left = self.unread().ok_or(Malformed("bytes that must be seen"))?;
         let here = left.min(length);
         self.at = At::Length((left - here) as u64);
         self.body_check.count(here as u64);

@@ -119,7 +119,7 @@ impl Dialogue for H2<'_> {
             out,
             events,
         };
-        hearing
+        receiving
             .recv(bytes)
             .map_err(|why| End::Broken(Failure::read(why)))?;
         for id in &self.begun {
