@@ -38,23 +38,26 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// A fresh witness of one body.
-    pub fn witness(&self) -> Witness {
-        Witness {
+    /// A fresh check of one body.
+    pub fn body_check(&self) -> BodyCheck {
+        BodyCheck {
             length: 0,
             hash: self.body_sha256.map(|_| Sha256::new()),
         }
     }
 
-    /// What is wrong with an answer of `status` whose body `witness` saw.
-    pub fn judge(&self, status: u16, witness: &mut Witness) -> Option<Failure> {
+    /// What is wrong with an answer of `status` whose body `body_check` saw.
+    pub fn judge(&self, status: u16, body_check: &mut BodyCheck) -> Option<Failure> {
         if !self.statuses.contains(&status) {
             return Some(WRONG_STATUS);
         }
-        if self.body_length.is_some_and(|want| want != witness.length) {
+        if self
+            .body_length
+            .is_some_and(|want| want != body_check.length)
+        {
             return Some(WRONG_LENGTH);
         }
-        let hash = witness.hash.as_mut().map(Sha256::finalize_reset);
+        let hash = body_check.hash.as_mut().map(Sha256::finalize_reset);
         let same = hash.map(|hash| hash[..] == self.body_sha256.unwrap_or_default());
         (same == Some(false)).then_some(WRONG_HASH)
     }
@@ -62,14 +65,14 @@ impl Expectation {
 
 /// What is remembered of one body: its length, and its hash when that is asked for.
 #[derive(Clone, Debug)]
-pub struct Witness {
+pub struct BodyCheck {
     length: u64,
     hash: Option<Sha256>,
 }
 
-impl Witness {
+impl BodyCheck {
     /// Sees the next bytes of the body.
-    pub fn see(&mut self, bytes: &[u8]) {
+    pub fn update(&mut self, bytes: &[u8]) {
         self.length += bytes.len() as u64;
         if let Some(hash) = &mut self.hash {
             hash.update(bytes);
@@ -77,7 +80,7 @@ impl Witness {
     }
 
     /// Whether it must see the bytes, and not only their number.
-    pub fn looks(&self) -> bool {
+    pub fn needs_bytes(&self) -> bool {
         self.hash.is_some()
     }
 
@@ -105,9 +108,9 @@ mod tests {
     use super::*;
 
     fn judge(expect: &Expectation, status: u16, body: &[u8]) -> Option<Failure> {
-        let mut witness = expect.witness();
-        witness.see(body);
-        expect.judge(status, &mut witness)
+        let mut body_check = expect.body_check();
+        body_check.update(body);
+        expect.judge(status, &mut body_check)
     }
 
     #[test]
@@ -130,12 +133,12 @@ mod tests {
             body_length: None,
             body_sha256: Some(Sha256::digest(b"hello").into()),
         };
-        let mut witness = expect.witness();
+        let mut body_check = expect.body_check();
         for _ in 0..2 {
-            witness.reset();
-            witness.see(b"he");
-            witness.see(b"llo");
-            assert_eq!(expect.judge(200, &mut witness), None);
+            body_check.reset();
+            body_check.update(b"he");
+            body_check.update(b"llo");
+            assert_eq!(expect.judge(200, &mut body_check), None);
         }
         assert_eq!(judge(&expect, 200, b"hallo"), Some(WRONG_HASH));
     }

@@ -9,19 +9,20 @@ use crate::engine::{self, Load, Observer, Outcome};
 use crate::h1::{self, H1};
 use crate::h2::{self, H2};
 use crate::h3::{self, H3};
-use crate::keys::{KeySpec, Keys};
+use crate::keys::Keys;
+use crate::pipeline::Pipeline;
 use crate::plan::http;
 use crate::plan::targets::Targets;
 use crate::plan::{self, expectation};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
 use crate::report::result::Result as Report;
-use crate::spec::{Spec, SpecError, Tls};
+use crate::spec::{KeySpec, Spec, SpecError, Tls};
 use crate::stream::Stream;
 use crate::stream::endpoint::Endpoint;
 use crate::stream::plain::Plain;
 use crate::stream::tls;
-use crate::stream::tls::seen::TlsReport;
+use crate::stream::tls::negotiated::TlsReport;
 use crate::stream::tls::terms::Terms;
 use crate::target::Scheme;
 
@@ -104,7 +105,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let method = http::method(self.spec)?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let dialogue = |thread| H1::new(&method, &exchanges, depth, keys(thread));
+        let dialogue = |thread| Pipeline::new(H1::new(&method, &exchanges, keys(thread)), depth);
         self.over_stream(tls::HTTP1, dialogue)
     }
 
@@ -136,7 +137,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         self.targets.are(Scheme::Tcp, "echo")?;
         let messages = Messages::new(self.spec.seed, plan::size_of_message(self.spec)?);
         let Spec { depth, .. } = *self.spec;
-        let dialogue = |thread| Echo::new(&messages, depth, thread);
+        let dialogue = |thread| Pipeline::new(Echo::new(&messages, thread), depth);
         self.over_stream(&[], dialogue)
     }
 
@@ -147,7 +148,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let calls: Result<Vec<Call>, SpecError> = self.targets.iter().map(call).collect();
         let calls = calls?;
         let Spec { depth, .. } = *self.spec;
-        self.over_stream(&[], |_| Proto::new(&calls, depth))
+        self.over_stream(&[], |_| Pipeline::new(Proto(&calls), depth))
     }
 
     /// Leads a thread's `dialogue` with the targets; in TLS, where `alpn` is asked for, if their
@@ -165,7 +166,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let terms = self.terms(alpn)?;
         let layer = || tls::Tls::new(&terms);
         let outcome = self.execute(|thread| Stream::new(&endpoints, dialogue(thread), layer()))?;
-        Ok((outcome, Some(terms.seen.report())))
+        Ok((outcome, Some(terms.handshakes.report())))
     }
 
     fn execute<P: Protocol>(

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crate::engine::Observer;
 use crate::report::conditions::Condition;
 use crate::report::result::Result as Report;
-use crate::report::{schedule, time};
+use crate::report::schedule;
 use crate::run::{Error, run};
 use crate::spec::{Pace, Spec, Spread, Wait};
+use crate::time::format_us;
 
 /// Most steps that one run may have.
 const MOST: f64 = 1000.0;
@@ -123,7 +124,7 @@ pub fn table(steps: &[Step]) -> String {
     for step in steps {
         let report = &step.report;
         let outcome = |name: &str| report.outcomes.get(name).copied().flatten();
-        let shown = |name: &str| outcome(name).map_or("-".into(), time);
+        let shown = |name: &str| outcome(name).map_or("-".into(), format_us);
         let _ = write!(text, "{:>10}", step.rate);
         let _ = write!(
             text,

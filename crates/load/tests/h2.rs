@@ -18,8 +18,8 @@ const INITIAL_WINDOW_SIZE: u16 = 4;
 fn one(method: &Method, bytes: &[u8]) -> Result<(u16, u64), &'static str> {
     let exchanges = exchange(method, b"");
     let mut client = Client::new(method, &exchanges, 1);
-    client.ask(5);
-    client.hear(&[&settings(&[])[..], bytes].concat());
+    client.send(5);
+    client.recv(&[&settings(&[])[..], bytes].concat());
     match (client.events.last(), client.end) {
         (_, Some(End::Broken(failure))) => Err(failure.why),
         (Some(Event::Failed(5, failure)), _) => Err(failure.why),

@@ -22,7 +22,7 @@ fn settings_and_pings_are_acknowledged() {
     let exchanges = exchange(&Method::GET, b"");
     let mut client = Client::new(&Method::GET, &exchanges, 1);
     client.frames();
-    client.hear(&[settings(&[]), frame(kind::PING, 0, 0, b"abcdefgh")].concat());
+    client.recv(&[settings(&[]), frame(kind::PING, 0, 0, b"abcdefgh")].concat());
     let said = client.frames();
     let said: Vec<_> = said
         .iter()
@@ -42,16 +42,16 @@ fn room_is_what_both_sides_allow() {
     let exchanges = exchange(&Method::GET, b"");
     let mut client = Client::new(&Method::GET, &exchanges, 10);
     assert_eq!(client.room(), 1, "as long as nothing is known");
-    client.hear(&settings(&[]));
+    client.recv(&settings(&[]));
     assert_eq!(client.room(), 10);
-    client.ask(0);
-    client.ask(1);
+    client.send(0);
+    client.send(1);
     assert_eq!(client.room(), 8);
-    client.hear(&settings(&[(MAX_CONCURRENT_STREAMS, 3)]));
+    client.recv(&settings(&[(MAX_CONCURRENT_STREAMS, 3)]));
     assert_eq!(client.room(), 1);
-    client.hear(&settings(&[(MAX_CONCURRENT_STREAMS, 1)]));
+    client.recv(&settings(&[(MAX_CONCURRENT_STREAMS, 1)]));
     assert_eq!(client.room(), 0);
-    client.hear(&[answer(3, b"ok"), answer(1, b"ok")].concat());
+    client.recv(&[answer(3, b"ok"), answer(1, b"ok")].concat());
     assert_eq!(client.room(), 1);
 }
 
@@ -59,12 +59,12 @@ fn room_is_what_both_sides_allow() {
 fn an_answer_begins_at_most_once() {
     let exchanges = exchange(&Method::GET, b"");
     let mut client = Client::new(&Method::GET, &exchanges, 2);
-    client.ask(7);
-    client.ask(8);
-    client.hear(&settings(&[]));
-    client.hear(&[headers(3, false, &[OK]), answer(1, b"ok")].concat());
-    client.hear(&data(3, false, b"o"));
-    client.hear(&data(3, true, b"k"));
+    client.send(7);
+    client.send(8);
+    client.recv(&settings(&[]));
+    client.recv(&[headers(3, false, &[OK]), answer(1, b"ok")].concat());
+    client.recv(&data(3, false, b"o"));
+    client.recv(&data(3, true, b"k"));
     let requests: Vec<_> = client
         .events
         .iter()
@@ -81,16 +81,16 @@ fn an_answer_begins_at_most_once() {
 fn goaway_lets_the_streams_below_finish() {
     let exchanges = exchange(&Method::GET, b"");
     let mut client = Client::new(&Method::GET, &exchanges, 9);
-    (0..3).for_each(|request| client.ask(request));
-    client.hear(&[settings(&[]), goaway(3, 0)].concat());
+    (0..3).for_each(|request| client.send(request));
+    client.recv(&[settings(&[]), goaway(3, 0)].concat());
     let refused = Event::Failed(2, Failure::read("refused by the server's GOAWAY"));
     assert_eq!(
         (client.events.as_slice(), client.room(), client.end),
         ([refused].as_slice(), 0, None)
     );
-    client.hear(&answer(3, b"ok"));
+    client.recv(&answer(3, b"ok"));
     assert_eq!(client.end, None);
-    client.hear(&answer(1, b"ok"));
+    client.recv(&answer(1, b"ok"));
     assert_eq!((client.events.len(), client.end), (3, Some(End::Proper)));
     // With an error, the connection's end is one too.
     let why = Failure::read("the server said GOAWAY: ENHANCE_YOUR_CALM");
@@ -120,10 +120,10 @@ fn bodies_wait_for_both_windows() {
     let body: Vec<u8> = (0..100_000u32).map(|i| i as u8).collect();
     let exchanges = exchange(&Method::POST, &body);
     let mut client = Client::new(&Method::POST, &exchanges, 2);
-    client.hear(&settings(&[(INITIAL_WINDOW_SIZE, 50_000)]));
+    client.recv(&settings(&[(INITIAL_WINDOW_SIZE, 50_000)]));
     client.frames();
-    client.ask(0);
-    client.ask(1);
+    client.send(0);
+    client.send(1);
     let mut sent = [Vec::new(), Vec::new()];
     let mut ended = [false; 2];
     let mut take = |client: &mut Client| {
@@ -142,20 +142,20 @@ fn bodies_wait_for_both_windows() {
     };
     // The stream's window, then what is left of the connection's.
     assert_eq!(take(&mut client), ([50_000, 15_535], [false; 2]));
-    client.hear(&number(kind::WINDOW_UPDATE, 1, 10));
+    client.recv(&number(kind::WINDOW_UPDATE, 1, 10));
     assert_eq!(take(&mut client), ([0, 0], [false; 2]));
-    client.hear(&number(kind::WINDOW_UPDATE, 0, 100_000));
+    client.recv(&number(kind::WINDOW_UPDATE, 0, 100_000));
     assert_eq!(take(&mut client), ([10, 34_465], [false; 2]));
-    client.hear(&settings(&[(INITIAL_WINDOW_SIZE, 40_000)]));
-    client.hear(&number(kind::WINDOW_UPDATE, 1, 10_000));
+    client.recv(&settings(&[(INITIAL_WINDOW_SIZE, 40_000)]));
+    client.recv(&number(kind::WINDOW_UPDATE, 1, 10_000));
     assert_eq!(
         take(&mut client),
         ([0, 0], [false; 2]),
         "what was taken back is owed first"
     );
-    client.hear(&settings(&[(INITIAL_WINDOW_SIZE, 0x7fff_ffff - 60_000)]));
+    client.recv(&settings(&[(INITIAL_WINDOW_SIZE, 0x7fff_ffff - 60_000)]));
     assert_eq!(take(&mut client), ([49_990, 15_535], [true, false]));
-    client.hear(&number(kind::WINDOW_UPDATE, 0, 1_000_000));
+    client.recv(&number(kind::WINDOW_UPDATE, 0, 1_000_000));
     assert_eq!(take(&mut client), ([0, 34_465], [true, true]));
     assert!(sent.iter().all(|sent| *sent == body));
 }
@@ -164,15 +164,15 @@ fn bodies_wait_for_both_windows() {
 fn an_early_answer_ends_the_request() {
     let exchanges = exchange(&Method::POST, &[0; 100_000]);
     let mut client = Client::new(&Method::POST, &exchanges, 1);
-    client.hear(&settings(&[]));
-    client.ask(0);
+    client.recv(&settings(&[]));
+    client.send(0);
     client.frames();
-    client.hear(&answer(1, b"ok"));
+    client.recv(&answer(1, b"ok"));
     assert!(matches!(client.events.last(), Some(Event::Answered(_))));
     let said = client.frames();
     assert_eq!((said[0].0.kind, said[0].0.stream), (kind::RST_STREAM, 1));
-    client.hear(&number(kind::WINDOW_UPDATE, 1, 1_000_000));
-    client.hear(&number(kind::WINDOW_UPDATE, 0, 1_000_000));
+    client.recv(&number(kind::WINDOW_UPDATE, 1, 1_000_000));
+    client.recv(&number(kind::WINDOW_UPDATE, 0, 1_000_000));
     assert_eq!((client.frames(), client.end), (vec![], None));
     assert_eq!(client.room(), 1);
 }
@@ -181,10 +181,10 @@ fn an_early_answer_ends_the_request() {
 fn a_smaller_table_is_agreed_to_once() {
     let exchanges = exchange(&Method::GET, b"");
     let mut client = Client::new(&Method::GET, &exchanges, 9);
-    client.hear(&settings(&[(1, 0)]));
+    client.recv(&settings(&[(1, 0)]));
     client.frames();
-    client.ask(0);
-    client.ask(1);
+    client.send(0);
+    client.send(1);
     let said = client.frames();
     assert_eq!(said[0].1[0], 0x20);
     assert_eq!(said[0].1[1..], said[1].1);
@@ -194,16 +194,16 @@ fn a_smaller_table_is_agreed_to_once() {
 fn windows_are_given_back_at_half() {
     let exchanges = exchange(&Method::GET, b"");
     let mut client = Client::new(&Method::GET, &exchanges, 1);
-    client.ask(0);
-    client.hear(&[settings(&[]), headers(1, false, &[OK])].concat());
+    client.send(0);
+    client.recv(&[settings(&[]), headers(1, false, &[OK])].concat());
     client.frames();
     let piece = data(1, false, &[0; 16_384]);
     let half = (1 << 29) / 16_384;
     for _ in 0..half - 1 {
-        client.hear(&piece);
+        client.recv(&piece);
     }
     assert_eq!(client.frames(), []);
-    client.hear(&piece);
+    client.recv(&piece);
     let said = client.frames();
     let said: Vec<_> = said
         .iter()
@@ -220,32 +220,36 @@ fn windows_are_given_back_at_half() {
 fn what_was_cancelled_is_not_told() {
     let exchanges = exchange(&Method::GET, b"");
     let mut client = Client::new(&Method::GET, &exchanges, 2);
-    client.ask(0);
-    client.ask(1);
+    client.send(0);
+    client.send(1);
     let late = data(3, false, &[0; 100]);
-    client.hear(&[&settings(&[])[..], &headers(3, false, &[OK]), &late[..20]].concat());
+    client.recv(&[&settings(&[])[..], &headers(3, false, &[OK]), &late[..20]].concat());
     client.events.clear();
     client.frames();
-    assert!(client.h2.cancel(&mut client.talk, 1, &mut client.said));
+    assert!(
+        client
+            .h2
+            .cancel(&mut client.connection, 1, &mut client.said)
+    );
     let said = client.frames();
     assert_eq!(
         (said[0].0.kind, said[0].0.stream, &said[0].1[..]),
         (kind::RST_STREAM, 3, &[0, 0, 0, 8][..])
     );
     assert_eq!(client.room(), 1);
-    client.hear(&late[20..]);
+    client.recv(&late[20..]);
     // Its answer still changes the table of header fields.
     let mut coded = Vec::new();
     huffman::encode(b"404", &mut coded);
     let status = [&[0x48, 0x80 | coded.len() as u8][..], &coded].concat();
-    client.hear(&frame(kind::HEADERS, flag::END_HEADERS, 3, &status));
-    client.hear(&data(3, true, b"late"));
+    client.recv(&frame(kind::HEADERS, flag::END_HEADERS, 3, &status));
+    client.recv(&data(3, true, b"late"));
     assert_eq!(
         (client.events.as_slice(), client.end),
         ([].as_slice(), None)
     );
-    client.ask(2);
-    client.hear(&frame(
+    client.send(2);
+    client.recv(&frame(
         kind::HEADERS,
         flag::END_HEADERS | flag::END_STREAM,
         5,
@@ -260,7 +264,11 @@ fn what_was_cancelled_is_not_told() {
         })
     ));
     // Nobody would tell the end of a connection that takes no more.
-    client.ask(3);
-    client.hear(&[answer(1, b"ok"), goaway(7, 0)].concat());
-    assert!(!client.h2.cancel(&mut client.talk, 3, &mut client.said));
+    client.send(3);
+    client.recv(&[answer(1, b"ok"), goaway(7, 0)].concat());
+    assert!(
+        !client
+            .h2
+            .cancel(&mut client.connection, 3, &mut client.said)
+    );
 }

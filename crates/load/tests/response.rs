@@ -37,7 +37,7 @@ fn read(method: &http::Method, bytes: &[u8], cuts: &[usize]) -> Read {
             Ok(Some(used)) => {
                 return Read::Whole {
                     status: response.status(),
-                    body: response.witness().length(),
+                    body: response.body_check().length(),
                     bytes: response.bytes(),
                     keep_alive: response.keep_alive(),
                     left: bytes.len() - begin - used,
@@ -47,7 +47,7 @@ fn read(method: &http::Method, bytes: &[u8], cuts: &[usize]) -> Read {
     }
     Read::Unfinished {
         ends_by_close: response.ends_by_close(),
-        body: response.witness().length(),
+        body: response.body_check().length(),
         bytes: response.bytes(),
     }
 }
@@ -154,7 +154,7 @@ fn unseen_bytes_count_as_seen_ones() {
     assert_eq!(response.unseen(), Some(4));
     assert_eq!(response.skip(3), Ok(None));
     assert_eq!(response.skip(2), Ok(Some(1)));
-    assert_eq!((response.witness().length(), response.bytes()), (5, 43));
+    assert_eq!((response.body_check().length(), response.bytes()), (5, 43));
     let hashed = Expectation {
         body_sha256: Some([0; 32]),
         ..Expectation::default()

@@ -17,7 +17,7 @@ fn read(pieces: &[&[u8]]) -> Read {
     let mut heads = HeadReader::new(&http::Method::GET);
     for piece in pieces {
         if response.feed(piece, &mut heads)?.is_some() {
-            let body = response.witness().length();
+            let body = response.body_check().length();
             return Ok(Some((response.status(), body, response.bytes())));
         }
     }

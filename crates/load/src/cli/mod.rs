@@ -9,10 +9,12 @@ use std::path::PathBuf;
 use clap::Parser;
 
 pub use self::output::Output;
-use self::values::{header, seconds, think};
-use crate::engine::think::Think;
-use crate::keys::{KeySpec, Order};
-use crate::spec::{Body, Expect, Pace, Spec, SpecError, Spread, TargetSpec, Tls, Wait, default};
+use self::values::{header, think};
+use crate::spec::{
+    Body, Expect, KeySpec, Order, Pace, Spec, SpecError, Spread, TargetSpec, Think, Tls, Wait,
+    default,
+};
+use crate::time::seconds;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,28 +1,7 @@
 //! How single arguments are read.
 
-use crate::engine::think::Think;
-
-/// A time in seconds: a number with `ms`, `s`, `m`, `h` or nothing behind it.
-pub fn seconds(text: &str) -> Result<f64, String> {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let scale = match unit {
-        "us" | "µs" => 1e-6,
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => {
-            return Err(format!(
-                "{unit:?} is no unit of time; write us, ms, s, m or h"
-            ));
-        }
-    };
-    let number = &text[..text.len() - unit.len()];
-    let number: f64 = number
-        .parse()
-        .map_err(|_| "a time begins with a number, as in 10s".to_string())?;
-    Ok(number * scale)
-}
+use crate::spec::Think;
+use crate::time::seconds;
 
 /// A header as `Name: value`.
 pub fn header(text: &str) -> Result<(String, String), String> {
@@ -52,16 +31,6 @@ pub fn think(text: &str) -> Result<Think, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(seconds("1.5"), Ok(1.5));
-        assert_eq!(seconds("250ms"), Ok(0.25));
-        assert_eq!(seconds("2m"), Ok(120.0));
-        assert!(seconds("10x").is_err());
-        assert!(seconds("s").is_err());
-        assert!(seconds("").is_err());
-    }
 
     #[test]
     fn think_delays_have_distributions() {

@@ -1,9 +1,7 @@
 //! A stream that comes back: every byte is compared.
 
-use std::collections::VecDeque;
-
-use crate::dialogue::{Appetite, Dialogue};
-use crate::protocol::{Answer, End, Event, Failure, Kind, RequestId};
+use crate::pipeline::InOrder;
+use crate::protocol::{Answer, Failure, Kind, RequestId};
 use crate::random;
 
 /// Messages begin so far apart at most in the bytes that they are all cut from.
@@ -12,10 +10,10 @@ const SPREAD: usize = 4096;
 /// What counts as the status of an exact echo.
 const STATUS: u16 = 200;
 
-const DIFFERS: End = End::Broken(Failure {
+const DIFFERS: Failure = Failure {
     kind: Kind::Body,
     why: "other bytes came back than were sent",
-});
+};
 
 /// The bytes of all messages: each is another cut, so that a crossed or repeated echo is seen.
 #[derive(Clone, Debug)]
@@ -40,100 +38,66 @@ impl Messages {
     }
 }
 
-/// Echo as one thread leads it.
+/// Echo as one thread speaks it.
 #[derive(Debug)]
 pub struct Echo<'a> {
     messages: &'a Messages,
-    depth: usize,
     /// Messages of all connections so far.
     number: usize,
 }
 
-/// One connection.
-#[derive(Debug, Default)]
-pub struct Talk {
-    /// The messages on their way, by their numbers.
-    asked: VecDeque<(RequestId, usize)>,
-    /// Bytes of the first of them that have come back.
-    heard: usize,
-}
-
 impl<'a> Echo<'a> {
-    /// At most `depth` of `messages` are on their way on each connection. Threads differ in their
-    /// first `number`.
-    pub fn new(messages: &'a Messages, depth: usize, number: usize) -> Self {
-        Echo {
-            messages,
-            depth,
-            number,
-        }
+    /// An echo of `messages`. Threads differ in their first `number`.
+    pub fn new(messages: &'a Messages, number: usize) -> Self {
+        Echo { messages, number }
     }
 }
 
-impl Dialogue for Echo<'_> {
-    type Talk = Talk;
+impl InOrder for Echo<'_> {
+    /// Bytes of the first message in flight that have come back.
+    type Reader = usize;
+    /// The message's number.
+    type Sent = usize;
 
-    fn begin(&mut self, _: usize, _: &mut Vec<u8>) -> Talk {
-        Talk::default()
+    const UNASKED: Failure = DIFFERS;
+    const CUT: Failure = Failure::read("closed before all bytes were back");
+
+    fn reader(&self, _: usize) -> usize {
+        0
     }
 
-    fn room(&self, talk: &Talk) -> usize {
-        self.depth - talk.asked.len()
-    }
-
-    fn ask(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> Result<(), End> {
+    fn write(&mut self, _: usize, out: &mut Vec<u8>) -> usize {
         self.number = self.number.wrapping_add(1);
         out.extend_from_slice(self.messages.message(self.number));
-        talk.asked.push_back((request, self.number));
-        Ok(())
+        self.number
     }
 
-    fn appetite(&self, _: &Talk) -> Appetite {
-        Appetite::Hear(usize::MAX)
-    }
-
-    fn hear(
+    fn read(
         &mut self,
-        talk: &mut Talk,
+        received: &mut usize,
+        number: usize,
         bytes: &[u8],
-        _: &mut Vec<u8>,
-        events: &mut Vec<Event>,
-    ) -> Result<(), End> {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let Some((request, number)) = talk.asked.front().copied() else {
-                return Err(DIFFERS);
-            };
-            let expected = &self.messages.message(number)[talk.heard..];
-            let here = expected.len().min(rest.len());
-            if rest[..here] != expected[..here] {
-                return Err(DIFFERS);
-            }
-            rest = &rest[here..];
-            if here == expected.len() {
-                talk.asked.pop_front();
-                talk.heard = 0;
-                events.push(Event::Answered(Answer {
-                    request,
-                    status: STATUS,
-                    bytes: self.messages.size as u64,
-                    failure: None,
-                }));
-            } else {
-                if talk.heard == 0 {
-                    events.push(Event::Begun(request));
-                }
-                talk.heard += here;
-            }
+    ) -> Result<Option<usize>, Failure> {
+        let expected = &self.messages.message(number)[*received..];
+        let here = expected.len().min(bytes.len());
+        if bytes[..here] != expected[..here] {
+            return Err(DIFFERS);
         }
-        Ok(())
+        *received += here;
+        Ok((here == expected.len()).then_some(here))
     }
 
-    fn hear_end(&mut self, talk: &mut Talk, _: &mut Vec<Event>) -> End {
-        if talk.asked.is_empty() {
-            End::Proper
-        } else {
-            End::Broken(Failure::read("closed before all bytes were back"))
+    fn is_fresh(received: &usize) -> bool {
+        *received == 0
+    }
+
+    fn answer(&self, _: usize, request: RequestId, received: &mut usize) -> Answer {
+        *received = 0;
+        Answer {
+            request,
+            status: STATUS,
+            bytes: self.messages.size as u64,
+            failure: None,
         }
     }
 }
@@ -141,6 +105,9 @@ impl Dialogue for Echo<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialogue::Dialogue;
+    use crate::pipeline::Pipeline;
+    use crate::protocol::{End, Event};
     use proptest::prelude::*;
 
     fn answered(events: &[Event]) -> usize {
@@ -158,28 +125,28 @@ mod tests {
             size in 1usize..300, depth in 1usize..5, cuts in prop::collection::vec(1usize..200, 1..9), wrong: prop::sample::Index,
         ) {
             let messages = Messages::new(9, size);
-            let hear = |said: &[u8]| {
-                let mut echo = Echo::new(&messages, depth, 0);
-                let mut talk = echo.begin(0, &mut Vec::new());
+            let received = |sent: &[u8]| {
+                let mut echo = Pipeline::new(Echo::new(&messages, 0), depth);
+                let mut connection = echo.begin(0, &mut Vec::new());
                 let mut sink = Vec::new();
-                (0..depth).for_each(|id| echo.ask(&mut talk, id, &mut sink).unwrap());
-                let (mut events, mut rest) = (Vec::new(), said);
+                (0..depth).for_each(|id| echo.send(&mut connection, id, &mut sink).unwrap());
+                let (mut events, mut rest) = (Vec::new(), sent);
                 for cut in cuts.iter().copied().chain([usize::MAX]) {
                     let (piece, later) = rest.split_at(cut.min(rest.len()));
-                    echo.hear(&mut talk, piece, &mut Vec::new(), &mut events)?;
+                    echo.recv(&mut connection, piece, &mut Vec::new(), &mut events)?;
                     rest = later;
                 }
                 Ok::<usize, End>(answered(&events))
             };
-            let mut echo = Echo::new(&messages, depth, 0);
-            let mut talk = echo.begin(0, &mut Vec::new());
-            let mut said = Vec::new();
-            (0..depth).for_each(|id| echo.ask(&mut talk, id, &mut said).unwrap());
-            prop_assert_eq!(hear(&said), Ok(depth));
-            prop_assert_eq!(hear(&[&said[..], b"x"].concat()), Err(DIFFERS));
-            let changed = wrong.index(said.len());
-            said[changed] ^= 1;
-            prop_assert_eq!(hear(&said), Err(DIFFERS));
+            let mut echo = Pipeline::new(Echo::new(&messages, 0), depth);
+            let mut connection = echo.begin(0, &mut Vec::new());
+            let mut sent = Vec::new();
+            (0..depth).for_each(|id| echo.send(&mut connection, id, &mut sent).unwrap());
+            prop_assert_eq!(received(&sent), Ok(depth));
+            prop_assert_eq!(received(&[&sent[..], b"x"].concat()), Err(End::Broken(DIFFERS)));
+            let changed = wrong.index(sent.len());
+            sent[changed] ^= 1;
+            prop_assert_eq!(received(&sent), Err(End::Broken(DIFFERS)));
         }
     }
 

@@ -2,9 +2,8 @@
 
 use super::arrivals::Arrivals;
 use super::load::{Load, Timeouts};
-use super::think::Think;
 use crate::random::{Random, Use, stream};
-use crate::spec::{Pace, Wait};
+use crate::spec::{Pace, Think, Wait};
 
 /// One thread's part of a load.
 #[derive(Debug)]

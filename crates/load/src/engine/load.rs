@@ -1,7 +1,6 @@
 //! How much load there is.
 
-use super::think::Think;
-use crate::spec::Pace;
+use crate::spec::{Pace, Think};
 
 /// How much load, when, and from where. Times are in nanoseconds.
 #[derive(Clone, Debug)]

@@ -10,7 +10,6 @@ mod load;
 mod poller;
 pub mod progress;
 pub mod tally;
-pub mod think;
 mod timeline;
 mod watch;
 mod worker;

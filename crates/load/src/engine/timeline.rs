@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-use super::Load;
+use super::load::Load;
 
 /// How far ahead an early end is set, so that every thread sees it before it comes.
 const NOTICE: u64 = 5_000_000;

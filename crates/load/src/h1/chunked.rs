@@ -1,7 +1,7 @@
 //! The chunked transfer coding (RFC 9112, section 7.1), fed piece by piece.
 
-use super::Malformed;
-use crate::oracle::Witness;
+use super::malformed::Malformed;
+use crate::oracle::BodyCheck;
 
 /// Longest run of extensions or trailers that is still read, in bytes.
 const MAX_OVERHEAD: usize = 16 * 1024;
@@ -40,7 +40,7 @@ impl Default for Chunked {
 }
 
 impl Chunked {
-    /// Takes the next bytes and shows the body's part of them to `witness`; `Some(n)` when the
+    /// Takes the next bytes and shows the body's part of them to `body_check`; `Some(n)` when the
     /// body ended after `n` of them.
     ///
     /// # Errors
@@ -48,13 +48,13 @@ impl Chunked {
     pub fn feed(
         &mut self,
         bytes: &[u8],
-        witness: &mut Witness,
+        body_check: &mut BodyCheck,
     ) -> Result<Option<usize>, Malformed> {
         let mut used = 0;
         while used < bytes.len() {
             if let At::Data(left) = self.at {
                 let here = (bytes.len() - used).min(usize::try_from(left).unwrap_or(usize::MAX));
-                witness.see(&bytes[used..used + here]);
+                body_check.update(&bytes[used..used + here]);
                 used += here;
                 self.at = match left - here as u64 {
                     0 => At::DataCr,
@@ -113,9 +113,9 @@ mod tests {
     use crate::oracle::Expectation;
 
     fn decode(bytes: &[u8]) -> Result<Option<(usize, u64)>, Malformed> {
-        let mut witness = Expectation::default().witness();
-        let end = Chunked::default().feed(bytes, &mut witness)?;
-        Ok(end.map(|end| (end, witness.length())))
+        let mut body_check = Expectation::default().body_check();
+        let end = Chunked::default().feed(bytes, &mut body_check)?;
+        Ok(end.map(|end| (end, body_check.length())))
     }
 
     #[test]

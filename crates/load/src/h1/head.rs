@@ -1,6 +1,6 @@
 //! The head of a response: its status, and how long its body is.
 
-use super::Malformed;
+use super::malformed::Malformed;
 
 /// Most headers that a head may have.
 const MAX_HEADERS: usize = 128;

@@ -2,190 +2,107 @@
 
 pub mod chunked;
 pub mod head;
+mod malformed;
 pub mod request;
 pub mod response;
 
-use std::collections::VecDeque;
-
 use self::head::HeadReader;
-use self::request::Request;
+pub use self::malformed::Malformed;
+pub use self::request::Exchange;
 use self::response::Response;
-use crate::dialogue::{Appetite, Dialogue};
+use crate::dialogue::ReadHint;
 use crate::keys::Keys;
-use crate::oracle;
-use crate::protocol::{Answer, End, Event, Failure, RequestId};
-
-/// What is no HTTP/1.1 response, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub &'static str);
+use crate::pipeline::InOrder;
+use crate::protocol::{Answer, Failure, RequestId};
 
 /// Bytes that a response's first call receives: a head and a small body. The rest of a larger one
 /// is discarded in the kernel, which spares a tenth of the CPU time at 20 KB.
 const FIRST: usize = 4 * 1024;
 
-const UNASKED: End = End::Broken(Failure::read("bytes that no request asked for"));
-
-/// What is asked of one target, and what its answers must be.
-pub type Exchange = oracle::Exchange<Request>;
-
 /// HTTP/1.1 as one thread speaks it.
 #[derive(Debug)]
 pub struct H1<'a> {
     exchanges: &'a [Exchange],
-    depth: usize,
     heads: HeadReader,
     /// By target.
     keys: Vec<Keys>,
 }
 
-/// One connection.
-#[derive(Debug)]
-pub struct Talk {
-    target: usize,
-    asked: VecDeque<RequestId>,
-    response: Response,
-    /// Whether the server will close.
-    closing: bool,
-}
-
 impl<'a> H1<'a> {
-    /// A thread's own state for the common `exchanges`, with at most `depth` requests in flight on
-    /// each connection. All requests have the same `method`.
-    pub fn new(
-        method: &http::Method,
-        exchanges: &'a [Exchange],
-        depth: usize,
-        keys: Vec<Keys>,
-    ) -> Self {
+    /// A thread's own state for the common `exchanges`. All requests have the same `method`.
+    pub fn new(method: &http::Method, exchanges: &'a [Exchange], keys: Vec<Keys>) -> Self {
         H1 {
             exchanges,
-            depth,
             heads: HeadReader::new(method),
             keys,
         }
     }
+}
 
-    /// Goes on after the response's `end` within `length` bytes.
-    fn whole(
-        &self,
-        talk: &mut Talk,
-        end: usize,
-        length: usize,
-        events: &mut Vec<Event>,
-    ) -> Result<(), End> {
-        // Bytes after the last response's end make it untrue.
-        if end < length && talk.asked.len() == 1 {
-            return Err(UNASKED);
-        }
-        let keep_alive = talk.response.keep_alive();
-        self.answer(talk, events);
-        talk.closing = !keep_alive;
-        if keep_alive { Ok(()) } else { Err(End::Proper) }
+impl InOrder for H1<'_> {
+    type Reader = Response;
+    type Sent = ();
+
+    const UNASKED: Failure = Failure::read("bytes that no request asked for");
+    const CUT: Failure = Failure::read("closed before the answer was whole");
+    const EXCESS_SPOILS: bool = true;
+
+    fn reader(&self, target: usize) -> Response {
+        Response::new(&self.exchanges[target].expect)
     }
 
-    fn answer(&self, talk: &mut Talk, events: &mut Vec<Event>) {
-        let Some(request) = talk.asked.pop_front() else {
-            return;
-        };
-        let response = &mut talk.response;
+    fn write(&mut self, target: usize, out: &mut Vec<u8>) {
+        let request = &self.exchanges[target].request;
+        request.write(&mut self.keys[target], out);
+    }
+
+    fn read(
+        &mut self,
+        response: &mut Response,
+        (): (),
+        bytes: &[u8],
+    ) -> Result<Option<usize>, Failure> {
+        let read = response.feed(bytes, &mut self.heads);
+        read.map_err(|Malformed(why)| Failure::read(why))
+    }
+
+    fn is_fresh(response: &Response) -> bool {
+        response.bytes() == 0
+    }
+
+    fn answer(&self, target: usize, request: RequestId, response: &mut Response) -> Answer {
         let status = response.status();
-        let expect = &self.exchanges[talk.target].expect;
-        events.push(Event::Answered(Answer {
+        let expect = &self.exchanges[target].expect;
+        let answer = Answer {
             request,
             status,
             bytes: response.bytes(),
-            failure: expect.judge(status, response.witness()),
-        }));
+            failure: expect.judge(status, response.body_check()),
+        };
         response.reset();
+        answer
     }
-}
 
-impl Dialogue for H1<'_> {
-    type Talk = Talk;
-
-    fn begin(&mut self, target: usize, _: &mut Vec<u8>) -> Talk {
-        Talk {
-            target,
-            asked: VecDeque::new(),
-            response: Response::new(&self.exchanges[target].expect),
-            closing: false,
+    fn read_hint(&self, response: &Response, in_flight: usize, depth: usize) -> ReadHint {
+        match response.unread() {
+            // One byte more than the rest reveals a body that is too long.
+            Some(rest) if in_flight == 1 => ReadHint::Discard(rest.saturating_add(1)),
+            Some(rest) => ReadHint::Discard(rest),
+            None if depth == 1 && Self::is_fresh(response) => ReadHint::Recv(FIRST),
+            None => ReadHint::Recv(usize::MAX),
         }
     }
 
-    fn room(&self, talk: &Talk) -> usize {
-        if talk.closing {
-            return 0;
-        }
-        self.depth - talk.asked.len()
+    fn skip(&mut self, response: &mut Response, length: usize) -> Result<Option<usize>, Failure> {
+        let skipped = response.skip(length);
+        skipped.map_err(|Malformed(why)| Failure::read(why))
     }
 
-    fn ask(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> Result<(), End> {
-        talk.asked.push_back(request);
-        self.exchanges[talk.target]
-            .request
-            .write(&mut self.keys[talk.target], out);
-        Ok(())
+    fn is_last(response: &Response) -> bool {
+        !response.keep_alive()
     }
 
-    fn appetite(&self, talk: &Talk) -> Appetite {
-        match talk.response.unseen() {
-            // The byte more than the rest shows a body that is too long.
-            Some(rest) if talk.asked.len() == 1 => Appetite::Discard(rest.saturating_add(1)),
-            Some(rest) => Appetite::Discard(rest),
-            None if self.depth == 1 && talk.response.bytes() == 0 => Appetite::Hear(FIRST),
-            None => Appetite::Hear(usize::MAX),
-        }
-    }
-
-    fn hear(
-        &mut self,
-        talk: &mut Talk,
-        bytes: &[u8],
-        _: &mut Vec<u8>,
-        events: &mut Vec<Event>,
-    ) -> Result<(), End> {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let request = *talk.asked.front().ok_or(UNASKED)?;
-            let fresh = talk.response.bytes() == 0;
-            match talk.response.feed(rest, &mut self.heads) {
-                Ok(Some(end)) => {
-                    self.whole(talk, end, rest.len(), events)?;
-                    rest = &rest[end..];
-                }
-                Ok(None) => {
-                    if fresh {
-                        events.push(Event::Begun(request));
-                    }
-                    break;
-                }
-                Err(Malformed(why)) => return Err(End::Broken(Failure::read(why))),
-            }
-        }
-        Ok(())
-    }
-
-    fn discard(
-        &mut self,
-        talk: &mut Talk,
-        length: usize,
-        events: &mut Vec<Event>,
-    ) -> Result<(), End> {
-        match talk.response.skip(length) {
-            Ok(None) => Ok(()),
-            Ok(Some(end)) => self.whole(talk, end, length, events),
-            Err(Malformed(why)) => Err(End::Broken(Failure::read(why))),
-        }
-    }
-
-    fn hear_end(&mut self, talk: &mut Talk, events: &mut Vec<Event>) -> End {
-        if !talk.asked.is_empty() && talk.response.ends_by_close() {
-            self.answer(talk, events);
-        }
-        if talk.asked.is_empty() {
-            End::Proper
-        } else {
-            End::Broken(Failure::read("closed before the answer was whole"))
-        }
+    fn ends_by_close(response: &Response) -> bool {
+        response.ends_by_close()
     }
 }

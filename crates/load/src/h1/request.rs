@@ -6,8 +6,12 @@ use http::{HeaderName, Method};
 
 use crate::fields;
 use crate::keys::{Keys, PLACE};
+use crate::oracle;
 use crate::spec::SpecError;
 use crate::target::Target;
+
+/// What is asked of one target, and what its answers must be.
+pub type Exchange = oracle::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +94,7 @@ fn lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::{KeySpec, Order};
+    use crate::spec::{KeySpec, Order};
 
     fn post(path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Result<String, SpecError> {
         let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());

@@ -1,9 +1,9 @@
 //! One response, read from whatever pieces the socket hands over.
 
-use super::Malformed;
 use super::chunked::Chunked;
 use super::head::{Framing, HeadReader};
-use crate::oracle::{Expectation, Witness};
+use super::malformed::Malformed;
+use crate::oracle::{BodyCheck, Expectation};
 
 /// Longest head that is still read, interim responses included, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
@@ -20,7 +20,7 @@ pub struct Response {
     bytes: u64,
     status: u16,
     keep_alive: bool,
-    witness: Witness,
+    body_check: BodyCheck,
 }
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Response {
             bytes: 0,
             status: 0,
             keep_alive: false,
-            witness: expect.witness(),
+            body_check: expect.body_check(),
         }
     }
 
@@ -51,7 +51,7 @@ impl Response {
         self.partial.clear();
         self.heads = 0;
         self.bytes = 0;
-        self.witness.reset();
+        self.body_check.reset();
     }
 
     /// Takes the next bytes; `Some(n)` when the response is whole after `n` of them.
@@ -85,9 +85,9 @@ impl Response {
     }
 
     /// Bytes of the body that are still to come, if nobody looks at them.
-    pub fn unseen(&self) -> Option<usize> {
+    pub fn unread(&self) -> Option<usize> {
         match self.at {
-            At::Length(left) if !self.witness.looks() => usize::try_from(left).ok(),
+            At::Length(left) if !self.body_check.needs_bytes() => usize::try_from(left).ok(),
             _ => None,
         }
     }
@@ -97,10 +97,10 @@ impl Response {
     /// # Errors
     /// [`Malformed`] when bytes of the body can not go unseen.
     pub fn skip(&mut self, length: usize) -> Result<Option<usize>, Malformed> {
-        let left = self.unseen().ok_or(Malformed("bytes that must be seen"))?;
+        let left = self.unread().ok_or(Malformed("bytes that must be seen"))?;
         let here = left.min(length);
         self.at = At::Length((left - here) as u64);
-        self.witness.count(here as u64);
+        self.body_check.count(here as u64);
         self.bytes += here as u64;
         Ok((here == left).then_some(here))
     }
@@ -126,8 +126,8 @@ impl Response {
     }
 
     /// What was seen of the body.
-    pub fn witness(&mut self) -> &mut Witness {
-        &mut self.witness
+    pub fn body_check(&mut self) -> &mut BodyCheck {
+        &mut self.body_check
     }
 
     /// Reads heads until the final one is whole; tells how many of `bytes` were theirs.
@@ -184,12 +184,12 @@ impl Response {
                     .len()
                     .min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= here as u64;
-                self.witness.see(&bytes[..here]);
+                self.body_check.update(&bytes[..here]);
                 Ok((*left == 0).then_some(here))
             }
-            At::Chunked(chunked) => chunked.feed(bytes, &mut self.witness),
+            At::Chunked(chunked) => chunked.feed(bytes, &mut self.body_check),
             At::Close => {
-                self.witness.see(bytes);
+                self.body_check.update(bytes);
                 Ok(None)
             }
             At::Head => Ok(None),

@@ -1,27 +1,27 @@
 //! From a stream's frames to its answer (RFC 9113, section 8.1).
 
+use super::connection::Data;
 use super::frame::{self, Header, code};
-use super::hear::{Hearing, Wrong};
+use super::recv::{Receiving, Wrong};
 use super::settings::WINDOW;
-use super::talk::Data;
 use crate::hpack::Fault;
 use crate::protocol::{Answer, Event, Failure};
 
 /// Most bytes of the frames in front of a body, interim responses included.
 const MAX_HEADS: u64 = 64 * 1024;
 
-impl Hearing<'_> {
+impl Receiving<'_> {
     /// Takes a whole header block. Even one that nobody waits for may change the decoder's table.
     pub(super) fn block(&mut self, id: u32, ends: bool, block: &[u8]) -> Result<(), Wrong> {
         let head = self
-            .talk
+            .connection
             .heads
             .read(block, self.scratch)
             .map_err(Fault::why)?;
-        let Some(stream) = self.talk.streams.get(id) else {
+        let Some(stream) = self.connection.streams.get(id) else {
             return Ok(());
         };
-        self.talk.idle = 0;
+        self.connection.idle = 0;
         let wrong = match (stream.status, head.status) {
             _ if head.wrong.is_some() => head.wrong,
             (0, 0) => Some("a response without a status"),
@@ -51,16 +51,16 @@ impl Hearing<'_> {
         if bytes.is_empty() {
             return;
         }
-        let Some(stream) = self.talk.streams.get(id) else {
+        let Some(stream) = self.connection.streams.get(id) else {
             return;
         };
-        self.talk.idle = 0;
-        stream.witness.see(bytes);
+        self.connection.idle = 0;
+        stream.body_check.update(bytes);
         if stream.status == 0 {
             self.fail(id, false, "a body before its header");
         } else if stream
             .length
-            .is_some_and(|length| stream.witness.length() > length)
+            .is_some_and(|length| stream.body_check.length() > length)
         {
             self.fail(id, false, "a body longer than its header says");
         }
@@ -76,12 +76,12 @@ impl Hearing<'_> {
     /// Gives the windows back when half of them is used: the server shall never have to wait.
     pub(super) fn count_window(&mut self, header: Header) {
         let length = header.length as u32;
-        self.talk.unreturned += length;
-        if self.talk.unreturned > WINDOW / 2 {
-            frame::window_update(0, self.talk.unreturned, self.out);
-            self.talk.unreturned = 0;
+        self.connection.unreturned += length;
+        if self.connection.unreturned > WINDOW / 2 {
+            frame::window_update(0, self.connection.unreturned, self.out);
+            self.connection.unreturned = 0;
         }
-        if let Some(stream) = self.talk.streams.get(header.stream) {
+        if let Some(stream) = self.connection.streams.get(header.stream) {
             stream.unreturned += length;
             if stream.unreturned > WINDOW / 2 {
                 frame::window_update(stream.id, stream.unreturned, self.out);
@@ -92,7 +92,7 @@ impl Hearing<'_> {
 
     /// The server has said all on a stream.
     fn finish(&mut self, id: u32) {
-        let Some(stream) = self.talk.streams.get(id) else {
+        let Some(stream) = self.connection.streams.get(id) else {
             return;
         };
         if stream.status == 0 {
@@ -100,14 +100,14 @@ impl Hearing<'_> {
         }
         if stream
             .length
-            .is_some_and(|length| length != stream.witness.length())
+            .is_some_and(|length| length != stream.body_check.length())
         {
             return self.fail(id, true, "a body shorter than its header says");
         }
         let failure = self
             .exchange
             .expect
-            .judge(stream.status, &mut stream.witness);
+            .judge(stream.status, &mut stream.body_check);
         self.events.push(Event::Answered(Answer {
             request: stream.request,
             status: stream.status,
@@ -116,23 +116,23 @@ impl Hearing<'_> {
         }));
         if stream.unsent > 0 {
             // A server that answers before it has read the request will not read it.
-            self.talk.give_up(id, code::CANCEL, self.out);
+            self.connection.give_up(id, code::CANCEL, self.out);
         } else {
-            self.talk.close(id);
+            self.connection.close(id);
         }
     }
 
     /// Fails the request of a stream, on which the server has said all if it `ended`.
     pub(super) fn fail(&mut self, id: u32, ended: bool, why: Wrong) {
-        let Some(stream) = self.talk.streams.get(id) else {
+        let Some(stream) = self.connection.streams.get(id) else {
             return;
         };
         self.events
             .push(Event::Failed(stream.request, Failure::read(why)));
         if ended && stream.unsent == 0 {
-            self.talk.close(id);
+            self.connection.close(id);
         } else {
-            self.talk.give_up(id, code::PROTOCOL_ERROR, self.out);
+            self.connection.give_up(id, code::PROTOCOL_ERROR, self.out);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Frames that are about the connection, or that end a stream (RFC 9113, section 6).
 
+use super::connection::farewell;
 use super::frame::{self, Header, MAX_31, code, flag, kind};
-use super::hear::{Hearing, Wrong};
-use super::talk::farewell;
+use super::recv::{Receiving, Wrong};
 use crate::protocol::{Event, Failure};
 
 const LENGTH: Wrong = "a frame of a wrong length";
 const PLACE: Wrong = "a frame on a stream that it is not for";
 
-impl Hearing<'_> {
+impl Receiving<'_> {
     /// Takes a whole frame that has no part of an answer.
     pub(super) fn control(&mut self, header: Header, payload: &[u8]) -> Result<(), Wrong> {
         let (length, of_stream) = match header.kind {
@@ -26,7 +26,7 @@ impl Hearing<'_> {
         if of_stream != (header.stream != 0) {
             return Err(PLACE);
         }
-        if of_stream && !self.talk.was_opened(header.stream) {
+        if of_stream && !self.connection.was_opened(header.stream) {
             return Err("a frame for a stream that we did not open");
         }
         match header.kind {
@@ -53,18 +53,18 @@ impl Hearing<'_> {
                 Err(LENGTH)
             };
         }
-        let talk = &mut *self.talk;
-        let before = talk.peer.window;
-        talk.peer.hear(payload)?;
-        let change = i64::from(talk.peer.window) - i64::from(before);
-        for stream in talk.streams.iter_mut() {
+        let connection = &mut *self.connection;
+        let before = connection.peer.window;
+        connection.peer.apply(payload)?;
+        let change = i64::from(connection.peer.window) - i64::from(before);
+        for stream in connection.streams.iter_mut() {
             stream.window += change;
             if stream.window > i64::from(MAX_31) {
                 return Err("a window that is too large");
             }
         }
         frame::acknowledge(kind::SETTINGS, &[], self.out);
-        talk.send_bodies(self.exchange.request.body(), self.out);
+        connection.send_bodies(self.exchange.request.body(), self.out);
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl Hearing<'_> {
             error => farewell(error),
         };
         let lost = self
-            .talk
+            .connection
             .streams
             .iter_mut()
             .filter(|stream| stream.id > last);
@@ -88,7 +88,7 @@ impl Hearing<'_> {
         lost.sort_unstable();
         // An error is told once: by the requests that it cost, or else by the connection's end.
         let told = !lost.is_empty();
-        self.talk.goaway = Some(if told { code::NO_ERROR } else { error });
+        self.connection.goaway = Some(if told { code::NO_ERROR } else { error });
         for id in lost {
             self.lose(id, why);
         }
@@ -105,31 +105,31 @@ impl Hearing<'_> {
 
     /// Fails a request of which the server knows that it failed.
     fn lose(&mut self, id: u32, why: Wrong) {
-        if let Some(stream) = self.talk.streams.get(id) {
+        if let Some(stream) = self.connection.streams.get(id) {
             self.events
                 .push(Event::Failed(stream.request, Failure::read(why)));
-            self.talk.close(id);
+            self.connection.close(id);
         }
     }
 
     fn window(&mut self, id: u32, increment: u32) -> Result<(), Wrong> {
-        let talk = &mut *self.talk;
+        let connection = &mut *self.connection;
         if increment == 0 {
             return Err("a window that grows by nothing");
         }
         if id == 0 {
-            talk.window += i64::from(increment);
-            if talk.window > i64::from(MAX_31) {
+            connection.window += i64::from(increment);
+            if connection.window > i64::from(MAX_31) {
                 return Err("a window that is too large");
             }
-        } else if let Some(stream) = talk.streams.get(id) {
+        } else if let Some(stream) = connection.streams.get(id) {
             stream.window += i64::from(increment);
             if stream.window > i64::from(MAX_31) {
                 self.fail(id, false, "a window that is too large");
                 return Ok(());
             }
         }
-        talk.send_bodies(self.exchange.request.body(), self.out);
+        connection.send_bodies(self.exchange.request.body(), self.out);
         Ok(())
     }
 }

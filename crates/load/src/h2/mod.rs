@@ -1,27 +1,23 @@
 //! HTTP/2 (RFC 9113), by prior knowledge or after ALPN: requests in concurrent streams.
 
 mod answer;
+mod connection;
 mod control;
 pub mod frame;
 mod head;
-mod hear;
+mod recv;
 pub mod request;
 mod settings;
 mod streams;
-mod talk;
 
+pub use self::connection::Connection;
 use self::frame::code;
-use self::hear::Hearing;
-use self::request::Request;
-pub use self::talk::Talk;
-use crate::dialogue::{Appetite, Dialogue};
+use self::recv::Receiving;
+pub use self::request::Exchange;
+use crate::dialogue::{Dialogue, ReadHint};
 use crate::hpack::Scratch;
 use crate::keys::Keys;
-use crate::oracle;
 use crate::protocol::{End, Event, Failure, RequestId};
-
-/// What is asked of one target, and what its answers must be.
-pub type Exchange = oracle::Exchange<Request>;
 
 /// HTTP/2 as one thread speaks it.
 #[derive(Debug)]
@@ -60,99 +56,109 @@ impl<'a> H2<'a> {
 }
 
 impl Dialogue for H2<'_> {
-    type Talk = Talk;
+    type Connection = Connection;
 
-    fn begin(&mut self, target: usize, out: &mut Vec<u8>) -> Talk {
+    fn begin(&mut self, target: usize, out: &mut Vec<u8>) -> Connection {
         settings::hello(out);
-        Talk::new(target)
+        Connection::new(target)
     }
 
-    fn room(&self, talk: &Talk) -> usize {
-        talk.room(self.depth)
+    fn room(&self, connection: &Connection) -> usize {
+        connection.room(self.depth)
     }
 
-    fn ask(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> Result<(), End> {
+    fn send(
+        &mut self,
+        connection: &mut Connection,
+        request: RequestId,
+        out: &mut Vec<u8>,
+    ) -> Result<(), End> {
         let Exchange {
             request: asked,
             expect,
-        } = &self.exchanges[talk.target];
-        let id = talk.next;
-        talk.next += 2;
-        let shrunk = talk.peer.shrinks();
+        } = &self.exchanges[connection.target];
+        let id = connection.next;
+        connection.next += 2;
+        let shrunk = connection.peer.shrinks();
         asked.write(
             id,
             shrunk,
-            &mut self.keys[talk.target],
+            &mut self.keys[connection.target],
             &mut self.block,
             out,
         );
-        let stream = talk.streams.open(id, request, expect);
+        let stream = connection.streams.open(id, request, expect);
         let body = asked.body();
         if !body.is_empty() {
             stream.unsent = body.len();
-            stream.window = i64::from(talk.peer.window);
-            talk.waiting += 1;
-            talk.send_body(id, body, out);
+            stream.window = i64::from(connection.peer.window);
+            connection.waiting += 1;
+            connection.send_body(id, body, out);
         }
         Ok(())
     }
 
-    fn appetite(&self, _: &Talk) -> Appetite {
-        Appetite::Hear(usize::MAX)
+    fn read_hint(&self, _: &Connection) -> ReadHint {
+        ReadHint::Recv(usize::MAX)
     }
 
-    fn hear(
+    fn recv(
         &mut self,
-        talk: &mut Talk,
+        connection: &mut Connection,
         bytes: &[u8],
         out: &mut Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         self.begun.clear();
-        let mut hearing = Hearing {
-            exchange: &self.exchanges[talk.target],
+        let mut receiving = Receiving {
+            exchange: &self.exchanges[connection.target],
             bodiless: self.bodiless,
             scratch: &mut self.scratch,
             begun: &mut self.begun,
-            talk,
+            connection,
             out,
             events,
         };
-        hearing
-            .hear(bytes)
+        receiving
+            .recv(bytes)
             .map_err(|why| End::Broken(Failure::read(why)))?;
         for id in &self.begun {
-            if let Some(stream) = talk.streams.get(*id) {
+            if let Some(stream) = connection.streams.get(*id) {
                 events.push(Event::Begun(stream.request));
             }
         }
-        talk.end().map_or(Ok(()), Err)
+        connection.end().map_or(Ok(()), Err)
     }
 
-    fn hear_end(&mut self, talk: &mut Talk, _: &mut Vec<Event>) -> End {
-        let lost = !talk.streams.is_empty();
-        match talk.goaway {
+    fn recv_end(&mut self, connection: &mut Connection, _: &mut Vec<Event>) -> End {
+        let lost = !connection.streams.is_empty();
+        match connection.goaway {
             Some(code) if code != code::NO_ERROR => {
-                End::Broken(Failure::read(talk::farewell(code)))
+                End::Broken(Failure::read(connection::farewell(code)))
             }
             _ if lost => End::Broken(Failure::read("closed before the answer was whole")),
-            _ if !talk.is_between_frames() => {
+            _ if !connection.is_between_frames() => {
                 End::Broken(Failure::read("closed in the middle of a frame"))
             }
             _ => End::Proper,
         }
     }
 
-    fn cancel(&mut self, talk: &mut Talk, request: RequestId, out: &mut Vec<u8>) -> bool {
-        let found = talk
+    fn cancel(
+        &mut self,
+        connection: &mut Connection,
+        request: RequestId,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let found = connection
             .streams
             .iter_mut()
             .find(|stream| stream.request == request);
         let Some(id) = found.map(|stream| stream.id) else {
             return true;
         };
-        talk.give_up(id, code::CANCEL, out);
+        connection.give_up(id, code::CANCEL, out);
         // Nobody would hear that the connection is of no more use.
-        talk.end().is_none()
+        connection.end().is_none()
     }
 }

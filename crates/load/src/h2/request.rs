@@ -8,8 +8,12 @@ use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
 use crate::fields::Fields;
 use crate::hpack::{encoder, integer};
 use crate::keys::{Keys, PLACE};
+use crate::oracle;
 use crate::spec::SpecError;
 use crate::target::{Scheme, Target};
+
+/// What is asked of one target, and what its answers must be.
+pub type Exchange = oracle::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +145,7 @@ pub fn compose(
 mod tests {
     use super::*;
     use crate::hpack::{Decoder, Scratch};
-    use crate::keys::{KeySpec, Order};
+    use crate::spec::{KeySpec, Order};
 
     fn composed(path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Request {
         let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());

@@ -80,7 +80,7 @@ impl Peer {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn hear(&mut self, payload: &[u8]) -> Result<(), &'static str> {
+    pub fn apply(&mut self, payload: &[u8]) -> Result<(), &'static str> {
         if payload.len() % 6 != 0 {
             return Err("a SETTINGS frame of a wrong length");
         }
@@ -129,12 +129,12 @@ mod tests {
     #[test]
     fn takes_settings_and_refuses_wrong_ones() {
         let mut peer = Peer::default();
-        assert_eq!(peer.hear(&[0, 3, 0, 0, 0, 7, 0, 99, 1, 1, 1, 1]), Ok(()));
+        assert_eq!(peer.apply(&[0, 3, 0, 0, 0, 7, 0, 99, 1, 1, 1, 1]), Ok(()));
         assert_eq!((peer.max_streams, peer.window), (7, 65_535));
         assert!(!peer.shrinks());
         for (size, shrinks) in [(4096, false), (4095, true), (0, false)] {
             let [.., high, low] = u32::to_be_bytes(size);
-            assert_eq!(peer.hear(&[0, 1, 0, 0, high, low]), Ok(()));
+            assert_eq!(peer.apply(&[0, 1, 0, 0, high, low]), Ok(()));
             assert_eq!((peer.shrinks(), peer.shrinks()), (shrinks, false));
         }
         for wrong in [
@@ -144,7 +144,7 @@ mod tests {
             &[0, 5, 0, 0, 0x3f, 0xff],
             &[0, 5, 1, 0, 0, 0],
         ] {
-            assert!(peer.hear(wrong).is_err(), "{wrong:?}");
+            assert!(peer.apply(wrong).is_err(), "{wrong:?}");
         }
     }
 }

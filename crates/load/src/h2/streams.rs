@@ -1,6 +1,6 @@
 //! The streams of one connection, found by their identifiers.
 
-use crate::oracle::{Expectation, Witness};
+use crate::oracle::{BodyCheck, Expectation};
 use crate::protocol::RequestId;
 
 /// A request in flight.
@@ -25,7 +25,7 @@ pub struct Stream {
     /// How long the body must be.
     pub length: Option<u64>,
     /// What was seen of the body.
-    pub witness: Witness,
+    pub body_check: BodyCheck,
 }
 
 /// All of them; places are used again, so that steady traffic allocates nothing.
@@ -68,7 +68,7 @@ impl Streams {
         stream.unreturned = 0;
         stream.bytes = 0;
         stream.length = None;
-        stream.witness.reset();
+        stream.body_check.reset();
         self.live += 1;
         self.enter(place);
         &mut self.places[place]
@@ -125,7 +125,7 @@ impl Streams {
             unreturned: 0,
             bytes: 0,
             length: None,
-            witness: expect.witness(),
+            body_check: expect.body_check(),
         });
         let size = (2 * self.places.len()).next_power_of_two();
         if size > self.index.len() {

@@ -9,10 +9,11 @@ use quinn_proto::{ClientConfig, ConnectionHandle, DatagramEvent, Dir, Endpoint, 
 
 use super::control::{self, ServerStream};
 use super::datagrams::{Buffers, Socket};
-use super::ending::ending;
+use super::ending::{ending, unreachable};
+use super::flow::Flow;
+use super::request::Exchange;
 use super::response::Response;
-use super::streams::Flow;
-use super::{Exchange, Setup, unreachable};
+use super::setup::Setup;
 use crate::keys::Keys;
 use crate::protocol::{End, Event, Failure, RequestId};
 
@@ -111,7 +112,7 @@ impl Connection {
     ///
     /// # Errors
     /// When no stream takes it.
-    pub fn ask(
+    pub fn send(
         &mut self,
         request: RequestId,
         exchange: &Exchange,

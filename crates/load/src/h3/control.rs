@@ -40,7 +40,7 @@ pub struct ServerStream {
 
 /// What the server has said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ControlEvent {
     /// Nothing that matters.
     Nothing,
     /// It takes no more requests, and answers only those on streams below this number.
@@ -70,8 +70,8 @@ impl ServerStream {
     ///
     /// # Errors
     /// Why the connection cannot go on.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Said, &'static str> {
-        let mut said = Said::Nothing;
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<ControlEvent, &'static str> {
+        let mut event = ControlEvent::Nothing;
         for byte in bytes {
             match (self.kind, self.left) {
                 (None, _) => match self.number.feed(*byte) {
@@ -79,7 +79,7 @@ impl ServerStream {
                     kind => self.kind = kind,
                 },
                 // QPACK's streams have nothing to say without a dynamic table.
-                (Some(kind), _) if kind != CONTROL => return Ok(said),
+                (Some(kind), _) if kind != CONTROL => return Ok(event),
                 (Some(_), None) => {
                     if let Some(number) = self.number.feed(*byte) {
                         self.begin(number)?;
@@ -91,12 +91,12 @@ impl ServerStream {
                 }
             }
             if self.left == Some(0) {
-                if let Said::GoAway(id) = self.whole()? {
-                    said = Said::GoAway(id);
+                if let ControlEvent::GoAway(id) = self.whole()? {
+                    event = ControlEvent::GoAway(id);
                 }
             }
         }
-        Ok(said)
+        Ok(event)
     }
 
     fn begin(&mut self, number: u64) -> Result<(), &'static str> {
@@ -120,12 +120,12 @@ impl ServerStream {
         Ok(())
     }
 
-    fn whole(&mut self) -> Result<Said, &'static str> {
+    fn whole(&mut self) -> Result<ControlEvent, &'static str> {
         let frame = self.frame.take();
         self.left = None;
         let payload = std::mem::take(&mut self.payload);
         if frame != Some(GOAWAY) {
-            return Ok(Said::Nothing);
+            return Ok(ControlEvent::Nothing);
         }
         let mut number = Varint::default();
         let ids: Vec<u64> = payload
@@ -133,7 +133,7 @@ impl ServerStream {
             .filter_map(|byte| number.feed(*byte))
             .collect();
         match ids[..] {
-            [id] if number.is_between() => Ok(Said::GoAway(id)),
+            [id] if number.is_between() => Ok(ControlEvent::GoAway(id)),
             _ => Err("a farewell that says nothing"),
         }
     }
@@ -145,29 +145,29 @@ mod tests {
 
     use super::*;
 
-    fn feed(bytes: &[u8]) -> Result<Said, &'static str> {
+    fn feed(bytes: &[u8]) -> Result<ControlEvent, &'static str> {
         let mut stream = ServerStream::new(StreamId::new(Side::Server, Dir::Uni, 0));
-        let mut said = Said::Nothing;
+        let mut event = ControlEvent::Nothing;
         for byte in bytes {
-            if let goaway @ Said::GoAway(_) = stream.feed(&[*byte])? {
-                said = goaway;
+            if let goaway @ ControlEvent::GoAway(_) = stream.feed(&[*byte])? {
+                event = goaway;
             }
         }
-        assert_eq!(ServerStream::new(stream.id).feed(bytes), Ok(said));
-        Ok(said)
+        assert_eq!(ServerStream::new(stream.id).feed(bytes), Ok(event));
+        Ok(event)
     }
 
     #[test]
     fn settings_and_farewells_are_read() {
         let mut own = Vec::new();
         hello(&mut own);
-        assert_eq!(feed(&own), Ok(Said::Nothing));
-        assert_eq!(feed(&[0, 4, 2, 1, 0, 7, 1, 8]), Ok(Said::GoAway(8)));
+        assert_eq!(feed(&own), Ok(ControlEvent::Nothing));
+        assert_eq!(feed(&[0, 4, 2, 1, 0, 7, 1, 8]), Ok(ControlEvent::GoAway(8)));
         assert_eq!(
             feed(&[0, 4, 0, 0x21, 3, 1, 2, 3, 7, 1, 0]),
-            Ok(Said::GoAway(0))
+            Ok(ControlEvent::GoAway(0))
         );
-        assert_eq!(feed(&[2, 0x3f, 0xe1, 0x1f]), Ok(Said::Nothing));
+        assert_eq!(feed(&[2, 0x3f, 0xe1, 0x1f]), Ok(ControlEvent::Nothing));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use quinn_proto::{ConnectionError, TransportErrorCode as Code};
 
 use crate::protocol::{End, Failure};
+use crate::stream::socket_error;
 
 /// What the loss of a connection means.
 pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
@@ -43,6 +44,12 @@ fn refusal(code: Code) -> &'static str {
         }
         _ => "the server refused the QUIC handshake",
     }
+}
+
+/// What an error of a UDP socket means to people.
+pub fn unreachable(error: &std::io::Error) -> &'static str {
+    let number = error.raw_os_error().unwrap_or_default();
+    socket_error::reason(rustix::io::Errno::from_raw_os_error(number))
 }
 
 #[cfg(test)]

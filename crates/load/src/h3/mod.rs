@@ -4,6 +4,7 @@ mod connection;
 mod control;
 mod datagrams;
 mod ending;
+mod flow;
 pub mod qpack;
 pub mod request;
 pub mod response;
@@ -17,17 +18,14 @@ use std::time::Instant;
 pub use self::connection::Connection;
 use self::connection::Tools;
 use self::datagrams::{Buffers, Socket};
-use self::request::Request;
+use self::ending::unreachable;
+pub use self::request::Exchange;
 pub use self::setup::{ALPN, Setup};
 use crate::keys::Keys;
-use crate::oracle;
 use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
 
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
-
-/// What is asked of one target, and what its answers must be.
-pub type Exchange = oracle::Exchange<Request>;
 
 /// HTTP/3 as one thread speaks it.
 pub struct H3<'a> {
@@ -78,7 +76,7 @@ impl Protocol for H3<'_> {
 
     fn send(&mut self, connection: &mut Connection, request: RequestId) -> Result<(), End> {
         let exchange = &self.exchanges[connection.target];
-        connection.ask(request, exchange, &mut self.tools)
+        connection.send(request, exchange, &mut self.tools)
     }
 
     fn flush(&mut self, connection: &mut Connection) -> Result<(), End> {
@@ -118,10 +116,4 @@ impl Protocol for H3<'_> {
         let exchange = &self.exchanges[connection.target];
         connection.go_on(exchange, &mut self.tools, events)
     }
-}
-
-/// What an error of a UDP socket means to people.
-fn unreachable(error: &std::io::Error) -> &'static str {
-    let number = error.raw_os_error().unwrap_or_default();
-    crate::stream::reason(rustix::io::Errno::from_raw_os_error(number))
 }

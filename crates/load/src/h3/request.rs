@@ -7,6 +7,7 @@ use http::Method;
 use super::{qpack, varint};
 use crate::fields::Fields;
 use crate::keys::{Keys, PLACE};
+use crate::oracle;
 use crate::spec::SpecError;
 use crate::target::Target;
 
@@ -19,6 +20,9 @@ const HTTPS: u8 = 0b1100_0000 | 23;
 
 const DATA: u64 = 0x0;
 const HEADERS: u64 = 0x1;
+
+/// What is asked of one target, and what its answers must be.
+pub type Exchange = oracle::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::qpack;
 use super::varint::Varint;
-use crate::oracle::{Expectation, Witness};
+use crate::oracle::{BodyCheck, Expectation};
 use crate::protocol::Failure;
 
 /// Frames that a request's stream may carry.
@@ -39,7 +39,7 @@ pub struct Response {
     trailed: bool,
     overhead: u64,
     bytes: u64,
-    witness: Witness,
+    body_check: BodyCheck,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ impl Response {
             trailed: false,
             overhead: 0,
             bytes: 0,
-            witness: expect.witness(),
+            body_check: expect.body_check(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Response {
             return Err(Wrong::Stream("an end before the header"));
         }
         match self.length {
-            Some(length) if length != self.witness.length() => {
+            Some(length) if length != self.body_check.length() => {
                 Err(Wrong::Stream("a body shorter than its header says"))
             }
             _ => Ok(self.status),
@@ -122,7 +122,7 @@ impl Response {
 
     /// What `expect` finds wrong with the whole response.
     pub fn judge(&mut self, expect: &Expectation) -> Option<Failure> {
-        expect.judge(self.status, &mut self.witness)
+        expect.judge(self.status, &mut self.body_check)
     }
 
     fn begin(&mut self, number: u64) -> Result<(), Wrong> {
@@ -162,10 +162,10 @@ impl Response {
             }
             At::Data(rest) => {
                 *rest = left;
-                self.witness.see(piece);
+                self.body_check.update(piece);
                 if self
                     .length
-                    .is_some_and(|length| self.witness.length() > length)
+                    .is_some_and(|length| self.body_check.length() > length)
                 {
                     return Err(Wrong::Stream("a body longer than its header says"));
                 }
@@ -208,7 +208,7 @@ impl Response {
     fn count(&mut self, bytes: u64) -> Result<(), Wrong> {
         self.overhead += bytes;
         // The frames around a large body are many, but shorter than it.
-        if self.overhead > MAX_OVERHEAD + self.witness.length() {
+        if self.overhead > MAX_OVERHEAD + self.body_check.length() {
             return Err(Wrong::Connection("endless frames without a body"));
         }
         Ok(())
@@ -247,7 +247,7 @@ mod tests {
             response.feed(piece)?;
             rest = later;
         }
-        Ok((response.end()?, response.witness.length()))
+        Ok((response.end()?, response.body_check.length()))
     }
 
     #[test]

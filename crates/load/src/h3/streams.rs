@@ -2,25 +2,15 @@
 
 use quinn_proto::{Dir, ReadError, StreamEvent, StreamId, VarInt, WriteError};
 
-use super::Exchange;
 use super::connection::Connection;
-use super::control::{Said, ServerStream};
-use super::response::{Response, Wrong};
+use super::control::{ControlEvent, ServerStream};
+use super::request::Exchange;
+use super::response::Wrong;
 use crate::protocol::{Answer, End, Event, Failure, RequestId};
 
 /// Errors of HTTP/3 (RFC 9114, section 8.1).
 const REQUEST_REJECTED: u64 = 0x10b;
 const REQUEST_CANCELLED: VarInt = VarInt::from_u32(0x10c);
-
-/// One request in flight.
-pub struct Flow {
-    pub stream: StreamId,
-    pub request: RequestId,
-    pub response: Response,
-    pub begun: bool,
-    /// What the stream has not taken of the request.
-    pub unsent: Vec<u8>,
-}
 
 impl Connection {
     /// Goes on after an event of QUIC's streams.
@@ -151,8 +141,8 @@ impl Connection {
         loop {
             match chunks.next(usize::MAX) {
                 Ok(Some(chunk)) => match stream.feed(&chunk.bytes) {
-                    Ok(Said::Nothing) => {}
-                    Ok(Said::GoAway(id)) => goaway = Some(id),
+                    Ok(ControlEvent::Nothing) => {}
+                    Ok(ControlEvent::GoAway(id)) => goaway = Some(id),
                     Err(why) => {
                         outcome = Err(why);
                         break;

@@ -6,11 +6,10 @@ pub mod targets;
 use base64::Engine as _;
 
 use crate::engine::{Load, Timeouts, cpu};
-use crate::keys::KeySpec;
 use crate::oracle::Expectation;
 use crate::random;
 use crate::spec::default::{LONGEST_S, message_size};
-use crate::spec::{Body, Expect, Pace, Spec, SpecError};
+use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};
 
 /// The load that `spec` asks for.
 ///

@@ -3,8 +3,7 @@
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
 use crate::engine::Share;
-use crate::keys::KeySpec;
-use crate::spec::{Expect, Pace, Spec, SpecError, TargetSpec};
+use crate::spec::{Expect, KeySpec, Pace, Spec, SpecError, TargetSpec};
 use crate::stream::endpoint::Endpoint;
 use crate::target::{Scheme, Target};
 

@@ -1,9 +1,10 @@
 //! Conditions that a run must meet, as `p99<5ms`.
 
-use std::fmt;
 use std::str::FromStr;
 
+use super::judgement::Judgement;
 use super::result::{QUANTILES, Result as Report};
+use crate::time::seconds;
 
 /// A condition on one figure of a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +83,7 @@ fn read(figure: &str, bound: &str) -> Result<(Figure, f64), String> {
         ("errors", None) => Ok((Figure::Errors, number(bound)?)),
         ("errors", Some(percent)) => Ok((Figure::ErrorShare, number(percent)? / 100.0)),
         _ => {
-            let bound_ns = (crate::cli::values::seconds(bound)? * 1e9).round();
+            let bound_ns = (seconds(bound)? * 1e9).round();
             let bound = bound_ns / 1e3;
             Ok((Figure::Time(outcome(figure)?), bound))
         }
@@ -143,38 +144,6 @@ impl Figure {
                 Some(errors / (errors + answered).max(1.0))
             }
         }
-    }
-}
-
-/// What became of a condition.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Judgement {
-    /// As it was written.
-    pub condition: String,
-    /// Whether it is met.
-    pub ok: bool,
-    /// The figure, times in microseconds; none if the sample is too small for it.
-    pub found: Option<f64>,
-}
-
-impl fmt::Display for Judgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = if self.ok { "holds" } else { "FAILED" };
-        let Some(found) = self.found else {
-            return write!(
-                f,
-                "{}: {verdict} (too few samples to name it)",
-                self.condition
-            );
-        };
-        let found = match self.condition.as_str() {
-            share if share.ends_with('%') => format!("{:.3} %", found * 100.0),
-            count if count.starts_with("rate") || count.starts_with("errors") => {
-                format!("{found:.0}")
-            }
-            _ => super::time(found),
-        };
-        write!(f, "{}: {verdict} (found {found})", self.condition)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use super::time;
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
+use crate::time::format_us;
 
 /// Seconds that the sparkline shows.
 const SPARKS: usize = 20;
@@ -37,7 +37,7 @@ fn line(second: &Second, phase: Phase) -> String {
     let latency = &second.latency;
     let quantile = |q| match latency.is_empty() {
         true => "-".into(),
-        false => time(latency.value_at_quantile(q) as f64 / 1e3),
+        false => format_us(latency.value_at_quantile(q) as f64 / 1e3),
     };
     format!(
         "{:>4} s  {:<8}{:>9} req/s   p50 {:>9}   p99 {:>9}   in flight {:>5}   errors {}",

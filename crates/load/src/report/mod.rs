@@ -3,6 +3,7 @@
 pub mod conditions;
 pub mod events;
 pub mod hdr_log;
+pub mod judgement;
 pub mod live;
 pub mod result;
 pub mod schedule;
@@ -12,17 +13,6 @@ use std::io;
 
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
-
-/// A time in microseconds, as people read it.
-pub fn time(us: f64) -> String {
-    if us < 1e3 {
-        format!("{us:.2} µs")
-    } else if us < 1e6 {
-        format!("{:.2} ms", us / 1e3)
-    } else {
-        format!("{:.3} s", us / 1e6)
-    }
-}
 
 /// Tells several observers, one after the other.
 #[derive(Default)]

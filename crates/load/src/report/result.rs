@@ -8,12 +8,12 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::Serialize;
 
-use super::conditions::Judgement;
+use super::judgement::Judgement;
 use crate::engine::tally::{Counts, Failures, Tally};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
 use crate::spec::{Pace, SCHEMA};
-use crate::stream::tls::seen::TlsReport;
+use crate::stream::tls::negotiated::TlsReport;
 
 /// The last line of the instrument protocol.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,7 @@
 //! Whether the generator kept the schedule of an open loop.
 
 use super::result::Result as Report;
+use crate::time::format_us;
 
 /// Largest part of a printed latency that may be the generator's own lateness.
 const MOST: f64 = 0.5;
@@ -24,8 +25,8 @@ pub fn complaints(report: &Report) -> Vec<String> {
             complaints.push(format!(
                 "the generator itself was late by {} at {name}, more than half of the latency of \
                  {}: give it a CPU of its own (--cpus), more threads, or a lower --rate",
-                super::time(lag),
-                super::time(latency),
+                format_us(lag),
+                format_us(latency),
             ));
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use super::result::{Outcomes, Result};
+use crate::time::format_us;
 
 /// Most reasons of errors that are told.
 const REASONS: usize = 8;
@@ -139,7 +140,7 @@ struct Time(Option<f64>);
 
 impl Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.map_or("-".into(), super::time);
+        let text = self.0.map_or("-".into(), format_us);
         f.pad(&text)
     }
 }

@@ -1,40 +1,24 @@
 //! The load generator's spec, as docs/FORMAT.md describes it.
 
+mod error;
+mod keys;
 mod pace;
 mod parts;
+mod think;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::IpAddr;
 
 use serde::Deserialize;
 
+pub use self::error::SpecError;
+pub use self::keys::{KeySpec, Order};
 pub use self::pace::{Pace, Spread, Wait};
 pub use self::parts::{Body, Expect, TargetSpec, Tls};
-use crate::engine::think::Think;
-use crate::keys::KeySpec;
+pub use self::think::Think;
 
 /// The version of the spec and of the result.
 pub const SCHEMA: u32 = 1;
-
-/// A spec that cannot be used: which field, what was found, and the remedy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecError(String);
-
-impl SpecError {
-    /// An error in `field`: what was `found`, and what to do about it.
-    pub fn new(field: &str, found: impl fmt::Display, remedy: impl fmt::Display) -> Self {
-        SpecError(format!("{field}: {found}; {remedy}"))
-    }
-}
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 /// What to send, how often, for how long, and what must come back.
 #[derive(Clone, Debug, Deserialize)]

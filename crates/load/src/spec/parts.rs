@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::keys::KeySpec;
+use super::keys::KeySpec;
 
 /// One of several targets.
 #[derive(Clone, Debug, Deserialize)]

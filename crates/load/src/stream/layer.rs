@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use crate::dialogue::Appetite;
+use crate::dialogue::ReadHint;
 use crate::protocol::{End, Failure};
 
 /// What one receiving call left in the socket.
@@ -22,9 +22,9 @@ pub enum Received {
 }
 
 /// Who hears what is received.
-pub trait Ear {
+pub trait Receiver {
     /// How the next bytes are best received.
-    fn appetite(&self) -> Appetite;
+    fn read_hint(&self) -> ReadHint;
 
     /// The handshake is done, and what it was to settle is settled.
     fn secured(&mut self);
@@ -33,7 +33,7 @@ pub trait Ear {
     ///
     /// # Errors
     /// The connection's end.
-    fn hear(&mut self, bytes: &[u8]) -> Result<(), End>;
+    fn recv(&mut self, bytes: &[u8]) -> Result<(), End>;
 
     /// Takes the number of bytes that were discarded.
     ///
@@ -60,7 +60,7 @@ pub trait Layer {
     /// When the handshake cannot begin.
     fn greet(&mut self, wire: &mut Self::Wire, sealed: &mut Vec<u8>) -> Result<bool, Failure>;
 
-    /// Receives once from `socket` and lets `ear` hear what came. What the layer itself must say
+    /// Receives once from `socket` and lets `receiver` hear what came. What the layer itself must say
     /// goes to `sealed`.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ pub trait Layer {
         &mut self,
         wire: &mut Self::Wire,
         socket: &OwnedFd,
-        ear: &mut impl Ear,
+        receiver: &mut impl Receiver,
         sealed: &mut Vec<u8>,
     ) -> Result<Received, End>;
 
@@ -80,7 +80,7 @@ pub trait Layer {
     fn seal(
         &mut self,
         wire: &mut Self::Wire,
-        said: &mut Vec<u8>,
+        outgoing: &mut Vec<u8>,
         sealed: &mut Vec<u8>,
     ) -> Result<(), Failure>;
 }

@@ -3,6 +3,7 @@
 pub mod endpoint;
 pub mod layer;
 pub mod plain;
+pub(crate) mod socket_error;
 pub mod tls;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,8 +12,9 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, sockopt};
 
 use self::endpoint::Endpoint;
-use self::layer::{Ear, Layer, Received};
-use crate::dialogue::{Appetite, Dialogue};
+use self::layer::{Layer, Received, Receiver};
+use self::socket_error::reason;
+use crate::dialogue::{Dialogue, ReadHint};
 use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
 
 /// Calls in a row after which a connection yields to the others of its thread.
@@ -26,7 +28,7 @@ pub struct Stream<'a, D, L> {
     layer: L,
     opened: usize,
     /// What the dialogue says, until the connection that it is for is flushed.
-    said: Vec<u8>,
+    outgoing: Vec<u8>,
     /// The same as it goes out.
     sealed: Vec<u8>,
 }
@@ -39,7 +41,7 @@ pub struct Connection<T, W> {
     connected: bool,
     wire: W,
     /// Begins when requests may be sent.
-    talk: Option<T>,
+    session: Option<T>,
     /// What the socket has not taken yet.
     unsent: Vec<u8>,
 }
@@ -58,14 +60,14 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
             dialogue,
             layer,
             opened: 0,
-            said: Vec::new(),
+            outgoing: Vec::new(),
             sealed: Vec::new(),
         }
     }
 
     fn advance(
         &mut self,
-        connection: &mut Connection<D::Talk, L::Wire>,
+        connection: &mut Connection<D::Connection, L::Wire>,
         hangup: bool,
         events: &mut Vec<Event>,
     ) -> Result<Reading, End> {
@@ -78,24 +80,25 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
             events.push(Event::Connected);
             let greeted = self.layer.greet(&mut connection.wire, &mut self.sealed);
             if greeted.map_err(End::Broken)? {
-                connection.talk = Some(self.dialogue.begin(connection.target, &mut self.said));
+                connection.session =
+                    Some(self.dialogue.begin(connection.target, &mut self.outgoing));
             }
             if !hangup {
                 return Ok(Reading::Drained);
             }
         }
         for _ in 0..READS {
-            let mut ear = Listener {
+            let mut receiver = Inbound {
                 dialogue: &mut self.dialogue,
                 target: connection.target,
-                talk: &mut connection.talk,
-                said: &mut self.said,
+                session: &mut connection.session,
+                outgoing: &mut self.outgoing,
                 events,
             };
             let received = self.layer.receive(
                 &mut connection.wire,
                 &connection.socket,
-                &mut ear,
+                &mut receiver,
                 &mut self.sealed,
             )?;
             match received {
@@ -112,11 +115,11 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
 
     fn ended(
         &mut self,
-        connection: &mut Connection<D::Talk, L::Wire>,
+        connection: &mut Connection<D::Connection, L::Wire>,
         events: &mut Vec<Event>,
     ) -> End {
-        match &mut connection.talk {
-            Some(talk) => self.dialogue.hear_end(talk, events),
+        match &mut connection.session {
+            Some(session) => self.dialogue.recv_end(session, events),
             None => End::Broken(Failure::connect("closed before it could be used")),
         }
     }
@@ -124,7 +127,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
     /// As [`Self::ended`], but an answer that only the end makes whole does not count.
     fn cut(
         &mut self,
-        connection: &mut Connection<D::Talk, L::Wire>,
+        connection: &mut Connection<D::Connection, L::Wire>,
         events: &mut Vec<Event>,
     ) -> End {
         let told = events.len();
@@ -136,10 +139,10 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
         End::Broken(Failure::read("closed without close_notify"))
     }
 
-    fn transmit(&mut self, connection: &mut Connection<D::Talk, L::Wire>) -> Result<(), End> {
-        if !self.said.is_empty() {
+    fn transmit(&mut self, connection: &mut Connection<D::Connection, L::Wire>) -> Result<(), End> {
+        if !self.outgoing.is_empty() {
             self.layer
-                .seal(&mut connection.wire, &mut self.said, &mut self.sealed)
+                .seal(&mut connection.wire, &mut self.outgoing, &mut self.sealed)
                 .map_err(End::Broken)?;
         }
         if connection.unsent.is_empty() {
@@ -156,13 +159,13 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
 
     /// Nothing of a connection that has ended may go to the next one.
     fn forget(&mut self) {
-        self.said.clear();
+        self.outgoing.clear();
         self.sealed.clear();
     }
 }
 
 impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
-    type Connection = Connection<D::Talk, L::Wire>;
+    type Connection = Connection<D::Connection, L::Wire>;
 
     fn open(&mut self, target: usize) -> Result<Self::Connection, End> {
         let wire = self.layer.begin(target).map_err(End::Broken)?;
@@ -173,29 +176,29 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
             target,
             connected: false,
             wire,
-            talk: None,
+            session: None,
             unsent: Vec::new(),
         })
     }
 
     fn room(&self, connection: &Self::Connection) -> usize {
         connection
-            .talk
+            .session
             .as_ref()
-            .map_or(0, |talk| self.dialogue.room(talk))
+            .map_or(0, |session| self.dialogue.room(session))
     }
 
     fn send(&mut self, connection: &mut Self::Connection, request: RequestId) -> Result<(), End> {
-        let Some(talk) = &mut connection.talk else {
+        let Some(session) = &mut connection.session else {
             return Err(End::Broken(Failure::write("nothing can be sent yet")));
         };
-        let taken = self.dialogue.ask(talk, request, &mut self.said);
+        let taken = self.dialogue.send(session, request, &mut self.outgoing);
         taken.inspect_err(|_| self.forget())
     }
 
     fn flush(&mut self, connection: &mut Self::Connection) -> Result<(), End> {
         if !connection.connected
-            || self.said.is_empty() && self.sealed.is_empty() && connection.unsent.is_empty()
+            || self.outgoing.is_empty() && self.sealed.is_empty() && connection.unsent.is_empty()
         {
             return Ok(());
         }
@@ -203,7 +206,7 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
             self.forget();
             match end {
                 // What cannot be sent then is the handshake.
-                End::Broken(Failure { why, .. }) if connection.talk.is_none() => {
+                End::Broken(Failure { why, .. }) if connection.session.is_none() => {
                     End::Broken(Failure::connect(why))
                 }
                 end => end,
@@ -222,43 +225,45 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
     }
 
     fn cancel(&mut self, connection: &mut Self::Connection, request: RequestId) -> bool {
-        let talk = connection.talk.as_mut();
-        talk.is_some_and(|talk| self.dialogue.cancel(talk, request, &mut self.said))
+        let session = connection.session.as_mut();
+        session.is_some_and(|session| self.dialogue.cancel(session, request, &mut self.outgoing))
     }
 }
 
 /// The dialogue's side of one connection, while bytes are received.
-struct Listener<'a, D: Dialogue> {
+struct Inbound<'a, D: Dialogue> {
     dialogue: &'a mut D,
     target: usize,
-    talk: &'a mut Option<D::Talk>,
-    said: &'a mut Vec<u8>,
+    session: &'a mut Option<D::Connection>,
+    outgoing: &'a mut Vec<u8>,
     events: &'a mut Vec<Event>,
 }
 
-impl<D: Dialogue> Ear for Listener<'_, D> {
-    fn appetite(&self) -> Appetite {
-        let talk = self.talk.as_ref();
-        talk.map_or(Appetite::Hear(usize::MAX), |talk| {
-            self.dialogue.appetite(talk)
+impl<D: Dialogue> Receiver for Inbound<'_, D> {
+    fn read_hint(&self) -> ReadHint {
+        let session = self.session.as_ref();
+        session.map_or(ReadHint::Recv(usize::MAX), |session| {
+            self.dialogue.read_hint(session)
         })
     }
 
     fn secured(&mut self) {
         self.events.push(Event::Secured);
-        *self.talk = Some(self.dialogue.begin(self.target, self.said));
+        *self.session = Some(self.dialogue.begin(self.target, self.outgoing));
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<(), End> {
-        match self.talk {
-            Some(talk) => self.dialogue.hear(talk, bytes, self.said, self.events),
+    fn recv(&mut self, bytes: &[u8]) -> Result<(), End> {
+        match self.session {
+            Some(session) => self
+                .dialogue
+                .recv(session, bytes, self.outgoing, self.events),
             None => Err(End::Broken(Failure::read("bytes before the handshake"))),
         }
     }
 
     fn discard(&mut self, length: usize) -> Result<(), End> {
-        match self.talk {
-            Some(talk) => self.dialogue.discard(talk, length, self.events),
+        match self.session {
+            Some(session) => self.dialogue.discard(session, length, self.events),
             None => Err(End::Broken(Failure::read("bytes before the handshake"))),
         }
     }
@@ -276,22 +281,4 @@ fn put(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
         }
     }
     Ok(sent)
-}
-
-/// What an error of a socket means to people.
-pub(crate) fn reason(error: Errno) -> &'static str {
-    match error {
-        Errno::CONNREFUSED => "connection refused",
-        Errno::CONNRESET => "connection reset by the server",
-        Errno::PIPE => "the server has closed the connection",
-        Errno::TIMEDOUT => "the kernel gave the connection up",
-        Errno::HOSTUNREACH | Errno::NETUNREACH => "no route to the server",
-        Errno::ADDRNOTAVAIL => "no free local port: name more sources",
-        Errno::MFILE | Errno::NFILE => "too many open files",
-        Errno::NOENT => "there is no such socket",
-        Errno::AGAIN => "the server's backlog is full",
-        Errno::ACCESS | Errno::PERM => "permission denied",
-        Errno::NOBUFS | Errno::NOMEM => "the kernel has no memory for it",
-        _ => "the socket failed",
-    }
 }

@@ -5,9 +5,9 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
-use super::layer::{Ear, Layer, Received};
-use super::reason;
-use crate::dialogue::Appetite;
+use super::layer::{Layer, Received, Receiver};
+use super::socket_error::reason;
+use crate::dialogue::ReadHint;
 use crate::protocol::{End, Failure};
 
 /// Most bytes that one call receives.
@@ -42,14 +42,14 @@ impl Layer for Plain {
         &mut self,
         (): &mut (),
         socket: &OwnedFd,
-        ear: &mut impl Ear,
+        receiver: &mut impl Receiver,
         _: &mut Vec<u8>,
     ) -> Result<Received, End> {
-        let appetite = ear.appetite();
-        let (room, flags) = match appetite {
-            Appetite::Hear(most) => (BUFFER.min(most), RecvFlags::empty()),
+        let read_hint = receiver.read_hint();
+        let (room, flags) = match read_hint {
+            ReadHint::Recv(most) => (BUFFER.min(most), RecvFlags::empty()),
             // The kernel drops the bytes instead of copying them.
-            Appetite::Discard(most) => (BUFFER.min(most), RecvFlags::TRUNC),
+            ReadHint::Discard(most) => (BUFFER.min(most), RecvFlags::TRUNC),
         };
         let length = match rustix::net::recv(socket, &mut self.buffer[..room], flags) {
             Ok((_, 0)) => return Ok(Received::End),
@@ -58,9 +58,9 @@ impl Layer for Plain {
             Err(Errno::INTR) => return Ok(Received::Some),
             Err(error) => return Err(End::Broken(Failure::read(reason(error)))),
         };
-        match appetite {
-            Appetite::Hear(_) => ear.hear(&self.buffer[..length])?,
-            Appetite::Discard(_) => ear.discard(length)?,
+        match read_hint {
+            ReadHint::Recv(_) => receiver.recv(&self.buffer[..length])?,
+            ReadHint::Discard(_) => receiver.discard(length)?,
         }
         // A short read empties the socket, so that asking again would be in vain.
         Ok(if length < room {
@@ -73,13 +73,13 @@ impl Layer for Plain {
     fn seal(
         &mut self,
         (): &mut (),
-        said: &mut Vec<u8>,
+        outgoing: &mut Vec<u8>,
         sealed: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         if sealed.is_empty() {
-            std::mem::swap(said, sealed);
+            std::mem::swap(outgoing, sealed);
         } else {
-            sealed.append(said);
+            sealed.append(outgoing);
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ pub fn exchange(method: &Method, body: &[u8]) -> [Exchange; 1] {
 /// One connection.
 pub struct Client<'a> {
     pub h2: H2<'a>,
-    pub talk: <H2<'a> as Dialogue>::Talk,
+    pub connection: <H2<'a> as Dialogue>::Connection,
     /// What was said and not yet taken.
     pub said: Vec<u8>,
     pub events: Vec<Event>,
@@ -44,10 +44,10 @@ impl<'a> Client<'a> {
             vec![Keys::new(None, 0, 0, (0, 1)); exchanges.len()],
         );
         let mut said = Vec::new();
-        let talk = h2.begin(0, &mut said);
+        let connection = h2.begin(0, &mut said);
         Client {
             h2,
-            talk,
+            connection,
             said,
             events: Vec::new(),
             end: None,
@@ -55,28 +55,31 @@ impl<'a> Client<'a> {
     }
 
     pub fn room(&self) -> usize {
-        self.h2.room(&self.talk)
+        self.h2.room(&self.connection)
     }
 
-    pub fn ask(&mut self, request: usize) {
-        let asked = self.h2.ask(&mut self.talk, request, &mut self.said);
+    pub fn send(&mut self, request: usize) {
+        let asked = self.h2.send(&mut self.connection, request, &mut self.said);
         asked.expect("an open connection");
     }
 
     /// Hears `bytes` unless the connection has ended.
-    pub fn hear(&mut self, bytes: &[u8]) {
+    pub fn recv(&mut self, bytes: &[u8]) {
         if self.end.is_none() {
-            let heard = self
-                .h2
-                .hear(&mut self.talk, bytes, &mut self.said, &mut self.events);
+            let heard = self.h2.recv(
+                &mut self.connection,
+                bytes,
+                &mut self.said,
+                &mut self.events,
+            );
             self.end = heard.err();
         }
     }
 
-    pub fn hear_end(&mut self) -> End {
+    pub fn recv_end(&mut self) -> End {
         match self.end {
             Some(end) => end,
-            None => self.h2.hear_end(&mut self.talk, &mut self.events),
+            None => self.h2.recv_end(&mut self.connection, &mut self.events),
         }
     }
 
@@ -103,14 +106,14 @@ pub fn outcome(bytes: &[u8], cuts: &[usize], asked: usize) -> (Vec<Event>, End, 
     let exchanges = exchange(&Method::GET, b"");
     let mut client = Client::new(&Method::GET, &exchanges, asked);
     for request in 0..asked {
-        client.ask(request);
+        client.send(request);
     }
     let mut start = 0;
     for cut in cuts.iter().copied().chain([bytes.len()]) {
-        client.hear(&bytes[start..cut]);
+        client.recv(&bytes[start..cut]);
         start = cut;
     }
-    let end = client.hear_end();
+    let end = client.recv_end();
     let mut events = client.events;
     events.retain(|event| !matches!(event, Event::Begun(_)));
     (events, end, client.said)

@@ -6,11 +6,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use rustls::{ProtocolVersion, ServerConfig, ServerConnection};
-use tare_load::dialogue::Appetite;
+use tare_load::dialogue::ReadHint;
 use tare_load::protocol::{End, Failure};
 use tare_load::random;
 use tare_load::spec;
-use tare_load::stream::layer::{Ear, Layer, Received};
+use tare_load::stream::layer::{Layer, Received, Receiver};
 use tare_load::stream::tls::record::{Protection, content};
 use tare_load::stream::tls::terms::Terms;
 use tare_load::stream::tls::{HTTP1, Tls, Wire};
@@ -24,9 +24,9 @@ struct Heard {
     bytes: Vec<u8>,
 }
 
-impl Ear for Heard {
-    fn appetite(&self) -> Appetite {
-        Appetite::Hear(usize::MAX)
+impl Receiver for Heard {
+    fn read_hint(&self) -> ReadHint {
+        ReadHint::Recv(usize::MAX)
     }
 
     fn secured(&mut self) {
@@ -34,7 +34,7 @@ impl Ear for Heard {
         self.secured = true;
     }
 
-    fn hear(&mut self, bytes: &[u8]) -> Result<(), End> {
+    fn recv(&mut self, bytes: &[u8]) -> Result<(), End> {
         assert!(self.secured && !bytes.is_empty());
         self.bytes.extend_from_slice(bytes);
         Ok(())
@@ -175,7 +175,7 @@ fn what_is_said_is_heard_however_it_is_cut() {
             let end = client.receive(&written(&mut server), sizes);
             assert_eq!(end, Err(End::Proper));
         }
-        let report = terms.seen.report();
+        let report = terms.handshakes.report();
         // Each client is a thread of its own, with sessions of its own.
         assert_eq!((report.full, report.resumed, report.other), (4, 0, 0));
     }
@@ -193,7 +193,7 @@ fn http_2_needs_a_server_that_chose_it() {
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
     let end = Client::new(&terms).shake(&mut connection(config), &[100_000]);
     assert_eq!(end, Ok(()));
-    assert_eq!(terms.seen.report().first.alpn.as_deref(), Some("h2"));
+    assert_eq!(terms.handshakes.report().first.alpn.as_deref(), Some("h2"));
 }
 
 /// What the client makes of records that are made by hand after its handshake.

@@ -18,11 +18,10 @@ use super::load::Timeouts;
 use super::poller::Poller;
 use super::progress::Second;
 use super::tally::{Tally, Times};
-use super::think::Think;
 use super::timeline::Timeline;
 use crate::protocol::{Answer, End, Event, Failure, Protocol, Reading};
 use crate::random::Random;
-use crate::spec::Wait;
+use crate::spec::{Think, Wait};
 use rustix::thread::set_current_timer_slack;
 
 /// How long a connection that never carried an answer waits before it is opened again.
@@ -223,7 +222,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn open(&mut self, slot: usize, now: u64) -> io::Result<()> {
         let place = &mut self.slots[slot];
         place.proved = false;
-        place.asked = 0;
+        place.carried = 0;
         place.opened = now;
         match self.protocol.open(place.target) {
             Ok(connection) => {

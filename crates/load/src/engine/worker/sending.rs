@@ -128,9 +128,13 @@ impl<P: Protocol> Worker<'_, P> {
 
     fn has_room(&self, slot: usize) -> bool {
         let Slot {
-            connection, asked, ..
+            connection,
+            carried,
+            ..
         } = &self.slots[slot];
-        let connection = connection.as_ref().filter(|_| *asked < self.per_connection);
+        let connection = connection
+            .as_ref()
+            .filter(|_| *carried < self.per_connection);
         connection.is_some_and(|connection| self.protocol.room(connection) > 0)
     }
 
@@ -138,18 +142,18 @@ impl<P: Protocol> Worker<'_, P> {
     fn has_served(&self, slot: usize) -> bool {
         let Slot {
             connection,
-            asked,
+            carried,
             requests,
             ..
         } = &self.slots[slot];
-        connection.is_some() && *asked >= self.per_connection && requests.is_empty()
+        connection.is_some() && *carried >= self.per_connection && requests.is_empty()
     }
 
     fn send(&mut self, slot: usize, intended: u64, sent: u64) {
         let Slot {
             connection: Some(connection),
             requests,
-            asked,
+            carried,
             target,
             ..
         } = &mut self.slots[slot]
@@ -162,7 +166,7 @@ impl<P: Protocol> Worker<'_, P> {
             begun: None,
         });
         let outcome = self.protocol.send(connection, request);
-        *asked += 1;
+        *carried += 1;
         self.in_flight += 1;
         self.tallies[*target].in_flight_area -= i128::from(self.timeline.window_before(intended));
         if let Some(left) = &mut self.left

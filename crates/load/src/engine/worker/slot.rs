@@ -11,7 +11,7 @@ pub struct Slot<C> {
     /// When its transport was connected.
     pub connected: u64,
     /// Requests that it has carried since it was opened.
-    pub asked: u64,
+    pub carried: u64,
     /// Whether it has carried an answer since it was opened.
     pub proved: bool,
     /// Since when it stands in a line.
@@ -39,7 +39,7 @@ impl<C> Slot<C> {
             target,
             opened: 0,
             connected: 0,
-            asked: 0,
+            carried: 0,
             proved: false,
             in_line_since: None,
             thinks_until: 0,

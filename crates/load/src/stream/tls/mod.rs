@@ -1,16 +1,16 @@
 //! TLS 1.2 and 1.3 (RFC 5246, RFC 8446).
 //!
 //! rustls leads the handshakes. It copies every record into memory of its own, so that those after
-//! the handshake are left to [`open`]: decrypted where they were received, and heard from there. For
+//! the handshake are left to [`open`]: decrypted and read where they were received. For
 //! these the ciphers are ring's, which use vectors of AES instructions (VAES) on CPUs without
 //! AVX-512 as well: half the time of AWS-LC's there, which makes the handshakes.
 
+pub mod handshake;
 pub mod names;
+pub mod negotiated;
 pub mod open;
 pub mod reason;
 pub mod record;
-pub mod seen;
-pub mod shaking;
 pub mod terms;
 pub mod verify;
 
@@ -22,18 +22,17 @@ use rustix::net::RecvFlags;
 use rustls::ClientConfig;
 use rustls::client::UnbufferedClientConnection;
 
-use self::open::{Heard, Open};
-use self::seen::Negotiated;
-use self::shaking::{Shaking, Step};
+use self::handshake::{Handshake, Step};
+use self::negotiated::Negotiated;
+use self::open::{Consumed, Open};
+use self::reason::OTHER_ALPN;
 use self::terms::Terms;
-use super::layer::{Ear, Layer, Received};
-use super::reason as socket_reason;
+use super::layer::{Layer, Received, Receiver};
+use super::socket_error;
 use crate::protocol::{End, Failure};
 
 /// Most bytes that one call receives; more than the longest record, and than any handshake needs.
 const BUFFER: usize = 128 * 1024;
-
-const OTHER_ALPN: &str = "the server chose another ALPN protocol than asked for";
 
 /// HTTP/1.1's name in ALPN: the one protocol that a server without ALPN speaks as well.
 pub const HTTP1: &[u8] = b"http/1.1";
@@ -62,7 +61,7 @@ pub struct Wire {
 enum State {
     /// Not connected yet, to the target of this number.
     Fresh(usize),
-    Shaking(Box<Shaking>),
+    Handshake(Box<Handshake>),
     Open(Box<Open>),
     /// The handshake has come to something else than asked for.
     Failed,
@@ -87,7 +86,9 @@ impl<'a> Tls<'a> {
             _ => return Err(Failure::connect(OTHER_ALPN)),
         }
         let negotiated = Negotiated::of(&connection);
-        self.terms.seen.add(connection.handshake_kind(), negotiated);
+        self.terms
+            .handshakes
+            .add(connection.handshake_kind(), negotiated);
         Ok(Box::new(Open::new(connection, self.terms.resumes())?))
     }
 
@@ -96,47 +97,48 @@ impl<'a> Tls<'a> {
         &mut self,
         wire: &mut Wire,
         filled: usize,
-        ear: &mut impl Ear,
+        receiver: &mut impl Receiver,
         sealed: &mut Vec<u8>,
-    ) -> Result<Heard, End> {
+    ) -> Result<Consumed, End> {
         let mut used = 0;
-        if let State::Shaking(shaking) = &mut wire.state {
-            let step = shaking.advance(&mut self.buffer[..filled], sealed);
+        if let State::Handshake(handshake) = &mut wire.state {
+            let step = handshake.advance(&mut self.buffer[..filled], sealed);
             let Step {
                 used: done_with,
                 done,
             } = step.map_err(End::Broken)?;
             used = done_with;
             if !done {
-                return Ok(Heard {
+                return Ok(Consumed {
                     used,
                     closed: false,
                 });
             }
-            let State::Shaking(shaking) = std::mem::replace(&mut wire.state, State::Failed) else {
+            let State::Handshake(handshake) = std::mem::replace(&mut wire.state, State::Failed)
+            else {
                 unreachable!("it was so above");
             };
-            let Shaking {
+            let Handshake {
                 connection,
                 early,
                 closed,
-            } = *shaking;
+            } = *handshake;
             wire.state = State::Open(self.settle(connection).map_err(End::Broken)?);
-            ear.secured();
+            receiver.secured();
             if !early.is_empty() {
-                ear.hear(&early)?;
+                receiver.recv(&early)?;
             }
             if closed {
-                return Ok(Heard { used, closed });
+                return Ok(Consumed { used, closed });
             }
         }
         let State::Open(open) = &mut wire.state else {
             return Err(End::Broken(Failure::connect(OTHER_ALPN)));
         };
-        let heard = open.hear(&mut self.buffer[used..filled], ear, sealed)?;
-        Ok(Heard {
-            used: used + heard.used,
-            ..heard
+        let consumed = open.recv(&mut self.buffer[used..filled], receiver, sealed)?;
+        Ok(Consumed {
+            used: used + consumed.used,
+            ..consumed
         })
     }
 }
@@ -165,9 +167,9 @@ impl Layer for Tls<'_> {
         // The keys are made here and not earlier: that is a part of the handshake's time.
         if let State::Fresh(target) = wire.state {
             let name = self.terms.names[target].clone();
-            let mut shaking = Shaking::new(self.config.clone(), name)?;
-            shaking.advance(&mut [], sealed)?;
-            wire.state = State::Shaking(Box::new(shaking));
+            let mut handshake = Handshake::new(self.config.clone(), name)?;
+            handshake.advance(&mut [], sealed)?;
+            wire.state = State::Handshake(Box::new(handshake));
         }
         Ok(false)
     }
@@ -176,7 +178,7 @@ impl Layer for Tls<'_> {
         &mut self,
         wire: &mut Wire,
         socket: &OwnedFd,
-        ear: &mut impl Ear,
+        receiver: &mut impl Receiver,
         sealed: &mut Vec<u8>,
     ) -> Result<Received, End> {
         let carried = wire.carried.len();
@@ -191,14 +193,14 @@ impl Layer for Tls<'_> {
             Ok((_, length)) => length,
             Err(Errno::AGAIN) => return Ok(Received::Nothing),
             Err(Errno::INTR) => return Ok(Received::Some),
-            Err(error) => return Err(wire.failure(socket_reason(error))),
+            Err(error) => return Err(wire.failure(socket_error::reason(error))),
         };
         if carried > 0 {
             self.buffer[..carried].copy_from_slice(&wire.carried);
             wire.carried = Vec::new();
         }
         let filled = carried + length;
-        let Heard { used, closed } = self.take(wire, filled, ear, sealed)?;
+        let Consumed { used, closed } = self.take(wire, filled, receiver, sealed)?;
         if closed {
             return Ok(Received::End);
         }
@@ -216,14 +218,14 @@ impl Layer for Tls<'_> {
     fn seal(
         &mut self,
         wire: &mut Wire,
-        said: &mut Vec<u8>,
+        plain: &mut Vec<u8>,
         sealed: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         let State::Open(open) = &mut wire.state else {
             return Err(Failure::write("nothing can be sent yet"));
         };
-        open.seal(said, sealed)?;
-        said.clear();
+        open.seal(plain, sealed)?;
+        plain.clear();
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use rustls::{Error, ProtocolVersion};
 use super::reason;
 use super::record::{Content, Protection, content};
 use crate::protocol::{End, Failure};
-use crate::stream::layer::Ear;
+use crate::stream::layer::Receiver;
 
 /// Messages of the handshake that may come after it (RFC 8446 section 4.6).
 mod message {
@@ -38,7 +38,7 @@ pub struct Open {
 
 /// How far some bytes have led.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct Consumed {
     /// How many of them are done with.
     pub used: usize,
     /// Whether the server will say no more.
@@ -66,17 +66,17 @@ impl Open {
         })
     }
 
-    /// Decrypts all whole records of `bytes` in place and lets `ear` hear their content. What is to
+    /// Decrypts all whole records of `bytes` in place and lets `receiver` hear their content. What is to
     /// be said to them goes to `sealed`.
     ///
     /// # Errors
     /// The connection's end.
-    pub fn hear(
+    pub fn recv(
         &mut self,
         bytes: &mut [u8],
-        ear: &mut impl Ear,
+        receiver: &mut impl Receiver,
         sealed: &mut Vec<u8>,
-    ) -> Result<Heard, End> {
+    ) -> Result<Consumed, End> {
         let mut used = 0;
         while let Some(length) = self.receiving.length(&bytes[used..]).map_err(broken)? {
             let Some(record) = bytes[used..].get_mut(..length) else {
@@ -89,13 +89,13 @@ impl Open {
             }
             match kind {
                 content::DATA if bytes.is_empty() => {}
-                content::DATA => ear.hear(bytes)?,
+                content::DATA => receiver.recv(bytes)?,
                 content::HANDSHAKE => {
                     self.partial.extend_from_slice(bytes);
                     self.messages(sealed).map_err(broken)?;
                 }
                 content::ALERT => match bytes {
-                    [_, CLOSE_NOTIFY] => return Ok(Heard { used, closed: true }),
+                    [_, CLOSE_NOTIFY] => return Ok(Consumed { used, closed: true }),
                     [_, USER_CANCELED] => {}
                     [_, description] => return Err(broken(reason::alert(*description))),
                     _ => return Err(broken("a TLS alert that is none")),
@@ -103,7 +103,7 @@ impl Open {
                 _ => return Err(broken("a TLS record of an unknown kind")),
             }
         }
-        Ok(Heard {
+        Ok(Consumed {
             used,
             closed: false,
         })
@@ -113,8 +113,8 @@ impl Open {
     ///
     /// # Errors
     /// When the cipher refuses it.
-    pub fn seal(&mut self, said: &[u8], sealed: &mut Vec<u8>) -> Result<(), Failure> {
-        let done = self.sending.seal(content::DATA, said, sealed);
+    pub fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> Result<(), Failure> {
+        let done = self.sending.seal(content::DATA, plain, sealed);
         done.map_err(Failure::write)
     }
 

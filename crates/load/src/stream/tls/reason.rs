@@ -2,6 +2,9 @@
 
 use rustls::{CertificateError, Error, PeerMisbehaved};
 
+/// The server settled on a protocol that was not offered.
+pub const OTHER_ALPN: &str = "the server chose another ALPN protocol than asked for";
+
 /// What an alert of the server means (RFC 8446 section 6, and RFC 5246 section 7.2).
 pub fn alert(description: u8) -> &'static str {
     match description {
@@ -45,7 +48,7 @@ pub fn handshake(error: &Error) -> &'static str {
         Error::InvalidMessage(_) => "the server's handshake is not TLS",
         Error::PeerIncompatible(_) => "the server knows no TLS that was asked for",
         Error::PeerMisbehaved(PeerMisbehaved::SelectedUnofferedApplicationProtocol)
-        | Error::NoApplicationProtocol => super::OTHER_ALPN,
+        | Error::NoApplicationProtocol => OTHER_ALPN,
         Error::PeerMisbehaved(_) => "the server breaks the rules of the TLS handshake",
         Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
             "a TLS message out of turn"

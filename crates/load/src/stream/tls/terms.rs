@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::names::Choice;
-use super::seen::Seen;
+use super::negotiated::Handshakes;
 use super::verify::AnyCertificate;
 use crate::spec::{self, SpecError};
 
@@ -24,7 +24,7 @@ pub struct Terms {
     /// By target.
     pub(super) names: Vec<ServerName<'static>>,
     /// What their handshakes came to.
-    pub seen: Seen,
+    pub handshakes: Handshakes,
 }
 
 impl Terms {
@@ -71,7 +71,7 @@ impl Terms {
             config,
             resume: spec.resume,
             names: hosts.map(name).collect::<Result<_, _>>()?,
-            seen: Seen::default(),
+            handshakes: Handshakes::default(),
         })
     }
 

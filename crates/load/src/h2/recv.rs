@@ -1,8 +1,8 @@
 //! What the server's bytes mean, in whatever pieces they come (RFC 9113, sections 4 to 6).
 
-use super::Exchange;
+use super::connection::{Block, Connection, Data};
 use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
-use super::talk::{Block, Data, Talk};
+use super::request::Exchange;
 use crate::hpack::{Fault, Scratch};
 use crate::protocol::Event;
 
@@ -16,26 +16,26 @@ const MAX_IDLE: u32 = 10_000;
 /// Why the connection cannot go on.
 pub(super) type Wrong = &'static str;
 
-/// One call of hearing.
-pub(super) struct Hearing<'c> {
+/// One call of receiving.
+pub(super) struct Receiving<'c> {
     pub(super) exchange: &'c Exchange,
     pub(super) bodiless: bool,
     pub(super) scratch: &'c mut Scratch,
     pub(super) begun: &'c mut Vec<u32>,
-    pub(super) talk: &'c mut Talk,
+    pub(super) connection: &'c mut Connection,
     pub(super) out: &'c mut Vec<u8>,
     pub(super) events: &'c mut Vec<Event>,
 }
 
-impl Hearing<'_> {
+impl Receiving<'_> {
     /// Takes the next bytes.
-    pub(super) fn hear(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+    pub(super) fn recv(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
         let mut rest = bytes;
         // What follows the connection's end would be heard or not, as it happens to be cut.
-        while !rest.is_empty() && self.talk.end().is_none() {
-            rest = if self.talk.data.is_some() {
+        while !rest.is_empty() && self.connection.end().is_none() {
+            rest = if self.connection.data.is_some() {
                 self.data_piece(rest)?
-            } else if self.talk.cut.is_empty() {
+            } else if self.connection.cut.is_empty() {
                 self.frame(rest)?
             } else {
                 self.rest_of_cut(rest)?
@@ -47,7 +47,7 @@ impl Hearing<'_> {
     /// Takes the frame that `bytes` begin with, or keeps what is there of it; returns what follows.
     fn frame<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Wrong> {
         let Some((header, rest)) = bytes.split_first_chunk() else {
-            self.talk.cut.extend_from_slice(bytes);
+            self.connection.cut.extend_from_slice(bytes);
             return Ok(&[]);
         };
         let header = Header::read(header);
@@ -57,7 +57,7 @@ impl Hearing<'_> {
             return Ok(rest);
         }
         let Some((payload, rest)) = rest.split_at_checked(header.length) else {
-            self.talk.cut.extend_from_slice(bytes);
+            self.connection.cut.extend_from_slice(bytes);
             return Ok(&[]);
         };
         self.whole(header, payload)?;
@@ -66,7 +66,7 @@ impl Hearing<'_> {
 
     /// Completes the frame that was cut, if `bytes` suffice; returns what follows.
     fn rest_of_cut<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Wrong> {
-        let mut cut = std::mem::take(&mut self.talk.cut);
+        let mut cut = std::mem::take(&mut self.connection.cut);
         let mut rest = bytes;
         let mut fill = |length: usize, cut: &mut Vec<u8>| {
             let missing = length.saturating_sub(cut.len()).min(rest.len());
@@ -93,21 +93,21 @@ impl Hearing<'_> {
         if cut.is_empty() {
             cut.shrink_to(512);
         }
-        self.talk.cut = cut;
+        self.connection.cut = cut;
         Ok(rest)
     }
 
     /// Refuses frames by their header alone.
     fn check(&self, header: Header) -> Result<(), Wrong> {
         let first = header.kind == kind::SETTINGS && !header.has(flag::ACK);
-        if !self.talk.peer.settled && !first {
+        if !self.connection.peer.settled && !first {
             return Err("the server does not speak HTTP/2");
         }
         if header.length > MAX_PAYLOAD {
             return Err("a frame that is too large");
         }
         let goes_on = header.kind == kind::CONTINUATION;
-        match &self.talk.block {
+        match &self.connection.block {
             Some(block) if !goes_on || header.stream != block.stream => {
                 Err("a header block that is interrupted")
             }
@@ -118,8 +118,8 @@ impl Hearing<'_> {
 
     /// Counts a frame that brings no answer forward.
     pub(super) fn idle(&mut self) -> Result<(), Wrong> {
-        self.talk.idle += 1;
-        if self.talk.idle > MAX_IDLE {
+        self.connection.idle += 1;
+        if self.connection.idle > MAX_IDLE {
             return Err("a flood of frames that bring no answer forward");
         }
         Ok(())
@@ -145,7 +145,7 @@ impl Hearing<'_> {
         if header.has(flag::END_HEADERS) {
             return self.block(header.stream, ends, fragment);
         }
-        self.talk.block = Some(Block {
+        self.connection.block = Some(Block {
             stream: header.stream,
             ends,
             frames: 1,
@@ -156,7 +156,7 @@ impl Hearing<'_> {
 
     fn continuation(&mut self, header: Header, payload: &[u8]) -> Result<(), Wrong> {
         self.arrived(header)?;
-        let Some(mut block) = self.talk.block.take() else {
+        let Some(mut block) = self.connection.block.take() else {
             return Ok(());
         };
         block.frames += 1;
@@ -167,14 +167,14 @@ impl Hearing<'_> {
         if header.has(flag::END_HEADERS) {
             return self.block(block.stream, block.ends, &block.bytes);
         }
-        self.talk.block = Some(block);
+        self.connection.block = Some(block);
         Ok(())
     }
 
     /// Counts a frame of a stream, and refuses it if the stream cannot have one.
     fn arrived(&mut self, header: Header) -> Result<(), Wrong> {
-        let talk = &mut *self.talk;
-        if let Some(stream) = talk.streams.get(header.stream) {
+        let connection = &mut *self.connection;
+        if let Some(stream) = connection.streams.get(header.stream) {
             stream.bytes += (HEADER + header.length) as u64;
             if !stream.begun {
                 stream.begun = true;
@@ -182,10 +182,10 @@ impl Hearing<'_> {
             }
             return Ok(());
         }
-        if !talk.was_opened(header.stream) {
+        if !connection.was_opened(header.stream) {
             return Err("a frame for a stream that we did not open");
         }
-        if header.stream > talk.forgiven {
+        if header.stream > connection.forgiven {
             return Err("a frame for a stream that has ended");
         }
         self.idle()
@@ -206,7 +206,7 @@ impl Hearing<'_> {
             ends: header.has(flag::END_STREAM),
         };
         if data.left > 0 {
-            self.talk.data = Some(data);
+            self.connection.data = Some(data);
             return Ok(());
         }
         self.idle()?;
@@ -216,7 +216,7 @@ impl Hearing<'_> {
 
     /// Takes what `bytes` have of the DATA frame under way; returns what follows.
     fn data_piece<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Wrong> {
-        let Some(mut data) = self.talk.data.take() else {
+        let Some(mut data) = self.connection.data.take() else {
             return Ok(bytes);
         };
         let mut rest = bytes;
@@ -242,7 +242,7 @@ impl Hearing<'_> {
         if data.left == 0 {
             self.data_end(data);
         } else {
-            self.talk.data = Some(data);
+            self.connection.data = Some(data);
         }
         Ok(&after[pad..])
     }

@@ -14,7 +14,7 @@ use crate::protocol::Failure;
 const FAILED: Failure = Failure::connect("the TLS handshake failed");
 
 /// A handshake, and what the server has said along with it.
-pub struct Shaking {
+pub struct Handshake {
     /// rustls' side of it.
     pub connection: UnbufferedClientConnection,
     /// What the server said before it knew that the client is done, as TLS 1.3 allows.
@@ -32,14 +32,14 @@ pub struct Step {
     pub done: bool,
 }
 
-impl Shaking {
+impl Handshake {
     /// Begins a handshake with the server of this name.
     ///
     /// # Errors
     /// When rustls refuses to begin.
     pub fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Failure> {
         let connection = UnbufferedClientConnection::new(config, name);
-        Ok(Shaking {
+        Ok(Handshake {
             connection: connection.map_err(|why| Failure::connect(reason::handshake(&why)))?,
             early: Vec::new(),
             closed: false,
@@ -86,9 +86,9 @@ impl Shaking {
     }
 }
 
-impl fmt::Debug for Shaking {
+impl fmt::Debug for Handshake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shaking").finish_non_exhaustive()
+        f.debug_struct("Handshake").finish_non_exhaustive()
     }
 }
 

@@ -42,7 +42,7 @@ impl Negotiated {
 
 /// All threads' handshakes.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct Handshakes {
     first: Mutex<Option<Negotiated>>,
     full: AtomicU64,
     resumed: AtomicU64,
@@ -88,7 +88,7 @@ impl fmt::Display for TlsReport {
     }
 }
 
-impl Seen {
+impl Handshakes {
     /// Takes account of a handshake.
     pub fn add(&self, kind: Option<HandshakeKind>, mut negotiated: Negotiated) {
         let count = match kind {

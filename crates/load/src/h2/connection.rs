@@ -8,7 +8,7 @@ use crate::protocol::{End, Failure};
 
 /// One connection's state.
 #[derive(Debug)]
-pub struct Talk {
+pub struct Connection {
     pub(super) target: usize,
     /// The beginning of a frame whose rest has not arrived; never one with data.
     pub(super) cut: Vec<u8>,
@@ -54,10 +54,10 @@ pub(super) struct Block {
     pub(super) bytes: Vec<u8>,
 }
 
-impl Talk {
+impl Connection {
     pub(super) fn new(target: usize) -> Self {
         let peer = Peer::default();
-        Talk {
+        Connection {
             target,
             cut: Vec::new(),
             data: None,
@@ -196,13 +196,18 @@ mod tests {
 
     #[test]
     fn a_connection_ends_with_its_identifiers() {
-        let mut talk = Talk::new(0);
-        talk.next = MAX_31;
-        assert_eq!((talk.room(5), talk.end()), (1, None));
-        talk.streams.open(talk.next, 0, &Expectation::default());
-        talk.next += 2;
-        assert_eq!((talk.room(5), talk.end()), (0, None));
-        talk.close(MAX_31);
-        assert_eq!((talk.room(5), talk.end()), (0, Some(End::Proper)));
+        let mut connection = Connection::new(0);
+        connection.next = MAX_31;
+        assert_eq!((connection.room(5), connection.end()), (1, None));
+        connection
+            .streams
+            .open(connection.next, 0, &Expectation::default());
+        connection.next += 2;
+        assert_eq!((connection.room(5), connection.end()), (0, None));
+        connection.close(MAX_31);
+        assert_eq!(
+            (connection.room(5), connection.end()),
+            (0, Some(End::Proper))
+        );
     }
 }

@@ -1,0 +1,137 @@
+//! The modules of a crate form layers: no module names, by way of others, one that names it.
+
+#[path = "modules/graph.rs"]
+mod graph;
+#[path = "modules/source.rs"]
+mod source;
+#[path = "modules/tokens.rs"]
+mod tokens;
+
+use std::path::Path;
+
+use self::graph::Crate;
+
+/// The crates that are checked, by their folders in the workspace.
+const CRATES: [&str; 1] = ["crates/load"];
+
+#[test]
+fn modules_form_layers() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for folder in CRATES {
+        let modules = Crate::load(&workspace.join(folder).join("src"));
+        assert!(modules.len() > 0, "{folder}: no source found");
+        let circles = modules.circles().concat();
+        assert!(
+            circles.is_empty(),
+            "{folder}: modules name each other in a circle; move what they share to a module of its \
+             own\n{circles}"
+        );
+    }
+}
+
+/// The circle of a crate with these modules.
+fn circle(files: &[(&str, &str)]) -> Option<String> {
+    let own = |path: &str| {
+        path.split("::")
+            .filter(|name| !name.is_empty())
+            .map(String::from)
+            .collect()
+    };
+    let files: Vec<(Vec<String>, &str)> = files
+        .iter()
+        .map(|(path, text)| (own(path), *text))
+        .collect();
+    let files = files.iter().map(|(path, text)| (path.as_slice(), *text));
+    Crate::of(files).circles().pop()
+}
+
+#[test]
+fn a_circle_is_found_by_imports_and_by_paths() {
+    let root = ("", "mod a; mod b; mod c;");
+    let (one, two) = (
+        ("a", "use crate::b::{X, Y};"),
+        ("b", "fn f() { crate::c::g() }"),
+    );
+    assert_eq!(circle(&[root, one, two, ("c", "pub fn g() {}")]), None);
+    for back in [
+        "use super::a;",
+        "use crate::{a as other, d};",
+        "fn g() -> super::a::T {}",
+    ] {
+        let found = circle(&[root, one, two, ("c", back)]).expect(back);
+        assert!(found.starts_with("  a -> b: a names b::"), "{found}");
+        assert!(
+            found.contains("\n  b -> c: b names c::g\n  c -> a: "),
+            "{found}"
+        );
+    }
+}
+
+#[test]
+fn comments_literals_and_tests_name_nothing() {
+    for text in [
+        "/// [`crate::a::X`] /* */\nfn f(x: &'static str) -> char { '\"' }",
+        "/* /* */ use crate::a; */ const T: &str = \"use crate::a;\\\" crate::a::X\";",
+        "const T: &[u8] = br#\"\" crate::a::X\"#; const C: u8 = b'\\'';",
+        "#[cfg(test)]\n#[allow(x)]\nmod tests { use crate::a::X; fn f() { {} } }",
+        "#[cfg(test)]\nuse crate::a::{X, Y};",
+    ] {
+        assert_eq!(
+            circle(&[("a", "use crate::b::X;"), ("b", text)]),
+            None,
+            "{text}"
+        );
+        let also = format!("{text}\nuse crate::a;");
+        assert!(
+            circle(&[("a", "use crate::b::X;"), ("b", &also)]).is_some(),
+            "{also}"
+        );
+    }
+}
+
+#[test]
+fn a_parent_that_passes_names_on_is_not_their_place() {
+    // A name counts for the file that defines it; the parent refers to it only where its own code does.
+    let child = ("p::one", "use super::Shared;");
+    let shared = ("p::shared", "pub struct Shared;");
+    let parent = (
+        "p",
+        "mod one; mod shared; pub use self::one::One; pub use shared::Shared;",
+    );
+    assert_eq!(circle(&[parent, child, shared]), None);
+    let uses = (
+        "p",
+        "mod one; mod shared; pub use self::one::One; struct Shared; fn f(_: One) {}",
+    );
+    let found = circle(&[uses, child]).expect("a circle");
+    assert!(found.contains("p (its own file) -> p::one"), "{found}");
+}
+
+#[test]
+fn folders_are_layers_too() {
+    let files = [
+        ("p::a", "use crate::q::x::X;"),
+        ("q::y", "use crate::p::b::B;"),
+        ("p::b", ""),
+        ("q::x", ""),
+        ("p", ""),
+        ("q", ""),
+    ];
+    let found = circle(&files).expect("a circle");
+    assert!(
+        found.starts_with("  p -> q: p::a names q::x::X\n  q -> p: "),
+        "{found}"
+    );
+}
+
+#[test]
+fn inline_modules_belong_to_their_file() {
+    let files = [
+        (
+            "a",
+            "const S: u8 = 1; mod inner { fn f() -> u8 { super::S } } use crate::b::B;",
+        ),
+        ("b", ""),
+    ];
+    assert_eq!(circle(&files), None);
+}
