@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tare.lab.machine import host
-from tare.lab.project import catalog
+from tare.lab.project import catalog, levels
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.hooks import Answered, Window
 from tare.lab.project.preparation import prepare
+from tare.lab.run import planning
 from tare.lab.trial.bench import Bench, open_bench
 from tare.model.instrument import Result
 
@@ -43,3 +44,10 @@ def answered(own: dict[str, Any] | None = None, **fields: Any) -> Answered:
     head = {"event": "result", "schema": 1, "instrument": "test", "window_s": 1.0, "outcomes": {}}
     result = Result.model_validate(head | fields)
     return Answered(result, [Window(own or {}, result)])
+
+
+def why_not(target: str, variant: str, **changed: str) -> str | None:
+    """Why a variant is not measured at these levels of EXPERIMENT/STUDY, on any machine."""
+    loaded = catalog.load(*target.split("/"))
+    scenario = planning.scenario_at(loaded, dict(changed), {})
+    return levels.unsupported(loaded, variant, scenario)

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from benches import why_not
 from harness import Site, variants
 
 from tare.lab.project import build, catalog, render
@@ -21,7 +22,7 @@ PLAIN_LIBC = "glibc.cpu.hwcaps=" + ",".join(
 )  # fmt: skip
 # Not known-cost, which is as long as the clock says.
 STEPPED = [name for name, each in variants.items()
-           if "harness" in each.supports["view"] and not each.hidden]  # fmt: skip
+           if why_not("filters/library", name) is None and not each.hidden]  # fmt: skip
 
 
 def run(spec: dict[str, Any], folder: Path, **env: str) -> "subprocess.CompletedProcess[str]":

@@ -2,7 +2,7 @@
 
 import pytest
 from adapters import PEERS, adapter, loaded, needed, run, spec
-from benches import answered
+from benches import answered, why_not
 
 from tare.lab.project import levels
 from tare.lab.project.hooks import OracleError
@@ -68,9 +68,8 @@ def test_a_closed_port_is_seen(tmp_path, unused_port, peer):
 @pytest.mark.parametrize("peer", PEERS)
 def test_what_a_peer_cannot_do_is_refused(peer):
     module = adapter(peer)
-    supports = loaded.variants[peer].supports
     fields = spec("wrk", "https://127.0.0.1:1/") | {"protocol": "h2", "depth": 10}
-    if {"depth", "protocol"} & set(supports):
+    if why_not("loadgen/client", peer, protocol="h2", depth="10"):
         with pytest.raises(module.Unfit):
             module.command(module.Spec(**fields))
     else:

@@ -1,5 +1,7 @@
 """What the contract tests of `proxies` know of the experiment."""
 
+from benches import why_not
+
 from tare.lab.project import catalog
 
 loaded = catalog.load("proxies")
@@ -11,4 +13,5 @@ FEW = {"connections": 4}
 
 def protocols(variant: str) -> list[str]:
     """Those it supports."""
-    return loaded.variants[variant].supports.get("protocol", ["http", "https", "h2", "h3"])
+    every = loaded.study.factors["protocol"].levels
+    return [name for name in every if why_not("proxies/requests", variant, protocol=name) is None]

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sandboxes import PRIMES, SLOW, Refused, Sandbox, checksum, loaded, udf, wire
+from benches import why_not
+from sandboxes import PRIMES, SLOW, Refused, Sandbox, checksum, udf, wire
 
 LANGUAGES = ("c", "rust", "cpp", "go")
 
 
 def needed(mode: str, language: str) -> None:
     """Skip, with the reason, what a mode does not run, or what cannot be built here."""
-    if reason := loaded.variants[mode].without.get("language", {}).get(language):
+    if reason := why_not("sandbox/calls", mode, language=language):
         pytest.skip(reason)
     if language == "go" and shutil.which("go") is None:
         pytest.skip("there is no go")
