@@ -5,31 +5,32 @@
 
 use crate::protocol::{End, Event, Failure, RequestId};
 
-/// How the next bytes are best received.
+/// The best way to receive the next bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadHint {
-    /// At most so many bytes, to be heard.
+    /// Receive at most this many bytes.
     Recv(usize),
-    /// At most so many bytes, which nobody looks at. Only a plain stream can spare itself to copy
-    /// them; any other lets them be heard.
+    /// Discard at most this many bytes: nobody reads them. Only a plain stream can spare itself the
+    /// copy; any other layer receives them.
     Discard(usize),
 }
 
-/// A dialogue as one thread leads it, with whatever its connections share.
+/// A protocol over a stream of bytes as one thread speaks it, with the state that its connections
+/// share.
 pub trait Dialogue {
     /// One connection's state.
     type Connection;
 
-    /// A fresh connection to the target of this number. What is said first goes to `out`.
+    /// A fresh connection to the target of this number; append its first bytes, if any, to `out`.
     fn begin(&mut self, target: usize, out: &mut Vec<u8>) -> Self::Connection;
 
-    /// How many more requests the connection takes now.
+    /// The number of further requests that the connection takes now.
     fn room(&self, connection: &Self::Connection) -> usize;
 
-    /// Appends `request` to `out`; only called while there is room.
+    /// Append `request` to `out`; only called while there is room.
     ///
     /// # Errors
-    /// The connection's end, when nothing more can be asked on it.
+    /// The connection's end, when it takes no more requests.
     fn send(
         &mut self,
         connection: &mut Self::Connection,
@@ -37,11 +38,11 @@ pub trait Dialogue {
         out: &mut Vec<u8>,
     ) -> Result<(), End>;
 
-    /// How the next bytes are best received.
+    /// The best way to receive the next bytes.
     fn read_hint(&self, connection: &Self::Connection) -> ReadHint;
 
-    /// Takes the next bytes, in whatever pieces they come; what is to be said to them goes to
-    /// `out`, and what they mean to `events`.
+    /// Take the next bytes, in pieces of any size. Append the reply to `out` and what happened to
+    /// `events`.
     ///
     /// # Errors
     /// The connection's end; events appended before it are valid.
@@ -53,7 +54,7 @@ pub trait Dialogue {
         events: &mut Vec<Event>,
     ) -> Result<(), End>;
 
-    /// Goes on as if so many bytes had been heard, after an [`ReadHint::Discard`].
+    /// Go on as if `length` bytes had been received, after a [`ReadHint::Discard`].
     ///
     /// # Errors
     /// The connection's end; events appended before it are valid.
@@ -64,13 +65,14 @@ pub trait Dialogue {
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         let _ = (connection, length, events);
-        Err(End::Broken(Failure::read("bytes that nobody wanted")))
+        Err(End::Broken(Failure::read("bytes that cannot be discarded")))
     }
 
-    /// The peer says no more: what that means to the answers in flight, and to the connection.
+    /// The way in which the connection ends now that the peer has closed its side. An answer that
+    /// this completes goes to `events`.
     fn recv_end(&mut self, connection: &mut Self::Connection, events: &mut Vec<Event>) -> End;
 
-    /// Gives up one request. False when only closing the connection can do that.
+    /// Give up one request. Return false if only closing the connection can do that.
     fn cancel(
         &mut self,
         connection: &mut Self::Connection,

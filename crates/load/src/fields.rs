@@ -1,5 +1,5 @@
-//! Header fields as HTTP/2 and 3 have them (RFC 9113, section 8; RFC 9114, section 4): those of a
-//! request, and what matters of a response's.
+//! Header fields of HTTP/2 and HTTP/3 (RFC 9113, section 8; RFC 9114, section 4): those of a
+//! request, and the ones that matter in a response.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +22,13 @@ const FORBIDDEN: [&str; 5] = [
 pub struct Fields {
     /// The value of `:authority`.
     pub authority: Vec<u8>,
-    /// All that are no pseudo-headers, names in lower case.
+    /// All fields but the pseudo-headers, with names in lower case.
     pub others: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Fields {
-    /// Those of `headers`, with `content-length` unless they have it; `host` becomes the authority.
+    /// The fields of `headers`, with `content-length` unless they have it; `host` becomes the
+    /// authority.
     ///
     /// # Errors
     /// A [`SpecError`] that names the header which is not allowed.
@@ -68,10 +69,15 @@ pub fn value(name: &str, text: &str) -> Result<HeaderValue, SpecError> {
 
 fn check(name: &str) -> Result<HeaderName, SpecError> {
     let found = |what| format!("{name:?} {what}");
-    let name = HeaderName::try_from(name)
-        .map_err(|_| SpecError::new("headers", found("is no header name"), "write it as x-name"))?;
+    let name = HeaderName::try_from(name).map_err(|_| {
+        SpecError::new(
+            "headers",
+            found("is not a header name"),
+            "write it as x-name",
+        )
+    })?;
     if FORBIDDEN.contains(&name.as_str()) {
-        let found = found("is not for this version of HTTP");
+        let found = found("is not allowed in this version of HTTP");
         return Err(SpecError::new("headers", found, "take it out"));
     }
     Ok(name)
@@ -82,18 +88,18 @@ fn check(name: &str) -> Result<HeaderName, SpecError> {
 pub struct Head {
     /// The status code; 0 in trailers.
     pub status: u16,
-    /// What `content-length` says.
+    /// The value of `content-length`.
     pub length: Option<u64>,
-    /// What makes the response malformed.
+    /// The rule that the response breaks, if any.
     pub wrong: Option<&'static str>,
 }
 
 /// Reads the fields of one block.
 #[derive(Debug)]
 pub struct Reading {
-    /// What they say so far.
+    /// The fields' meaning so far.
     pub head: Head,
-    /// Whether a field came that is no pseudo-header.
+    /// True once a field other than a pseudo-header has come.
     regular: bool,
 }
 
@@ -111,7 +117,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Takes the next field.
+    /// Take the next field.
     pub fn field(&mut self, name: &[u8], value: &[u8]) {
         if let Err(why) = self.take(name, value) {
             self.head.wrong.get_or_insert(why);
@@ -121,15 +127,15 @@ impl Reading {
     fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
         if name.first() == Some(&b':') {
             if name != b":status" || self.regular || self.head.status != 0 {
-                return Err("a pseudo-header that no response has, or not there");
+                return Err("a pseudo-header that is unknown or misplaced");
             }
-            self.head.status = status(value).ok_or("a status that is none")?;
+            self.head.status = status(value).ok_or("an invalid status")?;
             return Ok(());
         }
         self.regular = true;
         let forbidden = |byte: &u8| matches!(byte, 0..=b' ' | b'A'..=b'Z' | b':' | 0x7f..);
         if name.is_empty() || name.iter().any(forbidden) {
-            return Err("a header's name that is none");
+            return Err("an invalid header name");
         }
         if value
             .iter()
@@ -139,9 +145,9 @@ impl Reading {
         }
         match name {
             b"content-length" => {
-                let length = decimal(value).ok_or("a content-length that is none")?;
+                let length = decimal(value).ok_or("an invalid content-length")?;
                 if self.head.length.is_some_and(|known| known != length) {
-                    return Err("two content-lengths");
+                    return Err("two values of content-length");
                 }
                 self.head.length = Some(length);
                 Ok(())

@@ -1,4 +1,4 @@
-//! Which of many objects a request asks for.
+//! The choice among many objects that a request asks for.
 
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::rand_core::Rng;
@@ -6,7 +6,7 @@ use rand_xoshiro::rand_core::Rng;
 use crate::random::{Random, Use, stream};
 use crate::spec::{KeySpec, Order};
 
-/// What stands for the object's number in a path.
+/// The placeholder of the object's number in a path.
 pub const PLACE: &str = "{key}";
 
 /// One thread's series of objects.

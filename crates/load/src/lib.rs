@@ -3,8 +3,8 @@
 //! [`engine`] sends requests by the clock and measures their answers; it knows nothing of HTTP.
 //! A protocol is one module behind [`protocol::Protocol`]. Those over a stream of bytes are sans-io,
 //! behind [`dialogue::Dialogue`]: [`h1`], [`h2`], [`echo`], [`proto`]; [`stream`] gives them sockets.
-//! [`spec`] says what to send, [`run`] does it, [`report`] says what came of it; spec and report are
-//! described in docs/FORMAT.md.
+//! [`pipeline`] shares what protocols that answer in order have in common. [`spec`] describes the
+//! load, [`run`] makes it, [`report`] reports the result; docs/FORMAT.md describes spec and result.
 
 pub mod cli;
 pub mod dialogue;

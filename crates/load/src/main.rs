@@ -1,4 +1,4 @@
-//! The binary: reads the arguments, runs the load, and tells what came of it.
+//! The binary: reads the arguments, runs the load, and prints the result.
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs as an instrument: JSON lines on standard output.
+/// Run as an instrument: JSON lines on standard output.
 fn instrument(file: &Path) -> Result<ExitCode, Error> {
     let text = std::fs::read_to_string(file).map_err(|why| {
         let found = format!("{} cannot be read ({why})", file.display());
@@ -53,7 +53,7 @@ fn instrument(file: &Path) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs for people: how it goes on is told on standard error, what came of it on standard output.
+/// Run for people: progress on standard error, the summary on standard output.
 fn people(cli: Cli) -> Result<ExitCode, Error> {
     let (output, arrivals, wait) = (cli.output.clone(), cli.arrivals, cli.wait);
     let spec = cli.into_spec()?;
@@ -105,7 +105,7 @@ fn trace(
     Ok(ExitCode::from(u8::from(steps::knee(&traced).is_none())))
 }
 
-/// A line that changes on a terminal, a line a second elsewhere.
+/// A progress line that changes on a terminal; one line per second elsewhere.
 fn view() -> Box<dyn Observer> {
     let to = io::stderr();
     if to.is_terminal() {
@@ -123,7 +123,7 @@ fn create(file: &Path) -> Result<File, Error> {
     })
 }
 
-/// Is set by the first signal to end.
+/// A flag that the first SIGINT or SIGTERM sets.
 fn interrupt() -> io::Result<Arc<AtomicBool>> {
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

@@ -1,4 +1,4 @@
-//! The oracle: whether an answer is the right one.
+//! The oracle: judges answers.
 
 use sha2::{Digest, Sha256};
 
@@ -6,27 +6,27 @@ use crate::protocol::{Failure, Kind};
 
 const WRONG_STATUS: Failure = Failure {
     kind: Kind::Status,
-    why: "another status than expected",
+    why: "unexpected status",
 };
 const WRONG_LENGTH: Failure = Failure {
     kind: Kind::Body,
-    why: "another body length than expected",
+    why: "unexpected body length",
 };
 const WRONG_HASH: Failure = Failure {
     kind: Kind::Body,
-    why: "another body than expected",
+    why: "unexpected body",
 };
 
-/// What is asked of one target, and what its answers must be.
+/// The request to one target, and its expected answer.
 #[derive(Clone, Debug)]
 pub struct Exchange<R> {
     /// The request as it is sent.
     pub request: R,
-    /// What a correct answer looks like.
+    /// The properties of a correct answer.
     pub expect: Expectation,
 }
 
-/// What a correct answer looks like.
+/// The properties of a correct answer.
 #[derive(Clone, Debug, Default)]
 pub struct Expectation {
     /// The statuses that are correct.
@@ -46,7 +46,7 @@ impl Expectation {
         }
     }
 
-    /// What is wrong with an answer of `status` whose body `body_check` saw.
+    /// The failure of an answer with this `status` and body, if it is not correct.
     pub fn judge(&self, status: u16, body_check: &mut BodyCheck) -> Option<Failure> {
         if !self.statuses.contains(&status) {
             return Some(WRONG_STATUS);
@@ -63,7 +63,7 @@ impl Expectation {
     }
 }
 
-/// What is remembered of one body: its length, and its hash when that is asked for.
+/// The length of one body, and its hash if the expectation has one.
 #[derive(Clone, Debug)]
 pub struct BodyCheck {
     length: u64,
@@ -71,7 +71,7 @@ pub struct BodyCheck {
 }
 
 impl BodyCheck {
-    /// Sees the next bytes of the body.
+    /// Take the next bytes of the body.
     pub fn update(&mut self, bytes: &[u8]) {
         self.length += bytes.len() as u64;
         if let Some(hash) = &mut self.hash {
@@ -79,17 +79,17 @@ impl BodyCheck {
         }
     }
 
-    /// Whether it must see the bytes, and not only their number.
+    /// Return true if the check needs the bytes, and not only their number.
     pub fn needs_bytes(&self) -> bool {
         self.hash.is_some()
     }
 
-    /// Counts bytes that need not be seen.
+    /// Count bytes whose content does not matter.
     pub fn count(&mut self, bytes: u64) {
         self.length += bytes;
     }
 
-    /// Forgets the body, for the next one.
+    /// Start afresh for the next body.
     pub fn reset(&mut self) {
         self.length = 0;
         if let Some(hash) = &mut self.hash {

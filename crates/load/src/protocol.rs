@@ -1,4 +1,4 @@
-//! What the engine asks of a protocol, and all that it knows of one.
+//! The interface between the engine and a protocol.
 
 use std::os::fd::AsFd;
 use std::time::Instant;
@@ -9,7 +9,7 @@ pub type RequestId = usize;
 /// The kinds of failures, as they are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// No connection that can be used was made.
+    /// No usable connection was made.
     Connect,
     /// No connection was made in time.
     ConnectTimeout,
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order in which they are told.
+    /// All kinds, in the order in which they are reported.
     pub const ALL: [Kind; 8] = [
         Kind::Connect,
         Kind::ConnectTimeout,
@@ -55,17 +55,17 @@ impl Kind {
     }
 }
 
-/// Why a request did not get a correct answer, or a connection was not made.
+/// The reason why a request did not get a correct answer, or a connection was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What it counts as.
+    /// The kind that it counts as.
     pub kind: Kind,
-    /// What happened, in a few words for people.
+    /// A description in a few words.
     pub why: &'static str,
 }
 
 impl Failure {
-    /// No connection that can be used.
+    /// A failure to make a usable connection.
     pub const fn connect(why: &'static str) -> Self {
         Failure {
             kind: Kind::Connect,
@@ -73,7 +73,7 @@ impl Failure {
         }
     }
 
-    /// An answer that is none.
+    /// A failure to read a valid answer.
     pub const fn read(why: &'static str) -> Self {
         Failure {
             kind: Kind::Read,
@@ -81,7 +81,7 @@ impl Failure {
         }
     }
 
-    /// A request that did not go out.
+    /// A failure to send a request.
     pub const fn write(why: &'static str) -> Self {
         Failure {
             kind: Kind::Write,
@@ -99,73 +99,74 @@ pub struct Answer {
     pub status: u16,
     /// Bytes of the answer as the protocol frames it.
     pub bytes: u64,
-    /// What the oracle found wrong with it.
+    /// The oracle's objection, if any.
     pub failure: Option<Failure>,
 }
 
-/// What became of a connection or of a request on it.
+/// An event of a connection, or of a request on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The transport's connection is made; a handshake may follow.
     Connected,
-    /// The handshake is done. Only told by protocols that have one.
+    /// The handshake is done. Only protocols that have one report it.
     Secured,
-    /// The first byte of the answer has come, but not yet the last. Told at most once a request.
+    /// The first byte of the answer has come, but not the last. Reported at most once per request.
     Begun(RequestId),
     /// The answer is whole.
     Answered(Answer),
-    /// The request failed, and the connection goes on.
+    /// The request failed, and the connection continues.
     Failed(RequestId, Failure),
 }
 
-/// Why a connection is of no more use.
+/// The reason why a connection is of no more use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The peer closed it, or asked for that, between answers.
+    /// The peer closed it, or asked to, between answers.
     Proper,
     /// It failed, and with it every request in flight on it.
     Broken(Failure),
 }
 
-/// Where a call of [`Protocol::ready`] left the socket.
+/// The state in which a call of [`Protocol::ready`] left the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// What had arrived is read; new bytes make a new edge.
+    /// All bytes that had arrived are read; new ones make a new edge.
     Drained,
     /// Bytes may be left: the call yields so that one peer cannot hold the thread.
     More,
 }
 
-/// A protocol as one thread speaks it: its buffers, and what it does with a connection.
+/// A protocol as one thread speaks it: its buffers, and its operations on a connection.
 ///
 /// Sockets are non-blocking and watched edge-triggered for reading and writing.
 pub trait Protocol {
     /// One connection and what is in flight on it.
     type Connection: AsFd;
 
-    /// Starts to connect to the target of this number.
+    /// Start to connect to the target of this number.
     ///
     /// # Errors
     /// [`End::Broken`] when the connection failed at once.
     fn open(&mut self, target: usize) -> Result<Self::Connection, End>;
 
-    /// How many more requests the connection takes now: none before its handshakes are done.
+    /// The number of further requests that the connection takes now; 0 before its handshakes are
+    /// done.
     fn room(&self, connection: &Self::Connection) -> usize;
 
-    /// Takes `request`, to go out by the next [`Protocol::flush`]; only called while there is room.
+    /// Take `request`, to be sent by the next [`Protocol::flush`]; only called while there is room.
     ///
     /// # Errors
-    /// The connection's end, when it can no more be sent on.
+    /// The connection's end, if nothing can be sent any more.
     fn send(&mut self, connection: &mut Self::Connection, request: RequestId) -> Result<(), End>;
 
-    /// Sends what was taken since the last call, on this connection, or begins to.
+    /// Send the requests taken since the last call on this connection, or begin to.
     ///
     /// # Errors
-    /// The connection's end, when it can no more be sent on.
+    /// The connection's end, if nothing can be sent any more.
     fn flush(&mut self, connection: &mut Self::Connection) -> Result<(), End>;
 
-    /// Goes on after an edge: connects, sends the rest, reads, and appends what came of it to
-    /// `events`. `hangup` tells that the peer has shut down or reset.
+    /// Continue after an edge: connect, send the rest, read, and append the events. `hangup` says
+    /// that the peer has shut down or reset.
     ///
     /// # Errors
     /// The connection's end; events appended before it are valid.
@@ -176,20 +177,20 @@ pub trait Protocol {
         events: &mut Vec<Event>,
     ) -> Result<Reading, End>;
 
-    /// Gives up one request, whose answer is then no more told. False when only closing the
+    /// Give up one request; its answer is no longer reported. Return false if only closing the
     /// connection can do that.
     fn cancel(&mut self, connection: &mut Self::Connection, request: RequestId) -> bool {
         let _ = (connection, request);
         false
     }
 
-    /// When [`Protocol::expire`] is to be called next, if ever.
+    /// The time at which [`Protocol::expire`] must be called next, if any.
     fn timer(&mut self, connection: &mut Self::Connection) -> Option<Instant> {
         let _ = connection;
         None
     }
 
-    /// Goes on when the timer is due.
+    /// Handle the timer when it is due.
     ///
     /// # Errors
     /// The connection's end; events appended before it are valid.

@@ -1,4 +1,4 @@
-//! Random numbers, reproducible by a seed.
+//! Random numbers, reproducible from a seed.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -6,12 +6,12 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// A generator of random numbers.
 pub type Random = Xoshiro256PlusPlus;
 
-/// What the numbers are for: each use has its own, so that one does not change another.
+/// A use of random numbers: each has its own, so that one does not change another.
 #[derive(Clone, Copy, Debug)]
 pub enum Use {
     /// The intended sends of an open loop, of the target with this number.
     Arrivals(usize),
-    /// The keys of the objects that are asked for, of the target with this number.
+    /// The keys of the requested objects, of the target with this number.
     Keys(usize),
     /// Think delays.
     Think,
@@ -34,7 +34,7 @@ pub fn stream(seed: u64, thread: usize, usage: Use) -> Random {
     random
 }
 
-/// So many arbitrary bytes.
+/// `length` arbitrary bytes.
 pub fn bytes(seed: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     Random::seed_from_u64(seed).fill_bytes(&mut bytes);

@@ -1,4 +1,4 @@
-//! Runs a spec, whatever its protocol is.
+//! Runs a spec, with any protocol.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -26,7 +26,7 @@ use crate::stream::tls::negotiated::TlsReport;
 use crate::stream::tls::terms::Terms;
 use crate::target::Scheme;
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug)]
 pub enum Error {
     /// The spec cannot be used.
@@ -47,7 +47,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Makes the load that `spec` asks for, and tells `observer` how it goes on. A set `interrupt` ends
+/// Make the load that `spec` describes, and report progress to `observer`. A set `interrupt` ends
 /// it early.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ pub fn run(
         "echo" => job.echo()?,
         "proto" => job.proto()?,
         other => {
-            let found = format!("{other:?} is not known here");
+            let found = format!("{other:?} is unknown");
             let remedy = "write h1, h2, h3, echo or proto";
             return Err(SpecError::new("protocol", found, remedy).into());
         }
@@ -151,8 +151,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         self.over_stream(&[], |_| Pipeline::new(Proto(&calls), depth))
     }
 
-    /// Leads a thread's `dialogue` with the targets; in TLS, where `alpn` is asked for, if their
-    /// URLs begin with https://.
+    /// Run each thread's `dialogue` with the targets: in TLS with `alpn` if their URLs begin with
+    /// https://, otherwise plain.
     fn over_stream<D: Dialogue>(
         &mut self,
         alpn: &[u8],

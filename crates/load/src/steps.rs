@@ -1,4 +1,4 @@
-//! One open-loop rate after the other: how latency grows with load, and where the knee is.
+//! One open-loop rate after the other, to show how latency grows with load and where the knee is.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -41,23 +41,23 @@ impl FromStr for Steps {
 
 impl Steps {
     fn rates(self) -> impl Iterator<Item = f64> {
-        // A step too far by rounding is none.
+        // Rounding must not add a step.
         let count = ((self.to - self.from) / self.by + 1e-9).floor() as u32;
         (0..=count).map(move |step| self.from + f64::from(step) * self.by)
     }
 }
 
-/// One rate, and what it came to.
+/// One rate, and its result.
 pub struct Step {
-    /// Requests per second, as asked.
+    /// Requested rate, per second.
     pub rate: f64,
-    /// What it came to.
+    /// The result of the run at that rate.
     pub report: Report,
-    /// Whether all conditions were met, the schedule was kept, and nothing failed.
+    /// True if all conditions were met, the schedule was kept, and nothing failed.
     pub held: bool,
 }
 
-/// Runs `spec` at each of the rates, each with connections of its own.
+/// Run `spec` at each of the rates, each with connections of its own.
 ///
 /// # Errors
 /// As [`run`].

@@ -11,10 +11,10 @@ use crate::stream::endpoint::Address;
 const EXPECTED: &str = "expected http://HOST[:PORT]/PATH, https://…, http://unix:/SOCKET:/PATH, \
                         tcp://HOST:PORT or unix:/SOCKET";
 
-/// What a URL begins with.
+/// The scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// HTTP as it is.
+    /// HTTP without encryption.
     Http,
     /// HTTP in TLS, or over QUIC.
     Https,
@@ -23,7 +23,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// As people write it.
+    /// The scheme as it is written.
     pub fn name(self) -> &'static str {
         match self {
             Scheme::Http => "http://",
@@ -33,10 +33,10 @@ impl Scheme {
     }
 }
 
-/// Where a URL points to.
+/// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// What it begins with.
+    /// The scheme.
     pub scheme: Scheme,
     /// Host and port as they are written in the URL.
     pub authority: String,
@@ -52,10 +52,10 @@ enum Place {
 }
 
 impl Target {
-    /// Takes `url` apart.
+    /// Parse `url`.
     ///
     /// # Errors
-    /// A [`SpecError`] when it is none that is known here.
+    /// A [`SpecError`] when it is not a supported URL.
     pub fn parse(url: &str) -> Result<Self, SpecError> {
         let error = |why: String| SpecError::new("url", format!("{url:?} {why}"), EXPECTED);
         if let Some(path) = url
@@ -86,16 +86,16 @@ impl Target {
         }
         let uri: Uri = url
             .parse()
-            .map_err(|why| error(format!("is no URL ({why})")))?;
+            .map_err(|why| error(format!("is not a URL ({why})")))?;
         let (scheme, usual) = match uri.scheme_str() {
             Some("http") => (Scheme::Http, Some(80)),
             Some("https") => (Scheme::Https, Some(443)),
             Some("tcp") => (Scheme::Tcp, None),
-            _ => return Err(error("has no scheme that is known here".into())),
+            _ => return Err(error("has an unknown scheme".into())),
         };
         let authority = uri.authority().ok_or_else(|| error("has no host".into()))?;
         if authority.as_str().contains('@') {
-            return Err(error("has a user name in it, which is not sent".into()));
+            return Err(error("has a user name, which would not be sent".into()));
         }
         let port = authority.port_u16().or(usual);
         // An IPv6 literal resolves without its brackets.
@@ -125,7 +125,7 @@ impl Target {
     /// The first address that the host's name stands for, or the socket's path.
     ///
     /// # Errors
-    /// A [`SpecError`] when it stands for none.
+    /// A [`SpecError`] when the name has no address.
     pub fn resolve(&self) -> Result<Address, SpecError> {
         let (host, port) = match &self.place {
             Place::Socket(path) => return Ok(Address::Unix(path.clone())),

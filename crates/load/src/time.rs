@@ -11,7 +11,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
         "h" => 3600.0,
         _ => {
             return Err(format!(
-                "{unit:?} is no unit of time; write us, ms, s, m or h"
+                "{unit:?} is not a unit of time; write us, ms, s, m or h"
             ));
         }
     };
@@ -22,7 +22,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     Ok(number * scale)
 }
 
-/// A time in microseconds, as people read it.
+/// A time in microseconds, formatted for people.
 pub fn format_us(us: f64) -> String {
     if us < 1e3 {
         format!("{us:.2} µs")

@@ -138,7 +138,7 @@ fn malformed_answers_fail_alone() {
         ),
         (
             vec![headers(1, true, &[(":status", "101")])],
-            "a switch of protocols, which HTTP/2 does not have",
+            "a switch of protocols, which HTTP/2 does not allow",
         ),
         (
             vec![headers(1, true, &[(":status", "103")])],
@@ -146,17 +146,20 @@ fn malformed_answers_fail_alone() {
         ),
         (
             vec![headers(1, false, &[OK]), headers(1, false, &[("x", "y")])],
-            "trailers that are none",
+            "invalid trailers",
         ),
         (
             vec![headers(1, false, &[OK]), headers(1, true, &[OK])],
-            "trailers that are none",
+            "invalid trailers",
         ),
         (vec![data(1, false, b"ok")], "a body before its header"),
-        (vec![data(1, true, b"")], "an end before the header"),
+        (
+            vec![data(1, true, b"")],
+            "the stream ended before the header",
+        ),
         (
             vec![headers(1, true, &[OK, ("A", "b")])],
-            "a header's name that is none",
+            "an invalid header name",
         ),
         (
             vec![number(kind::RST_STREAM, 1, 2)],
@@ -237,11 +240,11 @@ fn violations_break_the_connection() {
                 1,
                 b"\0\0\0\x02",
             )],
-            "a push, which we had refused",
+            "a push, although pushes are disabled",
         ),
         (
             vec![frame(kind::CONTINUATION, 0, 1, b"")],
-            "a CONTINUATION of nothing",
+            "a CONTINUATION without a header block",
         ),
         (
             vec![fragment.clone(), frame(kind::CONTINUATION, 0, 3, b"")],
@@ -267,7 +270,7 @@ fn violations_break_the_connection() {
         ),
         (
             vec![frame(kind::HEADERS, flag::END_HEADERS, 1, &[0xbe])],
-            "a header's index points to nothing",
+            "a header's index points to no entry",
         ),
         (
             vec![frame(kind::HEADERS, flag::PADDED, 1, &[9, 0])],
@@ -302,7 +305,7 @@ fn violations_break_the_connection() {
         ),
         (
             vec![frame(kind::SETTINGS, 0, 1, b"")],
-            "a frame on a stream that it is not for",
+            "a frame on the wrong kind of stream",
         ),
         (
             vec![frame(kind::PING, 0, 0, b"1234567")],
@@ -310,7 +313,7 @@ fn violations_break_the_connection() {
         ),
         (
             vec![frame(kind::PING, 0, 1, b"12345678")],
-            "a frame on a stream that it is not for",
+            "a frame on the wrong kind of stream",
         ),
         (
             vec![frame(kind::RST_STREAM, 0, 1, b"123")],
@@ -318,7 +321,7 @@ fn violations_break_the_connection() {
         ),
         (
             vec![number(kind::RST_STREAM, 0, 1)],
-            "a frame on a stream that it is not for",
+            "a frame on the wrong kind of stream",
         ),
         (
             vec![frame(kind::GOAWAY, 0, 0, b"1234567")],
@@ -326,7 +329,7 @@ fn violations_break_the_connection() {
         ),
         (
             vec![frame(kind::GOAWAY, 0, 1, b"12345678")],
-            "a frame on a stream that it is not for",
+            "a frame on the wrong kind of stream",
         ),
         (
             vec![frame(kind::WINDOW_UPDATE, 0, 1, b"12345")],
@@ -334,7 +337,7 @@ fn violations_break_the_connection() {
         ),
         (
             vec![number(kind::WINDOW_UPDATE, 0, 0)],
-            "a window that grows by nothing",
+            "a window update of 0 bytes",
         ),
         (
             vec![number(kind::WINDOW_UPDATE, 0, 0x7fff_ffff)],
@@ -351,7 +354,7 @@ fn violations_break_the_connection() {
     ] {
         assert_eq!(get(&pieces), Err(why));
     }
-    let flood = "a flood of frames that bring no answer forward";
+    let flood = "a flood of frames that advance no answer";
     for noise in [
         settings(&[]),
         frame(kind::PING, 0, 0, b"12345678"),

@@ -93,7 +93,7 @@ fn goaway_lets_the_streams_below_finish() {
     client.recv(&answer(1, b"ok"));
     assert_eq!((client.events.len(), client.end), (3, Some(End::Proper)));
     // With an error, the connection's end is one too.
-    let why = Failure::read("the server said GOAWAY: ENHANCE_YOUR_CALM");
+    let why = Failure::read("the server sent GOAWAY: ENHANCE_YOUR_CALM");
     let bytes = [settings(&[]), goaway(1, 11), answer(1, b"ok")].concat();
     let (events, end, _) = outcome(&bytes, &[], 1);
     assert_eq!((events.len(), end), (1, End::Broken(why)));

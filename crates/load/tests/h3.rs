@@ -84,14 +84,14 @@ fn serve(alpn: &[u8], hello: Vec<u8>, handler: Handler) -> SocketAddr {
             while let Some(incoming) = endpoint.accept().await {
                 let hello = hello.clone();
                 // A client that has gone is no error of the server.
-                tokio::spawn(async move { talk(incoming.await?, hello, handler).await });
+                tokio::spawn(async move { converse(incoming.await?, hello, handler).await });
             }
         });
     });
     receive.recv().expect("a server")
 }
 
-async fn talk(
+async fn converse(
     connection: quinn::Connection,
     hello: Vec<u8>,
     handler: Handler,
@@ -190,18 +190,21 @@ fn large_bodies_come_whole_in_both_directions() {
 #[test]
 fn a_wrong_status_or_body_is_an_error() {
     let result = load(|_, _| Do::Say(head(503, Some(0))), &json!({}));
-    assert_fails(&result, "status", "another status");
+    assert_fails(&result, "status", "unexpected status");
     let result = load(
         |_, _| Do::Say(ok(b"no!")),
         &json!({"expect": {"body_length": 2}}),
     );
-    assert_fails(&result, "body", "another body length");
+    assert_fails(&result, "body", "unexpected body length");
 }
 
 #[test]
 fn malformed_answers_are_read_errors() {
     let cases: [(Handler, &str); 8] = [
-        (|_, _| Do::Say(Vec::new()), "an end before the header"),
+        (
+            |_, _| Do::Say(Vec::new()),
+            "the stream ended before the header",
+        ),
         (
             |_, _| Do::Say(frame(DATA, b"ok")),
             "a body before its header",
@@ -230,11 +233,11 @@ fn malformed_answers_are_read_errors() {
 #[test]
 fn a_control_stream_that_breaks_the_rules_ends_the_connection() {
     for (said, why) in [
-        (vec![1], "a push that nobody allowed"),
+        (vec![1], "a push, although pushes are disabled"),
         ([vec![0], frame(GOAWAY, &[0])].concat(), "without settings"),
         (
             [hello(), frame(SETTINGS, &[])].concat(),
-            "settings a second time",
+            "a second SETTINGS frame",
         ),
         (
             [hello(), frame(DATA, b"x")].concat(),
@@ -260,7 +263,7 @@ fn a_farewell_moves_the_load_to_another_connection() {
     );
     assert!(count(&result, "load.completed") > 3, "{result}");
     assert!(
-        errors(&result) == 0 || reasons(&result).contains("farewell"),
+        errors(&result) == 0 || reasons(&result).contains("GOAWAY"),
         "{result}"
     );
 }

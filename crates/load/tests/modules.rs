@@ -14,6 +14,7 @@ use self::graph::Crate;
 /// The crates that are checked, by their folders in the workspace.
 const CRATES: [&str; 1] = ["crates/load"];
 
+// `mod` and a mere `pub use` name nothing: a name reached through its parent counts for its own file.
 #[test]
 fn modules_form_layers() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -134,5 +134,5 @@ fn reasons_of_errors_are_told() {
     });
     let output = load(&server, &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stdout).contains("× read: content-length is no number"));
+    assert!(text(&output.stdout).contains("× read: content-length is not a number"));
 }

@@ -226,7 +226,7 @@ pub struct Cli {
     #[arg(long, value_name = "N", default_value_t = default::seed())]
     seed: u64,
 
-    /// What is told.
+    /// The output of the run.
     #[command(flatten)]
     pub output: Output,
 }

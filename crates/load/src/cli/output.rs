@@ -1,4 +1,4 @@
-//! What a run tells, and how it is judged.
+//! The arguments about a run's output and its conditions.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! How single arguments are read.
+//! Parsers of single arguments.
 
 use crate::spec::Think;
 use crate::time::seconds;

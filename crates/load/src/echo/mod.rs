@@ -7,15 +7,15 @@ use crate::random;
 /// Messages begin so far apart at most in the bytes that they are all cut from.
 const SPREAD: usize = 4096;
 
-/// What counts as the status of an exact echo.
+/// The status that an exact echo counts as.
 const STATUS: u16 = 200;
 
 const DIFFERS: Failure = Failure {
     kind: Kind::Body,
-    why: "other bytes came back than were sent",
+    why: "the bytes that came back differ from those sent",
 };
 
-/// The bytes of all messages: each is another cut, so that a crossed or repeated echo is seen.
+/// The bytes of all messages: each is another cut, so that a crossed or repeated echo is detected.
 #[derive(Clone, Debug)]
 pub struct Messages {
     bytes: Vec<u8>,
@@ -60,7 +60,7 @@ impl InOrder for Echo<'_> {
     type Sent = usize;
 
     const UNASKED: Failure = DIFFERS;
-    const CUT: Failure = Failure::read("closed before all bytes were back");
+    const CUT: Failure = Failure::read("closed before all bytes came back");
 
     fn reader(&self, _: usize) -> usize {
         0

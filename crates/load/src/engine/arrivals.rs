@@ -11,8 +11,8 @@ const BURST: u64 = 1_000_000;
 
 /// A thread's share of the intended sends: an endless, reproducible series of times.
 ///
-/// It is the queue, too: what has not been sent yet has not been taken from it, so that a server
-/// which falls behind costs no memory.
+/// It is also the queue: a send that is late has not been taken from it yet, so that a server which
+/// falls behind costs no memory.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     next: u64,
@@ -63,14 +63,14 @@ impl Arrivals {
         self.next
     }
 
-    /// Gives up what was intended until `time`.
+    /// Give up the sends that were intended until `time`.
     pub fn skip_to(&mut self, time: u64) {
         while self.next <= time {
             self.take();
         }
     }
 
-    /// Takes the next intended send.
+    /// Take the next intended send.
     pub fn take(&mut self) -> u64 {
         let taken = self.next;
         self.next = match &mut self.process {

@@ -1,4 +1,4 @@
-//! Where threads run, and how much CPU they use.
+//! CPU affinity of threads, and their CPU time.
 
 use std::num::NonZeroU64;
 
@@ -16,17 +16,17 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// What the process has used.
+    /// The CPU time of the process so far.
     pub fn of_process() -> Self {
         Self::of(UsageWho::RUSAGE_SELF)
     }
 
-    /// What the calling thread has used.
+    /// The CPU time of the calling thread so far.
     pub fn of_thread() -> Self {
         Self::of(UsageWho::RUSAGE_THREAD)
     }
 
-    /// What was used since `earlier`.
+    /// The CPU time used since `earlier`.
     pub fn since(self, earlier: CpuTime) -> Self {
         CpuTime {
             user_s: self.user_s - earlier.user_s,
@@ -48,13 +48,13 @@ impl CpuTime {
     }
 }
 
-/// Whether this process may run on `cpu`.
+/// Return true if this process may run on `cpu`.
 pub fn is_allowed(cpu: usize) -> bool {
     let allowed = sched_getaffinity(None);
     cpu < CpuSet::MAX_CPU && allowed.is_ok_and(|allowed| allowed.is_set(cpu))
 }
 
-/// Binds the calling thread to `cpus`.
+/// Bind the calling thread to `cpus`.
 ///
 /// # Errors
 /// When it may run on none of them.
@@ -64,7 +64,8 @@ pub fn pin(cpus: &[usize]) -> std::io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Lets the calling thread's timers fire when they are due, not up to 50 µs later.
+/// Set the timer slack of the calling thread to 1 ns, so that its timers fire when due and not up
+/// to 50 µs later.
 ///
 /// # Errors
 /// When the kernel refuses.

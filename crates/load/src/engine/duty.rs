@@ -1,4 +1,4 @@
-//! Shares a load out to threads.
+//! Divides a load among threads.
 
 use super::arrivals::Arrivals;
 use super::load::{Load, Timeouts};
@@ -8,26 +8,26 @@ use crate::spec::{Pace, Think, Wait};
 /// One thread's part of a load.
 #[derive(Debug)]
 pub struct Duty {
-    /// When each connection is opened, and to which target.
+    /// The time at which each connection is opened, and its target.
     pub openings: Vec<(u64, usize)>,
-    /// When requests are sent.
+    /// The rule for when requests are sent.
     pub turns: Turns,
-    /// What a connection waits before it asks again, and by which random numbers.
+    /// The pause before a connection's next request, and the random numbers that it is drawn by.
     pub think: Option<(Think, Random)>,
     /// Requests to be sent in the window, if their number is fixed.
     pub requests: Option<u64>,
-    /// Requests after whose answers a connection is closed and another opened.
+    /// Requests on a connection before it is closed and another opened.
     pub per_connection: Option<u64>,
-    /// How long things may take.
+    /// The time limits.
     pub timeouts: Timeouts,
 }
 
-/// When one thread sends.
+/// The rule for when one thread sends.
 #[derive(Debug)]
 pub enum Turns {
     /// On each connection, as soon as it is free.
     AtOnce,
-    /// At most so many requests a second.
+    /// At most this many requests per second.
     Limited {
         /// Requests per second of this thread; as many as possible if absent.
         limit: Option<f64>,
@@ -38,7 +38,7 @@ pub enum Turns {
     Intended(Vec<Option<Arrivals>>, Wait),
 }
 
-/// What thread `index` has to do of `load`.
+/// The part of `load` that thread `index` makes.
 pub fn of(load: &Load, index: usize) -> Duty {
     let gap = load.ramp_per_s.map_or(0.0, |ramp| 1e9 / ramp);
     let order = load.order().into_iter().enumerate();

@@ -1,4 +1,4 @@
-//! The limit of open files, which a thread may have for itself.
+//! The limit of open files, which each thread can have for itself.
 
 use std::io;
 
@@ -8,8 +8,8 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 /// Descriptors that are no connections: standard streams, pollers, and some to spare.
 const OTHERS: u64 = 64;
 
-/// Raises the limit of open files so far that each of `threads` can have its part of `connections`
-/// open at once. True when each needs a table of descriptors of its own.
+/// Raise the limit of open files so that each of `threads` can have its part of `connections` open
+/// at once. Return true if each thread needs a table of descriptors of its own.
 ///
 /// # Errors
 /// When the limit is too low, and this user may not raise it.
@@ -29,7 +29,7 @@ pub fn allow(connections: usize, threads: usize) -> io::Result<bool> {
     )))
 }
 
-/// Gives the calling thread a table of descriptors of its own, in which the limit counts anew.
+/// Give the calling thread a table of descriptors of its own, with a limit of its own.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -1,8 +1,8 @@
-//! How much load there is.
+//! The load of a run: targets, threads, pace, phases and time limits.
 
 use crate::spec::{Pace, Think};
 
-/// How much load, when, and from where. Times are in nanoseconds.
+/// The load of a run. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// The targets' shares; at least one.
@@ -11,13 +11,13 @@ pub struct Load {
     pub threads: usize,
     /// Thread *i* runs on `cpus[i % len]`; anywhere if empty.
     pub cpus: Vec<usize>,
-    /// When requests are sent.
+    /// The rule for when requests are sent.
     pub pace: Pace,
-    /// What a connection of a closed loop waits before it asks again.
+    /// The pause of a closed loop between an answer and the connection's next request.
     pub think: Option<Think>,
     /// Requests of the window after which it ends, over all threads.
     pub requests: Option<u64>,
-    /// Requests after whose answers a connection is closed and another opened.
+    /// Requests on a connection before it is closed and another opened.
     pub requests_per_connection: Option<u64>,
     /// Load before the window.
     pub warmup: u64,
@@ -25,7 +25,7 @@ pub struct Load {
     pub duration: u64,
     /// Load after the window.
     pub cooldown: u64,
-    /// How long things may take.
+    /// The time limits.
     pub timeouts: Timeouts,
     /// Connections opened per second; all at once if absent.
     pub ramp_per_s: Option<f64>,
@@ -43,7 +43,7 @@ pub struct Share {
     pub rate: Option<f64>,
 }
 
-/// How long things may take, in nanoseconds.
+/// Time limits, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// Until a connection can be used, its handshakes included.

@@ -1,6 +1,6 @@
 //! Sends requests by the clock, or as fast as they are answered, and measures the answers.
 //!
-//! The engine is generic over [`Protocol`]: threads, connections, phases and statistics are here.
+//! The engine is generic over [`Protocol`]; it has the threads, connections, phases and statistics.
 
 pub mod arrivals;
 pub mod cpu;
@@ -29,7 +29,7 @@ use self::worker::Worker;
 use crate::protocol::Protocol;
 use crate::spec::Pace;
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The window's true length, in seconds.
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub cpu: CpuTime,
 }
 
-/// Runs `load` with one protocol a thread, made by `protocol` from the thread's number. A set
+/// Run `load` with one protocol per thread, made by `protocol` from the thread's number. A set
 /// `interrupt` ends the window early.
 ///
 /// # Errors
@@ -94,7 +94,7 @@ pub fn run<P: Protocol>(
     })
 }
 
-/// One thread's work: its part of `load`.
+/// Make one thread's part of `load`.
 fn work<P: Protocol>(
     load: &Load,
     index: usize,

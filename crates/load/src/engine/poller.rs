@@ -37,7 +37,7 @@ impl Poller {
         })
     }
 
-    /// Watches `socket` until it is closed.
+    /// Watch `socket` until it is closed.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -46,7 +46,7 @@ impl Poller {
         Ok(epoll::add(&self.epoll, socket, data, INTEREST)?)
     }
 
-    /// Reports `socket` again if it is ready now.
+    /// Report `socket` again if it is ready now.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -55,7 +55,7 @@ impl Poller {
         Ok(epoll::modify(&self.epoll, socket, data, INTEREST)?)
     }
 
-    /// Waits for edges, at most `timeout` nanoseconds; returns how many there are.
+    /// Wait for edges, at most `timeout` nanoseconds; return how many there are.
     ///
     /// # Errors
     /// When the kernel refuses.

@@ -1,4 +1,4 @@
-//! What is shown of each second while it runs.
+//! The figures of each second, shown during the run.
 
 use hdrhistogram::Histogram;
 
@@ -31,17 +31,17 @@ impl Default for Second {
 }
 
 impl Second {
-    /// When it ends, in nanoseconds since the start.
+    /// The end of the second, in nanoseconds since the start.
     pub fn end(&self) -> u64 {
         (self.index + 1) * SECOND
     }
 
-    /// Records the latency of a correct answer, in nanoseconds.
+    /// Record the latency of a correct answer, in nanoseconds.
     pub fn record(&mut self, latency: u64) {
         self.latency.saturating_record(latency);
     }
 
-    /// Ends it with these figures, and begins the next.
+    /// End the second with these figures, and begin the next.
     pub fn turn(&mut self, in_flight: u64, failures: Failures) -> Second {
         let ended = Second {
             index: self.index,
@@ -55,7 +55,7 @@ impl Second {
     }
 }
 
-/// Puts the threads' seconds together.
+/// Adds up the threads' seconds.
 #[derive(Debug)]
 pub struct Seconds {
     threads: usize,
@@ -65,7 +65,7 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// For so many threads.
+    /// Wait for the seconds of this many threads.
     pub fn new(threads: usize) -> Self {
         Seconds {
             threads,
@@ -75,7 +75,7 @@ impl Seconds {
         }
     }
 
-    /// Takes one thread's second; the sum when it was the last one missing.
+    /// Take one thread's second; return the sum if it was the last one missing.
     pub fn add(&mut self, second: Second) -> Option<Second> {
         self.early.push(second);
         let current = self.sum.index;

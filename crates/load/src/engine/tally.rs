@@ -1,10 +1,10 @@
-//! What a thread counts and measures.
+//! The counts and histograms of a thread.
 
 use hdrhistogram::Histogram;
 
 use crate::protocol::{Answer, Failure, Kind};
 
-/// Longest time that a histogram tells apart, in nanoseconds: an hour.
+/// Longest time that a histogram records, in nanoseconds: an hour.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// An empty histogram of nanoseconds with 3 significant digits, of constant size.
@@ -17,28 +17,28 @@ pub fn histogram() -> Histogram<u64> {
 pub struct Failures(Vec<(Failure, u64)>);
 
 impl Failures {
-    /// Counts one.
+    /// Count one failure.
     pub fn add(&mut self, failure: Failure) {
         self.count(failure, 1);
     }
 
-    /// How many of a kind.
+    /// The number of failures of a kind.
     pub fn of(&self, kind: Kind) -> u64 {
         let some = self.0.iter().filter(|(failure, _)| failure.kind == kind);
         some.map(|(_, count)| count).sum()
     }
 
-    /// How many of all kinds.
+    /// The number of failures of all kinds.
     pub fn sum(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// All that were seen, and how often.
+    /// Each failure and its count.
     pub fn iter(&self) -> impl Iterator<Item = (Failure, u64)> {
         self.0.iter().copied()
     }
 
-    /// Adds another's counts.
+    /// Add another's counts.
     pub fn merge(&mut self, other: &Failures) {
         other
             .iter()
@@ -58,7 +58,7 @@ impl Failures {
 #[derive(Clone, Debug)]
 pub struct Counts {
     statuses: Box<[u64; 1000]>,
-    /// What failed.
+    /// The failures.
     pub failures: Failures,
 }
 
@@ -79,7 +79,7 @@ impl Counts {
         }
     }
 
-    /// The statuses that were seen, and how often.
+    /// Each status and its count.
     pub fn statuses(&self) -> impl Iterator<Item = (usize, u64)> {
         let all = self.statuses.iter().copied().enumerate();
         all.filter(|(_, count)| *count > 0)
@@ -118,7 +118,7 @@ pub struct Tally {
     pub connect: Histogram<u64>,
     /// From then to the end of the handshake, in nanoseconds; of the whole run.
     pub handshake: Histogram<u64>,
-    /// Requests of the window, whatever became of them.
+    /// Requests of the window, answered or not.
     pub offered: u64,
     /// Correct answers that came within the window, whichever requests they are of.
     pub answered: u64,
@@ -158,7 +158,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Counts an answer, and in its window measures it when it is correct.
+    /// Count an answer; if it is correct and in the window, record its times.
     pub fn answer(&mut self, answer: &Answer, times: &Times, in_window: bool) {
         self.total.answer(answer);
         if !in_window {
@@ -174,14 +174,14 @@ impl Tally {
         }
     }
 
-    /// Counts a request that was never answered, and the rest of its time in flight.
+    /// Count a request that was never answered, and add the rest of its time in flight.
     pub fn unanswered(&mut self, area: u64, in_window: bool) {
         self.in_flight_area += i128::from(area);
         self.offered += u64::from(in_window);
         self.unfinished += u64::from(in_window);
     }
 
-    /// Counts a failure without an answer.
+    /// Count a failure without an answer.
     pub fn failure(&mut self, failure: Failure, in_window: bool) {
         self.total.failures.add(failure);
         if in_window {
@@ -189,7 +189,7 @@ impl Tally {
         }
     }
 
-    /// Adds what another thread counted.
+    /// Add another thread's counts.
     pub fn merge(&mut self, other: &Tally) {
         let pairs = [
             (&mut self.latency, &other.latency),

@@ -1,11 +1,11 @@
-//! When the phases of a run begin and end, in nanoseconds since its start.
+//! Begin and end of a run's phases, in nanoseconds since its start.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use super::load::Load;
 
-/// How far ahead an early end is set, so that every thread sees it before it comes.
+/// Notice of an early end, in nanoseconds, so that every thread sees it before it comes.
 const NOTICE: u64 = 5_000_000;
 
 /// The run's clock and its phases: warm-up, window, cool-down, drain.
@@ -39,27 +39,27 @@ impl Timeline {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// When the window opens.
+    /// The time at which the window opens.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// When the window closes; not after `start` when the run was ended before.
+    /// The time at which the window closes; not after `start` if the run was ended before.
     pub fn end(&self) -> u64 {
         self.end.load(Relaxed)
     }
 
-    /// When the last request is intended.
+    /// The time of the last intended send.
     pub fn stop(&self) -> u64 {
         self.stop.load(Relaxed)
     }
 
-    /// When answers are waited for no more.
+    /// The time at which the run stops waiting for answers.
     pub fn deadline(&self) -> u64 {
         self.stop() + self.drain
     }
 
-    /// Whether `time` lies in the window.
+    /// Return true if `time` lies in the window.
     pub fn in_window(&self, time: u64) -> bool {
         time >= self.start && time < self.end()
     }
@@ -75,7 +75,8 @@ impl Timeline {
         boundaries.into_iter().find(|boundary| *boundary > time)
     }
 
-    /// One thread has made all its requests of a fixed number; after the last one the window ends.
+    /// Note that one thread has made all its requests of a fixed number. The window ends with the
+    /// last thread.
     pub fn finish(&self) {
         if self.unfinished.fetch_sub(1, Relaxed) == 1 {
             let now = self.now();
@@ -89,7 +90,7 @@ impl Timeline {
         instant.saturating_duration_since(self.origin).as_nanos() as u64
     }
 
-    /// Ends the window and the load now.
+    /// End the window and the load now.
     pub fn cut(&self) {
         let end = self.now() + NOTICE;
         self.end.fetch_min(end, Relaxed);

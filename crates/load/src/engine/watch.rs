@@ -1,4 +1,4 @@
-//! How a run goes on, told while it does.
+//! Progress of a run, reported while it lasts.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,10 +9,10 @@ use super::cpu::CpuTime;
 use super::progress::{Second, Seconds};
 use super::timeline::Timeline;
 
-/// How often the main thread looks for an interrupt.
+/// Interval at which the main thread looks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Which part of a run a second began in.
+/// The part of a run in which a second began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Before the window.
@@ -34,28 +34,28 @@ impl Phase {
     }
 }
 
-/// Who is told how a run goes on. Times are in seconds since the start.
+/// Receives the progress of a run. Times are in seconds since the start.
 pub trait Observer {
-    /// A second has passed.
+    /// Note that a second has passed.
     ///
     /// # Errors
     /// Ends the run.
     fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()>;
 
-    /// The window has opened.
+    /// Note that the window has opened.
     ///
     /// # Errors
     /// Ends the run.
     fn measure(&mut self, t_s: f64) -> io::Result<()>;
 
-    /// The window has closed.
+    /// Note that the window has closed.
     ///
     /// # Errors
     /// Ends the run.
     fn measured(&mut self, t_s: f64) -> io::Result<()>;
 }
 
-/// Tells the observer how the run goes on until it ends; returns the CPU time of the window.
+/// Report progress to the observer until the run ends; return the CPU time of the window.
 pub fn watch(
     threads: usize,
     timeline: &Timeline,

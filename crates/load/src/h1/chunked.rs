@@ -6,7 +6,7 @@ use crate::oracle::BodyCheck;
 /// Longest run of extensions or trailers that is still read, in bytes.
 const MAX_OVERHEAD: usize = 16 * 1024;
 
-const NO_SIZE: Malformed = Malformed("the chunk's size is no number");
+const NO_SIZE: Malformed = Malformed("the chunk size is not a number");
 
 /// A decoder of one chunked body.
 #[derive(Clone, Debug)]
@@ -40,11 +40,11 @@ impl Default for Chunked {
 }
 
 impl Chunked {
-    /// Takes the next bytes and shows the body's part of them to `body_check`; `Some(n)` when the
+    /// Take the next bytes and pass the body's part of them to `body_check`; `Some(n)` when the
     /// body ended after `n` of them.
     ///
     /// # Errors
-    /// [`Malformed`] for anything that is no chunked coding, and for endless overhead.
+    /// [`Malformed`] for bytes that are not chunked coding, and for endless overhead.
     pub fn feed(
         &mut self,
         bytes: &[u8],
@@ -94,7 +94,7 @@ impl Chunked {
             (At::TrailerStart | At::Trailer, _) if byte != b'\n' => self.skip(At::Trailer)?,
             (At::TrailerLf, b'\n') => At::TrailerStart,
             (At::LastLf, b'\n') => At::FirstDigit,
-            _ => return Err(Malformed("no chunked coding")),
+            _ => return Err(Malformed("invalid chunked coding")),
         })
     }
 

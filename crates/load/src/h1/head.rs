@@ -1,36 +1,36 @@
-//! The head of a response: its status, and how long its body is.
+//! The head of a response: its status, and the framing of its body.
 
 use super::malformed::Malformed;
 
 /// Most headers that a head may have.
 const MAX_HEADERS: usize = 128;
 
-/// What a head says that matters here.
+/// The parts of a head that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The status code.
     pub status: u16,
-    /// How the body's end is found.
+    /// The way to find the end of the body.
     pub framing: Framing,
-    /// Whether another request may follow on the connection.
+    /// True if another request may follow on the connection.
     pub keep_alive: bool,
 }
 
-/// How the end of a body is found.
+/// The way to find the end of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// After so many bytes.
+    /// This many bytes.
     Length(u64),
-    /// By the chunked coding.
+    /// The chunked coding.
     Chunked,
-    /// Where the server closes.
+    /// The server closes the connection.
     Close,
 }
 
-/// Reads heads, and remembers the last one: most answers of a run have the very same head.
+/// Reads heads, and remembers the last one: most answers of a run have the same head.
 #[derive(Debug)]
 pub struct HeadReader {
-    /// Whether the requests are HEAD requests, whose answers have no body.
+    /// True if the requests are HEAD requests, whose answers have no body.
     bodiless: bool,
     last: Vec<u8>,
     meaning: Option<Head>,
@@ -49,7 +49,7 @@ impl HeadReader {
     /// The head that `bytes` begin with and its length in bytes; `None` while it is not whole.
     ///
     /// # Errors
-    /// [`Malformed`] for what is no head, or an ambiguous one.
+    /// [`Malformed`] for bytes that are not a head, or an ambiguous one.
     pub fn read(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, Malformed> {
         match self.meaning {
             Some(head) if bytes.starts_with(&self.last) => Ok(Some((head, self.last.len()))),
@@ -63,7 +63,7 @@ impl HeadReader {
         let length = match response.parse(bytes) {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),
-            Err(_) => return Err(Malformed("no HTTP/1.1 head")),
+            Err(_) => return Err(Malformed("not an HTTP/1.1 head")),
         };
         let head = self.interpret(&response)?;
         self.last.clear();
@@ -81,7 +81,7 @@ impl HeadReader {
         for header in response.headers.iter() {
             if header.name.eq_ignore_ascii_case("content-length") {
                 let value =
-                    decimal(header.value).ok_or(Malformed("content-length is no number"))?;
+                    decimal(header.value).ok_or(Malformed("content-length is not a number"))?;
                 if length.is_some_and(|length| length != value) {
                     return Err(Malformed("two values of content-length"));
                 }

@@ -1,5 +1,5 @@
-//! Why bytes are no HTTP/1.1 response.
+//! The error of bytes that are not an HTTP/1.1 response.
 
-/// What is no HTTP/1.1 response, and why.
+/// The reason why bytes are not an HTTP/1.1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);

@@ -43,7 +43,7 @@ impl InOrder for H1<'_> {
     type Reader = Response;
     type Sent = ();
 
-    const UNASKED: Failure = Failure::read("bytes that no request asked for");
+    const UNASKED: Failure = Failure::read("bytes without a request in flight");
     const CUT: Failure = Failure::read("closed before the answer was whole");
     const EXCESS_SPOILS: bool = true;
 

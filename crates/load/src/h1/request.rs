@@ -10,19 +10,19 @@ use crate::oracle;
 use crate::spec::SpecError;
 use crate::target::Target;
 
-/// What is asked of one target, and what its answers must be.
+/// The request to one target, and its expected answer.
 pub type Exchange = oracle::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     start: Vec<u8>,
-    /// What follows the object's number, if there is one.
+    /// The bytes after the object's number, if there is one.
     rest: Option<Vec<u8>>,
 }
 
 impl Request {
-    /// Appends the request, for the next of `keys`.
+    /// Append the request for the next of `keys`.
     pub fn write(&self, keys: &mut Keys, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.start);
         if let Some(rest) = &self.rest {
@@ -56,7 +56,7 @@ pub fn compose(
     })
 }
 
-/// All of a request but its first line.
+/// The lines of a request below the first, and its body.
 fn lines(
     target: &Target,
     headers: &BTreeMap<String, String>,
@@ -77,7 +77,7 @@ fn lines(
         HeaderName::try_from(name.as_str()).map_err(|_| {
             SpecError::new(
                 "headers",
-                format!("{name:?} is no header name"),
+                format!("{name:?} is not a header name"),
                 "write it as X-Name",
             )
         })?;

@@ -1,4 +1,4 @@
-//! One response, read from whatever pieces the socket hands over.
+//! One response, read from pieces of any size.
 
 use super::chunked::Chunked;
 use super::head::{Framing, HeadReader};
@@ -45,7 +45,7 @@ impl Response {
         }
     }
 
-    /// Makes ready for the next response.
+    /// Make ready for the next response.
     pub fn reset(&mut self) {
         self.at = At::Head;
         self.partial.clear();
@@ -54,10 +54,10 @@ impl Response {
         self.body_check.reset();
     }
 
-    /// Takes the next bytes; `Some(n)` when the response is whole after `n` of them.
+    /// Take the next bytes; `Some(n)` when the response is whole after `n` of them.
     ///
     /// # Errors
-    /// [`Malformed`] for what is no HTTP/1.1 response, and for an endless head.
+    /// [`Malformed`] for bytes that are not an HTTP/1.1 response, and for an endless head.
     pub fn feed(
         &mut self,
         bytes: &[u8],
@@ -84,7 +84,7 @@ impl Response {
         Ok(end.map(|end| used + end))
     }
 
-    /// Bytes of the body that are still to come, if nobody looks at them.
+    /// Bytes of the body that are still to come, if only their number matters.
     pub fn unread(&self) -> Option<usize> {
         match self.at {
             At::Length(left) if !self.body_check.needs_bytes() => usize::try_from(left).ok(),
@@ -92,12 +92,14 @@ impl Response {
         }
     }
 
-    /// Goes on as if `length` unseen bytes had been fed.
+    /// Go on as if `length` bytes had been fed.
     ///
     /// # Errors
-    /// [`Malformed`] when bytes of the body can not go unseen.
+    /// [`Malformed`] if the body's bytes are needed.
     pub fn skip(&mut self, length: usize) -> Result<Option<usize>, Malformed> {
-        let left = self.unread().ok_or(Malformed("bytes that must be seen"))?;
+        let left = self
+            .unread()
+            .ok_or(Malformed("bytes that cannot be skipped"))?;
         let here = left.min(length);
         self.at = At::Length((left - here) as u64);
         self.body_check.count(here as u64);
@@ -105,7 +107,7 @@ impl Response {
         Ok((here == left).then_some(here))
     }
 
-    /// Whether the response is whole when the server closes now.
+    /// Return true if the response is whole when the server closes now.
     pub fn ends_by_close(&self) -> bool {
         matches!(self.at, At::Close)
     }
@@ -115,7 +117,7 @@ impl Response {
         self.status
     }
 
-    /// Whether another request may follow on the connection.
+    /// Return true if another request may follow on the connection.
     pub fn keep_alive(&self) -> bool {
         self.keep_alive
     }
@@ -125,12 +127,12 @@ impl Response {
         self.bytes
     }
 
-    /// What was seen of the body.
+    /// The check of the body.
     pub fn body_check(&mut self) -> &mut BodyCheck {
         &mut self.body_check
     }
 
-    /// Reads heads until the final one is whole; tells how many of `bytes` were theirs.
+    /// Read heads until the final one is whole; return how many of `bytes` belong to them.
     fn feed_head(
         &mut self,
         bytes: &[u8],
@@ -161,7 +163,7 @@ impl Response {
                 return Err(Malformed("an endless head"));
             }
             if head.status == 101 {
-                return Err(Malformed("another protocol, which nobody asked for"));
+                return Err(Malformed("a switch of protocols that was not requested"));
             }
             if head.status < 200 {
                 continue;

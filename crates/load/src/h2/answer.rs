@@ -11,7 +11,8 @@ use crate::protocol::{Answer, Event, Failure};
 const MAX_HEADS: u64 = 64 * 1024;
 
 impl Receiving<'_> {
-    /// Takes a whole header block. Even one that nobody waits for may change the decoder's table.
+    /// Take a whole header block. Even one of a stream that was given up may change the decoder's
+    /// table.
     pub(super) fn block(&mut self, id: u32, ends: bool, block: &[u8]) -> Result<(), Wrong> {
         let head = self
             .connection
@@ -25,7 +26,7 @@ impl Receiving<'_> {
         let wrong = match (stream.status, head.status) {
             _ if head.wrong.is_some() => head.wrong,
             (0, 0) => Some("a response without a status"),
-            (0, 101) => Some("a switch of protocols, which HTTP/2 does not have"),
+            (0, 101) => Some("a switch of protocols, which HTTP/2 does not allow"),
             (0, 100..200) if ends => Some("an interim response that ends the stream"),
             (0, _) if stream.bytes > MAX_HEADS => Some(Fault::TooLong.why()),
             (0, 100..200) => return Ok(()),
@@ -36,7 +37,7 @@ impl Receiving<'_> {
                 None
             }
             (_, 0) if ends => None,
-            _ => Some("trailers that are none"),
+            _ => Some("invalid trailers"),
         };
         match wrong {
             Some(why) => self.fail(id, ends, why),
@@ -46,7 +47,7 @@ impl Receiving<'_> {
         Ok(())
     }
 
-    /// Takes the next bytes of a body.
+    /// Take the next bytes of a body.
     pub(super) fn body(&mut self, id: u32, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -66,14 +67,14 @@ impl Receiving<'_> {
         }
     }
 
-    /// A DATA frame is whole.
+    /// Note that a DATA frame is whole.
     pub(super) fn data_end(&mut self, data: Data) {
         if data.ends {
             self.finish(data.stream);
         }
     }
 
-    /// Gives the windows back when half of them is used: the server shall never have to wait.
+    /// Extend the windows when half of them is used, so that the server never has to wait.
     pub(super) fn count_window(&mut self, header: Header) {
         let length = header.length as u32;
         self.connection.unreturned += length;
@@ -90,13 +91,13 @@ impl Receiving<'_> {
         }
     }
 
-    /// The server has said all on a stream.
+    /// Report the answer of a stream whose last frame has come.
     fn finish(&mut self, id: u32) {
         let Some(stream) = self.connection.streams.get(id) else {
             return;
         };
         if stream.status == 0 {
-            return self.fail(id, true, "an end before the header");
+            return self.fail(id, true, "the stream ended before the header");
         }
         if stream
             .length
@@ -122,7 +123,7 @@ impl Receiving<'_> {
         }
     }
 
-    /// Fails the request of a stream, on which the server has said all if it `ended`.
+    /// Fail the request of a stream; `ended` says that the server has sent its last frame on it.
     pub(super) fn fail(&mut self, id: u32, ended: bool, why: Wrong) {
         let Some(stream) = self.connection.streams.get(id) else {
             return;

@@ -1,4 +1,4 @@
-//! One connection: what was asked, and what both sides may send.
+//! One connection: its streams, and the windows of both sides.
 
 use super::frame::{self, Header, MAX_31, MAX_PAYLOAD, code, flag, kind};
 use super::head::HeadReader;
@@ -19,16 +19,16 @@ pub struct Connection {
     pub(super) heads: HeadReader,
     pub(super) streams: Streams,
     pub(super) next: u32,
-    /// Up to this stream, the server may not know yet that we gave some up.
+    /// The last stream that was given up: the server may not know of it yet.
     pub(super) forgiven: u32,
     pub(super) peer: Peer,
-    /// How many bytes of data the server takes now on all streams.
+    /// Bytes of data that the server takes now over all streams.
     pub(super) window: i64,
-    /// Bytes of data that the server has not been given back.
+    /// Bytes of received data by which the window has not been extended yet.
     pub(super) unreturned: u32,
     /// Streams whose requests' bodies wait for a window.
     pub(super) waiting: usize,
-    /// Frames in a row that brought no answer forward.
+    /// Frames in a row that advanced no answer.
     pub(super) idle: u32,
     /// The error code of the server's GOAWAY.
     pub(super) goaway: Option<u32>,
@@ -40,7 +40,7 @@ pub(super) struct Data {
     pub(super) stream: u32,
     /// Bytes to come, padding included.
     pub(super) left: usize,
-    /// How many of them are padding; `None` before the byte that says so.
+    /// Bytes of padding among them; `None` before the padding's length has come.
     pub(super) padding: Option<usize>,
     pub(super) ends: bool,
 }
@@ -75,7 +75,7 @@ impl Connection {
         }
     }
 
-    /// How many more requests may be sent, with at most `depth` in flight.
+    /// The number of further requests that may be sent, with at most `depth` in flight.
     pub(super) fn room(&self, depth: usize) -> usize {
         if self.is_closing() {
             return 0;
@@ -85,22 +85,22 @@ impl Connection {
             .saturating_sub(self.streams.len())
     }
 
-    /// Whether no stream can be opened any more.
+    /// Return true if no further stream can be opened.
     fn is_closing(&self) -> bool {
         self.goaway.is_some() || self.next > MAX_31
     }
 
-    /// Whether `id` names a stream that was ever opened.
+    /// Return true if `id` names a stream that was ever opened.
     pub(super) fn was_opened(&self, id: u32) -> bool {
         id % 2 == 1 && id < self.next
     }
 
-    /// Whether the server may stop talking now.
+    /// Return true if the server may close now without cutting a frame.
     pub(super) fn is_between_frames(&self) -> bool {
         self.cut.is_empty() && self.data.is_none() && self.block.is_none()
     }
 
-    /// How the connection ends when nothing is in flight and nothing more can be asked.
+    /// The connection's end, if nothing is in flight and no stream can be opened.
     pub(super) fn end(&self) -> Option<End> {
         if !self.is_closing() || !self.streams.is_empty() {
             return None;
@@ -111,7 +111,7 @@ impl Connection {
         })
     }
 
-    /// Forgets a stream that ended.
+    /// Forget a stream that ended.
     pub(super) fn close(&mut self, id: u32) {
         let Some(stream) = self.streams.get(id) else {
             return;
@@ -120,14 +120,14 @@ impl Connection {
         self.streams.close(id);
     }
 
-    /// Gives a stream up, which the server may go on with for a while.
+    /// Give a stream up; the server may continue it for a while.
     pub(super) fn give_up(&mut self, id: u32, code: u32, out: &mut Vec<u8>) {
         self.close(id);
         self.forgiven = self.forgiven.max(id);
         frame::reset(id, code, out);
     }
 
-    /// Appends as much of the body of stream `id` as both windows take.
+    /// Append as much of the body of stream `id` as both windows allow.
     pub(super) fn send_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {
             return;
@@ -163,7 +163,7 @@ impl Connection {
         self.waiting -= 1;
     }
 
-    /// Goes on with all bodies, the oldest first, after a window grew.
+    /// Continue all bodies, the oldest first, after a window grew.
     pub(super) fn send_bodies(&mut self, body: &[u8], out: &mut Vec<u8>) {
         if self.waiting == 0 || self.window <= 0 {
             return;
@@ -180,12 +180,12 @@ impl Connection {
     }
 }
 
-/// What a GOAWAY with an error says, for people.
+/// The failure's text for a GOAWAY with an error.
 pub(super) fn farewell(code: u32) -> &'static str {
     match code {
-        code::PROTOCOL_ERROR => "the server said GOAWAY: PROTOCOL_ERROR",
-        code::ENHANCE_YOUR_CALM => "the server said GOAWAY: ENHANCE_YOUR_CALM",
-        _ => "the server said GOAWAY with an error",
+        code::PROTOCOL_ERROR => "the server sent GOAWAY: PROTOCOL_ERROR",
+        code::ENHANCE_YOUR_CALM => "the server sent GOAWAY: ENHANCE_YOUR_CALM",
+        _ => "the server sent GOAWAY with an error",
     }
 }
 

@@ -6,10 +6,10 @@ use super::recv::{Receiving, Wrong};
 use crate::protocol::{Event, Failure};
 
 const LENGTH: Wrong = "a frame of a wrong length";
-const PLACE: Wrong = "a frame on a stream that it is not for";
+const PLACE: Wrong = "a frame on the wrong kind of stream";
 
 impl Receiving<'_> {
-    /// Takes a whole frame that has no part of an answer.
+    /// Take a whole frame that carries no part of an answer.
     pub(super) fn control(&mut self, header: Header, payload: &[u8]) -> Result<(), Wrong> {
         let (length, of_stream) = match header.kind {
             kind::SETTINGS => (None, false),
@@ -17,7 +17,7 @@ impl Receiving<'_> {
             kind::GOAWAY => (None, false),
             kind::RST_STREAM => (Some(4), true),
             kind::WINDOW_UPDATE => (Some(4), header.stream != 0),
-            // Unknown ones, and PRIORITY, which nobody obeys any more.
+            // Unknown ones, and PRIORITY, which RFC 9113 deprecates.
             _ => return Ok(()),
         };
         if length.is_some_and(|length| length != payload.len()) {
@@ -68,7 +68,8 @@ impl Receiving<'_> {
         Ok(())
     }
 
-    /// The server takes no more streams, and will not answer those above the last that it names.
+    /// Take a GOAWAY: the server opens no more streams and will not answer those above the last
+    /// that it names.
     fn goaway(&mut self, payload: &[u8]) -> Result<(), Wrong> {
         if payload.len() < 8 {
             return Err(LENGTH);
@@ -86,9 +87,9 @@ impl Receiving<'_> {
             .filter(|stream| stream.id > last);
         let mut lost: Vec<u32> = lost.map(|stream| stream.id).collect();
         lost.sort_unstable();
-        // An error is told once: by the requests that it cost, or else by the connection's end.
-        let told = !lost.is_empty();
-        self.connection.goaway = Some(if told { code::NO_ERROR } else { error });
+        // An error is reported once: by the requests that it cost, or else by the connection's end.
+        let reported = !lost.is_empty();
+        self.connection.goaway = Some(if reported { code::NO_ERROR } else { error });
         for id in lost {
             self.lose(id, why);
         }
@@ -103,7 +104,7 @@ impl Receiving<'_> {
         self.lose(id, why);
     }
 
-    /// Fails a request of which the server knows that it failed.
+    /// Fail a request that the server itself gave up.
     fn lose(&mut self, id: u32, why: Wrong) {
         if let Some(stream) = self.connection.streams.get(id) {
             self.events
@@ -115,7 +116,7 @@ impl Receiving<'_> {
     fn window(&mut self, id: u32, increment: u32) -> Result<(), Wrong> {
         let connection = &mut *self.connection;
         if increment == 0 {
-            return Err("a window that grows by nothing");
+            return Err("a window update of 0 bytes");
         }
         if id == 0 {
             connection.window += i64::from(increment);

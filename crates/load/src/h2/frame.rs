@@ -3,21 +3,21 @@
 /// Bytes of a frame's header.
 pub const HEADER: usize = 9;
 
-/// Largest payload that we take: the default, as h2load leaves it, so that a server has the same work
+/// Largest payload that we accept: the default, as with h2load, so that a server has the same work
 /// with both.
 pub const MAX_PAYLOAD: usize = 16_384;
 
 /// The largest stream identifier, and the largest window.
 pub const MAX_31: u32 = 0x7fff_ffff;
 
-/// What a frame is, and what it belongs to.
+/// A frame's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Bytes of the payload.
     pub length: usize,
     /// One of [`kind`], or another that is to be ignored.
     pub kind: u8,
-    /// What the kind defines among [`flag`].
+    /// The bits that the kind defines among [`flag`].
     pub flags: u8,
     /// The stream, or 0 for the connection.
     pub stream: u32,
@@ -58,7 +58,7 @@ pub mod code {
 }
 
 impl Header {
-    /// Reads it; the reserved bit is ignored.
+    /// Read a header; ignore its reserved bit.
     pub fn read(bytes: &[u8; HEADER]) -> Self {
         let [a, b, c, kind, flags, stream @ ..] = *bytes;
         Header {
@@ -69,20 +69,20 @@ impl Header {
         }
     }
 
-    /// Appends it.
+    /// Append the header to `out`.
     pub fn write(self, out: &mut Vec<u8>) {
         let [_, a, b, c] = (self.length as u32).to_be_bytes();
         let [d, e, f, g] = self.stream.to_be_bytes();
         out.extend_from_slice(&[a, b, c, self.kind, self.flags, d, e, f, g]);
     }
 
-    /// Whether the flag is set.
+    /// Return true if the flag is set.
     pub fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }
 
-/// Appends a frame without flags whose payload is one number.
+/// Append a frame without flags whose payload is one number.
 fn numbered(kind: u8, stream: u32, number: u32, out: &mut Vec<u8>) {
     Header {
         length: 4,
@@ -94,17 +94,17 @@ fn numbered(kind: u8, stream: u32, number: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&number.to_be_bytes());
 }
 
-/// Appends RST_STREAM.
+/// Append RST_STREAM.
 pub fn reset(stream: u32, code: u32, out: &mut Vec<u8>) {
     numbered(kind::RST_STREAM, stream, code, out);
 }
 
-/// Appends WINDOW_UPDATE.
+/// Append WINDOW_UPDATE.
 pub fn window_update(stream: u32, increment: u32, out: &mut Vec<u8>) {
     numbered(kind::WINDOW_UPDATE, stream, increment, out);
 }
 
-/// Appends the acknowledgement of a SETTINGS or PING frame with this payload.
+/// Append the acknowledgement of a SETTINGS or PING frame with this payload.
 pub fn acknowledge(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
     Header {
         length: payload.len(),

@@ -3,11 +3,11 @@
 use crate::fields::{Head, Reading};
 use crate::hpack::{Decoder, Effect, Fault, Scratch};
 
-/// Reads the header blocks of one connection, and remembers the last one: most answers of a run have
-/// the very same, as long as the server's date does not change.
+/// Reads the header blocks of one connection, and remembers the last one: most answers of a run
+/// have the same, as long as the server's date does not change.
 ///
-/// nginx orders the same fields to be inserted into the table with every answer and never uses them.
-/// Such a block means the same each time; the table is only brought up to date before another block.
+/// nginx inserts the same fields into the table with every answer and never uses them. Such a block
+/// means the same each time; the table is only brought up to date before another block.
 #[derive(Debug, Default)]
 pub struct HeadReader {
     decoder: Decoder,
@@ -15,22 +15,22 @@ pub struct HeadReader {
     meaning: Option<Meaning>,
 }
 
-/// What the last block meant.
+/// The meaning of the last block.
 #[derive(Clone, Copy, Debug)]
 struct Meaning {
     head: Head,
     effect: Effect,
     /// The table's version, if the block left it as it was.
     version: Option<u64>,
-    /// How often the block came again without being decoded.
+    /// Number of times that the block came again without being decoded.
     again: usize,
 }
 
 impl HeadReader {
-    /// What the whole `block` says.
+    /// The meaning of the whole `block`.
     ///
     /// # Errors
-    /// What is wrong with the connection from now on.
+    /// The [`Fault`], after which the connection cannot continue.
     pub fn read(&mut self, block: &[u8], scratch: &mut Scratch) -> Result<Head, Fault> {
         if let Some(meaning) = self.meaning.as_mut().filter(|_| block == self.last) {
             if !meaning.effect.used {
@@ -58,7 +58,7 @@ impl HeadReader {
         Ok(reading.head)
     }
 
-    /// Does to the table what the last block ordered since.
+    /// Apply to the table the changes of the last block's repetitions.
     fn catch_up(&mut self, scratch: &mut Scratch) -> Result<(), Fault> {
         let Some(meaning) = self.meaning.take().filter(|meaning| meaning.effect.changed) else {
             return Ok(());

@@ -23,7 +23,7 @@ use crate::protocol::{End, Event, Failure, RequestId};
 #[derive(Debug)]
 pub struct H2<'a> {
     exchanges: &'a [Exchange],
-    /// Whether the requests are HEAD requests, whose answers have no body.
+    /// True if the requests are HEAD requests, whose answers have no body.
     bodiless: bool,
     depth: usize,
     /// By target.
@@ -158,7 +158,7 @@ impl Dialogue for H2<'_> {
             return true;
         };
         connection.give_up(id, code::CANCEL, out);
-        // Nobody would hear that the connection is of no more use.
+        // Without other streams, no further call would report that the connection is of no more use.
         connection.end().is_none()
     }
 }

@@ -1,4 +1,4 @@
-//! What the server's bytes mean, in whatever pieces they come (RFC 9113, sections 4 to 6).
+//! Reads the server's frames from pieces of any size (RFC 9113, sections 4 to 6).
 
 use super::connection::{Block, Connection, Data};
 use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
@@ -10,13 +10,13 @@ use crate::protocol::Event;
 const MAX_BLOCK: usize = 64 * 1024;
 const MAX_FRAMES: u32 = 64;
 
-/// Most frames in a row that bring no answer forward.
+/// Most frames in a row that advance no answer.
 const MAX_IDLE: u32 = 10_000;
 
-/// Why the connection cannot go on.
+/// The reason why the connection cannot continue.
 pub(super) type Wrong = &'static str;
 
-/// One call of receiving.
+/// The state of one call that receives bytes.
 pub(super) struct Receiving<'c> {
     pub(super) exchange: &'c Exchange,
     pub(super) bodiless: bool,
@@ -28,10 +28,10 @@ pub(super) struct Receiving<'c> {
 }
 
 impl Receiving<'_> {
-    /// Takes the next bytes.
+    /// Take the next bytes.
     pub(super) fn recv(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
         let mut rest = bytes;
-        // What follows the connection's end would be heard or not, as it happens to be cut.
+        // Bytes after the connection's end count for nothing, however they are cut.
         while !rest.is_empty() && self.connection.end().is_none() {
             rest = if self.connection.data.is_some() {
                 self.data_piece(rest)?
@@ -44,7 +44,7 @@ impl Receiving<'_> {
         Ok(())
     }
 
-    /// Takes the frame that `bytes` begin with, or keeps what is there of it; returns what follows.
+    /// Take the frame that `bytes` begin with, or keep its beginning; return the bytes that follow.
     fn frame<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Wrong> {
         let Some((header, rest)) = bytes.split_first_chunk() else {
             self.connection.cut.extend_from_slice(bytes);
@@ -64,7 +64,7 @@ impl Receiving<'_> {
         Ok(rest)
     }
 
-    /// Completes the frame that was cut, if `bytes` suffice; returns what follows.
+    /// Complete the frame that was cut, if `bytes` suffice; return the bytes that follow.
     fn rest_of_cut<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Wrong> {
         let mut cut = std::mem::take(&mut self.connection.cut);
         let mut rest = bytes;
@@ -97,7 +97,7 @@ impl Receiving<'_> {
         Ok(rest)
     }
 
-    /// Refuses frames by their header alone.
+    /// Refuse frames by their header alone.
     fn check(&self, header: Header) -> Result<(), Wrong> {
         let first = header.kind == kind::SETTINGS && !header.has(flag::ACK);
         if !self.connection.peer.settled && !first {
@@ -111,26 +111,26 @@ impl Receiving<'_> {
             Some(block) if !goes_on || header.stream != block.stream => {
                 Err("a header block that is interrupted")
             }
-            None if goes_on => Err("a CONTINUATION of nothing"),
+            None if goes_on => Err("a CONTINUATION without a header block"),
             _ => Ok(()),
         }
     }
 
-    /// Counts a frame that brings no answer forward.
+    /// Count a frame that advances no answer.
     pub(super) fn idle(&mut self) -> Result<(), Wrong> {
         self.connection.idle += 1;
         if self.connection.idle > MAX_IDLE {
-            return Err("a flood of frames that bring no answer forward");
+            return Err("a flood of frames that advance no answer");
         }
         Ok(())
     }
 
-    /// Takes a whole frame other than DATA.
+    /// Take a whole frame other than DATA.
     fn whole(&mut self, header: Header, payload: &[u8]) -> Result<(), Wrong> {
         match header.kind {
             kind::HEADERS => self.headers(header, payload),
             kind::CONTINUATION => self.continuation(header, payload),
-            kind::PUSH_PROMISE => Err("a push, which we had refused"),
+            kind::PUSH_PROMISE => Err("a push, although pushes are disabled"),
             _ => {
                 self.idle()?;
                 self.control(header, payload)
@@ -171,7 +171,7 @@ impl Receiving<'_> {
         Ok(())
     }
 
-    /// Counts a frame of a stream, and refuses it if the stream cannot have one.
+    /// Count a frame of a stream, or refuse it if the stream cannot have one.
     fn arrived(&mut self, header: Header) -> Result<(), Wrong> {
         let connection = &mut *self.connection;
         if let Some(stream) = connection.streams.get(header.stream) {
@@ -191,7 +191,7 @@ impl Receiving<'_> {
         self.idle()
     }
 
-    /// Begins a DATA frame.
+    /// Begin a DATA frame.
     fn data(&mut self, header: Header) -> Result<(), Wrong> {
         self.arrived(header)?;
         let padded = header.has(flag::PADDED);
@@ -214,7 +214,8 @@ impl Receiving<'_> {
         Ok(())
     }
 
-    /// Takes what `bytes` have of the DATA frame under way; returns what follows.
+    /// Take the part of `bytes` that belongs to the current DATA frame; return the bytes that
+    /// follow.
     fn data_piece<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], Wrong> {
         let Some(mut data) = self.connection.data.take() else {
             return Ok(bytes);

@@ -12,7 +12,7 @@ use crate::oracle;
 use crate::spec::SpecError;
 use crate::target::{Scheme, Target};
 
-/// What is asked of one target, and what its answers must be.
+/// The request to one target, and its expected answer.
 pub type Exchange = oracle::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
@@ -28,8 +28,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Appends the frames of the header block for `stream` and the next of `keys`. `shrunk` lets the
-    /// block say that it uses no table. The block itself is made in `block` if it must be.
+    /// Append the frames of the header block for `stream` and the next of `keys`. With `shrunk`,
+    /// the block says that it uses no table. `block` is scratch space.
     pub fn write(
         &self,
         stream: u32,
@@ -81,7 +81,7 @@ impl Request {
     }
 }
 
-/// Appends `block` in as many frames as it needs, for stream 0.
+/// Append `block` in as many frames as it needs, for stream 0.
 fn frame(block: &[u8], end_stream: bool, out: &mut Vec<u8>) {
     let mut pieces = block.chunks(MAX_PAYLOAD).peekable();
     let mut kind = kind::HEADERS;

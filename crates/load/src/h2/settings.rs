@@ -1,14 +1,14 @@
-//! What the two sides tell each other of themselves (RFC 9113, sections 3.4 and 6.5).
+//! The settings of both sides (RFC 9113, sections 3.4 and 6.5).
 
 use super::frame::{self, Header, MAX_31, kind};
 
-/// How far a server may send ahead, on each stream and on the connection: as far as h2load lets it.
+/// Window for the server's data, of each stream and of the connection: as large as h2load's.
 pub const WINDOW: u32 = (1 << 30) - 1;
 
-/// What either side may send before it hears otherwise.
+/// The window of either side before it is changed.
 const FIRST_WINDOW: u32 = 65_535;
 
-/// HPACK's table size as long as nobody changes it.
+/// HPACK's default table size.
 const FIRST_TABLE: u32 = 4_096;
 
 /// Settings' identifiers.
@@ -20,7 +20,7 @@ mod id {
     pub const MAX_FRAME_SIZE: u16 = 5;
 }
 
-/// Appends what a client says first: the preface, its settings, and the connection's window.
+/// Append a client's first bytes: the preface, its settings, and the connection's window.
 pub fn hello(out: &mut Vec<u8>) {
     out.extend_from_slice(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     let settings = [(id::ENABLE_PUSH, 0), (id::INITIAL_WINDOW_SIZE, WINDOW)];
@@ -38,10 +38,10 @@ pub fn hello(out: &mut Vec<u8>) {
     frame::window_update(0, WINDOW - FIRST_WINDOW, out);
 }
 
-/// What the server said of itself.
+/// The server's settings.
 #[derive(Debug)]
 pub struct Peer {
-    /// Whether it has said anything; until then, one stream at a time can do no harm.
+    /// True once its settings have come; until then, one stream at a time is safe.
     pub settled: bool,
     /// Most streams at a time.
     pub max_streams: u32,
@@ -52,14 +52,14 @@ pub struct Peer {
     table: Table,
 }
 
-/// What becomes of HPACK's table for requests, which ours do not use.
+/// The state of HPACK's table for requests, which ours do not use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Table {
     /// Both sides assume its first size.
     Full,
     /// The server wants a smaller one, which the next header block must agree to.
     Shrinks,
-    /// The server was told that there is none.
+    /// The server has been told that there is none.
     None,
 }
 
@@ -76,10 +76,10 @@ impl Default for Peer {
 }
 
 impl Peer {
-    /// Takes the payload of a SETTINGS frame.
+    /// Apply the payload of a SETTINGS frame.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The rule that the payload breaks.
     pub fn apply(&mut self, payload: &[u8]) -> Result<(), &'static str> {
         if payload.len() % 6 != 0 {
             return Err("a SETTINGS frame of a wrong length");
@@ -111,7 +111,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Whether the next header block must begin by saying that it uses no table (RFC 7541,
+    /// Return true if the next header block must begin by saying that it uses no table (RFC 7541,
     /// section 4.2).
     pub fn shrinks(&mut self) -> bool {
         if self.table != Table::Shrinks {

@@ -12,26 +12,26 @@ pub struct Stream {
     pub request: RequestId,
     /// The final status; 0 before its header block came.
     pub status: u16,
-    /// Whether anything of the answer has come.
+    /// True once a part of the answer has come.
     pub begun: bool,
     /// Bytes of the request's body that are still to be sent.
     pub unsent: usize,
-    /// How many of them the server takes now; less than none after it took back what it gave.
+    /// Bytes of them that the server takes now; negative after it shrank the window.
     pub window: i64,
-    /// Bytes of data that the server has not been given back.
+    /// Bytes of received data by which the window has not been extended yet.
     pub unreturned: u32,
     /// Bytes of the answer's frames.
     pub bytes: u64,
-    /// How long the body must be.
+    /// The body's length by `content-length`.
     pub length: Option<u64>,
-    /// What was seen of the body.
+    /// The check of the body.
     pub body_check: BodyCheck,
 }
 
-/// All of them; places are used again, so that steady traffic allocates nothing.
+/// All streams of a connection; places are reused, so that steady traffic allocates nothing.
 ///
-/// An open-addressed table leads from an identifier to a place. Identifiers are a series, so that
-/// those of one time seldom meet in it.
+/// An open-addressed table leads from an identifier to a place. Identifiers are consecutive, so
+/// that those of one time seldom collide.
 #[derive(Debug, Default)]
 pub struct Streams {
     places: Vec<Stream>,
@@ -42,12 +42,12 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// How many there are.
+    /// The number of live streams.
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// Whether there is none.
+    /// Return true if no stream is live.
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
@@ -81,7 +81,7 @@ impl Streams {
         Some(&mut self.places[place])
     }
 
-    /// Forgets the stream `id`; tells whether it was live.
+    /// Forget the stream `id`; return true if it was live.
     pub fn close(&mut self, id: u32) -> bool {
         let Some(mut hole) = self.find(id) else {
             return false;
@@ -113,7 +113,7 @@ impl Streams {
         self.places.iter_mut().filter(|stream| stream.id != 0)
     }
 
-    /// A place more, and an index that is large enough for it.
+    /// Add a place, and an index that is large enough for it.
     fn grow(&mut self, expect: &Expectation) -> usize {
         self.places.push(Stream {
             id: 0,
@@ -161,7 +161,7 @@ impl Streams {
         }
     }
 
-    /// Where the table's entry for `id` stands unless others do. Ours are odd.
+    /// The place in the index where `id` belongs unless it is taken. Our identifiers are odd.
     fn home(&self, id: u32) -> usize {
         (id >> 1) as usize & (self.index.len() - 1)
     }

@@ -21,7 +21,7 @@ use crate::protocol::{End, Event, Failure, RequestId};
 const NO_ERROR: VarInt = VarInt::from_u32(0x100);
 const GENERAL_PROTOCOL_ERROR: VarInt = VarInt::from_u32(0x101);
 
-/// What all connections of a thread share.
+/// The state that all connections of a thread share.
 pub struct Tools {
     bodiless: bool,
     /// Most requests in flight on one connection.
@@ -34,7 +34,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// For requests without answered bodies if `bodiless`.
+    /// The tools of one thread; with `bodiless`, answers have no body.
     pub fn new(bodiless: bool, depth: usize, keys: Vec<Keys>) -> Self {
         Tools {
             bodiless,
@@ -56,7 +56,7 @@ pub struct Connection {
     handle: ConnectionHandle,
     pub(super) quic: quinn_proto::Connection,
     connected: bool,
-    /// Streams that were opened and carry nothing yet.
+    /// Streams that are opened and not used yet.
     spare: VecDeque<StreamId>,
     pub(super) flows: Vec<Flow>,
     pub(super) server_streams: Vec<ServerStream>,
@@ -71,7 +71,7 @@ impl AsFd for Connection {
 }
 
 impl Connection {
-    /// Starts to connect to a target.
+    /// Start to connect to a target.
     ///
     /// # Errors
     /// When QUIC refuses the address or the name.
@@ -100,7 +100,7 @@ impl Connection {
         })
     }
 
-    /// How many more requests it takes now.
+    /// The number of further requests that it takes now.
     pub fn room(&self, depth: usize) -> usize {
         if self.goaway.is_some() {
             return 0;
@@ -108,7 +108,7 @@ impl Connection {
         self.spare.len().min(depth.saturating_sub(self.flows.len()))
     }
 
-    /// Takes a request.
+    /// Take a request.
     ///
     /// # Errors
     /// When no stream takes it.
@@ -140,7 +140,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends what is to be sent.
+    /// Send the packets that are due.
     ///
     /// # Errors
     /// When the server cannot be reached.
@@ -169,7 +169,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives once; false when there was nothing.
+    /// Receive once; return false if there was nothing.
     ///
     /// # Errors
     /// When the server cannot be reached.
@@ -201,17 +201,17 @@ impl Connection {
         })
     }
 
-    /// When [`Connection::expire`] is due.
+    /// The time at which [`Connection::expire`] is due.
     pub fn timer(&mut self) -> Option<Instant> {
         self.quic.poll_timeout()
     }
 
-    /// The timer is due.
+    /// Handle the timer, which is due.
     pub fn expire(&mut self, now: Instant) {
         self.quic.handle_timeout(now);
     }
 
-    /// Gives a request up.
+    /// Give a request up.
     pub fn cancel(&mut self, request: RequestId) {
         let found = self.flows.iter().position(|flow| flow.request == request);
         if let Some(index) = found {
@@ -219,7 +219,7 @@ impl Connection {
         }
     }
 
-    /// Takes account of what has happened.
+    /// Process the events of QUIC since the last call.
     ///
     /// # Errors
     /// The connection's end.
@@ -260,7 +260,7 @@ impl Connection {
         }
     }
 
-    /// Opens this side's control stream.
+    /// Open this side's control stream.
     fn greet(&mut self, tools: &mut Tools) {
         if let Some(stream) = self.quic.streams().open(Dir::Uni) {
             tools.frames.clear();
@@ -270,7 +270,7 @@ impl Connection {
         }
     }
 
-    /// The server has broken a rule.
+    /// Close the connection because the server broke a rule.
     pub(super) fn violated(&mut self, why: &'static str) -> End {
         let reason = Bytes::from_static(why.as_bytes());
         self.quic
@@ -280,7 +280,7 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// Says farewell, so that the server need not wait until it is sure.
+    /// Close the connection, so that the server need not wait for its timeout.
     fn drop(&mut self) {
         let now = Instant::now();
         if !self.quic.is_closed() {
@@ -288,7 +288,7 @@ impl Drop for Connection {
         }
         let mut datagrams = Vec::new();
         while let Some(transmit) = self.quic.poll_transmit(now, 1, &mut datagrams) {
-            // Nobody is left who could try again.
+            // No later call could try again.
             if !matches!(self.socket.send(transmit, &datagrams), Ok(true)) {
                 break;
             }

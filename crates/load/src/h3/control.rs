@@ -1,4 +1,4 @@
-//! What the server says on streams of its own (RFC 9114, sections 6.2 and 7.2).
+//! The streams that the server opens (RFC 9114, sections 6.2 and 7.2).
 
 use quinn_proto::StreamId;
 
@@ -18,7 +18,7 @@ const GOAWAY: u64 = 0x7;
 /// Longest frame that is read, in bytes.
 const LONGEST: u64 = 16 * 1024;
 
-/// What this side says on its control stream: that it is one, and settings that offer nothing.
+/// Append the client's control stream: its type, and settings that offer nothing.
 pub fn hello(out: &mut Vec<u8>) {
     varint::write(CONTROL, out);
     varint::write(SETTINGS, out);
@@ -38,17 +38,17 @@ pub struct ServerStream {
     settled: bool,
 }
 
-/// What the server has said.
+/// A message of the server's control stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlEvent {
-    /// Nothing that matters.
+    /// Nothing of interest.
     Nothing,
     /// It takes no more requests, and answers only those on streams below this number.
     GoAway(u64),
 }
 
 impl ServerStream {
-    /// A stream of which nothing is read yet.
+    /// A stream from which nothing is read yet.
     pub fn new(id: StreamId) -> Self {
         ServerStream {
             id,
@@ -61,21 +61,21 @@ impl ServerStream {
         }
     }
 
-    /// Whether the connection cannot do without it.
+    /// Return true if the connection cannot do without the stream.
     pub fn is_control(&self) -> bool {
         self.kind == Some(CONTROL)
     }
 
-    /// Takes the next bytes.
+    /// Take the next bytes.
     ///
     /// # Errors
-    /// Why the connection cannot go on.
+    /// The reason why the connection cannot continue.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<ControlEvent, &'static str> {
         let mut event = ControlEvent::Nothing;
         for byte in bytes {
             match (self.kind, self.left) {
                 (None, _) => match self.number.feed(*byte) {
-                    Some(PUSH) => return Err("a push that nobody allowed"),
+                    Some(PUSH) => return Err("a push, although pushes are disabled"),
                     kind => self.kind = kind,
                 },
                 // QPACK's streams have nothing to say without a dynamic table.
@@ -105,11 +105,11 @@ impl ServerStream {
             return Ok(());
         };
         match frame {
-            SETTINGS if self.settled => return Err("settings a second time"),
+            SETTINGS if self.settled => return Err("a second SETTINGS frame"),
             SETTINGS => self.settled = true,
-            _ if !self.settled => return Err("a control stream that begins without settings"),
+            _ if !self.settled => return Err("a control stream that does not begin with SETTINGS"),
             DATA | HEADERS | PUSH_PROMISE | 0x2 | 0x6 | 0x8 | 0x9 => {
-                return Err("a frame that does not belong there");
+                return Err("a frame that is not allowed on this stream");
             }
             _ => {}
         }
@@ -134,7 +134,7 @@ impl ServerStream {
             .collect();
         match ids[..] {
             [id] if number.is_between() => Ok(ControlEvent::GoAway(id)),
-            _ => Err("a farewell that says nothing"),
+            _ => Err("an invalid GOAWAY"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! UDP sockets: many datagrams a call, as far as the kernel can.
+//! UDP sockets that send and receive many datagrams per call, if the kernel can.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ impl Default for Buffers {
 pub struct Socket {
     socket: OwnedFd,
     state: UdpSocketState,
-    /// What the kernel has not taken yet.
+    /// The datagrams that the kernel has not taken yet.
     unsent: Option<(Transmit, Vec<u8>)>,
 }
 
@@ -67,7 +67,7 @@ impl Socket {
         self.state.max_gso_segments().min(SEGMENTS)
     }
 
-    /// Sends what was left over; false if it is still there.
+    /// Send the datagrams that were kept; return false if the kernel still does not take them.
     ///
     /// # Errors
     /// When the server cannot be reached.
@@ -78,7 +78,7 @@ impl Socket {
         }
     }
 
-    /// Sends datagrams; false if they are kept for [`Socket::resend`].
+    /// Send datagrams; return false if they are kept for [`Socket::resend`].
     ///
     /// # Errors
     /// When the server cannot be reached.
@@ -106,7 +106,7 @@ impl Socket {
         }
     }
 
-    /// Receives once and hands over each datagram; false when there was nothing.
+    /// Receive once and hand over each datagram; return false if there was nothing.
     ///
     /// # Errors
     /// When the server cannot be reached.

@@ -1,16 +1,14 @@
-//! Why a connection ends.
+//! The reasons why a connection ends.
 
 use quinn_proto::{ConnectionError, TransportErrorCode as Code};
 
 use crate::protocol::{End, Failure};
 use crate::stream::socket_error;
 
-/// What the loss of a connection means.
+/// The end that the loss of a connection amounts to.
 pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
     let why = match reason {
-        ConnectionError::VersionMismatch => {
-            "the server knows no version of QUIC that is known here"
-        }
+        ConnectionError::VersionMismatch => "the server supports no common version of QUIC",
         ConnectionError::TransportError(_) if !connected => "the QUIC handshake failed",
         ConnectionError::TransportError(_) => "the server broke a rule of QUIC",
         ConnectionError::ConnectionClosed(close) if !connected => refusal(close.error_code),
@@ -18,11 +16,11 @@ pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
         ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
             "the server closed the connection"
         }
-        ConnectionError::Reset => "the server knows the connection no more",
+        ConnectionError::Reset => "the server no longer knows the connection",
         ConnectionError::TimedOut if idle && connected => return End::Proper,
-        ConnectionError::TimedOut => "the server said nothing for too long",
+        ConnectionError::TimedOut => "the server sent nothing for too long",
         ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => {
-            "QUIC gave the connection up"
+            "QUIC gave up the connection"
         }
     };
     End::Broken(match connected {
@@ -31,7 +29,7 @@ pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
     })
 }
 
-/// Why a server ended the handshake, as it says (RFC 9000, section 20.1).
+/// The text for the server's reason to end the handshake (RFC 9000, section 20.1).
 fn refusal(code: Code) -> &'static str {
     match code {
         Code::NO_ERROR => "the server ended the QUIC handshake (NO_ERROR)",
@@ -46,7 +44,7 @@ fn refusal(code: Code) -> &'static str {
     }
 }
 
-/// What an error of a UDP socket means to people.
+/// The text for an error of a UDP socket.
 pub fn unreachable(error: &std::io::Error) -> &'static str {
     let number = error.raw_os_error().unwrap_or_default();
     socket_error::reason(rustix::io::Errno::from_raw_os_error(number))

@@ -15,6 +15,6 @@ pub struct Flow {
     pub response: Response,
     /// True once a part of its response has come.
     pub begun: bool,
-    /// What the stream has not taken of the request.
+    /// The part of the request that the stream has not taken.
     pub unsent: Vec<u8>,
 }

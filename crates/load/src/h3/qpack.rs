@@ -10,7 +10,7 @@ const LONGEST: usize = 64 * 1024;
 /// The beginning of a section that uses no dynamic table.
 const PREFIX: [u8; 2] = [0, 0];
 
-/// What a field of the static table (RFC 9204, appendix A) means in a response.
+/// The meaning of a field of the static table (RFC 9204, appendix A) in a response.
 #[derive(Clone, Copy)]
 enum Static {
     Status(&'static str),
@@ -62,10 +62,10 @@ impl Static {
     }
 }
 
-/// What the whole `section` of a response says.
+/// The meaning of the whole `section` of a response.
 ///
 /// # Errors
-/// What is wrong with the connection from now on.
+/// The [`Fault`], after which the connection cannot continue.
 pub fn read(section: &[u8]) -> Result<Head, Fault> {
     if section.len() > LONGEST {
         return Err(Fault::TooLong);
@@ -109,7 +109,7 @@ fn take(rest: &mut &[u8], prefix: u32) -> Result<u64, Fault> {
     Ok(value)
 }
 
-/// Reads a string whose length has so many bits, and the bit above them for the Huffman code.
+/// Read a string whose length has `prefix` bits; the bit above them marks the Huffman code.
 fn string(rest: &mut &[u8], prefix: u32, out: &mut Vec<u8>) -> Result<(), Fault> {
     let coded = rest.first().ok_or(Fault::Cut)? & (1 << prefix) != 0;
     let length = usize::try_from(take(rest, prefix)?).map_err(|_| Fault::Cut)?;
@@ -124,19 +124,19 @@ fn string(rest: &mut &[u8], prefix: u32, out: &mut Vec<u8>) -> Result<(), Fault>
     }
 }
 
-/// Begins a section.
+/// Begin a section.
 pub fn begin(out: &mut Vec<u8>) {
     out.extend_from_slice(&PREFIX);
 }
 
-/// Appends a field with a literal name.
+/// Append a field with a literal name.
 pub fn field(name: &str, value: &[u8], out: &mut Vec<u8>) {
     integer::write(name.len() as u64, 3, 0b0010_0000, out);
     out.extend_from_slice(name.as_bytes());
     write(value, out);
 }
 
-/// Appends a field whose name is that of the static table's entry `index`.
+/// Append a field whose name is that of the static table's entry `index`.
 pub fn named(index: u64, value: &[u8], out: &mut Vec<u8>) {
     integer::write(index, 4, 0b0101_0000, out);
     write(value, out);

@@ -21,7 +21,7 @@ const HTTPS: u8 = 0b1100_0000 | 23;
 const DATA: u64 = 0x0;
 const HEADERS: u64 = 0x1;
 
-/// What is asked of one target, and what its answers must be.
+/// The request to one target, and its expected answer.
 pub type Exchange = oracle::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
@@ -36,7 +36,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Appends the frames for the next of `keys`.
+    /// Append the frames for the next of `keys`.
     pub fn write(&self, keys: &mut Keys, section: &mut Vec<u8>, out: &mut Vec<u8>) {
         section.clear();
         section.extend_from_slice(&self.before);

@@ -12,15 +12,15 @@ const HEADERS: u64 = 0x1;
 /// Longest header section that is still read, in bytes.
 const MAX_SECTION: u64 = 64 * 1024;
 
-/// Most bytes of all that is not the body.
+/// Most bytes of everything but the body.
 const MAX_OVERHEAD: u64 = 256 * 1024;
 
-/// What is wrong with a response.
+/// The error of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// The connection cannot go on.
+    /// The connection cannot continue.
     Connection(&'static str),
-    /// Only this response is spoilt.
+    /// Only this response is invalid.
     Stream(&'static str),
 }
 
@@ -30,12 +30,12 @@ pub struct Response {
     at: At,
     number: Varint,
     section: Vec<u8>,
-    /// Whether the answer to a HEAD request: it has no body whatever its length says.
+    /// True for the answer to a HEAD request, which has no body whatever its `content-length`.
     bodiless: bool,
     status: u16,
-    /// What its header says of the body's length.
+    /// The body's length by `content-length`.
     length: Option<u64>,
-    /// Whether the trailers have come.
+    /// True once the trailers have come.
     trailed: bool,
     overhead: u64,
     bytes: u64,
@@ -48,7 +48,7 @@ enum At {
     Length(u64),
     Section(u64),
     Data(u64),
-    /// A frame that nobody knows.
+    /// A frame of an unknown type.
     Skip(u64),
 }
 
@@ -69,10 +69,10 @@ impl Response {
         }
     }
 
-    /// Takes the next bytes of the stream.
+    /// Take the next bytes of the stream.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The error in the bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
         self.bytes += bytes.len() as u64;
         let mut rest = bytes;
@@ -96,16 +96,16 @@ impl Response {
         Ok(())
     }
 
-    /// The stream is at its end; the status, once the response is found whole.
+    /// The status of a response whose stream has ended.
     ///
     /// # Errors
-    /// What is missing.
+    /// The part that is missing.
     pub fn end(&self) -> Result<u16, Wrong> {
         if !matches!(self.at, At::Type) || !self.number.is_between() {
             return Err(Wrong::Connection("a stream that ends within a frame"));
         }
         if self.status == 0 {
-            return Err(Wrong::Stream("an end before the header"));
+            return Err(Wrong::Stream("the stream ended before the header"));
         }
         match self.length {
             Some(length) if length != self.body_check.length() => {
@@ -120,7 +120,7 @@ impl Response {
         self.bytes
     }
 
-    /// What `expect` finds wrong with the whole response.
+    /// The way in which the whole response differs from `expect`, if it does.
     pub fn judge(&mut self, expect: &Expectation) -> Option<Failure> {
         expect.judge(self.status, &mut self.body_check)
     }
@@ -140,14 +140,18 @@ impl Response {
                 return Err(Wrong::Connection("the headers are too long"));
             }
             HEADERS => At::Section(number),
-            // Those of the control stream, pushes that nobody allowed, and those of HTTP/2.
-            0x2..=0x9 | 0xd => return Err(Wrong::Connection("a frame that does not belong there")),
+            // Frames of the control stream, pushes, and those of HTTP/2.
+            0x2..=0x9 | 0xd => {
+                return Err(Wrong::Connection(
+                    "a frame that is not allowed on this stream",
+                ));
+            }
             _ => At::Skip(number),
         };
         self.take(&[], number)
     }
 
-    /// Takes a piece of a frame's payload, of which so much is left afterwards.
+    /// Take a piece of a frame's payload, with `left` bytes to come after it.
     fn take(&mut self, piece: &[u8], left: u64) -> Result<(), Wrong> {
         match &mut self.at {
             At::Section(rest) => {
@@ -188,7 +192,7 @@ impl Response {
             _ if head.wrong.is_some() => Err(Wrong::Stream(head.wrong.unwrap_or_default())),
             (0, 0) => Err(Wrong::Stream("a response without a status")),
             (0, 101) => Err(Wrong::Stream(
-                "a switch of protocols, which HTTP/3 does not have",
+                "a switch of protocols, which HTTP/3 does not allow",
             )),
             (0, 100..200) => Ok(()),
             (0, status) => {
@@ -201,7 +205,7 @@ impl Response {
                 self.trailed = true;
                 Ok(())
             }
-            _ => Err(Wrong::Stream("trailers that are none")),
+            _ => Err(Wrong::Stream("invalid trailers")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the QUIC connections of all threads have in common.
+//! The configuration that the QUIC connections of all threads share.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::ungreased::Ungreased;
 use crate::spec::SpecError;
 use crate::stream::endpoint::{Address, Endpoint};
 
-/// Bytes that a server may send before it is told that they are read: never the limit here.
+/// The flow-control window in bytes: large enough never to be the limit.
 const WINDOW: u32 = 1 << 30;
 
 /// Streams that a server may open: its control stream and those of QPACK, and some to spare.

@@ -13,7 +13,7 @@ const REQUEST_REJECTED: u64 = 0x10b;
 const REQUEST_CANCELLED: VarInt = VarInt::from_u32(0x10c);
 
 impl Connection {
-    /// Goes on after an event of QUIC's streams.
+    /// Handle an event of QUIC's streams.
     ///
     /// # Errors
     /// The connection's end.
@@ -47,7 +47,8 @@ impl Connection {
         }
     }
 
-    /// Writes what the stream takes of a request, and ends it after the last byte.
+    /// Write as much of a request as the stream takes, and finish the stream after the last byte;
+    /// return the number of bytes.
     pub(super) fn write(&mut self, stream: StreamId, bytes: &[u8]) -> usize {
         let mut written = 0;
         let mut sending = self.quic.send_stream(stream);
@@ -55,7 +56,7 @@ impl Connection {
             match sending.write(&bytes[written..]) {
                 Ok(length) => written += length,
                 Err(WriteError::Blocked) => return written,
-                // The server wants no more of it; its answer decides.
+                // The server stopped reading; its answer decides.
                 Err(_) => return bytes.len(),
             }
         }
@@ -63,7 +64,7 @@ impl Connection {
         written
     }
 
-    /// Reads what has come of an answer.
+    /// Read the available part of an answer.
     fn read(
         &mut self,
         stream: StreamId,
@@ -95,7 +96,7 @@ impl Connection {
                 }
             }
         };
-        // Whether it is to be transmitted is seen by the next flush.
+        // The next flush transmits what this makes due.
         let _ = chunks.finalize();
         match outcome {
             Ok(Some(status)) => {
@@ -125,7 +126,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what has come on a stream of the server's own.
+    /// Read the available bytes of a stream that the server opened.
     fn read_server(&mut self, id: StreamId, events: &mut Vec<Event>) -> Result<(), End> {
         let mut all = self.server_streams.iter();
         let Some(index) = all.position(|stream| stream.id == id) else {
@@ -170,7 +171,7 @@ impl Connection {
                 .iter()
                 .position(|flow| u64::from(flow.stream) >= first)
             {
-                let refused = Failure::read("refused by the server's farewell");
+                let refused = Failure::read("refused by the server's GOAWAY");
                 events.push(Event::Failed(self.flows[index].request, refused));
                 self.give_up(index);
             }
@@ -182,7 +183,7 @@ impl Connection {
         self.flows.iter().position(|flow| flow.stream == stream)
     }
 
-    /// Tells the server that nobody waits for an answer any more.
+    /// Give a request up and tell the server so.
     pub(super) fn give_up(&mut self, index: usize) {
         let flow = self.flows.swap_remove(index);
         // Either direction may be closed already.

@@ -1,7 +1,7 @@
 //! QUIC's integers of variable length (RFC 9000, section 16): the two top bits of the first byte tell
 //! how many bytes there are.
 
-/// Appends `value`, which is below 2^62.
+/// Append `value`, which is below 2^62.
 pub fn write(value: u64, out: &mut Vec<u8>) {
     match value {
         0..0x40 => out.push(value as u8),
@@ -19,7 +19,7 @@ pub struct Varint {
 }
 
 impl Varint {
-    /// Takes a byte; the number when it was the last one, after which the reader begins anew.
+    /// Take a byte; return the number if it was the last one. The reader then starts afresh.
     pub fn feed(&mut self, byte: u8) -> Option<u64> {
         let left = match self.left {
             None => {
@@ -35,7 +35,7 @@ impl Varint {
         (left == 0).then_some(self.value)
     }
 
-    /// Whether no number is half read.
+    /// Return true if no number is half read.
     pub fn is_between(self) -> bool {
         self.left.is_none()
     }

@@ -17,26 +17,26 @@ pub struct Decoder {
     table: Table,
 }
 
-/// What a block had to do with the dynamic table.
+/// A block's use of the dynamic table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// Whether it used entries of the table, so that it can mean something else another time.
+    /// True if it used entries of the table, so that its meaning can change.
     pub used: bool,
-    /// Whether it ordered a change.
+    /// True if it changed the table.
     pub changed: bool,
     /// Bytes that it inserted, as RFC 7541 counts them in section 4.1.
     pub inserted: usize,
 }
 
 impl Effect {
-    /// How often a block that used no entries can change the table in a row: then nothing of what was
-    /// there before is left, and the block leaves the table as it finds it.
+    /// The number of repetitions of a block without references after which the table stops
+    /// changing: nothing of its earlier content is left.
     pub fn turns(self) -> usize {
         1 + TABLE / self.inserted.max(32)
     }
 }
 
-/// Where strings are decoded into; many decoders can use the same.
+/// Buffers that strings are decoded into; many decoders can share them.
 #[derive(Debug, Default)]
 pub struct Scratch {
     name: Vec<u8>,
@@ -52,7 +52,7 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Decodes a whole `block` and shows each name and value to `seen`.
+    /// Decode a whole `block` and pass each name and value to `seen`.
     ///
     /// # Errors
     /// The [`Fault`], after which nothing more can be decoded.
@@ -114,8 +114,8 @@ impl Decoder {
         Ok(effect)
     }
 
-    /// A number that is another one after each change of the dynamic table: a block that was decoded
-    /// without one means the same as long as there is none.
+    /// A number that changes with the dynamic table: a block that was decoded without a change
+    /// means the same as long as the number stays.
     pub fn version(&self) -> u64 {
         self.table.version()
     }
@@ -127,7 +127,7 @@ fn take_integer(rest: &mut &[u8], prefix: u32) -> Result<u64, Fault> {
     Ok(value)
 }
 
-/// Appends the string literal that `rest` starts with (RFC 7541, section 5.2).
+/// Append the string literal that `rest` starts with (RFC 7541, section 5.2).
 fn take_string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     let coded = rest.first().is_some_and(|first| first & 0x80 != 0);
     let length = take_integer(rest, 7)?;

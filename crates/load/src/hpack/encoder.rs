@@ -7,8 +7,8 @@
 use super::integer;
 use super::static_table::STATIC;
 
-/// Appends one field: an index if the static table has it, else a literal without indexing
-/// (RFC 7541, sections 6.1 and 6.2.2).
+/// Append one field: an index if the static table has it, else a literal without indexing (RFC
+/// 7541, sections 6.1 and 6.2.2).
 pub fn field(key: &str, value: &[u8], out: &mut Vec<u8>) {
     let same = |(known, text): &(&str, &str)| *known == key && text.as_bytes() == value;
     if let Some(index) = STATIC.iter().position(same) {
@@ -19,7 +19,7 @@ pub fn field(key: &str, value: &[u8], out: &mut Vec<u8>) {
     string(value, out);
 }
 
-/// Appends the beginning of a literal without indexing, behind which its value must follow.
+/// Append the beginning of a literal without indexing, behind which its value must follow.
 pub fn name(name: &str, out: &mut Vec<u8>) {
     match STATIC.iter().position(|(known, _)| *known == name) {
         Some(index) => integer::write(index as u64 + 1, 4, 0, out),
@@ -30,13 +30,13 @@ pub fn name(name: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the order to empty the dynamic table and keep it so (RFC 7541, section 6.3); it may only
+/// Append the order to empty the dynamic table and keep it so (RFC 7541, section 6.3); it may only
 /// stand in front of a block.
 pub fn no_table(out: &mut Vec<u8>) {
     integer::write(0, 5, 0b0010_0000, out);
 }
 
-/// Appends a string as it is (RFC 7541, section 5.2).
+/// Append a string without the Huffman code (RFC 7541, section 5.2).
 pub fn string(bytes: &[u8], out: &mut Vec<u8>) {
     integer::write(bytes.len() as u64, 7, 0, out);
     out.extend_from_slice(bytes);

@@ -38,7 +38,7 @@ const STATES: usize = 256;
 const CODES: [u32; 257] = codes();
 static STEPS: [[Step; 16]; STATES] = steps();
 
-/// What half a byte does to a state.
+/// The transition of a state on half a byte.
 #[derive(Clone, Copy)]
 struct Step {
     next: u8,
@@ -49,12 +49,12 @@ struct Step {
 
 /// The step completes a byte.
 const EMITS: u8 = 1;
-/// The string may end here: what is left are fewer than eight ones.
+/// The string may end here: fewer than eight ones are left.
 const ENDS: u8 = 2;
 /// The step completes the code of the end, which may not be sent.
 const FAILS: u8 = 4;
 
-/// Appends what the string `bytes` stands for.
+/// Append the decoded string `bytes`.
 ///
 /// # Errors
 /// [`Fault::Huffman`] for a code of the end, and for wrong padding.
@@ -84,7 +84,7 @@ pub fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     }
 }
 
-/// Appends the code of `bytes`.
+/// Append the code of `bytes`.
 pub fn encode(bytes: &[u8], out: &mut Vec<u8>) {
     let mut bits = 0u64;
     let mut count = 0;
@@ -125,7 +125,7 @@ const fn codes() -> [u32; 257] {
 /// Children in the tree: an inner node's number, or a leaf's symbol plus [`STATES`].
 const fn tree() -> [[u16; 2]; STATES] {
     let mut nodes = [[0; 2]; STATES];
-    // The root is nobody's child, so that 0 stands for none yet.
+    // The root is no node's child, so that 0 stands for none yet.
     let mut used = 1;
     let mut symbol = 0;
     while symbol <= END {

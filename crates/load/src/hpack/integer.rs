@@ -5,8 +5,8 @@ use super::Fault;
 /// Largest value that is read: that of a QUIC integer, and far above any length or index.
 const MAX: u64 = (1 << 62) - 1;
 
-/// Reads the integer that starts in the low `prefix` bits of the first byte; tells how many bytes
-/// it takes.
+/// Read the integer that starts in the low `prefix` bits of the first byte; return it and its
+/// length in bytes.
 ///
 /// # Errors
 /// [`Fault::Cut`] when it goes on behind the last byte, [`Fault::Integer`] above 2^62 − 1.
@@ -35,7 +35,7 @@ pub fn read(bytes: &[u8], prefix: u32) -> Result<(u64, usize), Fault> {
     Err(Fault::Cut)
 }
 
-/// Appends `value` with a prefix of so many bits; `flags` are the bits above them.
+/// Append `value` with a prefix of `prefix` bits; `flags` are the bits above them.
 pub fn write(value: u64, prefix: u32, flags: u8, out: &mut Vec<u8>) {
     let full = (1 << prefix) - 1;
     if value < full {

@@ -10,7 +10,7 @@ mod table;
 
 pub use decoder::{Decoder, Effect, Scratch};
 
-/// What is wrong with a header block; the connection cannot go on after it.
+/// The error of a header block; the connection cannot continue after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It ends in the middle.
@@ -19,22 +19,22 @@ pub enum Fault {
     Integer,
     /// A string is no Huffman code.
     Huffman,
-    /// An index points to nothing.
+    /// An index points to no entry.
     Index,
-    /// The table is resized above what was offered, or in the middle of a block.
+    /// The table is resized above the offered size, or in the middle of a block.
     Resize,
-    /// The fields are more than anybody sends.
+    /// The fields are longer than any server sends.
     TooLong,
 }
 
 impl Fault {
-    /// In a few words for people.
+    /// The fault in a few words.
     pub const fn why(self) -> &'static str {
         match self {
             Fault::Cut => "a header block is cut short",
             Fault::Integer => "an integer in a header block is too large",
-            Fault::Huffman => "a header is no Huffman code",
-            Fault::Index => "a header's index points to nothing",
+            Fault::Huffman => "a header is not valid Huffman code",
+            Fault::Index => "a header's index points to no entry",
             Fault::Resize => "a header block resizes the table wrongly",
             Fault::TooLong => "the headers are too long",
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::Fault;
 use super::static_table::STATIC;
 
-/// What an entry counts beyond its bytes (RFC 7541, section 4.1).
+/// Bytes that an entry counts in addition to its own (RFC 7541, section 4.1).
 const OVERHEAD: usize = 32;
 
 /// The dynamic table of one direction of one connection.
@@ -32,7 +32,7 @@ struct Entry {
     value: usize,
 }
 
-/// Whether `index` points into the dynamic part.
+/// Return true if `index` points into the dynamic part.
 pub fn is_dynamic(index: u64) -> bool {
     index > STATIC.len() as u64
 }
@@ -50,7 +50,7 @@ impl Table {
         }
     }
 
-    /// A number that is another one after each change of the contents.
+    /// A number that changes with the contents.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -70,8 +70,9 @@ impl Table {
         Ok((name, &rest[..entry.value]))
     }
 
-    /// Inserts an entry in front, and evicts what has no more room. One that is itself too large
-    /// leaves the table empty (RFC 7541, section 4.4). Returns what it counts.
+    /// Insert an entry in front, and evict the entries that no longer fit. An entry that is too
+    /// large itself leaves the table empty (RFC 7541, section 4.4). Return the size that it counts
+    /// as.
     pub fn insert(&mut self, name: &[u8], value: &[u8]) -> usize {
         let size = name.len() + value.len() + OVERHEAD;
         self.evict(self.max.saturating_sub(size));
@@ -91,7 +92,7 @@ impl Table {
         size
     }
 
-    /// Changes how large the table may be.
+    /// Change the table's maximum size.
     pub fn resize(&mut self, max: usize) {
         if max != self.max {
             self.version += 1;
@@ -100,7 +101,7 @@ impl Table {
         self.evict(max);
     }
 
-    /// Drops the oldest entries until no more than `most` bytes are left.
+    /// Drop the oldest entries until no more than `most` bytes are left.
     fn evict(&mut self, most: usize) {
         while self.size > most {
             let Some(entry) = self.entries.pop_back() else {

@@ -1,4 +1,4 @@
-//! The HTTP requests that a spec asks for, whatever the version.
+//! The HTTP requests that a spec describes, for any version of HTTP.
 
 use std::collections::BTreeMap;
 
@@ -41,10 +41,10 @@ pub fn exchanges<R>(
 /// The method that all requests have.
 ///
 /// # Errors
-/// A [`SpecError`] when it is none.
+/// A [`SpecError`] when it is not an HTTP method.
 pub fn method(spec: &Spec) -> Result<Method, SpecError> {
     spec.method.parse().map_err(|_| {
-        let found = format!("{:?} is no HTTP method", spec.method);
+        let found = format!("{:?} is not an HTTP method", spec.method);
         SpecError::new("method", found, "write it as GET")
     })
 }

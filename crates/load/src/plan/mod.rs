@@ -1,4 +1,4 @@
-//! A spec, checked and turned into what the engine and the protocol work with.
+//! Checks a spec, and makes the load and the requests that it describes.
 
 pub mod http;
 pub mod targets;
@@ -11,7 +11,7 @@ use crate::random;
 use crate::spec::default::{LONGEST_S, message_size};
 use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};
 
-/// The load that `spec` asks for.
+/// The load that `spec` describes.
 ///
 /// # Errors
 /// A [`SpecError`] that names the field which cannot be used.
@@ -92,11 +92,11 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
     }
     if let Some(think) = spec.think {
         if matches!(spec.pace, Pace::Open { .. }) {
-            let found = "an open loop has a clock instead".to_string();
+            let found = "an open loop sends by the clock".to_string();
             return refuse("think", found, "take a closed loop");
         }
         if !think.is_valid() {
-            let found = format!("{think:?} is no distribution of times");
+            let found = format!("{think:?} is not a distribution of times");
             return refuse(
                 "think",
                 found,
@@ -114,7 +114,7 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
 /// The bytes of the spec's body.
 ///
 /// # Errors
-/// A [`SpecError`] when they cannot be had.
+/// A [`SpecError`] when they cannot be read.
 pub fn body(spec: &Spec) -> Result<Option<Vec<u8>>, SpecError> {
     let Some(body) = &spec.body else {
         return Ok(None);
@@ -133,7 +133,7 @@ pub fn body(spec: &Spec) -> Result<Option<Vec<u8>>, SpecError> {
     }))
 }
 
-/// The size of the spec's body, which is a message to be echoed.
+/// The size of the message to be echoed: the spec's body.
 ///
 /// # Errors
 /// A [`SpecError`] when it is not a size above 0.
@@ -146,25 +146,21 @@ pub fn size_of_message(spec: &Spec) -> Result<usize, SpecError> {
     }
 }
 
-/// What `expect` demands of an answer.
+/// The expectation that `expect` describes.
 ///
 /// # Errors
 /// A [`SpecError`] that names the field which cannot be used.
 pub fn expectation(expect: &Expect) -> Result<Expectation, SpecError> {
     if expect.status.is_empty() {
         let remedy = "name at least one";
-        return Err(SpecError::new(
-            "expect.status",
-            "no status is expected",
-            remedy,
-        ));
+        return Err(SpecError::new("expect.status", "no status", remedy));
     }
     if let Some(status) = expect
         .status
         .iter()
         .find(|status| !(100..1000).contains(*status))
     {
-        let found = format!("{status} is no status");
+        let found = format!("{status} is not a status");
         return Err(SpecError::new(
             "expect.status",
             found,
@@ -173,7 +169,7 @@ pub fn expectation(expect: &Expect) -> Result<Expectation, SpecError> {
     }
     let body_sha256 = expect.body_sha256.as_deref().map(|text| {
         digest(text).ok_or_else(|| {
-            let found = format!("{text:?} is no SHA-256");
+            let found = format!("{text:?} is not a SHA-256");
             SpecError::new("expect.body_sha256", found, "write 64 hexadecimal digits")
         })
     });

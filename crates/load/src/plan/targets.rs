@@ -1,4 +1,4 @@
-//! The targets of a spec, and what part of the load each has.
+//! The targets of a spec, and each one's share of the load.
 
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
@@ -12,7 +12,7 @@ use crate::target::{Scheme, Target};
 pub struct Targets(Vec<(Target, Expect)>);
 
 impl Targets {
-    /// Takes the spec's URLs apart.
+    /// Parse the spec's URLs.
     ///
     /// # Errors
     /// A [`SpecError`] that names the URL which cannot be used.
@@ -33,12 +33,12 @@ impl Targets {
         Ok(Targets(found))
     }
 
-    /// What their URLs begin with.
+    /// The scheme of all URLs.
     pub fn scheme(&self) -> Scheme {
         self.0[0].0.scheme
     }
 
-    /// What results call each, and its URL as the spec writes it; none for a sole URL.
+    /// Each target's name in results, and its URL as the spec writes it; empty for a sole URL.
     pub fn names(&self, spec: &Spec) -> Vec<(String, String)> {
         let name = |(number, target): (usize, &TargetSpec)| {
             let name = target.name.clone().unwrap_or_else(|| number.to_string());
@@ -47,14 +47,14 @@ impl Targets {
         spec.targets.iter().enumerate().map(name).collect()
     }
 
-    /// What stands for `{key}` in the path of each.
+    /// The keys that replace `{key}` in the path of each target.
     pub fn keys(&self, spec: &Spec) -> Vec<Option<KeySpec>> {
         let own = |number: usize| spec.targets.get(number).and_then(|target| target.keys);
         let each = 0..self.0.len();
         each.map(|number| own(number).or(spec.keys)).collect()
     }
 
-    /// Refuses URLs that begin with anything but what `protocol` speaks.
+    /// Refuse URLs that do not begin with `scheme`, which `protocol` needs.
     ///
     /// # Errors
     /// A [`SpecError`] with the beginning that is right.
@@ -70,12 +70,12 @@ impl Targets {
         ))
     }
 
-    /// Each with what its answers must be.
+    /// Each target with its expected answers.
     pub fn iter(&self) -> impl Iterator<Item = (&Target, &Expect)> {
         self.0.iter().map(|(target, expect)| (target, expect))
     }
 
-    /// Where they are, their names resolved.
+    /// The targets' endpoints, with their names resolved.
     ///
     /// # Errors
     /// A [`SpecError`] for a name without an address, or a congestion control that the kernel refuses.
@@ -94,7 +94,7 @@ impl Targets {
     }
 }
 
-/// That a connection of this process can have the congestion control `name`.
+/// Check that a connection of this process can have the congestion control `name`.
 fn can_have(name: &str) -> Result<(), SpecError> {
     let probe = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None);
     let found = probe.and_then(|socket| {
@@ -115,7 +115,7 @@ fn can_have(name: &str) -> Result<(), SpecError> {
 /// Each target's part of the connections and of the rate.
 ///
 /// # Errors
-/// A [`SpecError`] when there are too few connections, or weights that are none.
+/// A [`SpecError`] for too few connections, and for a weight that is not above 0.
 pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
     let entries = entries(spec)?;
     if let Some(entry) = entries
@@ -173,13 +173,13 @@ fn entries(spec: &Spec) -> Result<Vec<TargetSpec>, SpecError> {
         (None, [_, ..]) => Ok(spec.targets.clone()),
         (None, []) => Err(SpecError::new(
             "url",
-            "there is none",
+            "missing",
             "write http://HOST[:PORT]/PATH",
         )),
         (Some(_), _) => Err(SpecError::new(
             "targets",
-            "there is a url beside them",
-            "write one of both",
+            "both url and targets are given",
+            "write only one of them",
         )),
     }
 }

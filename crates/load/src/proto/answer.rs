@@ -4,16 +4,16 @@ use super::varint::Varint;
 use crate::oracle::{BodyCheck, Expectation};
 use crate::protocol::Failure;
 
-/// Longest answer that is still read, in bytes: what protobuf allows.
+/// Longest answer that is read, in bytes: protobuf's limit.
 const LONGEST: u64 = (1 << 31) - 1;
 
 /// The failure of bytes that belong to no call.
-pub const UNASKED: Failure = Failure::read("bytes that no call asked for");
+pub const UNASKED: Failure = Failure::read("bytes without a call in flight");
 
 /// The reader of one answer after another on one connection.
 #[derive(Debug)]
 pub struct AnswerReader {
-    /// The length, as far as it is read.
+    /// The length, as far as it has come.
     length: Varint,
     /// Bytes of the body that are still to come, once the length is read.
     left: Option<u64>,

@@ -13,7 +13,7 @@ use crate::protocol::{Answer, Failure, RequestId};
 /// The status that every answer counts as.
 const STATUS: u16 = 200;
 
-/// What is asked, and what the answers must be.
+/// A message, and its expected answer.
 #[derive(Clone, Debug)]
 pub struct Call {
     message: Vec<u8>,
@@ -95,7 +95,7 @@ mod tests {
     use crate::protocol::{End, Event};
     use proptest::prelude::*;
 
-    fn recv(lengths: &[usize], cuts: &[usize]) -> Result<Vec<Event>, End> {
+    fn received(lengths: &[usize], cuts: &[usize]) -> Result<Vec<Event>, End> {
         let calls = [Call::new(
             b"ask",
             Expectation {

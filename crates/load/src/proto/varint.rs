@@ -2,7 +2,7 @@
 
 use crate::protocol::Failure;
 
-/// Appends `value`: seven bits a byte, the lowest first, the top bit says that more follow.
+/// Append `value`: seven bits a byte, the lowest first, the top bit says that more follow.
 pub fn write(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -19,7 +19,7 @@ pub struct Varint {
 }
 
 impl Varint {
-    /// Takes a byte; the number when it was the last one.
+    /// Take a byte; return the number if it was the last one.
     ///
     /// # Errors
     /// For more than 64 bits.

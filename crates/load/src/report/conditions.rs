@@ -1,4 +1,4 @@
-//! Conditions that a run must meet, as `p99<5ms`.
+//! Conditions that a run must meet, such as `p99<5ms`.
 
 use std::str::FromStr;
 
@@ -23,7 +23,7 @@ enum Figure {
     Rate,
     /// Failures of the whole run.
     Errors,
-    /// Failures as a share of all that was answered or failed.
+    /// Failures as a share of all answers and failures.
     ErrorShare,
 }
 
@@ -76,7 +76,7 @@ impl FromStr for Condition {
 fn read(figure: &str, bound: &str) -> Result<(Figure, f64), String> {
     let number = |text: &str| {
         let value: Result<f64, _> = text.parse();
-        value.map_err(|_| format!("{text:?} is no number"))
+        value.map_err(|_| format!("{text:?} is not a number"))
     };
     match (figure, bound.strip_suffix('%')) {
         ("rate", _) => Ok((Figure::Rate, number(bound)?)),
@@ -90,7 +90,7 @@ fn read(figure: &str, bound: &str) -> Result<(Figure, f64), String> {
     }
 }
 
-/// The name of the outcome that `p99`, `delay_p99`, `max` and the like stand for.
+/// The name of the outcome that a figure such as `p99`, `delay_p99` or `max` stands for.
 fn outcome(figure: &str) -> Result<String, String> {
     let known = |name: &str| {
         let quantile = QUANTILES.iter().any(|(quantile, _)| *quantile == name);
@@ -107,14 +107,15 @@ fn outcome(figure: &str) -> Result<String, String> {
     }
     let quantiles = QUANTILES.map(|(name, _)| name).join(", ");
     Err(format!(
-        "{figure:?} is no figure; write rate, errors, mean, max, {quantiles}, or one of the times \
+        "unknown figure {figure:?}; write rate, errors, mean, max, {quantiles}, or one of the times \
          with {} before it, as in delay_p99",
         DISTRIBUTIONS.map(|name| format!("{name}_")).join(", ")
     ))
 }
 
 impl Condition {
-    /// Whether `report` meets it; a figure that its sample is too small for does not.
+    /// Judge whether `report` meets the condition; it does not if the sample is too small for the
+    /// figure.
     pub fn judge(&self, report: &Report) -> Judgement {
         let found = self.figure.of(report);
         let ok = found.is_some_and(|found| match self.relation {

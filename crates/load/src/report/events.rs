@@ -33,10 +33,10 @@ enum Event {
 pub struct Events<W>(pub W);
 
 impl<W: Write> Events<W> {
-    /// Writes the last line.
+    /// Write the last line.
     ///
     /// # Errors
-    /// When nobody reads any more.
+    /// When the output is closed.
     pub fn result(&mut self, result: &Result) -> io::Result<()> {
         self.line(result)
     }

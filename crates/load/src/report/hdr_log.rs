@@ -16,7 +16,7 @@ pub struct HdrLog<W> {
 }
 
 impl<W: Write> HdrLog<W> {
-    /// Begins a log.
+    /// Begin a log.
     ///
     /// # Errors
     /// When it cannot be written.

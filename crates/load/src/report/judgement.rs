@@ -1,15 +1,15 @@
-//! How a run met a condition.
+//! The judgement of a condition.
 
 use std::fmt;
 
 use crate::time::format_us;
 
-/// What became of a condition.
+/// The judgement of a condition by a run's figure.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Judgement {
     /// As it was written.
     pub condition: String,
-    /// Whether it is met.
+    /// True if it is met.
     pub ok: bool,
     /// The figure, times in microseconds; none if the sample is too small for it.
     pub found: Option<f64>,
@@ -21,7 +21,7 @@ impl fmt::Display for Judgement {
         let Some(found) = self.found else {
             return write!(
                 f,
-                "{}: {verdict} (too few samples to name it)",
+                "{}: {verdict} (too few samples for this figure)",
                 self.condition
             );
         };

@@ -1,4 +1,4 @@
-//! What people see while a run goes on: a line that changes, or a line a second.
+//! The progress of a run for people: a line that changes, or one line per second.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ pub struct Live<W: Write> {
 }
 
 impl<W: Write> Live<W> {
-    /// Writes to a terminal.
+    /// Write to a terminal.
     pub fn new(to: W) -> Self {
         Live {
             to,
@@ -79,7 +79,7 @@ impl<W: Write> Observer for Live<W> {
             self.rates.pop_front();
         }
         let sparks = sparks(self.rates.iter().copied());
-        // Back to the line's beginning, and after it clear what was there.
+        // Go back to the line's beginning, write, and clear the rest.
         write!(self.to, "\r{}   {sparks}\x1b[K", line(second, phase))?;
         self.to.flush()
     }

@@ -1,4 +1,4 @@
-//! What is told of a run: the result, the events of the instrument protocol, the view for people.
+//! The reports of a run: the result, the events of the instrument protocol, the view for people.
 
 pub mod conditions;
 pub mod events;
@@ -14,7 +14,7 @@ use std::io;
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
 
-/// Tells several observers, one after the other.
+/// Passes progress on to several observers, one after the other.
 #[derive(Default)]
 pub struct All(pub Vec<Box<dyn Observer>>);
 

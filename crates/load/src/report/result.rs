@@ -24,9 +24,9 @@ pub struct Result {
     protocol: String,
     /// The window's length.
     pub window_s: f64,
-    /// What was measured.
+    /// The measured quantities.
     pub outcomes: Outcomes,
-    /// What the load was.
+    /// The load.
     pub load: LoadReport,
     /// The window's failures.
     pub errors: Errors,
@@ -36,7 +36,7 @@ pub struct Result {
     pub total: Total,
     /// The targets by themselves, if the spec lists any.
     pub targets: Vec<TargetReport>,
-    /// What the TLS handshakes came to, if there were to be any.
+    /// The outcome of the TLS handshakes, if the run had any.
     pub tls: Option<TlsReport>,
     /// The conditions that the run was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +44,7 @@ pub struct Result {
     histograms: BTreeMap<&'static str, String>,
 }
 
-/// Figures by their names; none where the sample is too small to name one.
+/// Figures by their names; none where the sample is too small for one.
 pub type Outcomes = BTreeMap<String, Option<f64>>;
 
 /// One of several targets.
@@ -63,7 +63,7 @@ pub struct TargetReport {
     pub statuses: BTreeMap<usize, u64>,
 }
 
-/// What the load was, and whether the generator kept up.
+/// The load, and the figures that show whether the generator kept up.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct LoadReport {
@@ -99,7 +99,7 @@ pub struct Reason {
     pub count: u64,
 }
 
-/// What a variant's own counters must agree with.
+/// The counts that a variant's own counters must agree with.
 #[derive(Debug, Serialize)]
 pub struct Total {
     /// Answers from the first to the last.
@@ -162,8 +162,8 @@ impl Result {
         self.total.errors.sum() + self.load.unfinished
     }
 
-    /// The result of `outcome`, which `load` on targets with these names and URLs over `protocol`
-    /// came to.
+    /// The result of `outcome`, measured with `load` over `protocol` on targets with these names
+    /// and URLs.
     pub fn new(protocol: &str, names: &[(String, String)], load: &Load, outcome: &Outcome) -> Self {
         let Outcome {
             window_s, tally, ..
@@ -239,7 +239,7 @@ impl LoadReport {
     }
 }
 
-/// The quantiles that are told of every distribution.
+/// The quantiles reported for every distribution.
 pub const QUANTILES: [(&str, f64); 7] = [
     ("p50", 0.5),
     ("p75", 0.75),
@@ -283,8 +283,8 @@ fn outcomes(tally: &Tally, window_s: f64) -> Outcomes {
     outcomes
 }
 
-/// The quantile `q` in microseconds, if the sample names it: with 95 % confidence, some of its
-/// values must lie above.
+/// The quantile `q` in microseconds, if the sample is large enough: with 95 % confidence, some of
+/// its values must lie above.
 pub fn quantile_us(histogram: &Histogram<u64>, q: f64) -> Option<f64> {
     let needed = (0.05f64.ln() / q.ln()).ceil();
     let named = histogram.len() as f64 >= needed;

@@ -1,15 +1,15 @@
-//! Whether the generator kept the schedule of an open loop.
+//! Checks that the generator kept the schedule of an open loop.
 
 use super::result::Result as Report;
 use crate::time::format_us;
 
-/// Largest part of a printed latency that may be the generator's own lateness.
+/// Largest share of a printed latency that the generator's own lateness may be.
 const MOST: f64 = 0.5;
 
-/// Smallest part of the offered requests that must have been answered.
+/// Smallest share of the offered requests that must be answered.
 const ANSWERED: f64 = 0.99;
 
-/// What is wrong with the schedule of an open loop, in a sentence each.
+/// The ways in which an open loop missed its schedule, one sentence each.
 pub fn complaints(report: &Report) -> Vec<String> {
     let load = &report.load;
     if load.arrivals.is_none() {

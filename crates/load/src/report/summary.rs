@@ -1,14 +1,14 @@
-//! What people read when a run has ended.
+//! The summary of a run for people.
 
 use std::fmt::{self, Display, Write as _};
 
 use super::result::{Outcomes, Result};
 use crate::time::format_us;
 
-/// Most reasons of errors that are told.
+/// Most reasons of errors that are shown.
 const REASONS: usize = 8;
 
-/// The distributions that are shown: title, name, and what they are of.
+/// The distributions that are shown: title, name, and meaning.
 const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
     (
         "latency",
@@ -22,7 +22,7 @@ const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
     ("send lag", "send_lag", "how late the generator itself sent"),
 ];
 
-/// The columns: as people write them, and as outcomes are named.
+/// The columns: their titles, and their names in outcomes.
 const COLUMNS: [(&str, &str); 9] = [
     ("mean", "mean"),
     ("p50", "p50"),
@@ -135,7 +135,7 @@ fn row(text: &mut String, title: &str, of: &Outcomes, name: &str, about: &str) -
     writeln!(text, "   {about}")
 }
 
-/// A time in microseconds, as people read it.
+/// A time in microseconds, formatted for people.
 struct Time(Option<f64>);
 
 impl Display for Time {

@@ -1,13 +1,13 @@
-//! Why a spec cannot be used.
+//! The error of a spec that cannot be used.
 
 use std::fmt;
 
-/// A spec that cannot be used: which field, what was found, and the remedy.
+/// A spec that cannot be used: the field, what was found, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError(String);
 
 impl SpecError {
-    /// An error in `field`: what was `found`, and what to do about it.
+    /// An error in `field`: the value that was `found`, and its `remedy`.
     pub fn new(field: &str, found: impl fmt::Display, remedy: impl fmt::Display) -> Self {
         SpecError(format!("{field}: {found}; {remedy}"))
     }

@@ -4,22 +4,22 @@ use serde::Deserialize;
 
 use super::error::SpecError;
 
-/// How the objects' numbers, from 0, are chosen.
+/// The choice of the objects' numbers, which count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeySpec {
-    /// How many objects there are.
+    /// The number of objects.
     pub count: u64,
-    /// The exponent of Zipf's law, by which object 0 is the most popular; all are equally so if
-    /// absent.
+    /// The exponent of Zipf's law, by which object 0 is the most popular; all are equally popular
+    /// if absent.
     #[serde(default)]
     pub alpha: Option<f64>,
-    /// Whether they are drawn or taken in turns.
+    /// The order in which they are requested.
     #[serde(default)]
     pub order: Order,
 }
 
-/// In which order objects are asked for.
+/// The order in which objects are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -31,7 +31,7 @@ pub enum Order {
 }
 
 impl KeySpec {
-    /// Refuses what makes no distribution.
+    /// Refuse values that make no distribution.
     ///
     /// # Errors
     /// A [`SpecError`] that names the field.

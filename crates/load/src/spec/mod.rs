@@ -20,7 +20,7 @@ pub use self::think::Think;
 /// The version of the spec and of the result.
 pub const SCHEMA: u32 = 1;
 
-/// What to send, how often, for how long, and what must come back.
+/// A load, its duration, and the expected answers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -45,10 +45,10 @@ pub struct Spec {
     /// The request's body.
     #[serde(default)]
     pub body: Option<Body>,
-    /// What stands for `{key}` in the URLs' paths.
+    /// The keys that replace `{key}` in the URLs' paths.
     #[serde(default)]
     pub keys: Option<KeySpec>,
-    /// What an encrypted connection must be.
+    /// The demands on an encrypted connection.
     #[serde(default)]
     pub tls: Tls,
     /// Connections over all threads.
@@ -57,7 +57,7 @@ pub struct Spec {
     /// Requests in flight on each connection: pipelined, or in streams.
     #[serde(default = "default::depth")]
     pub depth: usize,
-    /// Requests after whose answers a connection is closed and another opened.
+    /// Requests on a connection before it is closed and another opened.
     #[serde(default)]
     pub requests_per_connection: Option<u64>,
     /// Local addresses that connections take turns in.
@@ -72,10 +72,10 @@ pub struct Spec {
     /// Thread *i* runs on CPU `cpus[i % len]`.
     #[serde(default)]
     pub cpus: Option<Vec<usize>>,
-    /// When requests are sent.
+    /// The rule for when requests are sent.
     #[serde(default, rename = "loop")]
     pub pace: Pace,
-    /// What a connection of a closed loop waits between an answer and its next request.
+    /// The pause of a closed loop between an answer and the connection's next request.
     #[serde(default)]
     pub think: Option<Think>,
     /// Requests after which the window ends.
@@ -105,7 +105,7 @@ pub struct Spec {
     /// Seed of all that is random.
     #[serde(default = "default::seed")]
     pub seed: u64,
-    /// What a correct answer is.
+    /// The properties of a correct answer.
     #[serde(default)]
     pub expect: Expect,
 }
@@ -152,7 +152,7 @@ pub mod default {
 }
 
 impl Spec {
-    /// Reads a spec from JSON.
+    /// Read a spec from JSON.
     ///
     /// # Errors
     /// A [`SpecError`] that names the field.
@@ -164,7 +164,7 @@ impl Spec {
         json.end()
             .map_err(|why| SpecError::new("spec", why, "write one JSON object"))?;
         if spec.schema != SCHEMA {
-            let found = format!("this generator does not know version {}", spec.schema);
+            let found = format!("unknown version {}", spec.schema);
             return Err(SpecError::new("schema", found, format!("write {SCHEMA}")));
         }
         Ok(spec)

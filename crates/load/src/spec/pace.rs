@@ -1,8 +1,8 @@
-//! When requests are sent.
+//! The pace of requests: open or closed loop.
 
 use serde::Deserialize;
 
-/// When requests are sent.
+/// The pace of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
@@ -22,10 +22,10 @@ pub enum Pace {
     Open {
         /// Requests per second over all threads.
         rate: f64,
-        /// How they are spread over time.
+        /// The spread of the sends over time.
         #[serde(default)]
         arrivals: Spread,
-        /// How a thread waits for the next send.
+        /// The way in which a thread waits for the next send.
         #[serde(default)]
         wait: Wait,
     },
@@ -51,18 +51,18 @@ impl Default for Pace {
     }
 }
 
-/// How a thread of an open loop waits for the next send.
+/// The way in which a thread of an open loop waits for the next send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Wait {
     /// It polls for the last stretch: sends are in time, and the thread is busy at a high rate.
     #[default]
     Spin,
-    /// It sleeps, and sends as late as the kernel wakes it: for measuring what the machine spends.
+    /// It sleeps, and sends as late as the kernel wakes it: for measuring the machine's CPU time.
     Sleep,
 }
 
-/// How the sends of an open loop are spread over time.
+/// The spread of an open loop's sends over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Spread {
@@ -71,7 +71,8 @@ pub enum Spread {
     Poisson,
     /// At fixed gaps.
     Even,
-    /// All of a millisecond at its begin, as a network card hands on what it has gathered.
+    /// All sends of a millisecond at its beginning, as a network card hands on the packets that it
+    /// has gathered.
     Bursts,
 }
 

@@ -12,28 +12,28 @@ use super::keys::KeySpec;
 pub struct TargetSpec {
     /// Its URL.
     pub url: String,
-    /// What results call it, if not by its place.
+    /// Its name in results, if not its index.
     #[serde(default)]
     pub name: Option<String>,
     /// Its part of an open loop's rate, and of the connections unless it names their number.
     #[serde(default = "one")]
     pub weight: f64,
-    /// Whether it is loaded in a closed loop beside the others' open one.
+    /// True if it is loaded in a closed loop beside the others' open one.
     #[serde(default)]
     pub closed: bool,
-    /// What stands for `{key}` in its path, if not what does in the others'.
+    /// The keys that replace `{key}` in its path, if not the common ones.
     #[serde(default)]
     pub keys: Option<KeySpec>,
     /// Its connections.
     #[serde(default)]
     pub connections: Option<usize>,
-    /// What a correct answer of it is, if not what the others' is.
+    /// The properties of its correct answers, if not the common ones.
     #[serde(default)]
     pub expect: Option<Expect>,
 }
 
 impl TargetSpec {
-    /// A target of which only the URL is said.
+    /// A target with this URL and defaults for the rest.
     pub fn of(url: String) -> Self {
         TargetSpec {
             url,
@@ -62,9 +62,9 @@ pub enum Body {
         /// The digits.
         base64: String,
     },
-    /// So many arbitrary bytes.
+    /// `length` arbitrary bytes.
     Size {
-        /// How many.
+        /// The number of bytes.
         size: usize,
     },
     /// The contents of a file.
@@ -74,7 +74,7 @@ pub enum Body {
     },
 }
 
-/// What a TLS connection must be.
+/// The demands on a TLS connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tls {
@@ -84,15 +84,15 @@ pub struct Tls {
     pub cipher: Option<String>,
     /// The only key exchange group to offer, by its IANA name.
     pub group: Option<String>,
-    /// Whether later connections resume the sessions of earlier ones.
+    /// True to let later connections resume the sessions of earlier ones.
     pub resume: bool,
-    /// The name to ask for, if not the URL's host.
+    /// The server's name to ask for, if not the URL's host.
     pub server_name: Option<String>,
     /// A file of certificates, one of which the server's must come from. Without one any will do.
     pub roots: Option<PathBuf>,
 }
 
-/// What a correct answer is.
+/// The properties of a correct answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Expect {

@@ -1,4 +1,4 @@
-//! How long a connection waits between an answer and its next request.
+//! The pause between an answer and the connection's next request.
 
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::rand_core::Rng;
@@ -22,7 +22,7 @@ pub enum Think {
         /// The longest delay.
         max_s: f64,
     },
-    /// Memoryless, as people who click.
+    /// Memoryless, like people who click.
     Exponential {
         /// The mean delay.
         mean_s: f64,
@@ -30,7 +30,7 @@ pub enum Think {
 }
 
 impl Think {
-    /// Whether the numbers make a distribution.
+    /// Return true if the numbers make a distribution.
     pub fn is_valid(self) -> bool {
         let time = |value: f64| (0.0..=3600.0).contains(&value);
         match self {

@@ -1,4 +1,4 @@
-//! Where connections go to and come from.
+//! The addresses that connections go to and come from.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -30,7 +30,7 @@ pub enum Address {
 }
 
 impl Endpoint {
-    /// Starts to connect a stream, the `number`th of its thread; over TCP without Nagle's delay.
+    /// Start to connect a stream, the `number`th of its thread; over TCP without Nagle's delay.
     ///
     /// # Errors
     /// When that fails at once, or no descriptor is left.

@@ -1,48 +1,48 @@
-//! What lies between a dialogue and its socket: nothing, or encryption.
+//! The layer between a dialogue and its socket: nothing, or encryption.
 
 use std::os::fd::OwnedFd;
 
 use crate::dialogue::ReadHint;
 use crate::protocol::{End, Failure};
 
-/// What one receiving call left in the socket.
+/// The state in which one receiving call left the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// There was nothing.
     Nothing,
-    /// There was less than asked for, so that nothing is left.
+    /// There was less than requested, so that nothing is left.
     All,
     /// There may be more.
     Some,
-    /// The peer says no more.
+    /// The peer has closed its side.
     End,
-    /// The socket's peer says no more, without the words by which the layer's peer would end: what
-    /// only the end makes whole may have been cut short.
+    /// The socket's peer has closed without ending the layer's session: an answer that only the end
+    /// makes whole may be cut short.
     Cut,
 }
 
-/// Who hears what is received.
+/// Takes the bytes that a layer receives.
 pub trait Receiver {
-    /// How the next bytes are best received.
+    /// The best way to receive the next bytes.
     fn read_hint(&self) -> ReadHint;
 
-    /// The handshake is done, and what it was to settle is settled.
+    /// Note that the handshake is done and its result accepted.
     fn secured(&mut self);
 
-    /// Takes bytes.
+    /// Take bytes.
     ///
     /// # Errors
     /// The connection's end.
     fn recv(&mut self, bytes: &[u8]) -> Result<(), End>;
 
-    /// Takes the number of bytes that were discarded.
+    /// Take the number of bytes that were discarded.
     ///
     /// # Errors
     /// The connection's end.
     fn discard(&mut self, length: usize) -> Result<(), End>;
 }
 
-/// A layer as one thread has it, with whatever its connections share.
+/// A layer as one thread has it, with the state that its connections share.
 pub trait Layer {
     /// One connection's state.
     type Wire;
@@ -53,15 +53,15 @@ pub trait Layer {
     /// When the layer cannot begin one.
     fn begin(&mut self, target: usize) -> Result<Self::Wire, Failure>;
 
-    /// The socket is connected: what the layer says first goes to `sealed`. Tells whether a dialogue
-    /// may begin at once, because there is no handshake.
+    /// Begin on a connected socket: append the layer's first bytes to `sealed`. Return true if the
+    /// dialogue may begin at once, because there is no handshake.
     ///
     /// # Errors
     /// When the handshake cannot begin.
     fn greet(&mut self, wire: &mut Self::Wire, sealed: &mut Vec<u8>) -> Result<bool, Failure>;
 
-    /// Receives once from `socket` and lets `receiver` hear what came. What the layer itself must say
-    /// goes to `sealed`.
+    /// Receive once from `socket` and pass the content on to `receiver`. Append the layer's own
+    /// replies to `sealed`.
     ///
     /// # Errors
     /// The connection's end.
@@ -73,7 +73,7 @@ pub trait Layer {
         sealed: &mut Vec<u8>,
     ) -> Result<Received, End>;
 
-    /// Moves what is `said` to `sealed`, as it goes out.
+    /// Move the bytes of `outgoing` to `sealed`, in the form in which they are sent.
     ///
     /// # Errors
     /// When the connection takes no more.

@@ -20,16 +20,16 @@ use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
 
-/// A dialogue over sockets, as one thread leads it.
+/// A dialogue over sockets, as one thread runs it.
 #[derive(Debug)]
 pub struct Stream<'a, D, L> {
     endpoints: &'a [Endpoint],
     dialogue: D,
     layer: L,
     opened: usize,
-    /// What the dialogue says, until the connection that it is for is flushed.
+    /// The dialogue's bytes, until their connection is flushed.
     outgoing: Vec<u8>,
-    /// The same as it goes out.
+    /// The same bytes as they are sent.
     sealed: Vec<u8>,
 }
 
@@ -40,9 +40,9 @@ pub struct Connection<T, W> {
     target: usize,
     connected: bool,
     wire: W,
-    /// Begins when requests may be sent.
+    /// The dialogue's state; none until requests may be sent.
     session: Option<T>,
-    /// What the socket has not taken yet.
+    /// The bytes that the socket has not taken yet.
     unsent: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ impl<T, W> AsFd for Connection<T, W> {
 }
 
 impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
-    /// A thread's own `dialogue` and `layer` with the targets at `endpoints`.
+    /// A thread's own `dialogue` and `layer`, for the targets at `endpoints`.
     pub fn new(endpoints: &'a [Endpoint], dialogue: D, layer: L) -> Self {
         Stream {
             endpoints,
@@ -124,7 +124,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
         }
     }
 
-    /// As [`Self::ended`], but an answer that only the end makes whole does not count.
+    /// As [`Self::ended`], except that an answer which only the end makes whole does not count.
     fn cut(
         &mut self,
         connection: &mut Connection<D::Connection, L::Wire>,
@@ -157,7 +157,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
         Ok(())
     }
 
-    /// Nothing of a connection that has ended may go to the next one.
+    /// Drop the bytes of a connection that has ended, so that none go to the next one.
     fn forget(&mut self) {
         self.outgoing.clear();
         self.sealed.clear();
@@ -230,7 +230,7 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
     }
 }
 
-/// The dialogue's side of one connection, while bytes are received.
+/// The receiving side of one connection's dialogue.
 struct Inbound<'a, D: Dialogue> {
     dialogue: &'a mut D,
     target: usize,
@@ -269,7 +269,7 @@ impl<D: Dialogue> Receiver for Inbound<'_, D> {
     }
 }
 
-/// Sends what the socket takes; returns how much that is.
+/// Send as much as the socket takes; return the number of bytes.
 fn put(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
     let mut sent = 0;
     while sent < bytes.len() {

@@ -1,4 +1,4 @@
-//! Which modules of a crate name which, and the circles among them.
+//! The references between the modules of a crate, and the circles among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,7 +37,7 @@ impl Crate {
         Crate(files)
     }
 
-    /// How many modules there are.
+    /// The number of modules.
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,11 +1,11 @@
-//! What one file declares, imports and names.
+//! The declarations, imports and names of one file.
 
 use super::tokens::tokens;
 
 /// The segments of a path, from the crate's root on.
 pub type Path = Vec<String>;
 
-/// What one file of a crate says of other modules.
+/// One file's references to other modules.
 #[derive(Debug, Default)]
 pub struct Source {
     /// Paths that its code names, imports included.
@@ -100,7 +100,7 @@ pub fn read(module: &[String], text: &str) -> Source {
     source
 }
 
-/// Whether `pub(…)` stands before `use`.
+/// Return true if `before` ends with `pub(…)`.
 fn is_restricted(before: &[String]) -> bool {
     let open = before.iter().rposition(|token| token == "(");
     before.last().is_some_and(|last| last == ")")

@@ -76,7 +76,10 @@ fn records_that_are_none_are_read_errors() {
             "a TLS record that is not encrypted",
         ),
         (&[23, 3, 3, 0x48, 1], "a TLS record that is too long"),
-        (b"HTTP/1.1 200 OK\r\n\r\n", "bytes that are no TLS record"),
+        (
+            b"HTTP/1.1 200 OK\r\n\r\n",
+            "bytes that are not a TLS record",
+        ),
         (
             &[
                 23, 3, 3, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,

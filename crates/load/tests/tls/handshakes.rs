@@ -42,7 +42,7 @@ fn what_is_no_handshake_is_a_connect_error() {
         (&[0xff; 70_000], "the server's handshake is not TLS"),
         (
             &[21, 3, 3, 0, 2, 2, 40],
-            "TLS alert handshake_failure: the server takes nothing that was offered",
+            "TLS alert handshake_failure: the server accepts nothing that was offered",
         ),
         (&[21, 3, 3, 0, 2, 2, 255], "a TLS alert"),
         (&[22, 3, 3, 1, 0, 2, 0], "closed before it could be used"),

@@ -17,7 +17,7 @@ use tare_load::stream::tls::{HTTP1, Tls, Wire};
 
 use crate::server;
 
-/// What a dialogue would hear.
+/// Keeps the bytes that a dialogue would receive.
 #[derive(Default)]
 struct Heard {
     secured: bool,
@@ -187,7 +187,7 @@ fn http_2_needs_a_server_that_chose_it() {
     let mut config = server::config();
     config.alpn_protocols.clear();
     let end = Client::new(&terms).shake(&mut connection(config), &[100_000]);
-    let why = "the server chose another ALPN protocol than asked for";
+    let why = "the server did not choose the requested ALPN protocol";
     assert_eq!(end, Err(End::Broken(Failure::connect(why))));
     let mut config = server::config();
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
@@ -230,7 +230,7 @@ fn alerts_end_the_connection() {
     for version in ["1.2", "1.3"] {
         let alert = |bytes: &[u8]| by_hand(version, content::ALERT, &[bytes]);
         assert_eq!(alert(&[2, 80]), broken("TLS alert internal_error"));
-        assert_eq!(alert(&[2]), broken("a TLS alert that is none"));
+        assert_eq!(alert(&[2]), broken("an invalid TLS alert"));
         assert_eq!(alert(&[1, 90]), Ok(b"after it".to_vec()));
         let unknown = by_hand(version, 24, &[b"heartbeat"]);
         assert!(matches!(unknown, Err(End::Broken(_))));
@@ -256,7 +256,7 @@ fn messages_after_the_handshake() {
     );
     let ticket = broken("a TLS ticket that cannot be read");
     assert_eq!(hand(&[&[4, 0, 0, 1, 0]]), ticket);
-    let amid = broken("a TLS message with another amid it");
+    let amid = broken("a TLS message that is interrupted by another");
     assert_eq!(hand(&[&[4, 0, 0, 9, 0]]), amid);
     let renegotiation = by_hand("1.2", content::HANDSHAKE, &[&[0, 0, 0, 0]]);
     let why = "the server asks for another TLS handshake";

@@ -40,14 +40,14 @@ fn a_certificate_must_come_from_the_roots_if_there_are_any() {
     let by_known = |params| correct(Identity::signed(params, &known).config());
     let other = by_known(&other);
     for (address, roots, why) in [
-        (address, &unknown, "comes from none of the roots"),
+        (address, &unknown, "was issued by none of the roots"),
         (by_known(&expired), &file, "has expired"),
         (by_known(&future), &file, "is not valid yet"),
         (other, &file, "is for another name"),
         (
             correct(Identity::of(&rcgen::PKCS_ED25519).config()),
             &file,
-            "comes from none of the roots",
+            "was issued by none of the roots",
         ),
     ] {
         let result = run(address, &json!({"roots": roots}), &json!({}));

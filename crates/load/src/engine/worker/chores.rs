@@ -1,4 +1,4 @@
-//! What a worker does by the clock and not by edges, rarely.
+//! The rare work of a worker that is due by the clock: progress, time-outs, the end.
 
 use super::Worker;
 use super::line::Line;
@@ -7,10 +7,10 @@ use crate::engine::cpu::CpuTime;
 use crate::engine::tally::{Failures, Tally};
 use crate::protocol::{End, Failure, Kind, Protocol};
 
-/// How often chores are done, in nanoseconds.
+/// Interval between chores, in nanoseconds.
 const TICK: u64 = 50_000_000;
 
-/// Connections that are looked at for time-outs in one go: more would delay what is due.
+/// Connections that are checked for time-outs at a time: more would delay sends that are due.
 const LOOKS: usize = 2_000;
 
 const NOT_CONNECTED: Failure = Failure {
@@ -27,7 +27,7 @@ const NOT_WHOLE: Failure = Failure {
 };
 
 impl<P: Protocol> Worker<'_, P> {
-    /// Tells the second, looks for time-outs, and finds out when to be called again.
+    /// Report the second that ended, look for time-outs, and set the time of the next call.
     pub(super) fn chores(&mut self, now: u64) {
         if now >= self.timeline.start() && self.cpu_at_start.is_none() {
             self.cpu_at_start = Some(CpuTime::of_thread());
@@ -50,7 +50,7 @@ impl<P: Protocol> Worker<'_, P> {
         self.next_chore = boundary.min(self.second.end()).min(now + TICK);
     }
 
-    /// Intended sends of the past that no connection had room for.
+    /// The number of past intended sends that no connection had room for.
     fn queued(&self, now: u64) -> u64 {
         let end = now.min(self.timeline.stop());
         let queued = |line: &Line| {
@@ -116,7 +116,7 @@ impl<P: Protocol> Worker<'_, P> {
         }
     }
 
-    /// Counts what has no answer, and closes the books.
+    /// Count the requests without an answer, and return each target's tally.
     pub(super) fn finish(mut self) -> Vec<Tally> {
         let window = self.timeline.window_before(self.timeline.end());
         for slot in &self.slots {

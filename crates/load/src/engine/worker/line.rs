@@ -1,14 +1,14 @@
-//! Where connections with room wait until they may send.
+//! Queues of connections with room that wait until they may send.
 
 use std::collections::VecDeque;
 
 use crate::engine::arrivals::Arrivals;
 
-/// How far a limited sender may fall behind before it gives up what it missed, in nanoseconds: it
-/// is a limit and no schedule, but threads wake up late.
+/// Delay after which a limited sender gives up the sends that it missed, in nanoseconds: it is a
+/// limit and no schedule, but threads wake up late.
 const PATIENCE: f64 = 1e6;
 
-/// Connections in the order in which they have waited, and what they wait for.
+/// Connections in the order of their waiting, and the sends that they wait for.
 #[derive(Debug)]
 pub struct Line {
     pub waiting: VecDeque<usize>,
@@ -47,12 +47,12 @@ impl Permits {
         }
     }
 
-    /// When the next send is permitted, in nanoseconds since the start.
+    /// The time at which the next send is permitted, in nanoseconds since the start.
     pub fn next(&self) -> u64 {
         self.next as u64
     }
 
-    /// Sends, at a time when that is permitted.
+    /// Account for a send at `now`, which must be permitted.
     pub fn take(&mut self, now: u64) {
         self.next = self.next.max(now as f64 - PATIENCE) + self.gap;
     }

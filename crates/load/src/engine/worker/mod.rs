@@ -24,20 +24,20 @@ use crate::random::Random;
 use crate::spec::{Think, Wait};
 use rustix::thread::set_current_timer_slack;
 
-/// How long a connection that never carried an answer waits before it is opened again.
+/// Pause before a connection that never carried an answer is opened again, in nanoseconds.
 const RETRY: u64 = 100_000_000;
 
-/// How long before an intended send the thread polls instead of sleeping, in nanoseconds: waking up
-/// takes a virtual CPU about 50 µs. Only an open loop spins; a closed one has nothing due.
+/// Time before an intended send during which the thread polls instead of sleeping, in nanoseconds:
+/// waking up takes a virtual CPU about 50 µs. Only an open loop spins; a closed one has nothing
+/// due.
 const SPIN: u64 = 100_000;
 
-/// Connections that fail in a row, none made between them, after which nobody waits for a number of
-/// requests any more.
+/// Failed connections in a row after which the worker no longer waits for its number of requests.
 const HOPELESS: usize = 50;
 
 const UNANSWERED: Failure = Failure::read("closed before the answer");
 
-/// What is due at some time for one slot.
+/// An action that is due at some time for one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alarm {
     Open,
@@ -52,18 +52,18 @@ pub struct Worker<'a, P: Protocol> {
     timeouts: Timeouts,
     poller: Poller,
     slots: Vec<Slot<P::Connection>>,
-    /// What is due and when, of which slot; at most one timer a slot.
+    /// Times, slots and actions that are due; at most one timer per slot.
     alarms: BTreeSet<(u64, usize, Alarm)>,
-    /// Where connections with room wait for their turn; none when they need not.
+    /// Queues of connections with room; empty if they need not wait for a turn.
     lines: Vec<Line>,
     permits: Option<Permits>,
     /// Most requests in flight.
     most: u64,
-    /// Whether requests have intended sends, by target.
+    /// True if requests have intended sends, by target.
     intends: Vec<bool>,
-    /// Whether connections send as soon as they are free, by target.
+    /// True if connections send as soon as they are free, by target.
     at_once: Vec<bool>,
-    /// How long before an intended send the thread stops sleeping, in nanoseconds.
+    /// Time before an intended send at which the thread stops sleeping, in nanoseconds.
     spin: u64,
     think: Option<(Think, Random)>,
     /// Requests that a connection carries.
@@ -85,7 +85,7 @@ pub struct Worker<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> Worker<'a, P> {
-    /// A thread's load on so many `targets`.
+    /// A thread's load on this number of `targets`.
     ///
     /// # Errors
     /// When the process has no descriptor left.
@@ -146,7 +146,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         })
     }
 
-    /// Makes the load, to its end; returns what each target came to.
+    /// Make the load to its end; return each target's tally.
     ///
     /// # Errors
     /// When the kernel refuses to poll.
@@ -180,12 +180,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
     }
 
-    /// Whether all that was intended before the stop has been answered.
+    /// Return true if every request intended before the stop has been answered.
     fn is_done(&self, now: u64) -> bool {
         self.in_flight == 0 && !self.wants_more(now)
     }
 
-    /// Whether anything is still to be sent: without, no connection is needed.
+    /// Return true if requests are left to send; otherwise no connection is needed.
     fn wants_more(&self, now: u64) -> bool {
         let stop = self.timeline.stop();
         let waiting = |line: &Line| line.next().is_some_and(|next| next < stop);
@@ -198,7 +198,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         others.fold(self.next_chore, u64::min)
     }
 
-    /// Does what is due.
+    /// Run the alarms that are due.
     fn ring(&mut self, now: u64) -> io::Result<()> {
         while let Some((at, slot, alarm)) = self.alarms.first().copied() {
             if at > now {
@@ -235,7 +235,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         Ok(())
     }
 
-    /// Goes on with a connection after an edge; returns the time of its answers.
+    /// Let a connection continue after an edge; return the time of its answers.
     fn on_edge(&mut self, slot: usize, hangup: bool) -> io::Result<u64> {
         let Some(connection) = &mut self.slots[slot].connection else {
             return Ok(self.timeline.now());
@@ -257,7 +257,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
     }
 
-    /// Takes account of what happened on a connection, and asks for more.
+    /// Record what happened on a connection, and send more requests.
     fn go_on(&mut self, slot: usize, outcome: Result<(), End>, now: u64) {
         for index in 0..self.events.len() {
             self.happened(slot, self.events[index], now);
@@ -316,7 +316,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
     }
 
-    /// One request has failed without its connection.
+    /// Count a request that failed without its connection.
     fn failed(&mut self, slot: usize, request: usize, failure: Failure, now: u64) {
         let target = self.slots[slot].target;
         let request = self.slots[slot].requests.remove(request);
@@ -329,7 +329,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         self.tallies[target].failure(failure, in_window);
     }
 
-    /// Takes a request out of flight; tells whether it belongs to the window.
+    /// Take a request out of flight; return true if it belongs to the window.
     fn settled(&mut self, request: &InFlight, target: usize, now: u64) -> bool {
         self.in_flight -= 1;
         self.tallies[target].in_flight_area += i128::from(self.timeline.window_before(now));
@@ -345,7 +345,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         in_window
     }
 
-    /// Closes a connection, fails what was in flight on it, and plans to open it again.
+    /// Close a connection, fail the requests in flight on it, and plan to open it again.
     fn close(&mut self, slot: usize, end: End, now: u64) {
         self.set_timer(slot, None);
         let place = &mut self.slots[slot];

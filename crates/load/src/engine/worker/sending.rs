@@ -1,14 +1,15 @@
-//! When a worker sends, and on which connection.
+//! The sends of a worker: when, and on which connection.
 
 use super::slot::{InFlight, Slot};
 use super::{Alarm, Worker};
 use crate::protocol::{End, Protocol};
 
 impl<P: Protocol> Worker<'_, P> {
-    /// Lets a connection that has room send, or wait for its turn; closes one that has served.
+    /// Let a connection that has room send or wait for its turn; close one that has carried all its
+    /// requests.
     pub(super) fn offer(&mut self, slot: usize, now: u64) {
         if self.has_served(slot) {
-            // Protocols share a thread's buffers: what is still to be said must not reach another.
+            // Protocols share a thread's buffers: unsent bytes must not reach another connection.
             self.flush(slot, now);
             if self.slots[slot].connection.is_some() {
                 self.close(slot, End::Proper, now);
@@ -30,14 +31,14 @@ impl<P: Protocol> Worker<'_, P> {
         }
     }
 
-    /// Sends what the clock demands or permits, on the connections that have waited longest.
+    /// Send the requests that are due or permitted, on the connections that have waited longest.
     pub(super) fn send_due(&mut self, now: u64) {
         for line in 0..self.lines.len() {
             while self.send_next(line, now) {}
         }
     }
 
-    /// When the next send is due that a connection waits for.
+    /// The time at which the next send is due that a connection waits for.
     pub(super) fn next_send(&self) -> Option<u64> {
         let stop = self.timeline.stop();
         let due = self.lines.iter().filter_map(|line| {
@@ -53,7 +54,7 @@ impl<P: Protocol> Worker<'_, P> {
         due.min().filter(|_| self.left != Some(0))
     }
 
-    /// Sends on what was offered since the last flush, and learns when the protocol is to be woken.
+    /// Hand the requests since the last flush to the socket, and set the protocol's timer.
     pub(super) fn flush(&mut self, slot: usize, now: u64) {
         let place = &mut self.slots[slot];
         let Some(connection) = &mut place.connection else {
@@ -67,7 +68,7 @@ impl<P: Protocol> Worker<'_, P> {
         self.set_timer(slot, timer);
     }
 
-    /// Moves the protocol's timer of a slot; QUIC does so with almost every packet.
+    /// Move the protocol's timer of a slot; QUIC does so with almost every packet.
     pub(super) fn set_timer(&mut self, slot: usize, timer: Option<u64>) {
         let before = std::mem::replace(&mut self.slots[slot].timer, timer);
         if before != timer {
@@ -78,7 +79,7 @@ impl<P: Protocol> Worker<'_, P> {
         }
     }
 
-    /// Sends the next request of a line; false when it is not time, or nobody waits.
+    /// Send the next request of a line; return false if none is due, or no connection waits.
     fn send_next(&mut self, line: usize, now: u64) -> bool {
         let next = self.lines[line].next();
         let early = match (next, self.permits) {
@@ -116,7 +117,7 @@ impl<P: Protocol> Worker<'_, P> {
         true
     }
 
-    /// Whether a closed loop goes on.
+    /// Return true if a closed loop may send at `now`.
     fn may_send(&self, now: u64) -> bool {
         now < self.timeline.stop() && self.left != Some(0)
     }
@@ -138,7 +139,7 @@ impl<P: Protocol> Worker<'_, P> {
         connection.is_some_and(|connection| self.protocol.room(connection) > 0)
     }
 
-    /// Whether all the requests that a connection may carry are answered.
+    /// Return true if all the requests that a connection may carry are answered.
     fn has_served(&self, slot: usize) -> bool {
         let Slot {
             connection,

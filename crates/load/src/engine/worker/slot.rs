@@ -6,19 +6,19 @@ use slab::Slab;
 pub struct Slot<C> {
     pub connection: Option<C>,
     pub target: usize,
-    /// When it was last opened.
+    /// The time at which it was last opened.
     pub opened: u64,
-    /// When its transport was connected.
+    /// The time at which its transport was connected.
     pub connected: u64,
     /// Requests that it has carried since it was opened.
     pub carried: u64,
-    /// Whether it has carried an answer since it was opened.
+    /// True if it has carried an answer since it was opened.
     pub proved: bool,
-    /// Since when it stands in a line.
+    /// The time since which it has waited in a line.
     pub in_line_since: Option<u64>,
-    /// It asks nothing before.
+    /// The time before which it sends no request.
     pub thinks_until: u64,
-    /// When the protocol's timer is due.
+    /// The time at which the protocol's timer is due.
     pub timer: Option<u64>,
     pub requests: Slab<InFlight>,
 }
@@ -27,7 +27,7 @@ pub struct Slot<C> {
 pub struct InFlight {
     pub intended: u64,
     pub sent: u64,
-    /// When its answer began, if it came in several pieces.
+    /// The time of the answer's first byte, if it came in several pieces.
     pub begun: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! A connection during its handshake, which rustls leads.
+//! A connection during its handshake, which rustls makes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use crate::protocol::Failure;
 
 const FAILED: Failure = Failure::connect("the TLS handshake failed");
 
-/// A handshake, and what the server has said along with it.
+/// A handshake, and the data that the server sent along with it.
 pub struct Handshake {
     /// rustls' side of it.
     pub connection: UnbufferedClientConnection,
-    /// What the server said before it knew that the client is done, as TLS 1.3 allows.
+    /// Bytes that the server sent before it knew that the client is done, as TLS 1.3 allows.
     pub early: Vec<u8>,
-    /// Whether it will say no more.
+    /// True once the server has closed its side.
     pub closed: bool,
 }
 
-/// How far some bytes have led.
+/// The progress that some bytes made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// How many of them are done with.
+    /// The number of bytes that are used up.
     pub used: usize,
-    /// Whether the handshake is.
+    /// True once the handshake is done.
     pub done: bool,
 }
 
 impl Handshake {
-    /// Begins a handshake with the server of this name.
+    /// Begin a handshake with the server of this name.
     ///
     /// # Errors
     /// When rustls refuses to begin.
@@ -46,7 +46,7 @@ impl Handshake {
         })
     }
 
-    /// Goes on with what is received; what is to be said to it goes to `sealed`.
+    /// Process received bytes; append the reply to `sealed`.
     ///
     /// # Errors
     /// When the handshake fails.
@@ -92,7 +92,7 @@ impl fmt::Debug for Handshake {
     }
 }
 
-/// Appends what `write` writes, which first tells how much room it needs.
+/// Append the output of `write`, which first asks for the room that it needs.
 fn encode(
     sealed: &mut Vec<u8>,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,

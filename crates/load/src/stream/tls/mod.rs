@@ -1,6 +1,6 @@
 //! TLS 1.2 and 1.3 (RFC 5246, RFC 8446).
 //!
-//! rustls leads the handshakes. It copies every record into memory of its own, so that those after
+//! rustls makes the handshakes. It copies every record into memory of its own, so that those after
 //! the handshake are left to [`open`]: decrypted and read where they were received. For
 //! these the ciphers are ring's, which use vectors of AES instructions (VAES) on CPUs without
 //! AVX-512 as well: half the time of AWS-LC's there, which makes the handshakes.
@@ -52,8 +52,8 @@ pub struct Tls<'a> {
 #[derive(Debug)]
 pub struct Wire {
     state: State,
-    /// The beginning of a record whose rest has not arrived; while the handshake lasts, what rustls
-    /// has not done with.
+    /// The beginning of a record whose rest has not arrived; during the handshake, the bytes that
+    /// rustls still needs.
     carried: Vec<u8>,
 }
 
@@ -63,7 +63,7 @@ enum State {
     Fresh(usize),
     Handshake(Box<Handshake>),
     Open(Box<Open>),
-    /// The handshake has come to something else than asked for.
+    /// The handshake negotiated something else than requested.
     Failed,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Tls<'a> {
         }
     }
 
-    /// Checks what the handshake has come to.
+    /// Check the negotiated protocol, and take the connection over from rustls.
     fn settle(&self, connection: UnbufferedClientConnection) -> Result<Box<Open>, Failure> {
         let asked = self.terms.alpn();
         match connection.alpn_protocol() {
@@ -92,7 +92,7 @@ impl<'a> Tls<'a> {
         Ok(Box::new(Open::new(connection, self.terms.resumes())?))
     }
 
-    /// Goes on with the first `filled` bytes of the buffer.
+    /// Process the first `filled` bytes of the buffer.
     fn take(
         &mut self,
         wire: &mut Wire,
@@ -144,7 +144,7 @@ impl<'a> Tls<'a> {
 }
 
 impl Wire {
-    /// A failure of the socket.
+    /// The failure that an error of the socket amounts to.
     fn failure(&self, why: &'static str) -> End {
         End::Broken(match self.state {
             State::Open(_) => Failure::read(why),
@@ -188,7 +188,7 @@ impl Layer for Tls<'_> {
         }
         let buffer = &mut self.buffer[carried..];
         let length = match rustix::net::recv(socket, buffer, RecvFlags::empty()) {
-            // Anybody can end a TCP connection: only an alert tells that the server did.
+            // Anyone on the path can end a TCP connection; only an alert proves that the server did.
             Ok((_, 0)) => return Ok(Received::Cut),
             Ok((_, length)) => length,
             Err(Errno::AGAIN) => return Ok(Received::Nothing),

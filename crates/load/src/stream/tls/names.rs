@@ -25,7 +25,7 @@ pub fn group(group: NamedGroup) -> String {
     format!("{group:?}")
 }
 
-/// What a spec lets be offered.
+/// The versions, cipher suites and groups to offer.
 #[derive(Debug)]
 pub struct Choice {
     /// The versions.
@@ -35,7 +35,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What `spec` names, or all there is.
+    /// The choice that `spec` names; everything where it names nothing.
     ///
     /// # Errors
     /// A [`SpecError`] for a name that is not known, and for names that do not go together.
@@ -70,7 +70,7 @@ fn version(name: &str) -> Result<Version, SpecError> {
         TLS12 => Ok(&version::TLS12),
         TLS13 => Ok(&version::TLS13),
         _ => {
-            let found = format!("{name:?} is not known");
+            let found = format!("{name:?} is unknown");
             let remedy = format!("write {TLS12:?} or {TLS13:?}");
             Err(SpecError::new("tls.version", found, remedy))
         }
@@ -89,13 +89,13 @@ fn find<'a, T>(
     found.ok_or_else(|| {
         let names: Vec<String> = all.iter().map(name_of).collect();
         let remedy = format!("write one of {}", names.join(", "));
-        SpecError::new(field, format!("{name:?} is not known"), remedy)
+        SpecError::new(field, format!("{name:?} is unknown"), remedy)
     })
 }
 
 fn refuse_if(nothing_left: bool, field: &str, name: &str) -> Result<(), SpecError> {
     if nothing_left {
-        let found = format!("{name:?} is not for the version that the rest asks for");
+        let found = format!("{name:?} does not fit the TLS version of the other fields");
         let remedy = "leave out tls.version, or choose one for it";
         return Err(SpecError::new(field, found, remedy));
     }
@@ -133,9 +133,9 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_its_field() {
         for (version, cipher, group, wanted) in [
-            ("1.1", "", "", "tls.version: \"1.1\" is not known; write "),
-            ("", "TLS_NULL", "", "tls.cipher: \"TLS_NULL\" is not known"),
-            ("", "", "P-999", "tls.group: \"P-999\" is not known"),
+            ("1.1", "", "", "tls.version: \"1.1\" is unknown; write "),
+            ("", "TLS_NULL", "", "tls.cipher: \"TLS_NULL\" is unknown"),
+            ("", "", "P-999", "tls.group: \"P-999\" is unknown"),
             ("1.2", "TLS_AES_128_GCM_SHA256", "", "tls.cipher: "),
             ("1.2", "", "X25519MLKEM768", "tls.group: "),
         ] {

@@ -1,4 +1,4 @@
-//! What the handshakes of a run came to.
+//! The parameters that the handshakes of a run negotiated.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::names;
 
-/// What one handshake came to.
+/// The parameters that one handshake negotiated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Negotiated {
     /// The version, as the spec writes it.
@@ -24,7 +24,7 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    /// What `connection` has agreed on with its server.
+    /// The parameters that `connection` negotiated with its server.
     pub fn of(connection: &UnbufferedClientConnection) -> Self {
         let group = connection.negotiated_key_exchange_group();
         let alpn = connection.alpn_protocol();
@@ -40,7 +40,7 @@ impl Negotiated {
     }
 }
 
-/// All threads' handshakes.
+/// The handshakes of all threads.
 #[derive(Debug, Default)]
 pub struct Handshakes {
     first: Mutex<Option<Negotiated>>,
@@ -52,14 +52,14 @@ pub struct Handshakes {
 /// The result's `tls` object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TlsReport {
-    /// What the first handshake came to.
+    /// The parameters of the first handshake.
     #[serde(flatten)]
     pub first: Negotiated,
     /// Handshakes that made a new session.
     pub full: u64,
     /// Handshakes that resumed one.
     pub resumed: u64,
-    /// Those of both that came to something else than the first.
+    /// Handshakes of both kinds that negotiated something else than the first.
     pub other: u64,
 }
 
@@ -82,14 +82,14 @@ impl fmt::Display for TlsReport {
             self.full, self.resumed
         )?;
         if self.other > 0 {
-            write!(f, ", {} of them came to something else", self.other)?;
+            write!(f, ", {} of them negotiated something else", self.other)?;
         }
         Ok(())
     }
 }
 
 impl Handshakes {
-    /// Takes account of a handshake.
+    /// Count a handshake.
     pub fn add(&self, kind: Option<HandshakeKind>, mut negotiated: Negotiated) {
         let count = match kind {
             Some(HandshakeKind::Resumed) => &self.resumed,
@@ -105,7 +105,7 @@ impl Handshakes {
         }
     }
 
-    /// What is told of them.
+    /// The report of all handshakes.
     pub fn report(&self) -> TlsReport {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         TlsReport {

@@ -1,4 +1,4 @@
-//! A connection after its handshake: records, and the few messages that still may come.
+//! A connection after its handshake: records, and the few messages that may still come.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ mod message {
     pub const HEAD: usize = 4;
     pub const NEW_SESSION_TICKET: u8 = 4;
     pub const KEY_UPDATE: u8 = 24;
-    /// Longest that is read: a ticket of 64 KiB and what goes with it.
+    /// Longest message that is read: a ticket of 64 KiB and its other fields.
     pub const MOST: usize = 72 * 1024;
 }
 
@@ -29,24 +29,25 @@ const USER_CANCELED: u8 = 90;
 pub struct Open {
     sending: Protection,
     receiving: Protection,
-    /// Knows the next keys and what tickets are for.
+    /// Makes the next keys, and stores tickets.
     kernel: KernelConnection<ClientConnectionData>,
     resumes: bool,
     /// The beginning of a message whose rest has not arrived.
     partial: Vec<u8>,
 }
 
-/// How far some bytes have led.
+/// The progress that some bytes made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Consumed {
-    /// How many of them are done with.
+    /// The number of bytes that are used up.
     pub used: usize,
-    /// Whether the server will say no more.
+    /// True once the server has closed its side.
     pub closed: bool,
 }
 
 impl Open {
-    /// Goes on after the handshake of `connection`; tickets are only kept if it `resumes` sessions.
+    /// Take over after the handshake of `connection`; tickets are only kept if it `resumes`
+    /// sessions.
     ///
     /// # Errors
     /// When rustls does not give the connection away.
@@ -66,8 +67,8 @@ impl Open {
         })
     }
 
-    /// Decrypts all whole records of `bytes` in place and lets `receiver` hear their content. What is to
-    /// be said to them goes to `sealed`.
+    /// Decrypt all whole records of `bytes` in place and pass their content on to `receiver`.
+    /// Append replies to `sealed`.
     ///
     /// # Errors
     /// The connection's end.
@@ -85,7 +86,7 @@ impl Open {
             used += length;
             let Content { kind, bytes } = self.receiving.open(record).map_err(broken)?;
             if kind != content::HANDSHAKE && !self.partial.is_empty() {
-                return Err(broken("a TLS message with another amid it"));
+                return Err(broken("a TLS message that is interrupted by another"));
             }
             match kind {
                 content::DATA if bytes.is_empty() => {}
@@ -98,7 +99,7 @@ impl Open {
                     [_, CLOSE_NOTIFY] => return Ok(Consumed { used, closed: true }),
                     [_, USER_CANCELED] => {}
                     [_, description] => return Err(broken(reason::alert(*description))),
-                    _ => return Err(broken("a TLS alert that is none")),
+                    _ => return Err(broken("an invalid TLS alert")),
                 },
                 _ => return Err(broken("a TLS record of an unknown kind")),
             }
@@ -109,7 +110,7 @@ impl Open {
         })
     }
 
-    /// Appends `said` to `sealed`, encrypted.
+    /// Append `plain` to `sealed`, encrypted.
     ///
     /// # Errors
     /// When the cipher refuses it.
@@ -118,7 +119,7 @@ impl Open {
         done.map_err(Failure::write)
     }
 
-    /// Takes the whole messages of what has come.
+    /// Process the messages that are whole.
     fn messages(&mut self, sealed: &mut Vec<u8>) -> Result<(), &'static str> {
         if self.kernel.protocol_version() != ProtocolVersion::TLSv1_3 {
             return Err("the server asks for another TLS handshake");
@@ -151,9 +152,9 @@ impl Open {
         Ok(())
     }
 
-    /// Takes the next keys (RFC 8446 section 4.6.3).
+    /// Switch to the next keys (RFC 8446 section 4.6.3).
     fn update_keys(&mut self, both: bool, sealed: &mut Vec<u8>) -> Result<(), &'static str> {
-        const NO_KEYS: &str = "there are no next TLS keys";
+        const NO_KEYS: &str = "there are no further TLS keys";
         let version = ProtocolVersion::TLSv1_3;
         let next = self.kernel.update_rx_secret().map_err(|_| NO_KEYS)?;
         self.receiving = Protection::new(version, next)?;

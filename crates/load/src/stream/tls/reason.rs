@@ -1,18 +1,18 @@
-//! What errors of TLS mean to people.
+//! The text for errors of TLS.
 
 use rustls::{CertificateError, Error, PeerMisbehaved};
 
-/// The server settled on a protocol that was not offered.
-pub const OTHER_ALPN: &str = "the server chose another ALPN protocol than asked for";
+/// The text for a server that chose another protocol in ALPN, or none.
+pub const OTHER_ALPN: &str = "the server did not choose the requested ALPN protocol";
 
-/// What an alert of the server means (RFC 8446 section 6, and RFC 5246 section 7.2).
+/// The text for an alert of the server (RFC 8446 section 6, and RFC 5246 section 7.2).
 pub fn alert(description: u8) -> &'static str {
     match description {
         0 => "TLS alert close_notify",
         10 => "TLS alert unexpected_message",
         20 => "TLS alert bad_record_mac",
         22 => "TLS alert record_overflow",
-        40 => "TLS alert handshake_failure: the server takes nothing that was offered",
+        40 => "TLS alert handshake_failure: the server accepts nothing that was offered",
         42 => "TLS alert bad_certificate",
         43 => "TLS alert unsupported_certificate",
         44 => "TLS alert certificate_revoked",
@@ -31,22 +31,24 @@ pub fn alert(description: u8) -> &'static str {
         100 => "TLS alert no_renegotiation",
         109 => "TLS alert missing_extension",
         110 => "TLS alert unsupported_extension",
-        112 => "TLS alert unrecognized_name: the server does not know the name that was asked for",
+        112 => "TLS alert unrecognized_name: the server does not know the requested name",
         113 => "TLS alert bad_certificate_status_response",
         115 => "TLS alert unknown_psk_identity",
-        116 => "TLS alert certificate_required: the server wants one of the client",
-        120 => "TLS alert no_application_protocol: the server does not speak what was asked for",
+        116 => "TLS alert certificate_required: the server wants a client certificate",
+        120 => {
+            "TLS alert no_application_protocol: the server does not speak the requested protocol"
+        }
         _ => "a TLS alert",
     }
 }
 
-/// Why a handshake failed.
+/// The text for the failure of a handshake.
 pub fn handshake(error: &Error) -> &'static str {
     match error {
         Error::AlertReceived(description) => alert(u8::from(*description)),
         Error::InvalidCertificate(error) => certificate(error),
         Error::InvalidMessage(_) => "the server's handshake is not TLS",
-        Error::PeerIncompatible(_) => "the server knows no TLS that was asked for",
+        Error::PeerIncompatible(_) => "the server supports no TLS that was offered",
         Error::PeerMisbehaved(PeerMisbehaved::SelectedUnofferedApplicationProtocol)
         | Error::NoApplicationProtocol => OTHER_ALPN,
         Error::PeerMisbehaved(_) => "the server breaks the rules of the TLS handshake",
@@ -66,7 +68,7 @@ fn certificate(error: &CertificateError) -> &'static str {
         Why::NotValidYet | Why::NotValidYetContext { .. } => {
             "the server's certificate is not valid yet"
         }
-        Why::UnknownIssuer => "the server's certificate comes from none of the roots",
+        Why::UnknownIssuer => "the server's certificate was issued by none of the roots",
         Why::NotValidForName | Why::NotValidForNameContext { .. } => {
             "the server's certificate is for another name"
         }

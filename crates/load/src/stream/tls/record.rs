@@ -8,7 +8,7 @@ use rustls::{ConnectionTrafficSecrets, ProtocolVersion};
 pub const HEAD: usize = 5;
 /// Most bytes of content in one record.
 const MOST: usize = 1 << 14;
-/// How much longer than that a protected record may be, in TLS 1.3 and in 1.2.
+/// Most bytes that protection adds to a record, in TLS 1.3 and in 1.2.
 const SLACK: [usize; 2] = [256, 2048];
 const TAG: usize = 16;
 /// Bytes of the nonce that TLS 1.2 writes before what it encrypted with AES-GCM.
@@ -22,7 +22,7 @@ pub mod content {
     pub const DATA: u8 = 23;
 }
 
-/// How a version of TLS writes a protected record.
+/// The form of a protected record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// TLS 1.3: the content's type is encrypted with it.
@@ -33,7 +33,7 @@ enum Style {
     Tls12,
 }
 
-/// One direction's key, and how many records it has protected.
+/// One direction's key, and the number of records that it has protected.
 #[derive(Debug)]
 pub struct Protection {
     key: LessSafeKey,
@@ -52,15 +52,15 @@ pub struct Content<'a> {
 }
 
 impl Protection {
-    /// What `version` makes of the `secrets` that its handshake came to.
+    /// The protection of `version` with the `secrets` of its handshake.
     ///
     /// # Errors
-    /// When the cipher is none that is known here.
+    /// When the cipher is unknown here.
     pub fn new(
         version: ProtocolVersion,
         (sequence, secrets): (u64, ConnectionTrafficSecrets),
     ) -> Result<Self, &'static str> {
-        const UNKNOWN: &str = "the handshake came to a cipher that is not known here";
+        const UNKNOWN: &str = "the handshake negotiated an unsupported cipher";
         type Secrets = ConnectionTrafficSecrets;
         let explicit = !matches!(secrets, Secrets::Chacha20Poly1305 { .. });
         let (algorithm, key, iv) = match &secrets {
@@ -86,13 +86,13 @@ impl Protection {
     /// whole.
     ///
     /// # Errors
-    /// When it is no record of TLS, or a longer one than may be.
+    /// When the bytes are no TLS record, or one that is too long.
     pub fn length(&self, bytes: &[u8]) -> Result<Option<usize>, &'static str> {
         let Some(&[kind, major, _, high, low]) = bytes.first_chunk::<HEAD>() else {
             return Ok(None);
         };
         if major != 3 || !(content::ALERT..=content::DATA).contains(&kind) {
-            return Err("bytes that are no TLS record");
+            return Err("bytes that are not a TLS record");
         }
         let length = usize::from(u16::from_be_bytes([high, low]));
         if length > MOST + SLACK[usize::from(self.style != Style::Tls13)] {
@@ -101,10 +101,10 @@ impl Protection {
         Ok(Some(HEAD + length))
     }
 
-    /// Decrypts one whole record in place.
+    /// Decrypt one whole record in place.
     ///
     /// # Errors
-    /// When it is not what the peer has protected with this key as the next record.
+    /// When the peer did not protect it with this key as the next record.
     pub fn open<'a>(&mut self, record: &'a mut [u8]) -> Result<Content<'a>, &'static str> {
         const BROKEN: &str = "a TLS record that cannot be decrypted";
         let (head, body) = record.split_first_chunk_mut::<HEAD>().ok_or(BROKEN)?;
@@ -150,7 +150,7 @@ impl Protection {
         Ok(content)
     }
 
-    /// Appends `bytes` of a `kind` to `out`, in as many records as they need.
+    /// Append `bytes` of a `kind` to `out`, in as many records as they need.
     ///
     /// # Errors
     /// When the cipher refuses them.
@@ -209,7 +209,7 @@ impl Protection {
         nonce
     }
 
-    /// What TLS 1.2 authenticates besides the content.
+    /// The data that TLS 1.2 authenticates besides the content.
     fn aad12(&self, kind: u8, length: usize) -> Aad<[u8; 13]> {
         let mut bytes = [0; 13];
         bytes[..8].copy_from_slice(&self.sequence.to_be_bytes());

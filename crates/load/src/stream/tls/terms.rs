@@ -1,4 +1,4 @@
-//! What the TLS connections of a run must be.
+//! The configuration of a run's TLS connections.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::spec::{self, SpecError};
 /// Sessions that a thread keeps for each server.
 const SESSIONS: usize = 4096;
 
-/// What the connections of all threads must be, and what they came to.
+/// The configuration of all threads' connections, and their handshakes.
 #[derive(Debug)]
 pub struct Terms {
     config: ClientConfig,
     resume: bool,
     /// By target.
     pub(super) names: Vec<ServerName<'static>>,
-    /// What their handshakes came to.
+    /// Their handshakes.
     pub handshakes: Handshakes,
 }
 
 impl Terms {
-    /// What `spec` demands of connections to `hosts`, which offer to speak `alpn`.
+    /// The configuration by `spec` for connections to `hosts` that offer `alpn`.
     ///
     /// # Errors
     /// A [`SpecError`] that names the field which cannot be used.
@@ -63,7 +63,7 @@ impl Terms {
         let name = |host: &str| {
             let name = spec.server_name.as_deref().unwrap_or(host);
             ServerName::try_from(name.to_string()).map_err(|_| {
-                let found = format!("{name:?} is neither a host's name nor an address");
+                let found = format!("{name:?} is neither a host name nor an address");
                 SpecError::new("tls.server_name", found, "write one")
             })
         };
@@ -91,7 +91,7 @@ impl Terms {
         config
     }
 
-    /// Whether sessions are kept.
+    /// Return true if sessions are resumed.
     pub(super) fn resumes(&self) -> bool {
         self.resume
     }

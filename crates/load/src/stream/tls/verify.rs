@@ -1,11 +1,11 @@
-//! Takes any certificate: what is measured is a server, and not who signed its certificate.
+//! Accepts any certificate: a benchmark measures the server, not its certificate's issuer.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{self, WebPkiSupportedAlgorithms};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// Accepts any certificate, but only from who has its key: that signature is checked.
+/// Accepts any certificate, but checks that the server has its key.
 #[derive(Debug)]
 pub struct AnyCertificate(pub WebPkiSupportedAlgorithms);
 
