@@ -52,7 +52,8 @@ def test_a_port_that_is_taken_is_told_in_its_words(make, variant):
 
 
 def test_a_template_that_cannot_be_rendered_names_its_line(make):
-    site = make("nginx", {"bytes": "many"})
+    site = make("nginx")
+    site.parameters["bytes"] = "many"
     with pytest.raises(ManifestError, match=r"body.json.j2 line \d+: "):
         site.start()
 
