@@ -221,7 +221,7 @@ fn malformed_answers_are_read_errors() {
         (|_, _| Do::Say(vec![0xff; 100]), ""),
         (
             |_, _| Do::Say(frame(HEADERS, &[0, 0, 0x80])),
-            "points to nothing",
+            "points to no entry",
         ),
         (|_, _| Do::Reset(head(200, Some(9))), "reset the stream"),
     ];
@@ -234,14 +234,17 @@ fn malformed_answers_are_read_errors() {
 fn a_control_stream_that_breaks_the_rules_ends_the_connection() {
     for (said, why) in [
         (vec![1], "a push, although pushes are disabled"),
-        ([vec![0], frame(GOAWAY, &[0])].concat(), "without settings"),
+        (
+            [vec![0], frame(GOAWAY, &[0])].concat(),
+            "does not begin with SETTINGS",
+        ),
         (
             [hello(), frame(SETTINGS, &[])].concat(),
             "a second SETTINGS frame",
         ),
         (
             [hello(), frame(DATA, b"x")].concat(),
-            "does not belong there",
+            "not allowed on this stream",
         ),
     ] {
         let address = serve(b"h3", said, |_, _| Do::Hang);

@@ -151,7 +151,7 @@ fn unseen_bytes_count_as_seen_ones() {
         response.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nh", &mut heads),
         Ok(None)
     );
-    assert_eq!(response.unseen(), Some(4));
+    assert_eq!(response.unread(), Some(4));
     assert_eq!(response.skip(3), Ok(None));
     assert_eq!(response.skip(2), Ok(Some(1)));
     assert_eq!((response.body_check().length(), response.bytes()), (5, 43));
@@ -164,7 +164,7 @@ fn unseen_bytes_count_as_seen_ones() {
         response.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nh", &mut heads),
         Ok(None)
     );
-    assert_eq!(response.unseen(), None);
+    assert_eq!(response.unread(), None);
     assert!(response.skip(4).is_err());
 }
 

@@ -6,7 +6,7 @@ use super::connection::Connection;
 use super::control::{ControlEvent, ServerStream};
 use super::request::Exchange;
 use super::response::Wrong;
-use crate::protocol::{Answer, End, Event, Failure, RequestId};
+use crate::protocol::{Answer, End, Event, Failure};
 
 /// Errors of HTTP/3 (RFC 9114, section 8.1).
 const REQUEST_REJECTED: u64 = 0x10b;

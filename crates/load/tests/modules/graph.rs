@@ -142,7 +142,7 @@ fn collect(folder: &Folder, module: &[String], texts: &mut Vec<(Path, String)>) 
             .expect("a name")
             .to_string_lossy()
             .into_owned();
-        let below = [module, &[stem.clone()]].concat();
+        let below = [module, std::slice::from_ref(&stem)].concat();
         if file.is_dir() {
             if below != ["bin"] {
                 collect(&file, &below, texts);

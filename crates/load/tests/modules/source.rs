@@ -63,7 +63,7 @@ pub fn read(module: &[String], text: &str) -> Source {
             }
             "}" => {
                 depth -= 1;
-                inline.pop_if(|(begin, _)| *begin == depth);
+                inline.retain(|(begin, _)| *begin < depth);
                 1
             }
             _ if begins_path(&tokens, at) => {
