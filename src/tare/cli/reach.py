@@ -8,7 +8,7 @@ from tare.lab.errors import UnknownName
 from tare.lab.project import catalog
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.index import experiment_names
-from tare.model.scenario import parse_selection
+from tare.model.scenario import expand, parse_selection
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def reach(found: list[Loaded], scenarios: list[str], overrides: Mapping[str, Any
     """
     made, passed_by = Reach(), []
     for loaded in found:
-        fitting = [text for text in scenarios if _has_factors(loaded, text)]
+        fitting = [text for text in scenarios if _has_levels(loaded, text)]
         if scenarios and not fitting:
             passed_by.append(loaded)
         else:
@@ -65,7 +65,7 @@ def reach(found: list[Loaded], scenarios: list[str], overrides: Mapping[str, Any
         made.asked.append(Asked(found[0], scenarios, dict(overrides)))
         return made
     for loaded in passed_by:
-        made.remarks.append(f"{loaded.title} has none of the factors of --scenarios: not run")
+        made.remarks.append(f"{loaded.title} has no such scenario: not run")
     made.remarks.extend(_remarks([each.loaded for each in made.asked], overrides))
     return made
 
@@ -87,10 +87,14 @@ def _remarks(asked: list[Loaded], overrides: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _has_factors(loaded: Loaded, text: str) -> bool:
+def _has_levels(loaded: Loaded, text: str) -> bool:
     if text == "all":
         return True
     try:
-        return parse_selection(text).keys() <= loaded.study.factors.keys()
+        selection = parse_selection(text)
     except ValueError as error:
         raise UnknownName(str(error)) from error
+    try:
+        return bool(expand(loaded.study.factors, [selection]))
+    except ValueError:
+        return False
