@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tare.lab.errors import BuildError, ManifestError, Unavailable
 from tare.lab.project import build, levels, requirements, versions
@@ -41,20 +42,17 @@ class Prepared:
 
     def builds(self) -> dict[str, str]:
         """The exact identity of each build: its name and the hash of what it was made of."""
-        own = {variant: built.own.name for variant, built in self.built.items() if built.own}
-        places = {
-            name: place.name
-            for built in self.built.values()
-            for name, place in built.components.items()
-        }
-        return dict(sorted((own | places).items()))
+        own = {variant: built.own for variant, built in self.built.items() if built.own}
+        return {name: place.name for name, place in sorted((own | self._components()).items())}
 
     def component_versions(self) -> dict[str, str]:
         """What each component answered when it was built."""
-        places = {
+        return {name: build.version_of(place) for name, place in sorted(self._components().items())}
+
+    def _components(self) -> dict[str, Path]:
+        return {
             name: place for built in self.built.values() for name, place in built.components.items()
         }
-        return {name: build.version_of(place) for name, place in sorted(places.items())}
 
 
 def prepare(
