@@ -28,7 +28,7 @@ def beside(results: Results, label: str) -> str:
 def other_baselines(results: Results) -> list[str]:
     """Return a sentence for each baseline beside the run's own."""
     return [
-        f"Compared with {other}, another build, are "
+        f"Compared with {other} instead, which is the same server without them: "
         f"{', '.join(name for name, own in results.baselines.items() if own == other)}."
         for other in dict.fromkeys(results.baselines.values())
     ]

@@ -172,3 +172,17 @@ def test_charts_are_drawn_where_there_are_intervals(tmp_path: Path) -> None:
         assert page.count('<div class="chart"><svg') == drawn, (
             "one judged outcome, one of latencies"
         )
+
+
+def test_a_variant_of_another_baseline_is_named_with_it(tmp_path: Path) -> None:
+    plan = runs.plan(variants=["none", "old", "script"], baselines={"script": "old"})
+    done = runs.trials(plan, 9, {"old": 1.2, "script": 1.5})
+    folder = read(runs.write(tmp_path / "run", plan, done))
+    found = results.make(folder)
+    console = Console(file=StringIO(), width=200)
+    table.show(found, console)
+    assert isinstance(console.file, StringIO)
+    text, page = console.file.getvalue(), html.render(folder, found)
+    said = "Compared with old instead, which is the same server without them: script."
+    assert said in text and said in page
+    assert re.search(r"script .* costs against old", text) and "costs against old" in page
