@@ -6,6 +6,7 @@
  * refusals and wake-ups; exits with 1, and says why, when anything is wrong, and with 3 where there is
  * no such queue.
  */
+#define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "done_stack.h"
@@ -34,6 +36,7 @@ static struct task_queue *queue;
 static struct done_stack done;
 static int told;
 static unsigned consumers;
+static atomic_int *thread_ids; /* of the consumers; 0 until one has begun */
 static atomic_ulong disorder;
 
 /* The sanitiser knows nothing of the barriers in Concurrency Kit and DPDK. */
@@ -63,6 +66,7 @@ static void *consume(void *number)
 {
     unsigned long last[TASK_CLASSES] = {0};
     struct task *task;
+    atomic_store(&thread_ids[(uintptr_t)number], gettid());
     while ((task = task_queue_pop(queue, (unsigned)(uintptr_t)number)) != NULL) {
         ACQUIRE(task);
         if (task->sent <= last[task->class])
@@ -94,6 +98,32 @@ static unsigned long collect(struct task *tasks, int wait_ms)
         found++;
     }
     return found;
+}
+
+/* True while the kernel has this thread off its CPU. */
+static bool sleeps(int thread_id)
+{
+    char path[64], line[128] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread_id);
+    FILE *stat = fopen(path, "r");
+    if (stat == NULL)
+        return false;
+    char *state = fgets(line, sizeof(line), stat) == NULL ? NULL : strrchr(line, ')');
+    fclose(stat);
+    return state != NULL && state[2] == 'S';
+}
+
+/* A push that comes too early would find nobody to wake. */
+static void wait_until_all_sleep(void)
+{
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    for (unsigned asleep = 0, waited_ms = 0; asleep < consumers; waited_ms++) {
+        if (waited_ms > PATIENCE_MS)
+            fail("consumers without work do not sleep", consumers - asleep);
+        nanosleep(&moment, NULL);
+        for (asleep = 0; asleep < consumers && sleeps(atomic_load(&thread_ids[asleep]));)
+            asleep++;
+    }
 }
 
 static unsigned long next_random(uint64_t *state)
@@ -160,7 +190,8 @@ int main(int argc, char **argv)
     queue = create(kind, capacity, consumers);
     struct task *tasks = calloc(total, sizeof(*tasks));
     pthread_t *threads = calloc(consumers, sizeof(*threads));
-    if (tasks == NULL || threads == NULL)
+    thread_ids = calloc(consumers, sizeof(*thread_ids));
+    if (tasks == NULL || threads == NULL || thread_ids == NULL)
         fail("no memory", 0);
     told = eventfd(0, EFD_NONBLOCK);
     for (unsigned each = 0; each < consumers; each++)
@@ -180,7 +211,7 @@ int main(int argc, char **argv)
             }
             posted++;
         }
-        /* Every so often all that is under way comes back, so that everybody sleeps. */
+        /* Every so often all that is under way comes back: consumers fall asleep, or are about to. */
         if (next_random(&random) % 4 == 0) {
             while (back < posted) {
                 unsigned long found = collect(tasks, PATIENCE_MS);
@@ -188,6 +219,8 @@ int main(int argc, char **argv)
                     fail("tasks are lost, or a sleeper was not woken", posted - back);
                 back += found;
             }
+            if (next_random(&random) % 2 == 0)
+                wait_until_all_sleep();
         } else {
             back += collect(tasks, 0);
         }
@@ -205,5 +238,6 @@ int main(int argc, char **argv)
     task_queue_destroy(queue);
     free(tasks);
     free(threads);
+    free(thread_ids);
     return 0;
 }
