@@ -24,7 +24,7 @@ from tare.lab.errors import TareError
 from tare.lab.machine import host
 from tare.lab.project import catalog
 from tare.lab.project.preparation import prepare
-from tare.lab.run import standing
+from tare.lab.run import instances
 
 RATE, CONNECTIONS, SECONDS, STALL_S = 1000, 20, 10, 1.0
 SCRIPT = Path(__file__).parent / "variants/k6/script.js"
@@ -139,7 +139,7 @@ def main() -> int:
     cpus = host.assign(host.by_core(), server=1, client=1)
     os.sched_setaffinity(0, cpus.server)
     loaded = catalog.load("loadgen")
-    up = standing.up(loaded, loaded.experiment.baseline, {}, _say)
+    up = instances.up(loaded, loaded.experiment.baseline, {}, _say)
     echo = subprocess.Popen([sys.executable, ECHO, up.host], stdout=subprocess.PIPE, text=True)
     os.sched_setaffinity(0, cpus.client)
     failed = False
@@ -160,7 +160,7 @@ def main() -> int:
     finally:
         echo.kill()
         echo.wait()
-        standing.down(up)
+        instances.down(up)
     return 1 if failed else 0
 
 

@@ -24,7 +24,7 @@ pub enum Kind {
     /// The answer was not whole in time.
     Timeout,
     /// The answer did not begin in time.
-    DelayTimeout,
+    TtfbTimeout,
 }
 
 impl Kind {
@@ -37,7 +37,7 @@ impl Kind {
         Kind::Status,
         Kind::Body,
         Kind::Timeout,
-        Kind::DelayTimeout,
+        Kind::TtfbTimeout,
     ];
 
     /// Its name in the formats.
@@ -50,7 +50,7 @@ impl Kind {
             Kind::Status => "status",
             Kind::Body => "body",
             Kind::Timeout => "timeout",
-            Kind::DelayTimeout => "delay_timeout",
+            Kind::TtfbTimeout => "ttfb_timeout",
         }
     }
 }

@@ -184,7 +184,7 @@ fn large_bodies_come_whole_in_both_directions() {
     assert_eq!(count(&result, "load.completed"), 6);
     // Large answers come in several pieces.
     let time = |name: &str| result["outcomes"][name].as_f64().expect("a number");
-    assert!(time("delay_mean_us") < time("latency_mean_us"));
+    assert!(time("ttfb_mean_us") < time("latency_mean_us"));
 }
 
 #[test]

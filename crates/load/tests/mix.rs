@@ -200,7 +200,7 @@ fn the_first_byte_is_told_from_the_last() {
     let result = run(server.address, &json!({}));
     assert_eq!(errors(&result), 0);
     let gap =
-        number(&result, "outcomes.latency_mean_us") - number(&result, "outcomes.delay_mean_us");
+        number(&result, "outcomes.latency_mean_us") - number(&result, "outcomes.ttfb_mean_us");
     assert!(gap >= 29_000.0, "{gap}");
     assert!(count(&result, "outcomes.connect_max_us") > 0);
     assert!(result["outcomes"]["handshake_max_us"].is_null());
@@ -212,11 +212,11 @@ fn what_is_late_is_told_apart() {
         thread::sleep(Duration::from_secs(60));
         Ok(Then::Close)
     });
-    let late = json!({"timeout_s": 0.3, "delay_timeout_s": 0.1});
+    let late = json!({"timeout_s": 0.3, "ttfb_timeout_s": 0.1});
     let result = run(silent.address, &late);
     let of = |result: &Value, kind: &str| count(result, &format!("total.errors.{kind}"));
     assert!(
-        of(&result, "delay_timeout") > 0 && of(&result, "timeout") == 0,
+        of(&result, "ttfb_timeout") > 0 && of(&result, "timeout") == 0,
         "{result}"
     );
     let endless = Server::start(|stream, _| {
@@ -224,12 +224,12 @@ fn what_is_late_is_told_apart() {
         thread::sleep(Duration::from_secs(60));
         Ok(Then::Close)
     });
-    let late = json!({"timeout_s": 0.3, "delay_timeout_s": 0.2});
+    let late = json!({"timeout_s": 0.3, "ttfb_timeout_s": 0.2});
     let result = run(endless.address, &late);
     assert!(of(&result, "timeout") > 0, "{result}");
     // A busy machine may look only when the first byte is late, too.
     assert_eq!(
-        of(&result, "timeout") + of(&result, "delay_timeout"),
+        of(&result, "timeout") + of(&result, "ttfb_timeout"),
         errors(&result)
     );
 }

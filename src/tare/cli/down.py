@@ -9,9 +9,9 @@ from tare.cli.targets import chosen
 @click.argument("target", metavar="[EXPERIMENT[/VARIANT]]", required=False)
 def command(target: str | None) -> None:
     """Stop TARGET, or everything that `tare up` left running."""
-    from tare.lab.run import standing
+    from tare.lab.run import instances
 
     for each in chosen(target):
-        killed = standing.down(each)
+        killed = instances.down(each)
         note = f" (had to kill: {', '.join(killed)})" if killed else ""
         click.echo(f"{each.name} is down{note}")

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tare.lab.run.standing import Standing
+from tare.lab.run.instances import Instance
 from tare.probes.cpu import CpuTime
 from tare.probes.process import Usage, usage
 
 
 @dataclass(frozen=True)
 class Reading:
-    """All probes of a standing variant at one moment."""
+    """All probes of a instance variant at one moment."""
 
     at: float
     cpu: dict[str, CpuTime]
@@ -20,13 +20,13 @@ class Reading:
     counters: dict[str, int]
 
 
-def reading(standing: Standing) -> Reading:
+def reading(instance: Instance) -> Reading:
     """Read everything once."""
     return Reading(
         at=time.monotonic(),
-        cpu={name: role.cpu_time() for name, role in standing.roles.items()},
-        usage={name: usage(role.pids()) for name, role in standing.roles.items()},
-        counters=standing.counters(),
+        cpu={name: role.cpu_time() for name, role in instance.roles.items()},
+        usage={name: usage(role.pids()) for name, role in instance.roles.items()},
+        counters=instance.counters(),
     )
 
 

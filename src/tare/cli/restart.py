@@ -13,9 +13,9 @@ from tare.cli.up import announce
 def command(target: str | None, as_json: bool) -> None:
     """Stop TARGET (the only one that is up, if not named) and start it again."""
     from tare.lab.project.catalog import load
-    from tare.lab.run import standing
+    from tare.lab.run import instances
 
     found = the_one(target)
-    standing.down(found)
-    again = standing.up(load(found.experiment), found.variant, found.overrides, say)
+    instances.down(found)
+    again = instances.up(load(found.experiment), found.variant, found.overrides, say)
     announce(again, as_json=as_json)

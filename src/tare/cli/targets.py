@@ -1,14 +1,14 @@
-"""Finds the standing variants that a command speaks of."""
+"""Find the running instances that a command names."""
 
 from tare.lab.errors import TareError
 from tare.lab.project.catalog import split_target
-from tare.lab.run import standing
-from tare.lab.run.standing import Standing
+from tare.lab.run import instances
+from tare.lab.run.instances import Instance
 
 
-def chosen(target: str | None) -> list[Standing]:
+def chosen(target: str | None) -> list[Instance]:
     """The variant named, or everything that is up. Raises TareError when it is not up."""
-    known = standing.all_standing()
+    known = instances.all_instances()
     if target is None:
         return known
     name, variant = split_target(target)
@@ -20,7 +20,7 @@ def chosen(target: str | None) -> list[Standing]:
     return found
 
 
-def the_one(target: str | None) -> Standing:
+def the_one(target: str | None) -> Instance:
     """The variant named, or the only one that is up. Raises TareError."""
     found = chosen(target)
     if not found:

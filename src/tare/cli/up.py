@@ -4,7 +4,7 @@ import click
 
 from tare.cli.output import json_option, print_json, say
 from tare.lab.project.catalog import load, split_target
-from tare.lab.run.standing import Standing
+from tare.lab.run.instances import Instance
 
 
 @click.command()
@@ -19,16 +19,16 @@ def command(target: str, param: tuple[str, ...], as_json: bool) -> None:
     tare up filters/c-module -p prefix=/private
     """
     from tare.cli.run import pair
-    from tare.lab.run import standing
+    from tare.lab.run import instances
 
     name, variant = split_target(target)
     if variant is None:
         raise click.BadParameter(f"{target!r}: expected EXPERIMENT/VARIANT", param_hint="TARGET")
-    found = standing.up(load(name), variant, dict(pair(text) for text in param), say)
+    found = instances.up(load(name), variant, dict(pair(text) for text in param), say)
     announce(found, as_json=as_json)
 
 
-def announce(found: Standing, *, as_json: bool) -> None:
+def announce(found: Instance, *, as_json: bool) -> None:
     """Say what is up and how to try it."""
     if as_json:
         print_json(found)

@@ -20,7 +20,7 @@ def runs() -> Path:
     return Path(os.environ.get("TARE_RUNS") or ROOT / "runs")
 
 
-def standing() -> Path:
+def instances() -> Path:
     """One folder for each variant that `tare up` left running."""
     return cache() / "up"
 

@@ -19,7 +19,7 @@ class BenchmarkName(Record):
     label: str = ""
     says: list[Key] = []
     """Factors beside those of `within` whose level the name tells."""
-    usual: dict[Key, str] = {}
+    defaults: dict[Key, str] = {}
     """Factor → the level that goes without saying, else its first; another is added to the name."""
     counters: dict[Key, float | str] = {}
 

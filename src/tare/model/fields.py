@@ -75,7 +75,7 @@ def _place(text: str) -> str:
 Place = Annotated[str, AfterValidator(_place)]
 """Where something lies in an image."""
 
-Priority = Literal["high", "usual"]
+Priority = Literal["high", "normal"]
 """The CPU weight of roles: before everything else on the machine, or as any process."""
 
 

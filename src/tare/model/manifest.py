@@ -128,7 +128,7 @@ class Experiment(Record):
     margin_pct: float = Field(default=2.0, gt=0)
     """The margin of equivalence."""
     priority: Priority = "high"
-    """`usual` where the kernel's own threads do a part of the work, which roles would starve."""
+    """`normal` where the kernel's own threads do a part of the work, which roles would starve."""
     idle: Idle = "poll"
     """`sleep` where waking sleeping CPUs belongs to what is asked; a template."""
     gates: dict[Key, Any] = {}

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from tare.probes.cpu import CpuTime
 from tare.probes.reading import Reading
-from tare.probes.strain import Strain
+from tare.probes.throttling import Throttling
 
 
 class Limits(Protocol):
@@ -50,7 +50,7 @@ class Role(Protocol):
     def cpu_time(self) -> CpuTime:
         """CPU time so far."""
 
-    def strain(self) -> Strain:
+    def throttling(self) -> Throttling:
         """What limits have made of them so far."""
 
 

@@ -81,5 +81,5 @@ def test_it_is_measured_by_the_command_line(tmp_path):
         found = trial["outcomes"]
         assert 50 < found["object_hits"] < 100 and 50 < found["byte_hits"] < 100
         assert found["requests_per_second"] > 0 and found["mb_per_s"] > 0
-        assert found["connect_p50_us"] > 0 and 0 < found["delay_p50_us"] <= found["latency_p50_us"]
+        assert found["connect_p50_us"] > 0 and 0 < found["ttfb_p50_us"] <= found["latency_p50_us"]
         assert found["small_p50_us"] > 0 and found["large_p50_us"] > 0

@@ -18,7 +18,7 @@ cpu_time = "cpu"
 within = { loop = ["open"] }
 name = "BM_Open/mode:{{ properties.mode | default(variant) }}/connections:{{ connections }}"
 label = "{{ variant }}!"
-usual = { size = "large" }
+defaults = { size = "large" }
 counters = { doubled = "{{ connections * 2 }}" }
 
 [[google_benchmark.names]]
@@ -77,7 +77,7 @@ def test_an_experiment_need_not_have_names(tmp_path: Path) -> None:
         ('real_time = "cpu"', 'real_time = "gpu"', r"google_benchmark\.real_time: found 'gpu'"),
         ('["open"]', '["opne"]', r"names\.0\.within\.loop: found 'opne'"),
         ('says = ["loop"]', 'says = ["pool"]', r"names\.1\.says: found 'pool'"),
-        ('{ size = "large" }', '{ size = "huge" }', r"names\.0\.usual\.size: found 'huge'"),
+        ('{ size = "large" }', '{ size = "huge" }', r"names\.0\.defaults\.size: found 'huge'"),
         ('connections }}"', 'conections }}"', "google_benchmark: template .*conections"),
     ],
 )

@@ -68,7 +68,7 @@ def test_without_the_right_to_write_it_says_so(
     )
 
 
-@pytest.mark.parametrize(("priority", "weight"), [("high", "10000"), ("usual", "100")])
+@pytest.mark.parametrize(("priority", "weight"), [("high", "10000"), ("normal", "100")])
 def test_a_v2_group_gets_controllers_cpus_and_weight(
     tmp_path: Path, priority: Priority, weight: str
 ) -> None:

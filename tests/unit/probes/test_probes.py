@@ -4,9 +4,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from tare.probes import cpu, strain
+from tare.probes import cpu, throttling
 from tare.probes.process import switches, usage
-from tare.probes.strain import Strain
+from tare.probes.throttling import Throttling
 
 
 def test_a_v1_group_is_read_in_seconds(tmp_path: Path) -> None:
@@ -74,14 +74,14 @@ def test_what_limits_did_is_read_from_v1(tmp_path: Path) -> None:
     )
     (tmp_path / "memory.failcnt").write_text("7\n")
     (tmp_path / "memory.oom_control").write_text("under_oom 0\noom_kill 1\n")
-    assert strain.of_cgroup_v1(tmp_path, tmp_path) == Strain(1.5, 20, 5, 7, 1)
-    assert strain.of_cgroup_v1(tmp_path, None) == Strain(1.5, 20, 5, 0, 0)
+    assert throttling.of_cgroup_v1(tmp_path, tmp_path) == Throttling(1.5, 20, 5, 7, 1)
+    assert throttling.of_cgroup_v1(tmp_path, None) == Throttling(1.5, 20, 5, 0, 0)
 
 
 def test_what_limits_did_is_read_from_v2(tmp_path: Path) -> None:
-    assert strain.of_cgroup_v2(tmp_path) == Strain(), "a group without controllers"
+    assert throttling.of_cgroup_v2(tmp_path) == Throttling(), "a group without controllers"
     (tmp_path / "cpu.stat").write_text("nr_periods 20\nnr_throttled 5\nthrottled_usec 1500000\n")
     (tmp_path / "memory.events").write_text("low 0\nmax 7\noom 2\noom_kill 1\n")
-    found = strain.of_cgroup_v2(tmp_path)
-    assert found == Strain(1.5, 20, 5, 7, 1)
-    assert found.since(Strain(1.0, 10, 5, 0, 1)) == Strain(0.5, 10, 0, 7, 0)
+    found = throttling.of_cgroup_v2(tmp_path)
+    assert found == Throttling(1.5, 20, 5, 7, 1)
+    assert found.since(Throttling(1.0, 10, 5, 0, 1)) == Throttling(0.5, 10, 0, 7, 0)

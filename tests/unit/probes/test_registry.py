@@ -10,7 +10,7 @@ from tare.probes import registry
 from tare.probes.cpu import CpuTime, of_processes
 from tare.probes.probe import Scene
 from tare.probes.reading import Counter, Gauge, over
-from tare.probes.strain import Strain
+from tare.probes.throttling import Throttling
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Place:
 @dataclass
 class Role:
     place: Place = field(default_factory=Place)
-    limited: Strain = field(default_factory=Strain)
+    limited: Throttling = field(default_factory=Throttling)
 
     def pids(self) -> list[int]:
         return [os.getpid()]
@@ -37,7 +37,7 @@ class Role:
     def cpu_time(self) -> CpuTime:
         return of_processes(self.pids())
 
-    def strain(self) -> Strain:
+    def throttling(self) -> Throttling:
         return self.limited
 
 
@@ -64,11 +64,11 @@ def test_gauges_are_read_at_the_end_and_counters_at_both_ends() -> None:
 
 
 def test_a_busy_role_takes_most_of_a_cpu_and_is_not_foreign() -> None:
-    role = Role(limited=Strain(1.0, 10, 2, 3, 0))
+    role = Role(limited=Throttling(1.0, 10, 2, 3, 0))
     first, begun = registry.read(scene(role)), time.process_time()
     while time.process_time() - begun < 0.1:
         pass
-    role.limited = Strain(1.0, 14, 4, 5, 0)
+    role.limited = Throttling(1.0, 14, 4, 5, 0)
     last = registry.read(scene(role))
     found = over(first.roles["sut"], last.roles["sut"], 1.0)
     assert found["cpu_us"] >= 80_000 and 0 < found["cpu_share"] < 1.5

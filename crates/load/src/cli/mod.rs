@@ -33,7 +33,7 @@ Examples:
   tare-load --spec spec.json                              an instrument of the laboratory: JSON lines
 
 Latency runs from the moment a request was meant to be sent, so that a server which stalls cannot
-hide the wait of those behind; service time and delay (to the first byte) run from the actual send.
+hide the wait of those behind; service time and time to first byte (ttfb) run from the actual send.
 
 Errors by their kinds:
   connect          no usable connection: refused, reset, or a handshake that failed
@@ -42,7 +42,7 @@ Errors by their kinds:
   write            a request that could not be sent
   status, body     a whole answer that is not the expected one
   timeout          an answer not whole in time (--timeout), from the actual send
-  delay_timeout    an answer not begun in time (--delay-timeout), from the actual send
+  ttfb_timeout     an answer not begun in time (--ttfb-timeout), from the actual send
 
 Exit codes: 0 all is well; 1 an answer was not correct, a condition of --fail-on does not hold, or the
 generator did not keep its schedule; 2 the arguments cannot be used.
@@ -184,7 +184,7 @@ pub struct Cli {
 
     /// How long the first byte of an answer may take [default: as --timeout]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
-    delay_timeout: Option<f64>,
+    ttfb_timeout: Option<f64>,
 
     /// The only TLS version to offer: 1.2 or 1.3
     #[arg(long, value_name = "VERSION", help_heading = TLS)]
@@ -301,7 +301,7 @@ impl Cli {
             ramp_per_s: self.ramp,
             timeout_s: self.timeout,
             connect_timeout_s: self.connect_timeout,
-            delay_timeout_s: self.delay_timeout,
+            ttfb_timeout_s: self.ttfb_timeout,
             seed: self.seed,
             expect: Expect {
                 status: self.expect_status,

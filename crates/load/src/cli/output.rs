@@ -15,7 +15,7 @@ pub struct Output {
     #[arg(long)]
     pub json: bool,
 
-    /// Exit with 1 unless the condition holds, as p99<5ms, delay_max<=1s, errors<1% or rate>1000;
+    /// Exit with 1 unless the condition holds, as p99<5ms, ttfb_max<=1s, errors<1% or rate>1000;
     /// repeatable
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<Condition>,

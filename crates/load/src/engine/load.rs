@@ -49,7 +49,7 @@ pub struct Timeouts {
     /// Until a connection can be used, its handshakes included.
     pub connect: u64,
     /// Until an answer begins, from the actual send.
-    pub delay: u64,
+    pub ttfb: u64,
     /// Until an answer is whole, from the actual send; and the drain.
     pub answer: u64,
 }

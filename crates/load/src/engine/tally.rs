@@ -100,7 +100,7 @@ pub struct Times {
     /// From the actual send to the last byte.
     pub service: u64,
     /// From the actual send to the first byte.
-    pub delay: u64,
+    pub ttfb: u64,
 }
 
 /// The requests of the window, and the counts of the whole run.
@@ -111,7 +111,7 @@ pub struct Tally {
     /// From the actual send to the answer, in nanoseconds; correct answers only.
     pub service: Histogram<u64>,
     /// From the actual send to the answer's first byte, in nanoseconds; correct answers only.
-    pub delay: Histogram<u64>,
+    pub ttfb: Histogram<u64>,
     /// From the intended to the actual send, in nanoseconds.
     pub send_lag: Histogram<u64>,
     /// From the first packet to the transport's connection, in nanoseconds; of the whole run.
@@ -141,7 +141,7 @@ impl Default for Tally {
         Tally {
             latency: histogram(),
             service: histogram(),
-            delay: histogram(),
+            ttfb: histogram(),
             send_lag: histogram(),
             connect: histogram(),
             handshake: histogram(),
@@ -170,7 +170,7 @@ impl Tally {
             self.bytes += answer.bytes;
             self.latency.saturating_record(times.latency);
             self.service.saturating_record(times.service);
-            self.delay.saturating_record(times.delay);
+            self.ttfb.saturating_record(times.ttfb);
         }
     }
 
@@ -194,7 +194,7 @@ impl Tally {
         let pairs = [
             (&mut self.latency, &other.latency),
             (&mut self.service, &other.service),
-            (&mut self.delay, &other.delay),
+            (&mut self.ttfb, &other.ttfb),
             (&mut self.send_lag, &other.send_lag),
             (&mut self.connect, &other.connect),
             (&mut self.handshake, &other.handshake),

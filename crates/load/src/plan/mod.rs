@@ -69,7 +69,7 @@ pub fn load(spec: &Spec) -> Result<Load, SpecError> {
         cooldown: nanoseconds("cooldown_s", spec.cooldown_s)?,
         timeouts: Timeouts {
             connect: timeout("connect_timeout_s", spec.connect_timeout_s)?,
-            delay: timeout("delay_timeout_s", spec.delay_timeout_s)?,
+            ttfb: timeout("ttfb_timeout_s", spec.ttfb_timeout_s)?,
             answer: timeout("timeout_s", None)?,
         },
         requests_per_connection: spec.requests_per_connection,

@@ -46,7 +46,7 @@ const RELATIONS: [(&str, Relation); 4] = [
 const DISTRIBUTIONS: [&str; 6] = [
     "latency",
     "service",
-    "delay",
+    "ttfb",
     "connect",
     "handshake",
     "send_lag",
@@ -90,7 +90,7 @@ fn read(figure: &str, bound: &str) -> Result<(Figure, f64), String> {
     }
 }
 
-/// The name of the outcome that a figure such as `p99`, `delay_p99` or `max` stands for.
+/// The name of the outcome that a figure such as `p99`, `ttfb_p99` or `max` stands for.
 fn outcome(figure: &str) -> Result<String, String> {
     let known = |name: &str| {
         let quantile = QUANTILES.iter().any(|(quantile, _)| *quantile == name);
@@ -108,7 +108,7 @@ fn outcome(figure: &str) -> Result<String, String> {
     let quantiles = QUANTILES.map(|(name, _)| name).join(", ");
     Err(format!(
         "unknown figure {figure:?}; write rate, errors, mean, max, {quantiles}, or one of the times \
-         with {} before it, as in delay_p99",
+         with {} before it, as in ttfb_p99",
         DISTRIBUTIONS.map(|name| format!("{name}_")).join(", ")
     ))
 }
@@ -169,8 +169,8 @@ mod tests {
             (time("latency_p999_us"), Relation::AtMost, 1e6)
         );
         assert_eq!(
-            read("delay_max<200us"),
-            (time("delay_max_us"), Relation::Below, 200.0)
+            read("ttfb_max<200us"),
+            (time("ttfb_max_us"), Relation::Below, 200.0)
         );
         assert_eq!(read("send_lag_p99<100us").0, time("send_lag_p99_us"));
         assert_eq!(

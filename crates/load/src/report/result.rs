@@ -255,7 +255,7 @@ fn distributions(tally: &Tally) -> [(&'static str, &Histogram<u64>); 6] {
     [
         ("latency", &tally.latency),
         ("service", &tally.service),
-        ("delay", &tally.delay),
+        ("ttfb", &tally.ttfb),
         ("connect", &tally.connect),
         ("handshake", &tally.handshake),
         ("send_lag", &tally.send_lag),

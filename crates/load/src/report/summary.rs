@@ -16,7 +16,7 @@ const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
         "from the intended send to the last byte",
     ),
     ("service time", "service", "from the actual send"),
-    ("delay", "delay", "from the actual send to the first byte"),
+    ("ttfb", "ttfb", "from the actual send to the first byte"),
     ("connect", "connect", "the transport, whole run"),
     ("handshake", "handshake", "whole run"),
     ("send lag", "send_lag", "how late the generator itself sent"),

@@ -101,7 +101,7 @@ pub struct Spec {
     pub connect_timeout_s: Option<f64>,
     /// Seconds that the first byte of an answer may take, if not the same.
     #[serde(default)]
-    pub delay_timeout_s: Option<f64>,
+    pub ttfb_timeout_s: Option<f64>,
     /// Seed of all that is random.
     #[serde(default = "default::seed")]
     pub seed: u64,

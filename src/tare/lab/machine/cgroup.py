@@ -15,16 +15,16 @@ from pathlib import Path
 
 from tare.lab.errors import TareError
 from tare.model.fields import Priority
-from tare.probes import strain
+from tare.probes import throttling
 from tare.probes.cpu import CpuTime, of_cgroup_v1, of_cgroup_v2
 from tare.probes.groups import own_paths
-from tare.probes.strain import Strain
+from tare.probes.throttling import Throttling
 
 MOUNT = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "blkio", "io")
 _WEIGHTS = {
     "high": {"cpu.shares": "262144", "cpu.weight": "10000"},
-    "usual": {"cpu.shares": "1024", "cpu.weight": "100"},
+    "normal": {"cpu.shares": "1024", "cpu.weight": "100"},
 }
 _INHERITED = ("cpuset.cpus", "cpuset.mems")
 
@@ -79,11 +79,11 @@ class Group:
             return of_cgroup_v2(self.folders["v2"])
         return of_cgroup_v1(self.folders["cpuacct"])
 
-    def strain(self) -> Strain:
+    def throttling(self) -> Throttling:
         """What its limits have made of it so far."""
         if self.kind == "v2":
-            return strain.of_cgroup_v2(self.folders["v2"])
-        return strain.of_cgroup_v1(self.folders["cpu"], self.folders.get("memory"))
+            return throttling.of_cgroup_v2(self.folders["v2"])
+        return throttling.of_cgroup_v1(self.folders["cpu"], self.folders.get("memory"))
 
     def remove(self, patience_s: float = 5.0) -> None:
         """Kill what is in it and below it, and remove it; an absent group is no error.

@@ -17,7 +17,7 @@ from tare.lab.machine.limits import UNLIMITED, Caps, impose
 from tare.lab.machine.network import Network
 from tare.lab.machine.proc import ended, session_pids, start_time
 from tare.probes.cpu import CpuTime, of_processes
-from tare.probes.strain import Strain
+from tare.probes.throttling import Throttling
 
 _FILES = 65536
 _TAIL_LINES = 6
@@ -96,16 +96,16 @@ class Process:
             return self.place.group.cpu_time()
         return of_processes(self.pids())
 
-    def strain(self) -> Strain:
+    def throttling(self) -> Throttling:
         """What its limits have made of it so far."""
-        return self.place.group.strain() if self.place.group is not None else Strain()
+        return self.place.group.throttling() if self.place.group is not None else Throttling()
 
     def ensure_alive(self) -> None:
         """Raise RoleError, with the last lines of its log, when it has ended, or when one of its
         processes was killed for its memory limit: others may have gone on.
         """
         most = self.place.caps.memory_bytes
-        if most is not None and (kills := self.strain().oom_kills):
+        if most is not None and (kills := self.throttling().oom_kills):
             raise RoleError(
                 f"role {self.role} needed more than its limit of {most / (1 << 20):g} MB: "
                 f"the kernel killed {kills} of its processes{self.last_words()}"

@@ -92,8 +92,8 @@ def _presented(presented: GoogleBenchmark, study: Study) -> Iterator[str]:
     for number, each in enumerate(presented.names):
         where = f"google_benchmark.names.{number}"
         yield from _levels(f"{where}.within", each.within, study.factors)
-        usual = {factor: [level] for factor, level in each.usual.items()}
-        yield from _levels(f"{where}.usual", usual, study.factors)
+        defaults = {factor: [level] for factor, level in each.defaults.items()}
+        yield from _levels(f"{where}.defaults", defaults, study.factors)
         yield from _among(f"{where}.says", each.says, study.factors)
 
 

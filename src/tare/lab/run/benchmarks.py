@@ -33,7 +33,7 @@ def of(
         own = {"variant": label, "properties": variant.properties if variant else {}}
         names = {**parameters, **own}
         found[label] = Benchmark(
-            name=render.text(rule.name, names, where) + _unusual(loaded, rule, levels),
+            name=render.text(rule.name, names, where) + _extra_levels(loaded, rule, levels),
             label=render.text(rule.label, names, where),
             real_time=presented.real_time,
             cpu_time=presented.cpu_time,
@@ -44,12 +44,12 @@ def of(
     return found
 
 
-def _unusual(loaded: Loaded, rule: BenchmarkName, levels: Mapping[str, str]) -> str:
+def _extra_levels(loaded: Loaded, rule: BenchmarkName, levels: Mapping[str, str]) -> str:
     """The levels that the name does not say and that do not go without saying."""
     factors = loaded.study.factors
-    usual = {name: next(iter(factor.levels)) for name, factor in factors.items()} | rule.usual
+    defaults = {name: next(iter(factor.levels)) for name, factor in factors.items()} | rule.defaults
     return "".join(
         f"/{name}:{level}"
         for name, level in levels.items()
-        if name not in {*rule.within, *rule.says} and level != usual[name]
+        if name not in {*rule.within, *rule.says} and level != defaults[name]
     )

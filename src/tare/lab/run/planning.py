@@ -110,9 +110,9 @@ def _quick(loaded: Loaded) -> Quick:
     return loaded.study.quick
 
 
-def _blocks(usual: Blocks, quick: Quick | None, exactly: int | None) -> Blocks:
+def _blocks(default: Blocks, quick: Quick | None, exactly: int | None) -> Blocks:
     count = exactly if exactly is not None else quick.blocks if quick else None
-    return usual if count is None else Blocks(min=count, max=count)
+    return default if count is None else Blocks(min=count, max=count)
 
 
 def _scenarios(

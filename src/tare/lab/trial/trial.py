@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.project import gate_limits
 from tare.lab.project.hooks import Answered, OracleError, Window
-from tare.lab.trial import account
+from tare.lab.trial import usage
 from tare.lab.trial.analysis.protocol import About, Found
 from tare.lab.trial.analysis.registry import of
 from tare.lab.trial.bench import Bench
@@ -114,7 +114,7 @@ def _measured(site: Site, progress: Progress) -> _Attempt:
     def judge(made: Measurement) -> list[Gate]:
         return registry.judge(
             limits,
-            Conditions(made.result, account.machine(made), account.roles(made), made.places),
+            Conditions(made.result, usage.machine(made), usage.roles(made), made.places),
         )
 
     def value(made: Measurement, outcome: str) -> float | None:
@@ -137,8 +137,8 @@ def _measured(site: Site, progress: Progress) -> _Attempt:
         measured_s=found.measured_s,
         gates=found.gates,
         outcomes={name: measured.outcome(outcomes[name]) for name in loaded.study.reported},
-        roles=account.roles(found.measurement),
-        machine=account.machine(found.measurement),
+        roles=usage.roles(found.measurement),
+        machine=usage.machine(found.measurement),
         counters=counters,
         instrument=_stored(found, answered),
         histograms=found.measurement.result.histograms,
@@ -160,9 +160,9 @@ def _of(
     """What a window found, as outcomes are looked up in it."""
     return Measured(
         found.result,
-        account.roles(found),
+        usage.roles(found),
         counters or {},
-        account.probed(found),
+        usage.probed(found),
         site.manifest.roles,
         analysis or {},
     )

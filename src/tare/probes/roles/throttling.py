@@ -5,7 +5,7 @@ from tare.probes.reading import Counter, Reading
 
 
 def _read(role: Role, at: float) -> dict[str, Reading]:
-    found = role.strain()
+    found = role.throttling()
     return {
         "throttled_share": Counter(found.throttled_s, of=at * len(role.place.cpus)),
         "throttled_periods_share": Counter(found.throttled_periods, of=found.periods),

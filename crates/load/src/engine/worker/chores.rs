@@ -18,7 +18,7 @@ const NOT_CONNECTED: Failure = Failure {
     why: "no usable connection in time",
 };
 const NOT_BEGUN: Failure = Failure {
-    kind: Kind::DelayTimeout,
+    kind: Kind::TtfbTimeout,
     why: "the answer did not begin in time",
 };
 const NOT_WHOLE: Failure = Failure {
@@ -89,7 +89,7 @@ impl<P: Protocol> Worker<'_, P> {
         let late = requests.iter().find_map(|(id, request)| {
             if request.sent + timeouts.answer <= now {
                 Some((id, NOT_WHOLE))
-            } else if request.begun.is_none() && request.sent + timeouts.delay <= now {
+            } else if request.begun.is_none() && request.sent + timeouts.ttfb <= now {
                 Some((id, NOT_BEGUN))
             } else {
                 None

@@ -307,7 +307,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let times = Times {
             latency: now - request.intended,
             service: now - request.sent,
-            delay: request.begun.unwrap_or(now) - request.sent,
+            ttfb: request.begun.unwrap_or(now) - request.sent,
         };
         self.tallies[target].answer(&answer, &times, in_window);
         if answer.failure.is_none() {

@@ -31,7 +31,7 @@ from tare.probes.cpu import CpuTime, of_processes
 _POLL_S = 0.02
 
 
-class StandingRole(Record):
+class InstanceRole(Record):
     """One process left running."""
 
     pid: int
@@ -60,7 +60,7 @@ class StandingRole(Record):
         return Group(self.kind, {key: Path(folder) for key, folder in self.groups.items()})
 
 
-class Standing(Record):
+class Instance(Record):
     """A variant that is up; also what its hooks see (`tare.lab.project.hooks.SiteView`)."""
 
     experiment: str
@@ -74,7 +74,7 @@ class Standing(Record):
     port: dict[str, int]
     tag: str
     folder: Path
-    roles: dict[str, StandingRole]
+    roles: dict[str, InstanceRole]
     try_lines: list[str]
 
     @property
@@ -88,7 +88,7 @@ class Standing(Record):
         return Hooks([loaded.variant_folder(self.variant), loaded.folder]).counters(self)
 
 
-def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> Standing:
+def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> Instance:
     """Start a variant, let its oracle see it, and leave it running. Raises TareError."""
     loaded.choose([variant])
     home = _home(loaded.name, variant)
@@ -116,41 +116,41 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
         site = Site(bench, variant, parameters, seed=0, name="site", folder=home / "site")
         site.start()
         _ask_oracle(site)
-        standing = _standing(loaded, site, own)
-        write_json(home / "state.json", standing)
+        instance = _instance(loaded, site, own)
+        write_json(home / "state.json", instance)
     except BaseException:
         bench.close()
         raise
     bench.ledger.leave()
-    return standing
+    return instance
 
 
-def down(standing: Standing) -> list[str]:
+def down(instance: Instance) -> list[str]:
     """Stop every role, last first, and remove what they left; what had to be killed is named."""
     killed = []
-    for name, role in reversed(standing.roles.items()):
+    for name, role in reversed(instance.roles.items()):
         if role.alive() and not _ended(role):
             killed.append(name)
-    home = _home(standing.experiment, standing.variant)
+    home = _home(instance.experiment, instance.variant)
     sweep(home / LEDGER)
     shutil.rmtree(home, ignore_errors=True)
     return killed
 
 
-def find(experiment: str, variant: str) -> Standing | None:
+def find(experiment: str, variant: str) -> Instance | None:
     """The variant, if it was left running. Raises TareError for notes that cannot be read."""
     state = _home(experiment, variant) / "state.json"
     return _read(state) if state.is_file() else None
 
 
-def all_standing() -> list[Standing]:
+def all_instances() -> list[Instance]:
     """Everything that `up` left running, by name. Raises TareError as `find` does."""
-    return [_read(state) for state in sorted(paths.standing().glob("*/*/state.json"))]
+    return [_read(state) for state in sorted(paths.instances().glob("*/*/state.json"))]
 
 
-def _read(state: Path) -> Standing:
+def _read(state: Path) -> Instance:
     try:
-        return Standing.model_validate_json(state.read_text())
+        return Instance.model_validate_json(state.read_text())
     except ValueError as error:
         sweep(state.parent / LEDGER)
         state.unlink()
@@ -169,13 +169,13 @@ def _ask_oracle(site: Site) -> None:
         raise TareError(f"{name} starts, but its oracle refuses it: {error}") from error
 
 
-def _standing(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Standing:
+def _instance(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Instance:
     where = f"{loaded.name}/{site.variant}: try_lines"
     roles = {}
     for name, process in site.processes.items():
         group = process.place.group
         manifest = site.manifest.roles[name]
-        roles[name] = StandingRole(
+        roles[name] = InstanceRole(
             pid=process.pid,
             start=start_time(process.pid) or 0,
             stop_signal=manifest.stop_signal,
@@ -184,7 +184,7 @@ def _standing(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Standing
             groups={key: str(path) for key, path in group.folders.items()} if group else {},
             log=process.log,
         )
-    return Standing(
+    return Instance(
         experiment=loaded.name,
         study=loaded.study_name,
         variant=site.variant,
@@ -201,7 +201,7 @@ def _standing(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Standing
     )
 
 
-def _ended(role: StandingRole) -> bool:
+def _ended(role: InstanceRole) -> bool:
     with contextlib.suppress(ProcessLookupError):
         os.kill(role.pid, signal.Signals[f"SIG{role.stop_signal}"])
     give_up = time.monotonic() + role.stop_timeout_s
@@ -213,4 +213,4 @@ def _ended(role: StandingRole) -> bool:
 
 
 def _home(experiment: str, variant: str) -> Path:
-    return paths.standing() / experiment / variant
+    return paths.instances() / experiment / variant

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Strain:
+class Throttling:
     """Counts so far. All zero in a group without limits."""
 
     throttled_s: float = 0.0
@@ -18,9 +18,9 @@ class Strain:
     oom_kills: int = 0
     """Processes that the kernel killed for it."""
 
-    def since(self, earlier: "Strain") -> "Strain":
+    def since(self, earlier: "Throttling") -> "Throttling":
         """What was added between `earlier` and this."""
-        return Strain(
+        return Throttling(
             self.throttled_s - earlier.throttled_s,
             self.periods - earlier.periods,
             self.throttled_periods - earlier.throttled_periods,
@@ -29,10 +29,10 @@ class Strain:
         )
 
 
-def of_cgroup_v1(cpu: Path, memory: Path | None) -> Strain:
+def of_cgroup_v1(cpu: Path, memory: Path | None) -> Throttling:
     """Of v1 groups (kernel documentation, scheduler/sched-bwc and cgroup-v1/memory)."""
     run = _fields(cpu / "cpu.stat")
-    return Strain(
+    return Throttling(
         throttled_s=run.get("throttled_time", 0) / 1e9,
         periods=run.get("nr_periods", 0),
         throttled_periods=run.get("nr_throttled", 0),
@@ -41,10 +41,10 @@ def of_cgroup_v1(cpu: Path, memory: Path | None) -> Strain:
     )
 
 
-def of_cgroup_v2(group: Path) -> Strain:
+def of_cgroup_v2(group: Path) -> Throttling:
     """Of a v2 group (kernel documentation, cgroup-v2)."""
     run, memory = _fields(group / "cpu.stat"), _fields(group / "memory.events")
-    return Strain(
+    return Throttling(
         throttled_s=run.get("throttled_usec", 0) / 1e6,
         periods=run.get("nr_periods", 0),
         throttled_periods=run.get("nr_throttled", 0),
