@@ -7,27 +7,58 @@ mod source;
 #[path = "modules/tokens.rs"]
 mod tokens;
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use self::graph::Crate;
 
-/// The crates that are checked, by their folders in the workspace.
-const CRATES: [&str; 1] = ["crates/load"];
+/// The folders that match a pattern of the workspace's `members`; `*` stands for any one name.
+fn matching(pattern: &str) -> Vec<PathBuf> {
+    let mut found = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")];
+    for part in pattern.split('/') {
+        found = match part {
+            "*" => found
+                .iter()
+                .filter_map(|folder| fs::read_dir(folder).ok())
+                .flat_map(|entries| entries.map(|entry| entry.expect("a folder's entry").path()))
+                .collect(),
+            name => found.iter().map(|folder| folder.join(name)).collect(),
+        };
+    }
+    found.retain(|folder| folder.join("Cargo.toml").is_file());
+    found
+}
+
+/// The folders of the workspace's crates.
+fn crates() -> Vec<PathBuf> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let text = fs::read_to_string(manifest).expect("the workspace's Cargo.toml");
+    let line = text.lines().find(|line| line.starts_with("members = "));
+    line.expect("members on one line")
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .flat_map(matching)
+        .collect()
+}
 
 // `mod` and a mere `pub use` name nothing: a name reached through its parent counts for its own file.
 #[test]
 fn modules_form_layers() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for folder in CRATES {
-        let modules = Crate::load(&workspace.join(folder).join("src"));
-        assert!(modules.len() > 0, "{folder}: no source found");
-        let circles = modules.circles().concat();
-        assert!(
-            circles.is_empty(),
-            "{folder}: modules name each other in a circle; move what they share to a module of its \
-             own\n{circles}"
-        );
+    let crates = crates();
+    assert!(crates.len() > 10, "only {crates:?} found");
+    let mut circles = String::new();
+    for folder in crates {
+        let modules = Crate::load(&folder.join("src"));
+        assert!(modules.len() > 0, "{}: no source found", folder.display());
+        for circle in modules.circles() {
+            circles += &format!("{}:\n{circle}\n", folder.display());
+        }
     }
+    assert!(
+        circles.is_empty(),
+        "modules name each other in a circle; move what they share to a module of its own\n{circles}"
+    );
 }
 
 /// The circle of a crate with these modules.

@@ -14,7 +14,8 @@ pub struct Crate(BTreeMap<Path, Source>);
 type Layer = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Crate {
-    /// Read all files below `folder`, the `src` of a crate; `src/bin` has crates of its own.
+    /// Read all files below `folder`, the `src` of a crate, but `tests.rs`, by convention a module of
+    /// tests; `src/bin` has crates of its own.
     pub fn load(folder: &Folder) -> Self {
         let mut texts = Vec::new();
         collect(folder, &[], &mut texts);
@@ -147,7 +148,7 @@ fn collect(folder: &Folder, module: &[String], texts: &mut Vec<(Path, String)>) 
             if below != ["bin"] {
                 collect(&file, &below, texts);
             }
-        } else if file.extension().is_some_and(|extension| extension == "rs") {
+        } else if file.extension().is_some_and(|extension| extension == "rs") && stem != "tests" {
             let root = module.is_empty() && (stem == "lib" || stem == "main");
             let path = if root || stem == "mod" {
                 module.to_vec()
