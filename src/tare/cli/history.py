@@ -1,76 +1,101 @@
 """`tare history`: the runs that are stored, and how effects went from one to the next."""
 
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tare.cli.output import console, json_option, print_json
+from tare.cli.run import folder_of
 from tare.lab import paths
-from tare.lab.errors import UnknownName
 from tare.lab.project.index import experiment_names
+
+if TYPE_CHECKING:
+    from tare.model.results import Results
 
 
 @click.command()
-@click.argument("experiment", required=False)
+@click.argument("of", metavar="[EXPERIMENT|RUN]", required=False)
 @json_option
-def command(experiment: str | None, as_json: bool) -> None:
+def command(of: str | None, as_json: bool) -> None:
     """List the stored runs, oldest first; of EXPERIMENT also each variant's effects, run by run.
+
+    RUN is the folder of a run or of a record: it is listed with the stored runs of its study.
 
     \b
     tare history
     tare history filters
+    tare history record/filters
     """
-    if experiment is not None and experiment not in experiment_names():
-        known = ", ".join(experiment_names())
-        raise UnknownName(f"there is no experiment {experiment!r}; there are: {known}")
-    rows = [row for row in _rows() if experiment in (None, row["experiment"])]
+    known = list(_stored(sorted(paths.runs().iterdir()) if paths.runs().is_dir() else []))
+    if of in experiment_names():
+        known = [each for each in known if each.experiment == of]
+    elif of is not None:
+        known = _beside(folder_of(of), known)
+    rows = [_row(each) for each in known]
     if as_json:
         print_json(rows)
     elif not rows:
         click.echo("no run is stored")
     else:
-        _show(rows, effects=experiment is not None)
+        _show(rows, effects=of is not None)
 
 
-def _rows() -> list[dict[str, Any]]:
-    """One for each run that has results; those of today are as good as those of years ago."""
+def _stored(folders: list[Path]) -> "Iterator[Results]":
+    """Return the results in these folders; a file that cannot be read is named and passed by."""
     from tare.report.comparison import stored
     from tare.report.folder import NotARun
 
-    found = []
-    for file in sorted(paths.runs().glob("*/results.json")):
+    for folder in folders:
+        if not (folder / "results.json").exists():
+            continue
         try:
-            results = stored(file)
+            yield stored(folder)
         except NotARun as error:
             click.echo(f"tare: {error}", err=True)
-            continue
-        effects = [
-            {
-                "scenario": scenario.name,
-                "variant": label,
-                "outcome": name,
-                "effect_pct": outcome.effect_pct,
-                "ci_pct": outcome.ci_pct,
-                "verdict": outcome.verdict,
-            }
-            for scenario in results.scenarios
-            for label, variant in scenario.variants.items()
-            for name, outcome in variant.outcomes.items()
-            if outcome.judged and label in results.environment.get("versions", {})
-        ]
-        variants = [item for scenario in results.scenarios for item in scenario.variants.values()]
-        found.append(
-            {
-                "run": results.run,
-                "experiment": results.experiment,
-                "complete": results.complete,
-                "trials_valid": sum(item.trials_valid for item in variants),
-                "fingerprint": results.environment.get("fingerprint"),
-                "kernel": results.environment.get("kernel"),
-                "effects": effects,
-            }
-        )
-    return found
+
+
+def _beside(folder: Path, known: "list[Results]") -> "list[Results]":
+    """Return the run in `folder` among the known runs of its study, oldest first."""
+    from tare.report.comparison import stored
+    from tare.report.folder import NotARun
+
+    try:
+        own = stored(folder)
+    except NotARun as error:
+        raise click.ClickException(str(error)) from error
+    study = (own.experiment, own.study)
+    runs = {each.run: each for each in known if (each.experiment, each.study) == study}
+    return [each for _, each in sorted((runs | {own.run: own}).items())]
+
+
+def _row(results: "Results") -> dict[str, Any]:
+    effects = [
+        {
+            "scenario": scenario.name,
+            "variant": label,
+            "outcome": name,
+            "effect_pct": outcome.effect_pct,
+            "ci_pct": outcome.ci_pct,
+            "verdict": outcome.verdict,
+        }
+        for scenario in results.scenarios
+        for label, variant in scenario.variants.items()
+        for name, outcome in variant.outcomes.items()
+        if outcome.judged and label in results.environment.get("versions", {})
+    ]
+    variants = [item for scenario in results.scenarios for item in scenario.variants.values()]
+    return {
+        "run": results.run,
+        "experiment": results.experiment,
+        "study": results.study,
+        "complete": results.complete,
+        "trials_valid": sum(item.trials_valid for item in variants),
+        "fingerprint": results.environment.get("fingerprint"),
+        "kernel": results.environment.get("kernel"),
+        "effects": effects,
+    }
 
 
 def _show(rows: list[dict[str, Any]], *, effects: bool) -> None:

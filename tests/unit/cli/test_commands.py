@@ -1,4 +1,5 @@
 import json
+import re
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,8 +72,11 @@ def test_doctor_says_what_the_machine_is() -> None:
     assert facts["cpu_count"] >= 1 and facts["control_groups"] in ("v1", "v2", "none")
     assert {"name", "value", "wanted", "status", "why"} == set(facts["audit"][0])
     plain = ask("doctor").output
-    for finding in facts["audit"]:
-        assert finding["value"].split(" ")[0][:12] in plain, "brackets in a value are no markup"
+    # Loads and shares change between two readings; settings do not.
+    settings = [each["value"] for each in facts["audit"] if not re.search(r"\d", each["value"])]
+    assert settings
+    for value in settings:
+        assert value.split(" ")[0][:12] in plain, "brackets in a value are no markup"
 
 
 @pytest.mark.parametrize(

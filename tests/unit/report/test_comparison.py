@@ -18,7 +18,7 @@ HERE = {"cpu": "a CPU", "kernel": "6", "versions": {"none": "1", "dear": "1"}, "
 def run(
     folder: Path, cost: float, environment: dict[str, Any] = HERE, **changes: Any
 ) -> tuple[Path, Results]:
-    plan = runs.plan(run=folder.name, **changes)
+    plan = runs.plan(**{"run": folder.name} | changes)
     done = runs.trials(plan, 8, {"dear": cost})
     made = results.make(read(runs.write(folder, plan, done, json.dumps(environment))))
     (folder / "results.json").write_text(made.model_dump_json())
@@ -108,3 +108,22 @@ def test_history_shows_effects_run_by_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert [row["trials_valid"] for row in rows] == [24, 24]
     unknown = CliRunner().invoke(tare, ["history", "nonsense"])
     assert unknown.exit_code != 0
+
+
+def test_history_shows_a_record_among_the_runs_of_its_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / "runs"
+    monkeypatch.setenv("TARE_RUNS", str(runs))
+    runs.mkdir()
+    record = tmp_path / "record"
+    run(record, 1.2, run="20250101T000000Z-exp")
+    run(runs / "later", 1.5)
+    run(runs / "other", 1.5, run="20260202T000000Z-exp", study="steady")
+    done = CliRunner().invoke(tare, ["history", str(record)])
+    assert done.exit_code == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.endswith("costs")]
+    assert len(lines) == 2 and "+20" in lines[0] and "+50" in lines[1]
+    (record / "results.json").write_text("{}")
+    damaged = CliRunner().invoke(tare, ["history", str(record)])
+    assert damaged.exit_code == 1 and "holds no results" in damaged.stderr
