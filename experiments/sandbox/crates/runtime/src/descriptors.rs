@@ -1,11 +1,13 @@
 //! Descriptors that a new process is given: it expects them at low numbers, so here they lie high.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
-/// Above the numbers that a worker's descriptors get.
-const LOWEST: i32 = 16;
+use crate::limits::FILES_MAX;
+
+/// Above all numbers that a worker's descriptors get: dup3 refuses to move one to its own number.
+const LOWEST: i32 = FILES_MAX as i32 + 1;
 
 /// The same open file at a number that no worker's own descriptor has.
 ///
@@ -13,9 +15,22 @@ const LOWEST: i32 = 16;
 ///
 /// The kernel's, when there are no more descriptors.
 pub fn moved_up(descriptor: OwnedFd) -> Result<OwnedFd, Errno> {
-    use std::os::fd::AsRawFd;
     if descriptor.as_raw_fd() >= LOWEST {
         return Ok(descriptor);
     }
     fcntl_dupfd_cloexec(descriptor.as_fd(), LOWEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_of_a_worker_is_left() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        for lowest in [0, 3, 16, LOWEST - 2, LOWEST - 1] {
+            let descriptor = fcntl_dupfd_cloexec(&null, lowest).unwrap();
+            assert!(moved_up(descriptor).unwrap().as_raw_fd() >= LOWEST);
+        }
+    }
 }

@@ -12,7 +12,8 @@ use crate::slot::Slot;
 /// Number of the worker's socket, which its first argument names.
 pub const SOCKET: RawFd = 3;
 
-/// Number of the binary until it is executed: above all that the binary itself can open.
+/// Number of the binary until it is executed: above all that the binary itself can open, and below
+/// all that is moved up for its worker.
 pub const PROGRAM: RawFd = FILES_MAX as RawFd;
 
 /// A system call and what to say when it fails.
