@@ -64,7 +64,7 @@ def command(
     tare run filters --quick
     tare run filters/requests --scenarios all --dry-run
     tare run filters --blocks 20 --seed 7
-    tare run filters/requests --variants c-module --scenarios loop=steady --rate 10000
+    tare run filters/steady --variants c-module --rate 10000
     tare run filters/requests --duration 10 --connections 100 -p url_path=/aaaa
     tare run echo --connections 20 --size 128
     """
