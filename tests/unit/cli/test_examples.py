@@ -46,7 +46,7 @@ def pages() -> list[Path]:
 
 def examples() -> dict[str, str]:
     """Return each example with the place that shows it."""
-    found = {line: "--help" for line in in_help(tare)}
+    found = dict.fromkeys(in_help(tare), "--help")
     for page in pages():
         for line in in_page(page.read_text().replace("\\|", "|")):
             found[line.strip()] = str(page.relative_to(ROOT))
