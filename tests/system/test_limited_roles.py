@@ -33,4 +33,4 @@ def test_a_role_killed_for_its_memory_fails_with_that_sentence(lab: Laboratory) 
     assert scenario["variants"]["plain"]["status"] == "measured"
     found = scenario["variants"]["hoards"]
     assert found["status"] == "failed"
-    assert "role sut needed more than its limit of 40 MB: the kernel killed 1" in found["reason"]
+    assert "role sut exceeded its memory limit of 40 MB: the kernel killed 1" in found["reason"]

@@ -23,7 +23,7 @@ _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved"
     "--fail-on",
     multiple=True,
     metavar="any|OUTCOME[:PERCENT]",
-    help="Exit with 3 when this surely got worse (by more than so much), or was lost; repeatable.",
+    help="Exit with 3 if this surely got worse (by more than PERCENT) or is missing; repeatable.",
 )
 @json_option
 def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) -> None:
@@ -101,7 +101,7 @@ def _show(found: "RunComparison") -> None:
         click.echo(f"\n{scenario}")
         console().print(table, highlight=False)
     if not found.changes:
-        click.echo("they have no judged outcome of a variant in common")
+        click.echo("the runs have no judged outcome in common")
     for line in found.refused:
         click.echo(f"NOT COMPARED: {line}")
     for line in found.lost:

@@ -39,12 +39,12 @@ def command(tune: bool, applies: bool, revert: bool, only: tuple[str, ...], as_j
     if (applies or only) and not tune:
         raise click.UsageError("--apply and --only go with --tune")
     if (applies or revert) and os.geteuid() != 0:
-        raise click.UsageError("the kernel's settings are root's: run it with sudo")
+        raise click.UsageError("changing kernel settings needs root: run it with sudo")
     cpus = host.assign(host.by_core(), server=1, client=1)
     if revert:
         outcomes = tuning.revert(paths.tuning())
         if not outcomes:
-            say("the machine was started anew since: its settings are its own again")
+            say("the machine has restarted since, so its settings are its own again")
         _tell(outcomes, as_json)
     elif tune:
         known = settings(cpus.server)
@@ -94,7 +94,7 @@ def _diagnose(servers: Collection[int], remarks: list[str | None], as_json: bool
 
 
 def _show(changes: Sequence["Change"], as_json: bool) -> None:
-    """What would be changed."""
+    """List the settings that would change."""
     if as_json:
         print_json([asdict(change) for change in changes])
         return
@@ -103,11 +103,11 @@ def _show(changes: Sequence["Change"], as_json: bool) -> None:
     if changes:
         say("nothing was changed: --apply does it, as root")
     else:
-        say("nothing is to be changed here")
+        say("nothing to change")
 
 
 def _tell(outcomes: Sequence["Outcome"], as_json: bool) -> None:
-    """What was changed; exit code 1 when a setting would not take its value."""
+    """List the settings that changed; exit code 1 when a setting would not take its value."""
     if as_json:
         print_json([asdict(outcome) for outcome in outcomes])
     else:

@@ -1,4 +1,4 @@
-"""Which studies a command line of `tare run` reaches, and which of its options reach each."""
+"""The studies that a command line of `tare run` reaches, and the options that reach each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reach:
-    """What to run, and what a user should know about options that do not reach all of it."""
+    """The studies to run, and a note for each option that does not reach all of them."""
 
     asked: list[Asked] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What `stats` and `watch` show of a running variant."""
+"""The figures that `stats` and `watch` show of a running variant."""
 
 import time
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def reading(instance: Instance) -> Reading:
 
 
 def rates(name: str, first: Reading, last: Reading) -> dict[str, Any]:
-    """What happened between two readings, per second, and what is held now."""
+    """Rates between two readings, and the amounts held at the second."""
     seconds = last.at - first.at
     counted = {key: (last.counters[key] - first.counters[key]) / seconds for key in last.counters}
     return {

@@ -17,7 +17,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.argument("target", metavar="[EXPERIMENT[/STUDY]]", required=False)
 @click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
 @click.option("--quick", is_flag=True, help="A short, honest look: fewer and shorter trials.")
-@click.option("--variants", metavar="A,B", help="Only these (the baseline always).")
+@click.option("--variants", metavar="A,B", help="Measure only these, and always the baseline.")
 @click.option(
     "--scenarios",
     multiple=True,

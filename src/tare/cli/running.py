@@ -1,4 +1,4 @@
-"""What `tare run` and `tare resume` share: carry a plan out, then report."""
+"""The part that `tare run` and `tare resume` share: carry a plan out, then report."""
 
 from pathlib import Path
 
@@ -87,7 +87,7 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
 
 
 def outlook(plan: Plan, found: estimate.Estimate) -> str:
-    """How much a plan is, in words."""
+    """Return a plan's size in words."""
     counts, spans = map(str, found.trials), map(_duration, found.seconds)
     return (
         f"{len(plan.variants)} variants, {len(plan.scenarios)} scenarios, "

@@ -1,4 +1,4 @@
-"""What can go wrong, in sentences a user can act on."""
+"""Errors in sentences that a user can act on."""
 
 
 class TareError(Exception):

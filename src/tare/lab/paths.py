@@ -1,4 +1,4 @@
-"""Where things lie: the project, the cache, the runs, and what `tare up` left running."""
+"""Paths of the project, the cache, the runs, and the instances of `tare up`."""
 
 import os
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""What an experiment, variant, plan, trial and result are: validated data, no I/O."""
+"""Experiments, variants, plans, trials and results: validated data, no I/O."""

@@ -1,4 +1,4 @@
-"""How a trial comes to its outcomes: one window (compare), or several (capacity, slope)."""
+"""Ways from a trial to its outcomes: one window (compare), or several (capacity, slope)."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -17,7 +17,7 @@ class Compare(Record):
 
     @property
     def windows(self) -> int:
-        """How many windows a trial takes."""
+        """Return the number of windows of a trial."""
         return 1
 
 
@@ -43,12 +43,12 @@ class Capacity(Record):
 
     @property
     def windows(self) -> int:
-        """How many windows a search takes, about (tests/unit/stats/test_search.py)."""
+        """Return about how many windows a search takes (tests/unit/stats/test_search.py)."""
         return 2 * self.steps
 
 
 class Slope(Record):
-    """How much an outcome grows with each unit of a dose that the instrument gives.
+    """The growth of an outcome with each unit of a dose that the instrument gives.
 
     A trial measures it in `rounds`, in each of which every dose has one window, in random order.
     An outcome's value names it as analysis.slope.
@@ -73,7 +73,7 @@ class Slope(Record):
 
     @property
     def windows(self) -> int:
-        """How many windows a trial takes; about, where the doses are a template."""
+        """Return the number of windows of a trial; about, where the doses are a template."""
         return self.rounds * (3 if isinstance(self.doses, str) else len(self.doses))
 
 

@@ -1,4 +1,4 @@
-"""What two runs of an experiment say about each other."""
+"""Differences between two runs of an experiment."""
 
 from typing import Literal
 

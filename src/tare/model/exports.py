@@ -1,4 +1,4 @@
-"""What an experiment gives to others, beside its results: names in their formats, and images."""
+"""Exports of an experiment beside its results: names in other formats, and images."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from tare.model.fields import Key, Name, Place, Requirement
 
 
 class BenchmarkName(Record):
-    """What Google Benchmark's JSON calls the results of some scenarios. Strings are templates over
+    """The names of some scenarios' results in Google Benchmark's JSON. Strings are templates over
     the parameters, `variant` (or `control`) and its `properties` (which the A/A control lacks).
     """
 
@@ -25,7 +25,7 @@ class BenchmarkName(Record):
 
 
 class GoogleBenchmark(Record):
-    """How `tare export --format google-benchmark` presents the scenarios that have a name here."""
+    """The scenarios that `tare export --format google-benchmark` writes, and their names."""
 
     real_time: Key
     """An outcome that is a time."""
@@ -35,7 +35,7 @@ class GoogleBenchmark(Record):
 
 
 class Image(Record):
-    """What a container image holds and runs: files of builds, and no distribution below them."""
+    """The content and command of a container image: files of builds, without a distribution."""
 
     requires: list[Requirement] = []
     components: list[Name] = []

@@ -1,4 +1,4 @@
-"""What single fields of manifests may hold, and requirements, which all kinds of manifests have."""
+"""Types of single fields of manifests, and requirements, which all kinds of manifests have."""
 
 import re
 from collections.abc import Iterable

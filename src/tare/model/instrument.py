@@ -1,4 +1,4 @@
-"""What instruments answer: the `result` event of docs/FORMAT.md, "The instrument protocol".
+"""Instruments' answers: the `result` event of docs/FORMAT.md, "The instrument protocol".
 
 Records are strict, so that "5" is no number. What is not named here, an instrument may add as
 tables of its own beside the others, or as counts of its own in `total`.
@@ -35,7 +35,7 @@ class Answer(Record):
 
 
 class Load(Answer):
-    """What the load of a load generator was, and whether the generator kept up."""
+    """The load that a generator sent, and whether it kept up."""
 
     loop: Literal["open", "closed", "serial"]
     arrivals: str | None = None
@@ -70,7 +70,7 @@ LOAD_FIGURES = tuple(name for name in Load.model_fields if name not in ("loop", 
 
 
 class Target(Answer):
-    """What came of one of several targets."""
+    """The answers of one of several targets."""
 
     name: str
     url: str | None = None
@@ -103,7 +103,7 @@ class Reason(Answer):
 
 
 class Total(Answer):
-    """What the whole run counted, warm-up included; an instrument may add counts of its own."""
+    """Counts of the whole run, warm-up included; an instrument may add its own."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, NonNegativeInt] = Field(init=False)
@@ -125,7 +125,7 @@ class Total(Answer):
 
 
 class Tls(Answer):
-    """What the TLS handshakes settled on: the first, and how many came to something else."""
+    """The result of the TLS handshakes: that of the first, and how many differ from it."""
 
     version: str | None = None
     cipher: str | None = None

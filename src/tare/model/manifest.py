@@ -1,4 +1,4 @@
-"""What a manifest may say: experiment.toml, variant.toml and component.toml.
+"""The content of manifests: experiment.toml, variant.toml and component.toml.
 
 Every manifest is read by `tare.lab.project.catalog`; this file only says what is allowed in one.
 Strings marked *template* are Jinja2 and may use the names of docs/FORMAT.md, "Manifests".
@@ -18,7 +18,7 @@ from tare.model.role import INSTRUMENT_ROLE, Instrument, Role
 
 
 class Build(Record):
-    """How a thing is built: argv runs in its own folder, with TARE_OUT naming where to install."""
+    """A build: argv runs in its own folder, and TARE_OUT names the folder to install to."""
 
     argv: list[str] = Field(min_length=1)
     inputs: list[str] = []
@@ -28,7 +28,7 @@ class Build(Record):
 
 
 class VariantBuild(Build):
-    """How a variant's own part is built."""
+    """The build of a variant's own part."""
 
     components: list[Name] = []
     """Those of the variant's components whose output the build reads; it is built anew when one of
@@ -36,7 +36,7 @@ class VariantBuild(Build):
 
 
 class Version(Record):
-    """How the version is read: a program to ask (templates), and a pattern with one group."""
+    """The source of a version: a program to run (templates), and a pattern with one group."""
 
     argv: list[str] = Field(min_length=1)
     pattern: Pattern
@@ -50,7 +50,7 @@ class Version(Record):
 
 
 class LevelRule(Record):
-    """What holds for a variant at some levels only: it is unsupported there, or needs more."""
+    """A rule for some levels of a variant: it is unsupported there, or needs more."""
 
     when: str = Field(min_length=1)
     """An expression over the parameters, `study` and `properties`."""
@@ -146,7 +146,7 @@ class Experiment(Record):
 
 
 class Component(Record):
-    """What variants of several experiments are built from."""
+    """A part from which variants of several experiments are built."""
 
     schema_: Literal[1] = Field(alias="schema")
     title: str

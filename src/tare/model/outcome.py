@@ -50,7 +50,7 @@ class Outcome(Record):
 
     @property
     def is_slope(self) -> bool:
-        """Whether it is compared by differences of slopes, and not by ratios."""
+        """Return true if it is compared by differences of slopes, and not by ratios."""
         return self.value == SLOPE
 
 

@@ -63,7 +63,7 @@ class VariantResult(Record):
 
 
 class PairResult(Record):
-    """How one variant compares with another that is not the baseline, in one judged outcome."""
+    """The comparison of two variants, neither of them the baseline, in one judged outcome."""
 
     outcome: str
     variant: str
@@ -79,7 +79,7 @@ class PairResult(Record):
 
 
 class Growth(Record):
-    """How far the response at a dose lies above that at the lowest dose."""
+    """The response at a dose, less that at the lowest dose."""
 
     dose: float
     value: float

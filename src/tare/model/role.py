@@ -12,7 +12,7 @@ INSTRUMENT_ROLE = "load"
 
 
 class Ready(Record):
-    """What says that a role is ready: ports that all accept, a file, or a line in its log."""
+    """The sign that a role is ready: ports that all accept, a file, or a line in its log."""
 
     tcp: list[str] = []
     path: str | None = None

@@ -50,7 +50,7 @@ class Factor(Record):
 
 
 class Blocks(Record):
-    """How many blocks: from `min` until every awaited interval is narrow enough, at most `max`."""
+    """The number of blocks: from `min` to `max`, until every awaited interval is narrow enough."""
 
     min: int = Field(default=8, ge=1)
     max: int = Field(default=40, ge=1)
@@ -58,7 +58,7 @@ class Blocks(Record):
 
 
 class Quick(Record):
-    """What `--quick` changes."""
+    """The changes that `--quick` makes."""
 
     parameters: dict[Key, Any] = {}
     scenarios: list[Selection] = []

@@ -77,7 +77,7 @@ class Slot(Record):
 
 
 class Gate(Record):
-    """What one gate found."""
+    """The finding of one gate."""
 
     name: str
     kind: Kind

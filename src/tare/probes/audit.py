@@ -1,4 +1,4 @@
-"""What a machine is, and what on it makes measurements noisy or biased."""
+"""The audit of a machine: what it is, and what on it makes measurements noisy or biased."""
 
 import os
 import platform
@@ -31,7 +31,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class _State:
-    """What is no setting, and can only be told."""
+    """A property of the machine that is no setting, so that tare cannot change it."""
 
     name: str
     look: Callable[[Path], tuple[str, bool]]

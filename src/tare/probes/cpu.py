@@ -20,7 +20,7 @@ class CpuTime:
     system_s: float
 
     def since(self, earlier: "CpuTime") -> "CpuTime":
-        """What was used between `earlier` and this."""
+        """Return what was used between `earlier` and this."""
         return CpuTime(
             self.total_s - earlier.total_s,
             self.user_s - earlier.user_s,
@@ -63,7 +63,7 @@ def of_processes(pids: Iterable[int]) -> CpuTime:
 
 @dataclass(frozen=True)
 class MachineTime:
-    """What tasks used of some CPUs, and what the hypervisor took from them, so far, in seconds."""
+    """CPU time that tasks used of some CPUs, and that the hypervisor took, so far, in seconds."""
 
     used_s: float
     steal_s: float

@@ -1,4 +1,4 @@
-"""Which control groups this process is in."""
+"""The control groups of this process."""
 
 import contextlib
 from pathlib import Path

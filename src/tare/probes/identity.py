@@ -1,4 +1,4 @@
-"""What identifies a machine, its disk and its compilers, for environment.json."""
+"""The identity of a machine, its disk and its compilers, for environment.json."""
 
 import os
 import shutil

@@ -26,7 +26,7 @@ class Limits(Protocol):
 
 
 class Place(Protocol):
-    """Where a role runs."""
+    """The place where a role runs."""
 
     @property
     def cpus(self) -> Sequence[int]:
@@ -42,7 +42,7 @@ class Role(Protocol):
 
     @property
     def place(self) -> Place:
-        """Where they run."""
+        """Return the place where they run."""
 
     def pids(self) -> list[int]:
         """Those that live."""
@@ -51,12 +51,12 @@ class Role(Protocol):
         """CPU time so far."""
 
     def throttling(self) -> Throttling:
-        """What limits have made of them so far."""
+        """Return the effects of their limits so far."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What there is to look at, at one moment."""
+    """The subjects of the probes at one moment."""
 
     at: float
     """Seconds, of a clock that only grows."""
@@ -67,7 +67,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Seen:
-    """What probes read of the roles, and of the machine."""
+    """The probes' readings of the roles, and of the machine."""
 
     roles: Mapping[str, Mapping[str, Reading]] = field(default_factory=dict)
     machine: Mapping[str, Reading] = field(default_factory=dict)

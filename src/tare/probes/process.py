@@ -1,4 +1,4 @@
-"""What processes hold and do: memory, context switches, threads."""
+"""Resource use of processes: memory, context switches, threads."""
 
 import os
 import re

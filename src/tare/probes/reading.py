@@ -1,4 +1,4 @@
-"""What a probe reads: counters, whose differences count, and gauges, which stand as they are."""
+"""Readings of a probe: counters, whose differences count, and gauges, which stand as they are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -91,7 +91,7 @@ def settings(servers: Collection[int]) -> tuple[Setting, ...]:
             "sys/devices/system/cpu/cpu*/cpuidle/state*/disable",
             f"1 (off) for those that take more than {_IDLE_EXIT_MAX_US} µs to leave",
             lambda value: value == "1",
-            "a core that wakes up late is late for a request, the later the less there is to do",
+            "waking from a deep idle state delays requests, most of all at low load",
             "1",
             _deep,
         ),
@@ -100,7 +100,7 @@ def settings(servers: Collection[int]) -> tuple[Setting, ...]:
             "proc/irq/*/smp_affinity_list",
             "not on the CPUs of servers",
             lambda value: not cpu_list(value) & set(servers),
-            "what a device interrupts is billed to the server that ran",
+            "the time of an interrupt is charged to the server that happens to run",
             ",".join(map(str, elsewhere)) or None,
         ),
         Setting(
@@ -132,7 +132,7 @@ def settings(servers: Collection[int]) -> tuple[Setting, ...]:
             "sys/block/*/queue/scheduler",
             "none or mq-deadline",
             lambda value: value in ("none", "mq-deadline"),
-            "others put requests off to be fair to somebody who is not measured",
+            "other schedulers delay requests for fairness to processes that are not measured",
             "none",
         ),
         Setting(
@@ -140,7 +140,7 @@ def settings(servers: Collection[int]) -> tuple[Setting, ...]:
             "sys/kernel/debug/sched/preempt",
             "any",
             lambda _: True,
-            "says how long a thread that was woken waits for one that runs",
+            "sets how long a woken thread waits for the one that runs",
         ),
         Setting(
             "autogroup",
@@ -161,7 +161,7 @@ def settings(servers: Collection[int]) -> tuple[Setting, ...]:
             "proc/sys/kernel/randomize_va_space",
             "2",
             lambda value: value == "2",
-            "without it every trial repeats one layout and hides its luck",
+            "without it every trial has the same memory layout, and its luck stays hidden",
             "2",
         ),
     )

@@ -1,4 +1,4 @@
-"""What limits do to a control group: throttled time, and memory that it did not get."""
+"""Effects of limits on a control group: throttled time, and refused memory."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ class Throttling:
     """Processes that the kernel killed for it."""
 
     def since(self, earlier: "Throttling") -> "Throttling":
-        """What was added between `earlier` and this."""
+        """Return what was added between `earlier` and this."""
         return Throttling(
             self.throttled_s - earlier.throttled_s,
             self.periods - earlier.periods,

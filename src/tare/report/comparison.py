@@ -17,9 +17,9 @@ from tare.stats.verdict import Direction
 _MACHINE = ("cpu", "cpu_count", "memory_bytes", "distribution", "kernel", "control_groups", "cpus")
 _PLURAL = {"experiment": "experiments", "study": "studies", "baseline": "baselines"}
 NOTE = (
-    "The two runs were made at different times, so nothing is paired between them: what is "
-    "compared is each variant's effect against the baseline of its own run. Changes that affect "
-    "both cancel out and go undetected."
+    "The two runs were made at different times, so their trials are not paired. Compared are each "
+    "variant's effects against the baseline of its own run: changes that affect both cancel out "
+    "and go undetected."
 )
 
 
@@ -149,7 +149,7 @@ def _differences(before: Results, after: Results) -> Iterator[str]:
             for name, floor in scenario.noise_floor.items():
                 if floor.verdict in ("costs", "saves"):
                     where = f"{which.run}, {scenario.name}"
-                    yield f"{where}: the baseline differs from itself in {name}"
+                    yield f"{where}: the A/A control differs from the baseline in {name}"
     for name, pair in _common(before, after).items():
         for key, one, other in _parameters(*pair):
             if key in EFFORT:

@@ -11,7 +11,7 @@ from tare.report.folder import RunFolder
 
 
 class CannotExport(Exception):
-    """What keeps a format from being written."""
+    """The reason why a format cannot be written."""
 
 
 def _csv(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:

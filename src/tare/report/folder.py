@@ -1,4 +1,4 @@
-"""Reads a run's folder: all that a report knows."""
+"""Read a run's folder, the only input of a report."""
 
 import json
 from dataclasses import dataclass

@@ -103,5 +103,5 @@ def _reach(results: Results) -> float:
 
 
 def _bar(reach: float, percentage: float) -> float:
-    """Where a percentage lies on a plot from 0 to 100."""
+    """Return the position of a percentage on a plot from 0 to 100."""
     return 50 + 50 * max(-1.0, min(1.0, percentage / reach))

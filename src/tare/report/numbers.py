@@ -1,4 +1,4 @@
-"""How figures are written: as many digits as their interval supports, always with the interval."""
+"""Figures in words: as many digits as their interval supports, always with the interval."""
 
 import math
 

@@ -6,7 +6,7 @@ from tare.model.results import OutcomeResult, Results, ScenarioResult
 from tare.report.numbers import NONE, short
 from tare.stats.plan_order import CONTROL
 
-NOTE = "In overviews ± is half the 95 % interval of the median, in percent of it."
+NOTE = "In overviews, ± is half the median's 95 % interval, in percent of the median."
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Overview:
 
 
 def of(results: Results, scenario: ScenarioResult) -> Overview | None:
-    """None where the experiment names no outcomes for it, or nothing was measured."""
+    """Return the overview; None if the study names no outcomes for it or none was measured."""
     measured = {
         label: variant.outcomes
         for label, variant in scenario.variants.items()
@@ -59,7 +59,7 @@ def nameless(scenario: ScenarioResult) -> str | None:
     titles = [item.title for name, item in _outcomes(scenario).items() if name not in named]
     if not titles:
         return None
-    return f"Not counted by any, or of too few requests to be named: {'; '.join(titles)}."
+    return f"Not shown: no variant reports it, or too few requests: {'; '.join(titles)}."
 
 
 def _outcomes(scenario: ScenarioResult) -> dict[str, OutcomeResult]:

@@ -1,4 +1,4 @@
-"""Each pair of variants in words: what differs, and what cannot be told apart."""
+"""Each pair of variants in words: what differs, and what is indistinguishable."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from tare.model.results import PairResult, Results, ScenarioResult
 from tare.report.numbers import percent
 
 NOTE = (
-    "Pairs are compared within blocks like a variant with its baseline, by the same noise floor; "
-    "Holm's correction runs over all pairs and judged outcomes of a scenario."
+    "Pairs are compared within blocks, as a variant is with its baseline, and by the same noise "
+    "floor. Holm's correction covers all pairs and judged outcomes of a scenario."
 )
 
 
@@ -36,8 +36,8 @@ def by_outcome(results: Results, scenario: ScenarioResult) -> Iterator[tuple[str
 
 def _row(results: Results, pair: PairResult) -> Row:
     meaning = {
-        "equivalent": f"cannot be told apart: surely within ±{results.margin_pct:g} %",
-        "unresolved": f"cannot be told apart in this run: {pair.why}",
+        "equivalent": f"indistinguishable: surely within ±{results.margin_pct:g} %",
+        "unresolved": f"indistinguishable in this run: {pair.why}",
     }.get(pair.verdict, pair.why)
     if pair.verdict == "unresolved" and pair.more_blocks:
         meaning += f" (about {pair.more_blocks} more blocks)"

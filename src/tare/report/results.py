@@ -48,7 +48,7 @@ def make(folder: RunFolder) -> Results:
 
 
 def complete(folder: RunFolder) -> bool:
-    """Whether the run ended by its own rule: the plan is walked as the run walks it."""
+    """Return true if the run ended by its own rule: the plan is walked as the run walks it."""
     plan = folder.plan
     made = {(trial.block, trial.scenario, trial.label) for trial in folder.trials}
     lost = {
@@ -165,8 +165,9 @@ def _variant(
 
 
 def _could_have(trials: Sequence[Trial], outcome: Outcome) -> bool:
-    """Whether no value is a lack: not where nothing was searched for, nor where there was no role
-    to look at.
+    """Return true if these trials could have had a value of `outcome`.
+
+    They could not if no analysis was made that yields it, or if they have no such role.
     """
     roles = {role for trial in trials for role in trial.roles}
     for part in outcome.value.split("+"):

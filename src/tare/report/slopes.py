@@ -8,9 +8,9 @@ from tare.stats.interval import Interval
 from tare.stats.plan_order import CONTROL
 
 NOTE = (
-    "A slope is what each further unit of a dose costs; without any dose is what is fixed. Slopes "
-    "are compared by differences within blocks; Holm's correction runs over a scenario's variants, "
-    "and pairs."
+    "A slope is the cost of each further unit of a dose; the cost without any dose is fixed. "
+    "Slopes are compared by their differences within blocks. Holm's correction covers a scenario's "
+    "variants, and its pairs."
 )
 
 
@@ -97,22 +97,22 @@ def ranked(result: SlopeResult) -> list[str]:
 
 
 def alike(result: SlopeResult, label: str) -> str:
-    """The variants that this one cannot be told apart from, in words."""
+    """Return the variants from which this one is indistinguishable, in words."""
     names = [
         pair.against if pair.variant == label else pair.variant
         for pair in result.pairs
         if label in (pair.variant, pair.against) and pair.verdict == "unresolved"
     ]
-    return f"not told from {', '.join(names)}" if names else ""
+    return f"indistinguishable from {', '.join(names)}" if names else ""
 
 
 def bending(found: SlopeOfVariant, unit: str) -> str:
-    """What a reader must know of a response that is no straight line."""
+    """Return a warning if a response is no straight line."""
     return f"bends by {figure(found.bend, found.bend_ci)} {unit}" if found.bends else ""
 
 
 def fixed(result: SlopeResult, label: str, baseline: str) -> str:
-    """What is fixed, and what of that is more than the baseline's."""
+    """Return the cost without any dose, and by how much it exceeds the baseline's, in words."""
     own = result.variants[label]
     if own.intercept is None:
         return ""
@@ -125,7 +125,7 @@ def fixed(result: SlopeResult, label: str, baseline: str) -> str:
 
 
 def heading(result: SlopeResult) -> str:
-    """Title, unit, and what is small and what is noise."""
+    """Return title, unit, range of doses, better direction and noise floor."""
     floor = "" if result.floor is None else f", noise floor {result.floor:.2g} {result.unit}"
     doses = next(iter(result.variants.values())).growth
     reach = f"{doses[0].dose:g} to {doses[-1].dose:g}"

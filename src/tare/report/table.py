@@ -35,19 +35,19 @@ def show(results: Results, console: Console) -> None:
 
 
 def notes(results: Results) -> list[str]:
-    """What a reader must know to read the tables."""
+    """Return the footnotes that a reader needs for the tables."""
     named = titles(results)
     lines = [
         *filter(None, [common(results)]),
-        f"Effects are against {results.baseline}, paired within blocks, with 95 % intervals. "
-        f"equivalent: surely within ±{results.margin_pct:g} %.",
+        f"Effects are relative to {results.baseline}, paired within blocks, with 95 % intervals. "
+        f"equivalent: the interval lies within ±{results.margin_pct:g} %.",
         *other_baselines(results),
-        f"{results.measured_share:.0%} of the trials' wall time was measuring.",
+        f"Measuring took {results.measured_share:.0%} of the trials' wall time.",
     ]
     for scenario in results.scenarios:
         found = {name: item.trials_invalid for name, item in scenario.variants.items()}
         if lost := ", ".join(f"{name} {count}" for name, count in found.items() if count):
-            lines.append(f"Trials that did not count in {named[scenario.name]}, repeated: {lost}.")
+            lines.append(f"Refused by a gate, and repeated, in {named[scenario.name]}: {lost}.")
     if results.overview:
         lines.append(overview.NOTE)
     if any(scenario.pairs for scenario in results.scenarios):
@@ -61,9 +61,9 @@ def notes(results: Results) -> list[str]:
             if floor.verdict in ("costs", "saves"):
                 where = named[scenario.name]
                 lines.append(
-                    f"WARNING: in {where} the baseline differs from itself in {name}: "
-                    "this machine was not quiet enough, or something is wrong; do not believe "
-                    "this scenario's verdicts."
+                    f"WARNING: in {where} the A/A control differs from the baseline in {name}. The "
+                    "machine was not quiet enough, or something is wrong: do not believe this "
+                    "scenario's verdicts."
                 )
     return lines
 
@@ -154,7 +154,7 @@ def _slopes(results: Results, found: SlopeResult) -> Group:
 
 
 def _pairs(title: str, rows: list[Row]) -> Table:
-    """Of many pairs those that differ: who cannot be told apart from whom is in the report."""
+    """Return the comparisons of pairs; of many, only those that differ."""
     which = "each pair"
     if len(rows) > _MANY_PAIRS:
         every, rows = len(rows), [row for row in rows if row.verdict in ("costs", "saves")]

@@ -27,15 +27,20 @@ def beside(results: Results, label: str) -> str:
 
 def other_baselines(results: Results) -> list[str]:
     """Return a sentence for each baseline beside the run's own."""
+    measured = {
+        name: own
+        for name, own in results.baselines.items()
+        if any(scenario.variants[name].outcomes for scenario in results.scenarios)
+    }
     return [
-        f"Compared with {other} instead, which is the same server without them: "
-        f"{', '.join(name for name, own in results.baselines.items() if own == other)}."
-        for other in dict.fromkeys(results.baselines.values())
+        f"Compared with {other} instead, the same server without them: "
+        f"{', '.join(name for name, own in measured.items() if own == other)}."
+        for other in dict.fromkeys(measured.values())
     ]
 
 
 def common(results: Results) -> str | None:
-    """The levels that all scenarios have, where their titles do not say so."""
+    """Return the levels that all scenarios share, unless their titles say so."""
     varied = _varied(results)
     if not varied:
         return None

@@ -23,7 +23,7 @@ Pair = tuple[str, str, str]
 
 
 def slots(plan: Plan, block: int) -> list[Slot]:
-    """What block `block` (from 0) measures, in order: scenario after scenario, each shuffled.
+    """List what block `block` (from 0) measures, in order: scenario after scenario, each shuffled.
 
     A variant and its baseline stay close in time, since each scenario's trials stand together.
     """
@@ -41,7 +41,7 @@ def slots(plan: Plan, block: int) -> list[Slot]:
 
 @dataclass(frozen=True)
 class BlockedTrials:
-    """What the valid trials of one scenario say."""
+    """The comparisons that the valid trials of one scenario allow."""
 
     plan: Plan
     scenario: Scenario
@@ -87,7 +87,7 @@ class BlockedTrials:
         return paired_effect([own[block] for block in blocks], [base[block] for block in blocks])
 
     def floor(self, outcome: str) -> NoiseFloor | None:
-        """What the A/A control against baseline shows; None where they never both counted."""
+        """Return the A/A control's effect against its baseline; None if they never both counted."""
         effect = self.effect(CONTROL, outcome)
         return None if effect is None else NoiseFloor(effect)
 
@@ -108,7 +108,7 @@ class BlockedTrials:
                 if effect is not None and floor is not None:
                     comparisons.append(Comparison(variant, outcome, better, effect, floor))
                 elif effect is not None:
-                    why = "there is no noise floor: the A/A control never counted"
+                    why = "there is no noise floor: no trial of the A/A control counted"
                     verdicts[variant, outcome] = Judgement(Verdict.UNRESOLVED, 1.0, why)
         for comparison, found in zip(comparisons, judge_family(comparisons, criteria), strict=True):
             verdicts[comparison.variant, comparison.outcome] = found
@@ -196,17 +196,17 @@ def fewest_blocks(plan: Plan) -> int:
 
 
 def shortage(plan: Plan) -> str | None:
-    """Why no effect can get a verdict with the plan's blocks, however large; None where it can."""
+    """Return why the plan's blocks give no effect, however large, a verdict; None if they can."""
     family, most = comparisons(plan), plan.blocks.max
     fewest = blocks_needed(family) if family else 1
     if most >= fewest:
         return None
     what = f"{most} blocks cannot show a difference among {family} comparisons"
-    return f"{what}: {fewest} are the fewest"
+    return f"{what}: it takes {fewest}"
 
 
 def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
-    """What to do after `blocks` whole blocks."""
+    """Decide what to do after `blocks` whole blocks."""
     fewest = min(fewest_blocks(plan), plan.blocks.max)
     rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
     known = list(trials)

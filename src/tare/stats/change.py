@@ -1,4 +1,4 @@
-"""How an effect changed between two runs that were not interleaved."""
+"""The change of an effect between two runs that were not interleaved."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ Percents = tuple[float, float]
 
 
 class Trend(StrEnum):
-    """What became of a variant's effect."""
+    """The trend of a variant's effect."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -65,12 +65,12 @@ def change(before: Measured, after: Measured, better: Direction, margin_percent:
         why = f"the interval lies within ±{margin_percent:g} %"
         return Change(percent, interval, Trend.EQUIVALENT, why)
     if low <= 0 <= high:
-        return Change(percent, interval, Trend.UNRESOLVED, "the interval holds 0")
+        return Change(percent, interval, Trend.UNRESOLVED, "the interval contains 0")
     if before.floor is None or after.floor is None:
         return Change(percent, interval, Trend.UNRESOLVED, "a run has no noise floor")
     floor = max(before.floor, after.floor)
     if abs(shift) <= from_percent(floor):
-        why = f"not above the noise floor of {floor:.2g} %"
+        why = f"below the noise floor of {floor:.2g} %"
         return Change(percent, interval, Trend.UNRESOLVED, why)
     worse = (shift > 0) == (better is Direction.LOWER)
     why = f"above the noise floor of {floor:.2g} %"

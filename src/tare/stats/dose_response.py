@@ -1,4 +1,4 @@
-"""What the trials of one scenario say about a slope: its interval, and who has the steeper one.
+"""Slopes from the trials of one scenario: their intervals, and their differences.
 
 A trial has one slope, and n counts trials, as everywhere. Slopes are compared by their difference
 and not by their ratio: none at all is a slope, too.
@@ -37,7 +37,7 @@ class Slopes:
 
     @property
     def outcome(self) -> Outcome:
-        """As the plan has it."""
+        """Return the outcome's definition in the plan."""
         return self.plan.outcomes[self.name]
 
     @cached_property
@@ -51,7 +51,7 @@ class Slopes:
         return found
 
     def labels(self) -> list[str]:
-        """Who has a slope: in the plan's order, the A/A control last."""
+        """List the labels that have a slope, in the plan's order, the A/A control last."""
         return [name for name in [*self.plan.variants, CONTROL] if name in self._valid]
 
     def of_what(self) -> tuple[str, str]:
@@ -91,7 +91,7 @@ class Slopes:
         return _difference(self._values(label), self._values(other))
 
     def floor(self) -> float | None:
-        """How far the difference of the A/A control to the baseline reaches from 0."""
+        """Return the noise floor: the far end of the A/A control's interval, without its sign."""
         control = self.difference(CONTROL, self.plan.baseline)
         if control is None or control.interval is None:
             return None
@@ -130,13 +130,13 @@ class Slopes:
         if interval is None:
             return Judgement(Verdict.UNRESOLVED, p, difference.missing)
         if not interval.excludes(0):
-            return Judgement(Verdict.UNRESOLVED, p, "the interval of the difference holds 0")
+            return Judgement(Verdict.UNRESOLVED, p, "the interval of the difference contains 0")
         if p > ALPHA:
             return Judgement(Verdict.UNRESOLVED, p, f"p {p:.2g} after Holm")
         if floor is None:
             return Judgement(Verdict.UNRESOLVED, p, "there is no noise floor")
         if abs(difference.estimate) <= floor:
-            why = f"not above the noise floor of {floor:.2g} {self.outcome.unit}"
+            why = f"below the noise floor of {floor:.2g} {self.outcome.unit}"
             return Judgement(Verdict.UNRESOLVED, p, why)
         worse = (difference.estimate > 0) == (Direction(self.outcome.better) is Direction.LOWER)
         return Judgement(Verdict.COSTS if worse else Verdict.SAVES, p, f"p {p:.2g} after Holm")

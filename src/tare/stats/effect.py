@@ -16,7 +16,7 @@ from tare.stats.signed_rank import Floats
 
 @dataclass(frozen=True)
 class Effect:
-    """How a variant relates to its baseline, on the log scale (0: no effect).
+    """The effect of a variant relative to its baseline, on the log scale (0: no effect).
 
     `log_ratio` is the Hodges-Lehmann estimate, `interval` its exact signed-rank interval or
     `None` (then `missing` says why), `p` the exact two-sided signed-rank p-value before any

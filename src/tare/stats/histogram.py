@@ -31,7 +31,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many values were recorded."""
+        """Return the number of recorded values."""
         return int(self.counts.sum())
 
     def quantile(self, q: float) -> int | None:

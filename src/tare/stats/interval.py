@@ -20,9 +20,9 @@ class Interval:
         return (self.high - self.low) / 2
 
     def excludes(self, value: float) -> bool:
-        """Whether `value` lies outside."""
+        """Return true if `value` lies outside."""
         return not self.low <= value <= self.high
 
     def inside(self, margin: float) -> bool:
-        """Whether the whole interval lies strictly within ±`margin`."""
+        """Return true if the whole interval lies strictly within ±`margin`."""
         return -margin < self.low and self.high < margin

@@ -45,7 +45,7 @@ def locate(values: Floats, level: float = 0.95) -> Location:
     interval, missing = None, ""
     if bounds is None:
         fewest = fewest_for(1 - level)
-        missing = f"{n} blocks give no {100 * level:g} % interval: {fewest} are the fewest"
+        missing = f"{n} blocks give no {100 * level:g} % interval: it takes {fewest}"
     else:
         k, achieved = bounds
         interval = Interval(float(walsh[k - 1]), float(walsh[-k]), achieved)

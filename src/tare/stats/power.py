@@ -1,4 +1,4 @@
-"""What a number of blocks can show, before they are made and after."""
+"""The power of a number of blocks, before they are made and after."""
 
 import math
 

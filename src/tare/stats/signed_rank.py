@@ -32,7 +32,7 @@ def p_value(differences: Floats) -> float:
 
 @lru_cache(maxsize=256)
 def interval_rank(n: int, level: float) -> tuple[int, float] | None:
-    """Which order statistics of the n(n+1)/2 Walsh averages bound the interval.
+    """Return the order statistics of the n(n+1)/2 Walsh averages that bound the interval.
 
     The k-th smallest and the k-th largest (k counts from 1), with the confidence they achieve.
     The rule: the largest k whose confidence is at least `level`. At 95 % it achieves between

@@ -40,7 +40,7 @@ def slope(windows: Sequence[Window]) -> float:
 
 
 def intercept(windows: Sequence[Window]) -> float:
-    """What the response would be without any dose.
+    """Return the response without any dose.
 
     The median of where the lines through all pairs of windows in a round meet dose 0, each weighted
     by how well its pair tells it where noise is a share of the response, as that of times is: low

@@ -1,4 +1,4 @@
-"""When a run has enough blocks: when its intervals are narrow, whatever they say.
+"""The stopping rule of a run: its intervals are narrow enough, whatever they say.
 
 The rule sees widths and counts, never a p-value or the sign of an estimate: looking at p after
 every block and stopping once it is small finds differences where there are none (Armitage,
@@ -14,7 +14,7 @@ from tare.stats.effect import Effect
 
 
 class Stop(StrEnum):
-    """Whether to make another block, and if not, why."""
+    """The decision to make another block, or why not."""
 
     GO_ON = "go-on"
     NARROW = "narrow"
@@ -38,7 +38,7 @@ class StoppingRule:
             raise ValueError(f"a stopping rule needs 1 ≤ min ≤ max and a width above 0: {self}")
 
     def decide(self, watched: Sequence[Effect], blocks: int) -> Stop:
-        """What to do after `blocks` blocks, given the effects so far of all watched comparisons.
+        """Decide what to do after `blocks` blocks, given the watched comparisons' effects so far.
 
         An effect from fewer than `min_blocks` valid pairs, or without an interval, is not narrow.
         """

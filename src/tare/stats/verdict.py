@@ -16,14 +16,14 @@ from tare.stats.power import blocks_needed, blocks_to_detect
 
 
 class Direction(StrEnum):
-    """Which way an outcome is better."""
+    """The direction in which an outcome is better."""
 
     LOWER = "lower"
     HIGHER = "higher"
 
 
 class Verdict(StrEnum):
-    """What a comparison shows."""
+    """The verdict of a comparison."""
 
     COSTS = "costs"
     SAVES = "saves"
@@ -33,7 +33,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Criteria:
-    """What a verdict asks for.
+    """The thresholds that a verdict needs.
 
     `alpha` bounds the chance of any false costs or saves in a family, `margin_percent` is the
     smallest effect of interest: an effect surely within it is equivalent.
@@ -120,24 +120,24 @@ def judge(
 def _doubt(
     comparison: Comparison, p_adjusted: float, family: int, criteria: Criteria
 ) -> tuple[str, int | None]:
-    """Why an effect with an interval is unresolved, and roughly how many more blocks would help."""
+    """Return why an effect is unresolved, and roughly how many more blocks would help."""
     effect, floor = comparison.effect, comparison.floor
     assert effect.interval is not None
     fewest = blocks_needed(family, criteria.alpha)
     if effect.interval.excludes(0) and effect.n < fewest:
         why = f"{effect.n} blocks cannot show a difference among {family} comparisons"
-        return f"{why}: {fewest} are the fewest", fewest - effect.n
+        return f"{why}: it takes {fewest}", fewest - effect.n
     if not effect.interval.excludes(0) or p_adjusted > criteria.alpha:
         target = max(abs(effect.log_ratio), from_percent(criteria.margin_percent))
         more = blocks_to_detect(effect.spread, target, criteria.alpha / family) - effect.n
         why = f"p {p_adjusted:.2g} after Holm over {family} comparisons"
         if not effect.interval.excludes(0):
-            why = f"the interval holds 0 and reaches beyond ±{criteria.margin_percent:g} %"
+            why = f"the interval contains 0 and reaches beyond ±{criteria.margin_percent:g} %"
         return why, more if more > 0 else None
     assert floor is not None
     if floor.effect.interval is None or floor.reach is None:
         return f"there is no noise floor: {floor.effect.missing}", None
-    why = f"not above the noise floor of {to_percent(floor.reach):.2g} %"
+    why = f"below the noise floor of {to_percent(floor.reach):.2g} %"
     if floor.effect.interval.excludes(0):
         return f"{why}, where the A/A control itself differs from the baseline", None
     # The floor falls with √n.

@@ -36,7 +36,9 @@ def test_v2_that_does_not_hand_out_cpu_is_none(tmp_path: Path) -> None:
     (folder / "cgroup.subtree_control").unlink()
     (folder / "cgroup.subtree_control").mkdir()  # cannot be written, as in a container
     found = detect(folder, own)
-    assert found.kind == "none" and "no right to hand out the cpu controller" in str(found.remark)
+    assert found.kind == "none" and "no permission to enable the cpu controller" in str(
+        found.remark
+    )
 
 
 def test_v1_is_taken_below_the_own_groups(tmp_path: Path) -> None:
@@ -50,7 +52,7 @@ def test_v1_without_the_needed_controllers_is_none(tmp_path: Path, lacks: str) -
     folder, own = mount(tmp_path, "v1")
     own.write_text("\n".join(f"1:{name}:/mine" for name in V1 if name != lacks))
     found = detect(folder, own)
-    assert found.kind == "none" and "affinity and nice only" in str(found.remark)
+    assert found.kind == "none" and "only affinity and nice isolate" in str(found.remark)
     assert found.run("tare-x") is found.role("tare-x", "sut") is None
 
 
@@ -63,7 +65,7 @@ def test_without_the_right_to_write_it_says_so(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     found = detect(*mount(tmp_path, "v2"))
-    assert found.kind == "none" and f"no right to make control groups in {tmp_path}" in str(
+    assert found.kind == "none" and f"no permission to make control groups in {tmp_path}" in str(
         found.remark
     )
 

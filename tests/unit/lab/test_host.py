@@ -39,7 +39,7 @@ def test_too_few_are_shared_out_and_told_of() -> None:
     found = assign(range(4), server=6, client=2)
     assert (found.server, found.client, found.support) == ([0, 1, 2], [3], [3])
     assert found.remark == (
-        "8 CPUs wanted, 4 there: 3 to the server, 1 to the client; "
+        "8 CPUs wanted, 4 available: 3 to the server, 1 to the client; "
         "controllers and the laboratory share the client's CPUs"
     )
 
@@ -82,7 +82,7 @@ def test_backends_get_cpus_of_their_own_or_the_servers() -> None:
     assert few.backend == few.server == [0] and few.tested == [0, 1]
     assert few.remark is not None and "backends share the server's CPUs" in few.remark
     some = assign(range(3), server=1, client=1, backend=2)
-    assert some.backend == [2] and "2 CPUs wanted for backends, 1 there" in str(some.remark)
+    assert some.backend == [2] and "2 CPUs wanted for backends, 1 available" in str(some.remark)
     assert assign(range(4), server=1, client=1).backend == [0]
 
 

@@ -92,7 +92,7 @@ def test_a_path_or_a_sum_of_them(value: str, per: str | None, found: float | Non
     ],
 )
 def test_what_nobody_measures_is_an_error_and_not_nothing(path: str) -> None:
-    with pytest.raises(LookupError, match=f"'X': nothing measured is called '{path}'"):
+    with pytest.raises(LookupError, match=f"'X': no measured value is called '{path}'"):
         MEASURED.outcome(outcome(f"role.proxy.cpu_us + {path}"))
 
 

@@ -34,7 +34,7 @@ def test_a_dearer_variant_is_a_regression(tmp_path: Path) -> None:
     done = asked(before, after, "--fail-on", "any")
     assert done.exit_code == 3, done.output
     assert "regression: default, dear, cpu: surely worse by 2" in done.stderr
-    assert "worse" in done.stdout and "nothing is paired between them" in done.stdout
+    assert "worse" in done.stdout and "their trials are not paired" in done.stdout
     assert asked(before, after).exit_code == 0, "only when asked to fail"
     assert asked(before, after, "--fail-on", "cpu:50").exit_code == 0
     assert asked(before, after, "--fail-on", "cpu:20").exit_code == 3
@@ -64,7 +64,7 @@ def test_a_variant_that_is_gone_is_told_of_and_fails(tmp_path: Path) -> None:
     before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2, variants=["none"])[0]
     done = asked(before, after, "--fail-on", "any")
     assert "LOST: default, dear: not in b" in done.stdout
-    assert "no judged outcome of a variant in common" in done.stdout
+    assert "the runs have no judged outcome in common" in done.stdout
     assert done.exit_code == 3
 
 

@@ -20,13 +20,13 @@ def rendered(tmp_path: Path, blocks: int = 10) -> tuple[str, str]:
 def test_that_two_cannot_be_told_apart_is_said(tmp_path: Path) -> None:
     for text in rendered(tmp_path):
         assert "right against left" in text and "dear against right" in text
-        assert "cannot be told apart: surely within ±2 %" in text
-        assert "against none" not in text.replace("Effects are against none", "")
-        assert "Holm's correction runs over all pairs" in text.replace("&#39;", "'")
+        assert "indistinguishable: surely within ±2 %" in text
+        assert "against none" not in text.replace("Effects are relative to none", "")
+        assert "Holm's correction covers all pairs" in text.replace("&#39;", "'")
 
 
 def test_too_few_blocks_say_how_many_are_missing(tmp_path: Path) -> None:
     page, printed = rendered(tmp_path, blocks=5)
     for text in (page, " ".join(printed.split())):
-        assert "cannot be told apart in this run: 5 blocks give no 95 % interval" in text
+        assert "indistinguishable in this run: 5 blocks give no 95 % interval" in text
         assert "more blocks)" in text

@@ -110,13 +110,13 @@ def test_where_there_is_no_such_figure_a_dash_stands(tmp_path: Path) -> None:
     console = Console(file=StringIO(), width=200)
     table.show(found, console)
     assert isinstance(console.file, StringIO)
-    cpu, _, tails = console.file.getvalue().partition("Not counted by any")
+    cpu, _, tails = console.file.getvalue().partition("Not shown: no variant reports it")
     assert re.search(r"^ +none +– *$", cpu, re.M) and re.search(r"^ +dear +5", cpu, re.M)
     assert re.search(r"^ +none \(A/A control\) +– *$", cpu, re.M)
-    assert tails.startswith(", or of too few requests to be named: Rate.")
+    assert tails.startswith(", or too few requests: Rate.")
     page = html.render(folder, found)
     assert "<td>none</td>\n<td>–</td>" in page
-    assert "<h3>Rate, 1/s" not in page and "to be named: Rate." in page
+    assert "<h3>Rate, 1/s" not in page and "too few requests: Rate." in page
 
 
 @pytest.mark.parametrize("environment", [None, "{}", '{"files": {"a b": {"c": "<b>"}}}'])
@@ -141,7 +141,7 @@ def test_a_baseline_that_differs_from_itself_is_warned_of(tmp_path: Path) -> Non
     folder = read(runs.write(tmp_path / "run", plan, done))
     found = results.make(folder)
     (warning,) = [note for note in table.notes(found) if note.startswith("WARNING")]
-    assert "the baseline differs from itself in cpu" in warning
+    assert "the A/A control differs from the baseline in cpu" in warning
     assert f'<p class="warning">{escape(warning)}</p>' in html.render(folder, found)
 
 
@@ -150,7 +150,7 @@ def test_trials_that_did_not_count_are_told_of(tmp_path: Path) -> None:
     done = runs.trials(plan, 8, {})
     extra = [runs.altered(done[0], status="invalid", reason="steal"), done[0]]
     found = results.make(read(runs.write(tmp_path / "run", plan, [*extra, *done[1:]])))
-    line = f"Trials that did not count in default, repeated: {done[0].label} 1."
+    line = f"Refused by a gate, and repeated, in default: {done[0].label} 1."
     assert line in table.notes(found)
 
 
@@ -183,6 +183,6 @@ def test_a_variant_of_another_baseline_is_named_with_it(tmp_path: Path) -> None:
     table.show(found, console)
     assert isinstance(console.file, StringIO)
     text, page = console.file.getvalue(), html.render(folder, found)
-    said = "Compared with old instead, which is the same server without them: script."
+    said = "Compared with old instead, the same server without them: script."
     assert said in text and said in page
     assert re.search(r"script .* costs against old", text) and "costs against old" in page

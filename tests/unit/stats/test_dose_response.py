@@ -163,7 +163,7 @@ def test_too_few_blocks_resolve_nothing() -> None:
     few = Slopes(found.plan, SCENARIO, "ns", [t for t in found.trials if t.block < 5])
     ((difference, judgement),) = few.judge().values()
     assert difference.interval is None and judgement.verdict is Verdict.UNRESOLVED
-    assert judgement.why == "5 blocks give no 95 % interval: 6 are the fewest"
+    assert judgement.why == "5 blocks give no 95 % interval: it takes 6"
 
 
 def test_a_slope_is_no_ratio() -> None:

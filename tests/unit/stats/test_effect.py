@@ -108,7 +108,7 @@ def test_too_few_blocks_have_an_estimate_and_a_reason() -> None:
     assert effect.percent == pytest.approx(100)
     assert effect.interval is None
     assert effect.percent_interval is None
-    assert effect.missing == "5 blocks give no 95 % interval: 6 are the fewest"
+    assert effect.missing == "5 blocks give no 95 % interval: it takes 6"
 
 
 def test_equal_values_are_no_effect_with_a_point_interval() -> None:

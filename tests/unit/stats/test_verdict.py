@@ -64,7 +64,7 @@ def test_a_clear_effect_within_the_margin_costs_and_says_that_it_is_small() -> N
 def test_an_effect_below_the_noise_floor_is_not_a_finding() -> None:
     judgement = alone(comparison(3, floor_spread=9))
     assert judgement.verdict is Verdict.UNRESOLVED
-    assert "not above the noise floor of 5.1 %" in judgement.why
+    assert "below the noise floor of 5.1 %" in judgement.why
     # The floor is 1.69 times the effect (0.05 to 0.0296 in log ratios), so 1.69² times the blocks.
     assert judgement.more_blocks == 29 - 10
 
@@ -104,14 +104,14 @@ def test_holm_takes_back_what_one_of_many_shows() -> None:
 def test_too_few_blocks_for_so_many_comparisons_says_how_many() -> None:
     judgement = judge_family([comparison(9, n=8)] * 12)[0]
     assert judgement.verdict is Verdict.UNRESOLVED
-    assert judgement.why.endswith("among 12 comparisons: 9 are the fewest")
+    assert judgement.why.endswith("among 12 comparisons: it takes 9")
     assert judgement.more_blocks == 1
 
 
 def test_too_few_blocks_for_an_interval_says_how_many() -> None:
     judgement = alone(comparison(9, n=4))
     assert judgement.verdict is Verdict.UNRESOLVED
-    assert judgement.why == "4 blocks give no 95 % interval: 6 are the fewest"
+    assert judgement.why == "4 blocks give no 95 % interval: it takes 6"
     assert judgement.more_blocks == 2
     assert judge_family([comparison(9, n=4)] * 6)[0].more_blocks == 4
 
@@ -120,7 +120,7 @@ def test_noise_leaves_it_unresolved_and_says_what_it_takes() -> None:
     few, many = alone(comparison(0.5, spread=8)), alone(comparison(0.5, spread=16))
     for judgement in (few, many):
         assert judgement.verdict is Verdict.UNRESOLVED
-        assert judgement.why == "the interval holds 0 and reaches beyond ±2 %"
+        assert judgement.why == "the interval contains 0 and reaches beyond ±2 %"
     assert few.more_blocks is not None
     assert many.more_blocks is not None
     assert 20 < few.more_blocks < many.more_blocks / 3
@@ -139,7 +139,7 @@ def test_where_zeros_part_the_test_from_the_interval_both_must_agree() -> None:
     assert effect.p == 2 / 64
     judgement = alone(replace(comparison(0), effect=effect))
     assert judgement.verdict is Verdict.UNRESOLVED
-    assert judgement.why == "the interval holds 0 and reaches beyond ±2 %"
+    assert judgement.why == "the interval contains 0 and reaches beyond ±2 %"
 
 
 def test_the_margin_is_a_matter_of_choice() -> None:

@@ -1,1 +1,1 @@
-"""What leaves the laboratory beside results: container images."""
+"""Exports beside results: container images."""

@@ -44,5 +44,5 @@ def export(loaded: Loaded, name: str, folder: Path, say: Say) -> Path:
 
 
 def reference(experiment: str, image: str) -> str:
-    """What the image is called once it is loaded."""
+    """Return the image's name once it is loaded."""
     return f"localhost/tare/{experiment}:{image}"

@@ -1,4 +1,4 @@
-"""Writes container images as one archive that both `podman load` and `docker load` take.
+"""Write container images as one archive that both `podman load` and `docker load` take.
 
 It is an image layout of the Open Container Initiative
 (https://github.com/opencontainers/image-spec) with Docker's list of images beside its index: both
@@ -24,7 +24,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 @dataclass(frozen=True)
 class Entry:
-    """What lies at one place: a copy of the file `source`, a link to `link`, or else a folder."""
+    """The content of one place: a copy of the file `source`, a link to `link`, or else a folder."""
 
     mode: int
     source: Path | None = None
@@ -33,7 +33,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Settings:
-    """How an image is run."""
+    """The command, user and environment of an image."""
 
     entrypoint: list[str]
     command: list[str]
@@ -173,7 +173,7 @@ def _json(content: Any) -> bytes:
 
 
 def tree(place: str, source: Path) -> Iterable[tuple[str, Entry]]:
-    """What the file or folder `source` puts at `place` and below it; links are not followed.
+    """List what the file or folder `source` puts at `place` and below it; links are not followed.
 
     Raises OSError where there is nothing.
     """

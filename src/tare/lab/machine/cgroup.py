@@ -80,7 +80,7 @@ class Group:
         return of_cgroup_v1(self.folders["cpuacct"])
 
     def throttling(self) -> Throttling:
-        """What its limits have made of it so far."""
+        """Return the effects of its limits so far."""
         if self.kind == "v2":
             return throttling.of_cgroup_v2(self.folders["v2"])
         return throttling.of_cgroup_v1(self.folders["cpu"], self.folders.get("memory"))
@@ -100,7 +100,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Where groups are made: one folder for v2, one a controller for v1, none without cgroups."""
+    """The parent folders of groups: one for v2, one a controller for v1, none without cgroups."""
 
     kind: str
     bases: dict[str, Path] = field(default_factory=dict)
@@ -129,7 +129,10 @@ def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierar
         with contextlib.suppress(OSError):
             _enable(mount)
         if "cpu" not in _words(mount / "cgroup.subtree_control"):
-            remark = f"no right to hand out the cpu controller in {mount}: affinity and nice only"
+            remark = (
+                f"no permission to enable the cpu controller in {mount}: "
+                "only affinity and nice isolate"
+            )
             return Hierarchy("none", {}, remark)
     else:
         paths = own_paths(own)
@@ -142,13 +145,13 @@ def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierar
         bases = {}
     if not bases:
         return Hierarchy(
-            "none", {}, "no control groups with a cpu controller: affinity and nice only"
+            "none", {}, "no control groups with a cpu controller: only affinity and nice isolate"
         )
     for base in bases.values():
         if not os.access(base, os.W_OK):
             remark = (
-                f"no right to make control groups in {base}: affinity and nice only; "
-                "root keeps trials apart better"
+                f"no permission to make control groups in {base}: only affinity and nice isolate; "
+                "run as root for better isolation"
             )
             return Hierarchy("none", {}, remark)
     return Hierarchy("v2" if "v2" in bases else "v1", bases)

@@ -51,13 +51,13 @@ def assign(ordered: Sequence[int], server: int, client: int, backend: int = 0) -
     remarks = []
     if len(ordered) < wanted:
         remarks.append(
-            f"{wanted} CPUs wanted, {len(ordered)} there: {server} to the server, "
+            f"{wanted} CPUs wanted, {len(ordered)} available: {server} to the server, "
             f"{client} to the client"
         )
     if backend and not backends:
         remarks.append("backends share the server's CPUs")
     elif len(backends) < backend:
-        remarks.append(f"{backend} CPUs wanted for backends, {len(backends)} there")
+        remarks.append(f"{backend} CPUs wanted for backends, {len(backends)} available")
     if not rest:
         remarks.append("controllers and the laboratory share the client's CPUs")
     return Cpus(servers, clients, backends or servers, rest or clients, "; ".join(remarks) or None)
@@ -95,13 +95,13 @@ def raise_own_priority() -> str | None:
     try:
         os.sched_setscheduler(0, policy, os.sched_param(1))
     except OSError as error:
-        return f"probes may be read late: no real-time priority for the laboratory ({error})"
+        return f"the laboratory has no real-time priority, so it may read probes late ({error})"
     return None
 
 
 class Idle:
-    """What idle CPUs do. Asleep they must be woken, which on a virtual machine costs what the host
-    makes of it; polling they need not be.
+    """The behaviour of idle CPUs. A sleeping CPU must be woken, at a price that a virtual machine's
+    host sets; a polling one need not be.
 
     The request is the open file's (docs.kernel.org/power/pm_qos_interface.html), so that it ends
     with this process however that ends.
@@ -114,7 +114,7 @@ class Idle:
         try:
             self._request = latency.open("r+b", buffering=0)
         except OSError as error:
-            self.remark = f"idle CPUs sleep, and waking them is part of what is measured ({error})"
+            self.remark = f"idle CPUs sleep, so figures include the time to wake them ({error})"
 
     def tell(self, *, poll: bool) -> None:
         """Poll from now on, or sleep as the kernel sees fit."""
@@ -123,6 +123,6 @@ class Idle:
             self._request.write(most_us.to_bytes(4, sys.byteorder))
 
     def close(self) -> None:
-        """As they were."""
+        """Withdraw the request: idle CPUs do again what they did before."""
         if self._request is not None:
             self._request.close()

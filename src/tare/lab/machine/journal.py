@@ -51,7 +51,7 @@ class Journal:
 
 
 def _after(log: Path, position: int) -> bytes:
-    """What a log holds after `position`; a role may have removed it."""
+    """Return what a log holds after `position`; a role may have removed it."""
     try:
         with log.open("rb") as stream:
             stream.seek(position)

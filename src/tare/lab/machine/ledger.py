@@ -1,4 +1,4 @@
-"""What a run has on the machine, so that it can be taken away also when the run was killed.
+"""The list of what a run has on the machine, so that it can be removed even after kill -9.
 
 A ledger is a JSON-lines file that exists exactly as long as there may be something to take away.
 Its owner holds a lock on it; a ledger without an owner belongs to a dead run. The guardian, a
@@ -150,7 +150,7 @@ def _entries(file: Path) -> list[dict[str, Any]]:
 
 
 def _owned(file: Path) -> bool:
-    """Whether the process that began the ledger lives, or is only about to begin it."""
+    """Return true if the process that began the ledger lives, or is about to begin it."""
     try:
         entries = _entries(file)
     except FileNotFoundError:

@@ -18,7 +18,7 @@ _DEVICES = Path("/sys/dev/block")
 
 @dataclass(frozen=True)
 class Caps:
-    """What a role may have at most; None: as much as there is."""
+    """The most that a role may have; None: as much as there is."""
 
     cpus: float | None = None
     """CPU seconds a second."""

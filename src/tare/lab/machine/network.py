@@ -45,7 +45,7 @@ class Network:
 
     @property
     def address(self) -> str:
-        """What the namespace is reached at."""
+        """Return the address of the namespace."""
         return str(self._address(2))
 
     def create(self) -> None:

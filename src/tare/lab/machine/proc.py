@@ -1,4 +1,4 @@
-"""What /proc says of processes: when one started, whether it ended, what a session holds."""
+"""Process facts from /proc: start time, end, and the members of a session."""
 
 from pathlib import Path
 
@@ -11,13 +11,13 @@ def session_pids(leader: int, start: int) -> list[int]:
 
 
 def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; with its number it names a process."""
+    """Return a process's start in clock ticks since boot, which with its PID identifies it."""
     fields = _stat(pid)
     return int(fields[19]) if fields else None
 
 
 def ended(pid: int) -> bool:
-    """Whether a process is gone, or only waits for its parent to notice."""
+    """Return true if a process is gone, or is a zombie."""
     fields = _stat(pid)
     return fields is None or fields[0] in "ZX"
 

@@ -26,7 +26,7 @@ _KILL_PATIENCE_S = 5.0
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process runs: its group (None without cgroups), its CPUs, its limits, its network
+    """The place of a process: its group (None without cgroups), its CPUs, its limits, its network
     (None: the laboratory's own).
     """
 
@@ -97,7 +97,7 @@ class Process:
         return of_processes(self.pids())
 
     def throttling(self) -> Throttling:
-        """What its limits have made of it so far."""
+        """Return the effects of its limits so far."""
         return self.place.group.throttling() if self.place.group is not None else Throttling()
 
     def ensure_alive(self) -> None:
@@ -107,7 +107,7 @@ class Process:
         most = self.place.caps.memory_bytes
         if most is not None and (kills := self.throttling().oom_kills):
             raise RoleError(
-                f"role {self.role} needed more than its limit of {most / (1 << 20):g} MB: "
+                f"role {self.role} exceeded its memory limit of {most / (1 << 20):g} MB: "
                 f"the kernel killed {kills} of its processes{self.last_words()}"
             )
         if (code := self._child.poll()) is not None:
@@ -178,5 +178,5 @@ def _enter(entrances: Sequence[str], place: Place, enrol: Callable[[int], None])
 
 
 def ending(code: int) -> str:
-    """How a process ended, in words."""
+    """Describe how a process ended."""
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

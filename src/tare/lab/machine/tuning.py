@@ -29,7 +29,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of writing a file."""
+    """The result of writing a setting."""
 
     change: Change
     value: str
@@ -39,7 +39,7 @@ class Outcome:
 
 
 def plan(settings: Iterable[Setting], root: Path = Path("/")) -> list[Change]:
-    """What would have to change. What may not be read is left out."""
+    """List the settings that would change; those that cannot be read are left out."""
     found = []
     for setting in settings:
         if setting.tuned is None:
@@ -61,7 +61,10 @@ def apply(changes: Iterable[Change], journal: Path) -> list[Outcome]:
     journal cannot be written.
     """
     if journal.exists():
-        raise TareError(f"{journal} tells of changed settings: run tare doctor --revert first")
+        raise TareError(
+            f"settings changed earlier are still in force ({journal}): "
+            "run tare doctor --revert first"
+        )
     known = list(changes)
     _store(journal, known)
     return [_write(change, change.new) for change in known]
@@ -126,6 +129,6 @@ def _load(journal: Path) -> tuple[str, list[Change]]:
         head, *lines = journal.read_text().splitlines()
         return json.loads(head)["boot"], [Change(**json.loads(line)) for line in lines]
     except FileNotFoundError as error:
-        raise TareError("there is nothing to revert: no setting was changed by tare") from error
+        raise TareError("nothing to revert: tare has changed no setting") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TareError(f"cannot read the journal {journal}: {error}") from error

@@ -1,1 +1,1 @@
-"""What the project's files say: manifests, templates, requirements, builds and versions."""
+"""The project's files: manifests, templates, requirements, builds and versions."""

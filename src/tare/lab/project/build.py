@@ -27,7 +27,7 @@ _SKIPPED = {"README.md", "__pycache__", "target", "component.toml", "variant.tom
 
 @dataclass(frozen=True)
 class Built:
-    """Where a variant's components and its own build lie."""
+    """The folders of a variant's components and of its own build."""
 
     components: dict[str, Path] = field(default_factory=dict)
     own: Path | None = None
@@ -42,7 +42,7 @@ def component(name: str, say: Say) -> Path:
 
 
 def is_built(name: str) -> bool:
-    """Whether a component is in the cache, and so is all that it is built from."""
+    """Return true if a component and all that it is built from are in the cache."""
     manifest = catalog.component(name)
     if not all(is_built(below) for below in manifest.components):
         return False
@@ -96,7 +96,7 @@ def _ensure(
 
 
 def _place(name: str, folder: Path, build: Build, below: dict[str, Path]) -> Path:
-    """Where the output of such a build lies, or will."""
+    """Return the folder of a build's output, which need not exist yet."""
     return paths.cache() / "built" / f"{name}-{_digest(folder, build, below)[:16]}"
 
 

@@ -1,4 +1,4 @@
-"""What of a Cargo.lock one package is built from, so that a change elsewhere builds nothing anew.
+"""The part of a Cargo.lock that one package is built from, so that no other change rebuilds it.
 
 Format: https://doc.rust-lang.org/cargo/reference/lockfiles.html; a dependency is `name`, with the
 version behind it where several are locked, and the source where that is not enough.

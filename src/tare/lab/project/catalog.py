@@ -1,4 +1,4 @@
-"""Reads the manifests: which experiments, studies, variants and components there are."""
+"""Read the manifests of experiments, studies, variants and components."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ class Loaded:
         return self.study.chosen(self.experiment.outcomes)
 
     def variant_folder(self, variant: str) -> Path:
-        """Where the variant's manifest lies."""
+        """Return the folder of a variant's manifest."""
         return self.folder / "variants" / variant
 
     def image(self, name: str) -> Image:
@@ -171,7 +171,7 @@ def component(name: str, root: Path = ROOT) -> Component:
 
 
 def component_folder(name: str, root: Path = ROOT) -> Path:
-    """Where a component lies: with all components, or with the experiment that alone uses it.
+    """Return a component's folder: among all components, or in the experiment that alone uses it.
 
     Raises ManifestError for a name that no component has, or several.
     """
@@ -251,8 +251,9 @@ def _explain(
 
 
 def _has(data: Any, path: tuple[int | str, ...]) -> bool:
-    """Whether `data` holds what `path` leads to, as far as tables go: behind a value the path
-    only says what was expected of it.
+    """Return true if `data` has the key that `path` leads to.
+
+    Behind a value, the rest of a path only says what was expected there, and is not followed.
     """
     for part in path:
         if not isinstance(data, Mapping) or part == "[key]":

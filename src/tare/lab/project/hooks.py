@@ -24,7 +24,7 @@ class HookError(TareError):
 
 
 class SiteView(Protocol):
-    """What a hook may know of a started variant."""
+    """The view that a hook has of a started variant."""
 
     @property
     def variant(self) -> str:
@@ -70,7 +70,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Answered:
-    """What the instrument answered in a trial."""
+    """The instrument's answers in a trial."""
 
     result: Result
     """Of the window whose outcomes are the trial's."""
@@ -128,7 +128,7 @@ class Hooks:
         self._call("audit", site, before, after, answered)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """What the first module that has the hook returns. Raises TareError, whatever it raises."""
+        """Call the hook of the first module that has it; what it raises becomes a TareError."""
         for module in self._modules:
             if module is not None and (hook := getattr(module, name, None)) is not None:
                 try:

@@ -1,4 +1,4 @@
-"""What a variant supports: its rules for levels, read against a scenario's parameters."""
+"""The levels that a variant supports: its rules, read against a scenario's parameters."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -15,7 +15,7 @@ from tare.model.scenario import Scenario
 
 @dataclass(frozen=True)
 class Prepared:
-    """Which variants are ready, and why the others are not."""
+    """The variants that are ready, and why the others are not."""
 
     built: dict[str, Built] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -25,9 +25,7 @@ class Prepared:
     """What single levels of a variant need and is not to be had, and why."""
 
     def unavailable_in(self, scenario: Scenario, loaded: Loaded, variant: str) -> str | None:
-        """Why the variant cannot be measured in the scenario, on any machine or on this one, or
-        None.
-        """
+        """Return why the variant cannot be measured in the scenario, or None if it can."""
         if reason := levels.unsupported(loaded, variant, scenario):
             return reason
         if reason := self.unavailable.get(variant):
@@ -37,7 +35,7 @@ class Prepared:
         return next((reason for rule, reason in lacking if rule in here), None)
 
     def why_not(self, variant: str) -> str | None:
-        """Why the variant cannot be started, or None."""
+        """Return why the variant cannot be started, or None."""
         return self.unavailable.get(variant) or self.failed.get(variant)
 
     def builds(self) -> dict[str, str]:
@@ -46,7 +44,7 @@ class Prepared:
         return {name: place.name for name, place in sorted((own | self._components()).items())}
 
     def component_versions(self) -> dict[str, str]:
-        """What each component answered when it was built."""
+        """Return the version that each component reported when it was built."""
         return {name: build.version_of(place) for name, place in sorted(self._components().items())}
 
     def _components(self) -> dict[str, Path]:
@@ -108,7 +106,7 @@ def _version(loaded: Loaded, name: str, built: Built) -> str:
 
 
 def fingerprint(loaded: Loaded, prepared: Prepared) -> str:
-    """What trials are made of: the experiment's folder but for its READMEs, and all builds."""
+    """Return a digest of the experiment's files but for its READMEs, and of all builds."""
     total = hashlib.sha256()
     for file in sorted(loaded.folder.rglob("*")):
         if file.is_file() and file.name != "README.md" and "__pycache__" not in file.parts:

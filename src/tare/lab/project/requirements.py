@@ -1,4 +1,4 @@
-"""What a variant requires: checked, and installed where a package manager can."""
+"""Check what a variant requires, and install it where a package manager can."""
 
 import os
 import shutil
@@ -58,7 +58,7 @@ def meet(requirements: Iterable[Requirement], say: Say) -> None:
     if packages and is_debian():
         _install(packages, say)
     elif packages:
-        say(f"going on with what is there; needed is what Debian calls {' '.join(packages)}")
+        say(f"this is no Debian, so nothing is installed; needed are its {' '.join(packages)}")
 
 
 def _name(item: Requirement) -> str | None:
@@ -68,7 +68,7 @@ def _name(item: Requirement) -> str | None:
 
 
 def is_debian() -> bool:
-    """Whether packages can be installed by apt."""
+    """Return true if packages can be installed by apt."""
     return shutil.which("apt-get") is not None and shutil.which("dpkg-query") is not None
 
 

@@ -1,4 +1,4 @@
-"""Reads a program's version, which is also the receipt that it is there and runs."""
+"""Read a program's version, which also proves that it is there and runs."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What Google Benchmark's JSON calls the results of a scenario, where the study says so."""
+"""Names of a scenario's results in Google Benchmark's JSON, as the study gives them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

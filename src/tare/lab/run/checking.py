@@ -23,7 +23,7 @@ _KEPT_S = 86_400
 
 
 class Checked(Record):
-    """What became of one variant."""
+    """The outcome of checking one variant."""
 
     name: str
     status: Literal["ok", "failed", "unavailable"]
@@ -31,7 +31,7 @@ class Checked(Record):
 
 
 def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
-    """Each variant's fate, as it is known."""
+    """Yield each variant's outcome as soon as it is known."""
     prepared = prepare(loaded, variants, say)
     paths.cache().mkdir(parents=True, exist_ok=True)
     with _folder() as home:
@@ -58,7 +58,7 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder in which what failed is left to be looked at, for a day."""
+    """Make a folder that keeps the files of failed variants for a day."""
     for old in paths.cache().glob("check-*"):
         if time.time() - old.stat().st_mtime > _KEPT_S:
             shutil.rmtree(old, ignore_errors=True)
@@ -71,7 +71,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
-    """What is wrong with a variant, once started. Raises Unavailable."""
+    """Return what is wrong with a variant once it is started. Raises Unavailable."""
     loaded = bench.loaded
     parameters = planning.scenario_at(loaded, {}, {}).parameters
     try:

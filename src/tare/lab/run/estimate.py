@@ -1,4 +1,4 @@
-"""How many trials a plan is, and about how long they take."""
+"""The number of a plan's trials, and about how long they take."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,7 +55,7 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
 
 
 def _labels(plan: Plan, loaded: Loaded, scenario: Scenario, prepared: Prepared) -> list[str]:
-    """What a block measures in the scenario: variants that cannot be are left out."""
+    """List what a block measures in the scenario, without the variants that cannot be measured."""
     names = {label: label for label in plan.variants} | {CONTROL: plan.baseline}
     return [
         label

@@ -43,7 +43,7 @@ class InstanceRole(Record):
     log: Path
 
     def alive(self) -> bool:
-        """Whether the process that leads the role still runs."""
+        """Return true if the process that leads the role still runs."""
         return start_time(self.pid) == self.start and not ended(self.pid)
 
     def pids(self) -> list[int]:
@@ -155,7 +155,7 @@ def _read(state: Path) -> Instance:
         sweep(state.parent / LEDGER)
         state.unlink()
         raise TareError(
-            f"{state} could not be read, so what it noted was stopped and removed: {error}"
+            f"{state} could not be read, so its processes were stopped and it was removed: {error}"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Makes plans."""
+"""Plans of runs."""
 
 import random
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ _FAILURES_MAX = 2
 
 
 class Watcher(Protocol):
-    """Who follows a run: the command line."""
+    """An observer of a run: the command line."""
 
     def remark(self, text: str) -> None:
         """Something a user should know."""
@@ -164,7 +164,9 @@ class Run:
         return found == "poll"
 
     def _not_now(self, slot: Slot, scenario: Scenario) -> tuple[str, str] | tuple[()] | None:
-        """None to measure; else what to note, once for a variant and scenario, or nothing."""
+        """Return None if the slot should run. Otherwise it is skipped: return the status and reason
+        to note, or nothing if they were noted before.
+        """
         known = [
             trial
             for trial in self._trials

@@ -58,7 +58,7 @@ class Store:
             raise TareError(f"{file}: not the plan of a run: {error}") from error
 
     def environment(self) -> dict[str, Any]:
-        """What environment.json holds so far."""
+        """Return what environment.json holds so far."""
         file = self.folder / "environment.json"
         return dict(json.loads(file.read_text())) if file.exists() else {}
 

@@ -1,4 +1,4 @@
-"""What all sites of a run, a check or an `up` have in common."""
+"""The things that all sites of a run, a check or an `up` share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ LEDGER = "ledger.jsonl"
 
 @dataclass(frozen=True)
 class Bench:
-    """Where sites are built on: builds, CPUs, groups, and the notes of what is running."""
+    """The ground of all sites: builds, CPUs, groups, and the ledger of what is running."""
 
     loaded: Loaded
     built: Mapping[str, Built]

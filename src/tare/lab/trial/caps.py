@@ -17,8 +17,9 @@ _MIB = 1 << 20
 
 
 def caps(limits: Limits, names: Mapping[str, Any], where: str) -> Caps:
-    """What the templates of a role's limits come to. Raises ManifestError that names `where`, and
-    Unavailable for a folder that is on no disk.
+    """Render the templates of a role's limits.
+
+    Raises ManifestError that names `where`, and Unavailable for a folder that is on no disk.
     """
     cpus = _number(limits.cpus, _LEAST_CPUS, names, f"{where}: limits.cpus")
     memory_mb = _number(limits.memory_mb, 1, names, f"{where}: limits.memory_mb")

@@ -41,7 +41,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an instrument answered, and what the probes saw over its window."""
+    """An instrument's answer, and the probes' readings over its window."""
 
     own: Mapping[str, Any]
     """The parameters that were set for this window alone."""

@@ -10,7 +10,7 @@ from tare.model.paths import Path
 
 @dataclass(frozen=True)
 class Measured:
-    """What a trial found: the instrument's `result`, probes by role, counters' moves."""
+    """The values of a trial: the instrument's `result`, probes by role, changes of counters."""
 
     result: Result
     roles: Mapping[str, Mapping[str, float]]
@@ -44,7 +44,7 @@ class Measured:
         if known is None:
             return None
         if path.name not in known:
-            raise LookupError(f"outcome {outcome.title!r}: nothing measured is called '{path}'")
+            raise LookupError(f"outcome {outcome.title!r}: no measured value is called '{path}'")
         found = known[path.name]
         return None if found is None else float(found)
 

@@ -64,7 +64,7 @@ class Site:
         self.hooks = Hooks([bench.loaded.variant_folder(variant), bench.loaded.folder])
 
     def names(self, role: str) -> dict[str, Any]:
-        """What a template of `role` may use (docs/FORMAT.md)."""
+        """Return the names that a template of `role` may use (docs/FORMAT.md)."""
         built = self.bench.built[self.variant]
         cpus = self.bench.cpus
         return {

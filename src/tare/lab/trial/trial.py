@@ -86,7 +86,7 @@ def run_trial(
 
 @dataclass(frozen=True)
 class _Attempt:
-    """What became of an attempt: fields of `Trial`, and histograms."""
+    """The outcome of an attempt: fields of `Trial`, and histograms."""
 
     status: Literal["valid", "invalid", "failed", "unavailable"]
     reason: str | None = None
@@ -157,7 +157,7 @@ def _of(
     counters: Mapping[str, int] | None = None,
     analysis: Mapping[str, float | None] | None = None,
 ) -> Measured:
-    """What a window found, as outcomes are looked up in it."""
+    """Return the values of a window in which outcomes are looked up."""
     return Measured(
         found.result,
         usage.roles(found),

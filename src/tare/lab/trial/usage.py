@@ -1,4 +1,4 @@
-"""What probes saw over a measured window, scaled from their window to the instrument's."""
+"""Resource use over a measured window, scaled from the probes' window to the instrument's."""
 
 from tare.lab.trial.measure import Measurement
 from tare.probes.reading import over

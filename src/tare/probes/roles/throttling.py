@@ -1,4 +1,4 @@
-"""What limits did to roles."""
+"""Throttling and memory limits of roles."""
 
 from tare.probes.probe import Probe, Role, of_each
 from tare.probes.reading import Counter, Reading

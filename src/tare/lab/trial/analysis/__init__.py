@@ -1,1 +1,1 @@
-"""How the windows of a trial become its outcomes: one module an analysis, behind one protocol."""
+"""Analyses turn the windows of a trial into its outcomes: a module each, behind one protocol."""

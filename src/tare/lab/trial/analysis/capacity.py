@@ -100,7 +100,7 @@ class _Search:
         return self.windows[-1]
 
     def holds(self, rate: float) -> bool:
-        """Whether one of two windows keeps the limit. Raises _Spoilt."""
+        """Return true if one of two windows keeps the limit. Raises _Spoilt."""
         return any(self._held(rate) for _ in range(_TRIES))
 
     def _held(self, rate: float) -> bool:

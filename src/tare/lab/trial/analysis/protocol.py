@@ -1,4 +1,4 @@
-"""What an analysis is given, and what it gives back."""
+"""The input and the output of an analysis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class About:
 
 @dataclass(frozen=True)
 class Found:
-    """What an analysis came to."""
+    """The result of an analysis."""
 
     measurement: Measurement
     """The window whose outcomes are the trial's."""

@@ -74,7 +74,7 @@ class _Series:
         return True
 
     def found(self, steepness: float | None) -> Found:
-        """What they came to, in the response's unit for each unit of dose."""
+        """Return the slope, in the response's unit for each unit of dose."""
         note: JsonValue = {
             "parameter": self.settings.parameter,
             "outcome": self.settings.outcome,

@@ -1,4 +1,4 @@
-"""Which role a closed loop's throughput is the throughput of (docs/METHODOLOGY.md, "Gates")."""
+"""The role that limits a closed loop's throughput (docs/METHODOLOGY.md, "Gates")."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tare.model.gates import Gates
 
 @dataclass(frozen=True)
 class Use:
-    """What a role had of the CPUs on which it may run."""
+    """A role's use of the CPUs on which it may run."""
 
     cpus: frozenset[int]
     used: float
@@ -19,7 +19,7 @@ class Use:
 
 
 def _bottleneck(limits: Gates, window: Conditions) -> Iterator[Finding]:
-    """Whether the role that a manifest names was what a closed loop waited for."""
+    """Check that a closed loop waited for the role that its manifest names."""
     load, wanted = window.result.load, limits.bottleneck
     closed = load is not None and load.loop == "closed"
     if closed and wanted is not None and wanted in window.places:
@@ -62,7 +62,7 @@ def _judge(
 
 
 def _busy(role: str, uses: Mapping[str, Use], available: float) -> float:
-    """How busy its CPUs were, with all roles on them, or it was by its limit; 1 is all there is."""
+    """Return the busy share of its CPUs, by all roles on them, or the used share of its limit."""
     own = uses[role]
     on_them = sum(item.used for item in uses.values() if item.cpus & own.cpus)
     return max(on_them / (len(own.cpus) * available), _of_limit(own))

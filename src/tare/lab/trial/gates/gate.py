@@ -1,4 +1,4 @@
-"""What a gate is: what it looks at, and what it finds."""
+"""The protocol of gates: what one looks at, and what it finds."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a gate found, in words."""
+    """The finding of a gate, in words."""
 
     ok: bool
     found: str
@@ -46,7 +46,7 @@ class Gate:
 
     @property
     def kind(self) -> Kind:
-        """What it judges."""
+        """Return its kind: what is to blame when it refuses a trial."""
         return KINDS[self.name]
 
 

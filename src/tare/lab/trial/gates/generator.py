@@ -7,7 +7,7 @@ from tare.model.gates import Gates
 
 
 def _send_lag(limits: Gates, window: Conditions) -> Iterator[Finding]:
-    """How much of a latency that is printed may be the generator's own lateness."""
+    """Compare the generator's own lateness with the latency that is printed."""
     load = window.result.load
     if load is None or load.loop != "open":
         return
@@ -23,7 +23,7 @@ def _send_lag(limits: Gates, window: Conditions) -> Iterator[Finding]:
 
 
 def _generator(limits: Gates, window: Conditions) -> Iterator[Finding]:
-    """A closed loop has no schedule to miss, but leaves its busiest thread room."""
+    """Check that the busiest thread of a closed loop had CPU time left."""
     load = window.result.load
     if load is not None and load.loop != "open":
         yield most(load.cpu_busiest_thread, limits.generator_cpu_max, "of a CPU")
