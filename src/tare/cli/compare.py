@@ -30,9 +30,9 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     """Compare the effects in two runs: a stored one (its folder or results.json) and a later one.
 
     \b
-    tare compare record/filters last
-    tare compare record/filters last --fail-on any
-    tare compare record/filters last --fail-on requests_per_second:5
+    tare compare record/proxies-requests last
+    tare compare record/proxies-requests last --fail-on any
+    tare compare record/proxies-requests last --fail-on requests_per_second:5
     """
     from tare.report.comparison import NotComparable, compare, stored
     from tare.report.folder import NotARun

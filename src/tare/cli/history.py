@@ -26,7 +26,7 @@ def command(of: str | None, as_json: bool) -> None:
     \b
     tare history
     tare history filters
-    tare history record/filters
+    tare history record/filters-price
     """
     known = list(_stored(sorted(paths.runs().iterdir()) if paths.runs().is_dir() else []))
     if of in experiment_names():
