@@ -36,7 +36,7 @@ def by_outcome(results: Results, scenario: ScenarioResult) -> Iterator[tuple[str
 
 def _row(results: Results, pair: PairResult) -> Row:
     meaning = {
-        "equivalent": f"indistinguishable: surely within ±{results.margin_pct:g} %",
+        "equivalent": f"indistinguishable: within ±{results.margin_pct:g} %",
         "unresolved": f"indistinguishable in this run: {pair.why}",
     }.get(pair.verdict, pair.why)
     if pair.verdict == "unresolved" and pair.more_blocks:

@@ -20,7 +20,7 @@ def rendered(tmp_path: Path, blocks: int = 10) -> tuple[str, str]:
 def test_that_two_cannot_be_told_apart_is_said(tmp_path: Path) -> None:
     for text in rendered(tmp_path):
         assert "right against left" in text and "dear against right" in text
-        assert "indistinguishable: surely within ±2 %" in text
+        assert "indistinguishable: within ±2 %" in text
         assert "against none" not in text.replace("Effects are relative to none", "")
         assert "Holm's correction covers all pairs" in text.replace("&#39;", "'")
 

@@ -162,8 +162,9 @@ def _owned(file: Path) -> bool:
 
 
 def _taken(file: Path) -> int:
-    """A lock on a ledger of one's own; another run that looks for dead ones may have it for long
-    enough to see that it is empty.
+    """Lock this run's own ledger, and return its descriptor.
+
+    Another run that looks for dead ones may hold it, just long enough to see that it is empty.
     """
     for _ in range(100):
         try:
