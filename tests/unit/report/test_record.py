@@ -35,17 +35,6 @@ def test_a_record_is_read_as_its_run_is(record: Path, tmp_path: Path) -> None:
     assert results.make(again) == results.make(first), "latencies from histograms included"
 
 
-def test_bodies_are_no_part_of_a_record(tmp_path: Path) -> None:
-    plan = runs.plan()
-    files = {"none default": {"server.conf": "listen 80", "body.json": "x" * 20000}}
-    environment = json.dumps({"files": files})
-    folder = read(runs.write(tmp_path / "run", plan, runs.trials(plan, 9, {}), environment))
-    list(export.write("record", folder, results.make(folder), tmp_path / "record"))
-    kept = read(tmp_path / "record").environment["files"]["none default"]
-    assert kept["server.conf"] == "listen 80"
-    assert kept["body.json"].startswith("(20000 bytes, SHA-256 ")
-
-
 def test_it_derives_from_its_trials_byte_for_byte(record: Path) -> None:
     folder = read(record)
     found = results.make(folder)

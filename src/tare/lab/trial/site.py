@@ -18,12 +18,13 @@ from tare.lab.machine import ports
 from tare.lab.machine.ledger import remove_shared_memory
 from tare.lab.machine.network import Network
 from tare.lab.machine.process import Place, Process, wait_until
-from tare.lab.paths import ROOT
+from tare.lab.paths import ROOT, cache
 from tare.lab.project import render
 from tare.lab.project.build import names
 from tare.lab.project.hooks import Hooks
 from tare.lab.trial import caps
 from tare.lab.trial.bench import Bench
+from tare.lab.trial.rendered import kept
 from tare.model.role import Ready, Role
 
 HOST = "127.0.0.1"
@@ -182,6 +183,9 @@ class Site:
             self._network.remove()
         return stubborn
 
+    def _folders(self) -> dict[str, Path]:
+        return {"SITE": self.folder, "CACHE": cache(), "ROOT": ROOT}
+
     def _netns(self, name: str, role: Role) -> str:
         where = f"{self.bench.loaded.name}/{self.variant}: role {name}: netns"
         found = render.text(role.netns, self.names(name), where)
@@ -210,7 +214,7 @@ class Site:
             target = render.text(key, names, where)
             content = render.file(render.text(template, names, where), manifest_folders, names)
             (folder / target).write_text(content)
-            self.rendered[f"{name}/{target}"] = content
+            self.rendered[f"{name}/{target}"] = kept(content, self._folders())
         argv = [render.text(part, names, where) for part in role.argv]
         env = {key: render.text(item, names, where) for key, item in role.env.items()}
         process = self.launch(name, argv, role.cpus, env)
