@@ -3,7 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tare.lab.machine.host import Idle, assign, by_core
@@ -44,7 +44,6 @@ def test_too_few_are_shared_out_and_told_of() -> None:
     )
 
 
-@settings(derandomize=True)
 @given(st.integers(2, 64), st.integers(1, 64), st.integers(1, 64))
 def test_server_and_client_never_share_and_nobody_gets_none(
     count: int, server: int, client: int

@@ -125,10 +125,12 @@ def test_what_cannot_be_read_leaves_nothing_half_written(tmp_path: Path) -> None
         list(oci.tree("/a", tmp_path / "absent"))
 
 
-PART = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=60)
+PART = st.text(
+    st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=60
+).filter(lambda part: part not in {".", ".."})
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.dictionaries(st.lists(PART, min_size=1, max_size=6).map(tuple), st.binary(), min_size=1))
 def test_whatever_is_put_in_comes_out(
     tmp_path_factory: pytest.TempPathFactory, contents: dict[tuple[str, ...], bytes]
@@ -138,7 +140,6 @@ def test_whatever_is_put_in_comes_out(
         path: body
         for path, body in contents.items()
         if not any(other != path and other[: len(path)] == path for other in contents)
-        and not {".", ".."} & {*path}
     }
     folder = tmp_path_factory.mktemp("oci")
     entries = {}

@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tare.lab.errors import ManifestError
@@ -32,7 +32,6 @@ def test_a_sole_expression_keeps_its_type(template: Any, expected: Any) -> None:
     assert found == expected and type(found) is type(expected)
 
 
-@settings(derandomize=True)
 @given(st.recursive(SCALARS, lambda items: st.lists(items) | st.dictionaries(st.text(), items)))
 def test_any_value_survives_as_a_name(value: Any) -> None:
     assert render.value("{{ value }}", {"value": value}, "here") == value

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tare.model.fields import Selection
@@ -77,7 +77,6 @@ def test_a_factor_given_twice_is_refused() -> None:
         parse_selection("loop=open,loop=closed")
 
 
-@settings(derandomize=True)
 @given(
     st.fixed_dictionaries(
         {

@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tare.report.numbers import figure, percent
@@ -40,7 +40,6 @@ def test_percentages(effect: float | None, interval: tuple[float, float] | None,
     assert percent(effect, interval) == text
 
 
-@settings(derandomize=True)
 @given(FLOATS, FLOATS, FLOATS)
 def test_an_interval_that_is_not_empty_does_not_look_empty(a: float, b: float, c: float) -> None:
     low, middle, high = sorted((a, b, c))
