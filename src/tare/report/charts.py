@@ -12,8 +12,9 @@ from tare.report.folder import RunFolder
 from tare.report.numbers import figure, percent
 from tare.report.slopes import ranked
 from tare.report.titles import label_title, titles
-from tare.stats.histogram import Histogram, merge
+from tare.stats.histogram import Histogram
 from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import two_digits
 
 Chart = alt.LayerChart | alt.FacetChart | alt.VConcatChart
 _COLOURS = {
@@ -109,7 +110,7 @@ def outcome(results: Results, scenario: ScenarioResult, name: str) -> Chart | No
             for note, right in _NOTES.items()
         ),
     ]
-    shade = "" if floor is None else f"; shaded: the noise floor, ±{floor:.2g} %"
+    shade = "" if floor is None else f"; shaded: the noise floor, ±{two_digits(floor)} %"
     title = alt.TitleParams(
         kind.title,
         subtitle=f"{titles(results)[scenario.name]} · medians of trials, 95 % intervals{shade}",
@@ -178,7 +179,7 @@ def latency(folder: RunFolder, results: Results, scenario: ScenarioResult) -> Ch
     lines = {
         label: _curve(whole)
         for label in scenario.variants
-        if (whole := _merged(folder, scenario.name, label)) is not None
+        if (whole := folder.latency(scenario.name, label)) is not None
     }
     if not any(lines.values()):
         return None
@@ -257,16 +258,6 @@ def _scale(lows: Sequence[Any], highs: Sequence[Any]) -> alt.Scale:
     room = (high - low) * 0.06 or abs(high) * 0.05 or 1.0
     least = 0.0 if low >= 0 and low - room < high * 0.15 else low - room
     return alt.Scale(domain=[least, high + room], zero=False, nice=False)
-
-
-def _merged(folder: RunFolder, scenario: str, label: str) -> Histogram | None:
-    own = [
-        folder.histogram(trial, "latency")
-        for trial in folder.trials
-        if (trial.scenario, trial.label, trial.status) == (scenario, label, "valid")
-    ]
-    known = [text for text in own if text is not None]
-    return merge(known) if known else None
 
 
 def _curve(whole: Histogram) -> list[tuple[float, float]]:

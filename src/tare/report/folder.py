@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from tare.model.trial import Plan, Trial, parse_trials
+from tare.stats.histogram import Histogram, merge
 
 TRIALS, TRIALS_PACKED = "trials.jsonl", "trials.jsonl.zst"
+LATENCIES = "latencies.json"
 
 
 class NotARun(Exception):
@@ -22,16 +24,26 @@ class RunFolder:
     plan: Plan
     trials: list[Trial]
     environment: dict[str, Any]
+    latencies: dict[str, dict[str, str]] | None = None
+    """A record's latency histograms: scenario → label → all valid trials' merged, encoded."""
 
-    def histogram(self, trial: Trial, name: str) -> str | None:
-        """A trial's encoded histogram, if it was kept."""
-        if name in trial.histograms:
-            return trial.histograms[name]
-        file = self.path / "histograms" / f"{trial.id}.json"
-        if not file.exists():
-            return None
-        found = json.loads(file.read_text()).get(name)
-        return None if found is None else str(found)
+    def latency(self, scenario: str, label: str) -> Histogram | None:
+        """Return a variant's latencies, all valid trials merged; None if none were kept."""
+        encoded = self.encoded_latencies(scenario, label)
+        return merge(encoded) if encoded else None
+
+    def encoded_latencies(self, scenario: str, label: str) -> list[str]:
+        """Return a variant's encoded latency histograms: one per valid trial, or a record's one."""
+        if self.latencies is not None:
+            merged = self.latencies.get(scenario, {}).get(label)
+            return [] if merged is None else [merged]
+        files = (
+            self.path / "histograms" / f"{trial.id}.json"
+            for trial in self.trials
+            if (trial.scenario, trial.label, trial.status) == (scenario, label, "valid")
+        )
+        kept = (json.loads(file.read_text()) for file in files if file.exists())
+        return [histograms["latency"] for histograms in kept if "latency" in histograms]
 
 
 def read(path: Path) -> RunFolder:
@@ -40,12 +52,14 @@ def read(path: Path) -> RunFolder:
     Raises NotARun with the file that is missing or damaged.
     """
     plan, environment = path / "plan.json", path / "environment.json"
+    latencies = path / LATENCIES
     try:
         return RunFolder(
             path,
             Plan.model_validate_json(plan.read_text()),
             parse_trials(_lines(path)),
             json.loads(environment.read_text()) if environment.exists() else {},
+            json.loads(latencies.read_text()) if latencies.exists() else None,
         )
     except (OSError, ValueError) as error:
         raise NotARun(f"{path} is not the folder of a run: {error}") from error

@@ -14,12 +14,13 @@ from tare.report.pairs import by_outcome
 from tare.report.table import notes
 from tare.report.titles import beside, label_title, titles
 from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import two_digits
 
 
 def render(folder: RunFolder, results: Results) -> str:
     """The whole page."""
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"bar": partial(_bar, _reach(results))}
+    environment.filters |= {"bar": partial(_bar, _reach(results)), "two_digits": two_digits}
     template = environment.from_string(files("tare.report").joinpath("report.html.j2").read_text())
     return template.render(
         results=results,

@@ -2,6 +2,8 @@
 
 import math
 
+from tare.stats.rounding import two_digits
+
 NONE = "–"
 """Where there is no such figure."""
 _FALLBACK_DIGITS = 3
@@ -25,7 +27,7 @@ def short(value: float | None, interval: tuple[float, float] | None) -> str:
     if interval is None:
         return f"{_round(value, _places(value, None))} ±?"
     half = (interval[1] - interval[0]) / 2
-    reach = f"{half / abs(value) * 100:.2g} %" if value else f"{half:.2g}"
+    reach = f"{two_digits(half / abs(value) * 100)} %" if value else two_digits(half)
     return f"{_round(value, _places(value, interval))} ±{reach}"
 
 

@@ -7,12 +7,10 @@ from pathlib import Path
 import zstandard
 
 from tare.model.results import Results
-from tare.model.trial import Trial
 from tare.report import stored
-from tare.report.folder import TRIALS_PACKED, RunFolder
+from tare.report.folder import LATENCIES, TRIALS_PACKED, RunFolder
+from tare.stats.histogram import encode_merged
 
-HISTOGRAM = "latency"
-"""The only histogram of which a report is made."""
 _LEVEL = 19
 
 
@@ -25,6 +23,7 @@ def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
         "plan.json": folder.plan.model_dump_json(indent=1).encode() + b"\n",
         "environment.json": json.dumps(folder.environment, ensure_ascii=False).encode() + b"\n",
         TRIALS_PACKED: _packed(folder),
+        LATENCIES: _latencies(folder, results),
         "results.json": stored.text(results).encode(),
         "report.html": html.render(folder, results).encode(),
     }
@@ -36,11 +35,17 @@ def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
 
 
 def _packed(folder: RunFolder) -> bytes:
-    lines = b"".join(_line(folder, trial) for trial in folder.trials)
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(lines)
+    lines = "".join(trial.model_dump_json() + "\n" for trial in folder.trials)
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(lines.encode())
 
 
-def _line(folder: RunFolder, trial: Trial) -> bytes:
-    encoded = folder.histogram(trial, HISTOGRAM)
-    kept = {HISTOGRAM: encoded} if encoded is not None else {}
-    return trial.model_copy(update={"histograms": kept}).model_dump_json().encode() + b"\n"
+def _latencies(folder: RunFolder, results: Results) -> bytes:
+    found = {
+        scenario.name: {
+            label: encode_merged(encoded)
+            for label in scenario.variants
+            if (encoded := folder.encoded_latencies(scenario.name, label))
+        }
+        for scenario in results.scenarios
+    }
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -6,6 +6,7 @@ from tare.stats.blocks import BlockedTrials
 from tare.stats.dose_response import Slopes
 from tare.stats.interval import Interval
 from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import two_digits
 
 NOTE = (
     "A slope is the cost of each further unit of a dose; the cost without any dose is fixed. "
@@ -126,7 +127,9 @@ def fixed(result: SlopeResult, label: str, baseline: str) -> str:
 
 def heading(result: SlopeResult) -> str:
     """Return title, unit, range of doses, better direction and noise floor."""
-    floor = "" if result.floor is None else f", noise floor {result.floor:.2g} {result.unit}"
+    floor = (
+        "" if result.floor is None else f", noise floor {two_digits(result.floor)} {result.unit}"
+    )
     doses = next(iter(result.variants.values())).growth
     reach = f"{doses[0].dose:g} to {doses[-1].dose:g}"
     return (

@@ -11,6 +11,7 @@ from tare.report.numbers import NONE, figure, percent
 from tare.report.pairs import NOTE, Row, by_outcome
 from tare.report.titles import beside, common, label_title, other_baselines, titles
 from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import two_digits
 
 _MANY_PAIRS = 21
 """More than 7 variants make."""
@@ -116,7 +117,7 @@ def _outcome(
     results: Results, scenario: ScenarioResult, name: str, outcome: OutcomeResult
 ) -> Table:
     floor = scenario.noise_floor[name]
-    reach = "" if floor.reach_pct is None else f", noise floor {floor.reach_pct:.2g} %"
+    reach = "" if floor.reach_pct is None else f", noise floor {two_digits(floor.reach_pct)} %"
     table = _table(f"{outcome.title}, {outcome.unit} ({outcome.better} is better{reach})")
     for label, variant in scenario.variants.items():
         if not variant.outcomes:

@@ -77,6 +77,15 @@ def merge(encoded: Sequence[str]) -> Histogram:
     return Histogram(counts, parts[0].unit_magnitude, parts[0].half_magnitude)
 
 
+def encode_merged(encoded: Sequence[str]) -> str:
+    """Encode one histogram of everything that `encoded` recorded. Raises ValueError as `merge`."""
+    merge(encoded)  # checks that all have one unit and precision
+    whole = HdrHistogram.decode(encoded[0])
+    for text in encoded[1:]:
+        whole.decode_and_add(text)
+    return str(whole.encode().decode())
+
+
 def _decode(text: str, index: int) -> Histogram:
     try:
         decoded = HdrHistogram.decode(text)

@@ -13,6 +13,7 @@ from tare.stats.effect import Effect, from_percent, to_percent
 from tare.stats.floor import NoiseFloor
 from tare.stats.holm import holm
 from tare.stats.power import blocks_needed, blocks_to_detect
+from tare.stats.rounding import two_digits
 
 
 class Direction(StrEnum):
@@ -102,12 +103,13 @@ def judge(
         return Judgement(Verdict.UNRESOLVED, p_adjusted, effect.missing, more if more > 0 else None)
     margin = from_percent(criteria.margin_percent)
     within = f"within ±{criteria.margin_percent:g} %"
-    cleared = floor is None or (floor.reach is not None and abs(effect.log_ratio) > floor.reach)
+    reach = None if floor is None else floor.reach
+    cleared = floor is None or (reach is not None and abs(effect.log_ratio) > reach)
     if p_adjusted <= criteria.alpha and interval.excludes(0) and cleared:
         worse = (effect.log_ratio > 0) == (comparison.better is Direction.LOWER)
         why = f"p {p_adjusted:.2g} after Holm"
-        if floor is not None:
-            why += f", above the noise floor of {floor.percent:.2g} %"
+        if reach is not None:
+            why += f", above the noise floor of {two_digits(to_percent(reach))} %"
         if interval.inside(margin):
             why += f", though {within}"
         return Judgement(Verdict.COSTS if worse else Verdict.SAVES, p_adjusted, why)
@@ -137,7 +139,7 @@ def _doubt(
     assert floor is not None
     if floor.effect.interval is None or floor.reach is None:
         return f"there is no noise floor: {floor.effect.missing}", None
-    why = f"below the noise floor of {to_percent(floor.reach):.2g} %"
+    why = f"below the noise floor of {two_digits(to_percent(floor.reach))} %"
     if floor.effect.interval.excludes(0):
         return f"{why}, where the A/A control itself differs from the baseline", None
     # The floor falls with √n.

@@ -24,7 +24,7 @@ def record(tmp_path: Path) -> Path:
     written = list(export.write("record", folder, results.make(folder), target))
     assert {file.name for file in written} == {
         "plan.json", "environment.json", "trials.jsonl.zst", "results.json", "report.html",
-        "picture.svg",
+        "picture.svg", "latencies.json",
     }  # fmt: skip
     return target
 

@@ -1,0 +1,24 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tare.stats.rounding import two_digits
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"), (0.00123, "0.0012"), (0.8, "0.8"), (0.824, "0.82"), (3.44, "3.4"),
+        (9.96, "10"), (24.4, "24"), (99.6, "100"), (216.5, "220"), (11758.9, "12000"),
+        (-6.38, "-6.4"), (float("inf"), "inf"),
+    ],
+)  # fmt: skip
+def test_two_digits(value: float, text: str) -> None:
+    assert two_digits(value) == text
+
+
+@given(st.floats(1e-9, 1e12) | st.floats(-1e12, -1e-9))
+def test_the_text_is_near_the_value_and_has_no_exponent(value: float) -> None:
+    text = two_digits(value)
+    assert "e" not in text
+    assert float(text) == pytest.approx(value, rel=0.051)
