@@ -1,4 +1,4 @@
-"""Which pages of files are in memory, and out with them: of these files and no others."""
+"""Count and drop the pages of given files in memory."""
 
 import contextlib
 import ctypes
@@ -32,7 +32,7 @@ def drop(files: Iterable[Path]) -> None:
 
 
 def resident(files: Iterable[Path]) -> tuple[int, int]:
-    """Pages of the files that are in memory, and pages of the files."""
+    """Return the pages of the files that are in memory, and all pages of the files."""
     pages = found = 0
     for file in files:
         if file.stat().st_size == 0:
@@ -50,8 +50,8 @@ def resident(files: Iterable[Path]) -> tuple[int, int]:
 
 
 def read_by_users(files: Iterable[Path]) -> int:
-    """Bytes that who has one of the files open has read from disks since the process began. Exits
-    where nobody is found, of whom it could be told.
+    """Return the bytes that processes with one of the files open have read from disks since they
+    began. Exit if there is no such process.
     """
     wanted = {str(file.resolve()) for file in files}
     users = total = 0
@@ -63,7 +63,7 @@ def read_by_users(files: Iterable[Path]) -> int:
                 total += int(dict(line.split(": ") for line in lines)["read_bytes"])
                 users += 1
     if not users:
-        sys.exit("fill: nobody has a file of the cache open, so that nobody's reads can be counted")
+        sys.exit("fill: no process has a file of the cache open, so reads cannot be counted")
     return total
 
 
