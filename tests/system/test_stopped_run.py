@@ -10,7 +10,7 @@ import time
 import pytest
 from laboratory import PATIENCE_S, Laboratory, end, wait_for
 
-from tare.stats.blocks import slots
+from tare.stats.blocks import planned_trials
 
 pytestmark = pytest.mark.system
 RUN = ("run", "toy", "--quick", "--seed", "7")
@@ -25,7 +25,7 @@ def assert_resumed(lab: Laboratory, before: bytes) -> None:
     # On a busy machine a gate may refuse one, which is then made again.
     made = [trial for trial in lab.trials() if trial.status != "invalid"]
     assert [trial.id.removesuffix(f"-a{trial.attempt}") for trial in made] == [
-        slot.id for block in (0, 1) for slot in slots(lab.plan(), block)
+        planned.id for block in (0, 1) for planned in planned_trials(lab.plan(), block)
     ]
     assert {trial.status for trial in made} == {"valid"}
     assert lab.results()["complete"]

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from laboratory import Laboratory
 
-from tare.stats.blocks import slots
+from tare.stats.blocks import planned_trials
 
 pytestmark = pytest.mark.system
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "results.json"
@@ -42,7 +42,7 @@ def test_a_run_ends_with_results_that_fit_the_schema(lab: Laboratory) -> None:
     assert low <= cost["effect_pct"] <= high and cost["blocks"] == 2
     counted = scenario["variants"]["plain"]["outcomes"]["counted"]["median"]
     assert 0.5 < counted < 2  # the two windows are not quite the same
-    order = [slot.id for block in (0, 1) for slot in slots(lab.plan(), block)]
+    order = [planned.id for block in (0, 1) for planned in planned_trials(lab.plan(), block)]
     assert [trial.id for trial in lab.trials()] == order
     folder = lab.run_folder()
     assert "b00-s0-plain: begins" in (folder / "events.log").read_text()

@@ -1,6 +1,7 @@
 """Rules of plain English that a program can check (docs/GLOSSARY.md has the words)."""
 
 import ast
+import itertools
 import re
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ _BEGINS_BADLY = re.compile(
 )
 """A docstring begins with what the code does or returns. (tare's own question is none.)"""
 _FORBIDDEN = re.compile(
-    r"\bdearest\b|not told from|told apart|cannot be told from|\bbefell\b|'s mood\b|\bone's own\b",
+    r"\bdearer\b|\bdearest\b|\bwhoever\b|not told from|told apart|cannot be told from"
+    r"|\bbefell\b|'s mood\b|\bone's own\b",
     re.IGNORECASE,
 )
 """Phrases for which there are plainer ones: most expensive, indistinguishable, your own."""
@@ -64,11 +66,29 @@ def long_messages(code: str) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("file", files("src/tare/*.py"))
+def rust_beginnings(code: str) -> list[int]:
+    """The lines at which a block of Rust documentation begins badly."""
+    lines = ["", *(line.strip() for line in code.splitlines())]
+    return [
+        number
+        for number, (before, line) in enumerate(itertools.pairwise(lines), start=1)
+        if not before.startswith(("///", "//!"))
+        and (text := re.match(r"//[/!] (.*)", line))
+        and _BEGINS_BADLY.match(text[1])
+    ]
+
+
+@pytest.mark.parametrize("file", files("src/tare/*.py", "experiments/*.py", "components/*.py"))
 def test_the_laboratory_speaks_plainly(file: str) -> None:
     code = (ROOT / file).read_text()
     assert [f"{file}:{line}" for line in beginnings(code)] == [], "say what it does or returns"
     assert [f"{file}:{line}" for line in long_messages(code)] == [], "one idea a sentence"
+
+
+@pytest.mark.parametrize("file", [file for file in files("*.rs") if "tests" not in file])
+def test_the_crates_speak_plainly(file: str) -> None:
+    found = rust_beginnings((ROOT / file).read_text())
+    assert [f"{file}:{line}" for line in found] == [], "say what it does or returns"
 
 
 def test_no_page_or_message_has_a_forbidden_phrase() -> None:
@@ -88,4 +108,5 @@ def test_the_rules_find_what_breaks_them() -> None:
     )
     code += '")\n'
     assert beginnings(code) == [1] and long_messages(code) == [4]
+    assert rust_beginnings("//! One.\n\n/// Whether so.\n/// Why.\nfn f() {}\n") == [3]
     assert _FORBIDDEN.search("a is not told from b") and not _FORBIDDEN.search("a is told by b")

@@ -14,7 +14,7 @@ from rich.progress import (
 )
 
 from tare.cli.output import errors, say
-from tare.model.trial import Plan, Slot, Trial
+from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.stats.blocks import fewest_blocks
 from tare.stats.stopping import Stop
 
@@ -53,10 +53,10 @@ class Follower:
         """Something a user should know."""
         self._bars.console.print(f"tare: {text}", markup=False, highlight=False)
 
-    def begins(self, slot: Slot, attempt: int) -> None:
+    def begins(self, planned: PlannedTrial, attempt: int) -> None:
         """A trial begins."""
         again = f", attempt {attempt}" if attempt > 1 else ""
-        self._where = f"block {slot.block + 1}, {slot.scenario}, {slot.label}{again}"
+        self._where = f"block {planned.block + 1}, {planned.scenario}, {planned.label}{again}"
         self._bars.update(self._task, now=self._where)
 
     def progress(self, event: Mapping[str, Any]) -> None:

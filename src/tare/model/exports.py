@@ -50,7 +50,7 @@ class Image(Record):
     env: dict[str, str] = {}
     entrypoint: list[str] = Field(min_length=1)
     command: list[str] = []
-    """Arguments of the entry point that whoever starts it can replace."""
+    """Arguments of the entry point, which the container's user can replace."""
 
     @model_validator(mode="after")
     def _each_place_once(self) -> "Image":

@@ -65,8 +65,8 @@ class Plan(Record):
         return self.baselines.get(label, self.baseline)
 
 
-class Slot(Record):
-    """One place in the plan: which variant runs, in which scenario, in which block."""
+class PlannedTrial(Record):
+    """One trial of the plan: its block, its scenario and its variant."""
 
     block: int
     scenario: str
@@ -117,8 +117,6 @@ class Trial(Record):
     counters: dict[str, int] = {}
     instrument: dict[str, Any] = {}
     """The instrument's result, without its histograms."""
-    histograms: dict[str, str] = {}
-    """Those of which reports are made, encoded; in records alone, which have no folder of them."""
 
 
 def parse_trials(content: bytes) -> list[Trial]:

@@ -15,8 +15,8 @@ from tare.model.results import (
 from tare.model.trial import Trial
 from tare.report.folder import RunFolder
 from tare.report.slopes import slopes
-from tare.stats.blocks import BlockedTrials, Key, judge_control, slots, stop
-from tare.stats.histogram import merge
+from tare.stats.blocks import BlockedTrials, Key, judge_control, planned_trials, stop
+from tare.stats.histogram import Histogram
 from tare.stats.plan_order import CONTROL
 from tare.stats.quantile import median
 from tare.stats.stopping import Stop
@@ -58,10 +58,13 @@ def complete(folder: RunFolder) -> bool:
     }
     block, decision = 0, Stop.GO_ON
     while decision is Stop.GO_ON:
-        for slot in slots(plan, block):
+        for planned in planned_trials(plan, block):
             # Without its baseline a scenario is given up.
-            given_up = {(slot.scenario, slot.variant), (slot.scenario, plan.baseline)} & lost
-            if (slot.block, slot.scenario, slot.label) not in made and not given_up:
+            given_up = {
+                (planned.scenario, planned.variant),
+                (planned.scenario, plan.baseline),
+            } & lost
+            if (planned.block, planned.scenario, planned.label) not in made and not given_up:
                 return False
         block += 1
         so_far = [trial for trial in folder.trials if trial.block < block]
@@ -160,7 +163,7 @@ def _variant(
         }
         if valid
         else {},
-        latency=_latency(folder, valid),
+        latency=_latency(folder.latency(paired.scenario.name, label)),
     )
 
 
@@ -218,12 +221,9 @@ def _outcome(
     )
 
 
-def _latency(folder: RunFolder, trials: Sequence[Trial]) -> dict[str, Quantile]:
-    encoded = [folder.histogram(trial, "latency") for trial in trials]
-    known = [text for text in encoded if text is not None]
-    if not known:
+def _latency(whole: Histogram | None) -> dict[str, Quantile]:
+    if whole is None:
         return {}
-    whole = merge(known)
     found = {}
     for name, q in QUANTILES.items():
         value, interval = whole.quantile(q), whole.quantile_interval(q)

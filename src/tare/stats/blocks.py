@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import combinations
 
 from tare.model.scenario import Scenario
-from tare.model.trial import Plan, Slot, Trial
+from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.stats.effect import Effect, paired_effect
 from tare.stats.floor import NoiseFloor
 from tare.stats.plan_order import CONTROL, block_order
@@ -22,7 +22,7 @@ Pair = tuple[str, str, str]
 """A variant, the one it is compared with, and the outcome."""
 
 
-def slots(plan: Plan, block: int) -> list[Slot]:
+def planned_trials(plan: Plan, block: int) -> list[PlannedTrial]:
     """List what block `block` (from 0) measures, in order: scenario after scenario, each shuffled.
 
     A variant and its baseline stay close in time, since each scenario's trials stand together.
@@ -34,7 +34,9 @@ def slots(plan: Plan, block: int) -> list[Slot]:
             variant = plan.baseline if label == CONTROL else label
             name = f"b{block:02d}-s{index}-{label}"
             found.append(
-                Slot(block=block, scenario=scenario.name, label=label, variant=variant, id=name)
+                PlannedTrial(
+                    block=block, scenario=scenario.name, label=label, variant=variant, id=name
+                )
             )
     return found
 

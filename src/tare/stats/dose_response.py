@@ -18,6 +18,7 @@ from tare.stats.blocks import comparable_pairs
 from tare.stats.holm import holm
 from tare.stats.location import Location, locate
 from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import two_digits
 from tare.stats.slope import Window, bend, growth, intercept
 from tare.stats.verdict import Criteria, Direction, Judgement, Verdict
 
@@ -136,7 +137,7 @@ class Slopes:
         if floor is None:
             return Judgement(Verdict.UNRESOLVED, p, "there is no noise floor")
         if abs(difference.estimate) <= floor:
-            why = f"below the noise floor of {floor:.2g} {self.outcome.unit}"
+            why = f"below the noise floor of {two_digits(floor)} {self.outcome.unit}"
             return Judgement(Verdict.UNRESOLVED, p, why)
         worse = (difference.estimate > 0) == (Direction(self.outcome.better) is Direction.LOWER)
         return Judgement(Verdict.COSTS if worse else Verdict.SAVES, p, f"p {p:.2g} after Holm")

@@ -15,10 +15,10 @@ def block_order(variants: Sequence[str], seed: int, block: int) -> tuple[str, ..
     Source: randomised complete blocks, called randomised multiple interleaved trials by Abedi &
     Brecht, ICPE'17, pp. 287-292.
     """
-    slots = [*variants, CONTROL]
-    for name in slots:
-        if slots.count(name) > 1:
+    labels = [*variants, CONTROL]
+    for name in labels:
+        if labels.count(name) > 1:
             raise ValueError(f"a block holds each variant once, found {name!r} again")
     draw = random.Random(f"{seed}/{block}")
     # Python promises the same random() for ever, but not the same shuffle().
-    return tuple(sorted(slots, key=lambda _: draw.random()))
+    return tuple(sorted(labels, key=lambda _: draw.random()))

@@ -12,14 +12,14 @@ from tare.lab.project.catalog import load
 from tare.lab.project.preparation import Prepared
 from tare.lab.run import planning
 from tare.lab.run.estimate import estimate
-from tare.model.trial import Slot, Trial
-from tare.stats.blocks import slots
+from tare.model.trial import PlannedTrial, Trial
+from tare.stats.blocks import planned_trials
 from tare.stats.stopping import Stop
 
 
-def trial(slot: Slot, **more: Any) -> Trial:
+def trial(planned: PlannedTrial, **more: Any) -> Trial:
     made = {"attempt": 1, "started": "now", "wall_s": 0.5, "status": "valid"}
-    return Trial.model_validate(slot.model_dump() | made | more)
+    return Trial.model_validate(planned.model_dump() | made | more)
 
 
 def test_it_counts_the_trials_that_can_be_made(
@@ -42,16 +42,16 @@ def test_it_counts_the_trials_that_can_be_made(
     count = estimate(plan, loaded, tmp_path / "runs", prepared).per_block
     assert count == 4 * 2 + 2
     with Follower(plan, count) as follower:
-        for slot in slots(plan, 0):
-            scenario = next(each for each in plan.scenarios if each.name == slot.scenario)
-            why = prepared.unavailable_in(scenario, loaded, slot.variant)
-            follower.begins(slot, 1)
+        for planned in planned_trials(plan, 0):
+            scenario = next(each for each in plan.scenarios if each.name == planned.scenario)
+            why = prepared.unavailable_in(scenario, loaded, planned.variant)
+            follower.begins(planned, 1)
             if why is not None:
-                follower.ends(trial(slot, status="unavailable", reason=why))
+                follower.ends(trial(planned, status="unavailable", reason=why))
                 continue
-            follower.ends(trial(slot, status="invalid", reason="a gate"))
-            follower.begins(slot, 2)
-            follower.ends(trial(slot, attempt=2))
+            follower.ends(trial(planned, status="invalid", reason="a gate"))
+            follower.begins(planned, 2)
+            follower.ends(trial(planned, attempt=2))
         follower.block(1, Stop.MOST_BLOCKS)
     said = capsys.readouterr().err
     assert re.findall(r"tare: (\d+/\d+) ", said) == [f"{n + 1}/{count}" for n in range(count)]

@@ -10,7 +10,7 @@ from tare.lab.run import planning
 from tare.lab.run.estimate import OVERHEAD_S, estimate
 from tare.lab.run.store import Store
 from tare.model.trial import Plan, Trial
-from tare.stats.blocks import slots
+from tare.stats.blocks import planned_trials
 
 EVERY = ["loop=open|closed,size=small|large"]
 
@@ -62,10 +62,10 @@ def test_what_a_variant_does_not_support_takes_no_time(tmp_path: Path) -> None:
 def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) -> None:
     made = plan(loaded)
     store = Store.create(tmp_path / "runs", made)
-    for number, slot in enumerate([*slots(made, 0), *slots(made, 1)]):
+    for number, planned in enumerate([*planned_trials(made, 0), *planned_trials(made, 1)]):
         body = {"attempt": 1, "started": "now", "measured_s": 1.5, "wall_s": 1.5 + 2 * number**2}
         status = {"status": "valid" if number else "failed"}
-        store.append(Trial.model_validate(slot.model_dump() | body | status))
+        store.append(Trial.model_validate(planned.model_dump() | body | status))
     found = estimate(made, loaded, tmp_path / "runs", Prepared())
     assert (found.overhead_s, found.overhead_of) == (22.0, "5 trials of the latest runs")
     (store.folder / "trials.jsonl").write_text("{]\n")

@@ -10,7 +10,7 @@ from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
 from tare.model.trial import Plan, Trial
-from tare.stats.blocks import slots
+from tare.stats.blocks import planned_trials
 
 CPU = Outcome(title="CPU", unit="µs", better="lower", value="role.sut.cpu_us")
 RATE = Outcome(title="Rate", unit="1/s", better="higher", value="instrument.rate")
@@ -50,9 +50,14 @@ def trials(made: Plan, blocks: int, factors: dict[str, float]) -> list[Trial]:
     """Valid trials in which each label costs its factor (1 if not named) times the baseline."""
     found = []
     for block in range(blocks):
-        for slot in slots(made, block):
-            cost = 10 * (1 + block / 10) * factors.get(slot.label, 1.0) * noise(block, slot.label)
-            fields = slot.model_dump() | {
+        for planned in planned_trials(made, block):
+            cost = (
+                10
+                * (1 + block / 10)
+                * factors.get(planned.label, 1.0)
+                * noise(block, planned.label)
+            )
+            fields = planned.model_dump() | {
                 "attempt": 1,
                 "status": "valid",
                 "started": "now",
@@ -79,16 +84,16 @@ def dosed(made: Plan, blocks: int, costs: dict[str, float]) -> list[Trial]:
     """Valid trials in which each call costs each label so many µs, the outcomes cpu and ns."""
     found = []
     for block in range(blocks):
-        for slot in slots(made, block):
-            cost = costs.get(slot.label, 0.0) * noise(block, slot.label)
-            cost += 0.001 * (noise(block, f"{slot.label} too") - 1)
+        for planned in planned_trials(made, block):
+            cost = costs.get(planned.label, 0.0) * noise(block, planned.label)
+            cost += 0.001 * (noise(block, f"{planned.label} too") - 1)
             windows = [
                 {"round": number, "dose": dose, "response": 12 + number + cost * dose, "spoilt": []}
                 for number in range(2)
                 for dose in DOSES
             ]
             sloped = {"parameter": "dose", "outcome": "cpu", "windows": windows}
-            fields = slot.model_dump() | {
+            fields = planned.model_dump() | {
                 "attempt": 1,
                 "status": "valid",
                 "started": "now",

@@ -27,7 +27,7 @@ class Machine:
     drift: float = 0.0
 
     def run(self, rng: np.random.Generator, order: Sequence[Sequence[str]]) -> dict[str, Floats]:
-        """The values of every slot: shape (blocks, outcomes), measured in the order given."""
+        """The values of every planned: shape (blocks, outcomes), measured in the order given."""
         trials = [name for block in order for name in block]
         shape = (len(trials), len(OUTCOMES))
         log = self.noise * rng.standard_normal(shape)

@@ -11,8 +11,8 @@ from tare.stats.blocks import (
     comparisons,
     fewest_blocks,
     judge_control,
+    planned_trials,
     shortage,
-    slots,
     stop,
 )
 from tare.stats.plan_order import CONTROL
@@ -55,11 +55,13 @@ def plan(**changes: Any) -> Plan:
 def trials(made: Plan, blocks: int, **factors: float) -> list[Trial]:
     found = []
     for block in range(blocks):
-        for slot in slots(made, block):
+        for planned in planned_trials(made, block):
             value = (
-                10 * factors.get(slot.label, 1.0) * (1 + 0.001 * ((block + len(slot.label)) % 3))
+                10
+                * factors.get(planned.label, 1.0)
+                * (1 + 0.001 * ((block + len(planned.label)) % 3))
             )
-            head = slot.model_dump() | {"attempt": 1, "started": "now", "wall_s": 1}
+            head = planned.model_dump() | {"attempt": 1, "started": "now", "wall_s": 1}
             body = {"status": "valid", "outcomes": {"cpu": value, "rate": value}}
             found.append(Trial.model_validate(head | body))
     return found
@@ -72,14 +74,14 @@ def with_status(trial: Trial, status: str) -> Trial:
 def test_a_block_holds_every_label_once_in_each_scenario() -> None:
     made = plan()
     for block in range(5):
-        found = slots(made, block)
+        found = planned_trials(made, block)
         for scenario in (CLOSED, OPEN):
-            labels = [slot.label for slot in found if slot.scenario == scenario.name]
+            labels = [planned.label for planned in found if planned.scenario == scenario.name]
             assert sorted(labels) == sorted([*made.variants, CONTROL])
         assert {s.variant for s in found if s.label == CONTROL} == {"none"}
-        assert len({slot.id for slot in found}) == len(found)
-    assert slots(made, 3) == slots(plan(), 3)
-    orders = {tuple(slot.label for slot in slots(made, block)) for block in range(9)}
+        assert len({planned.id for planned in found}) == len(found)
+    assert planned_trials(made, 3) == planned_trials(plan(), 3)
+    orders = {tuple(planned.label for planned in planned_trials(made, block)) for block in range(9)}
     assert len(orders) > 1
 
 

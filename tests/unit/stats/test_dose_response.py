@@ -9,7 +9,7 @@ from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
 from tare.model.trial import Plan, Trial
-from tare.stats.blocks import BlockedTrials, slots
+from tare.stats.blocks import BlockedTrials, planned_trials
 from tare.stats.dose_response import Slopes
 from tare.stats.plan_order import CONTROL
 from tare.stats.slope import Window, slope
@@ -63,8 +63,8 @@ def server(
     made = plan(["none", *costs_ns])
     trials, speed = [], 1.0
     for block in range(BLOCKS):
-        for slot in slots(made, block):
-            each = costs_ns.get(slot.label, 0.0) / 1000
+        for planned in planned_trials(made, block):
+            each = costs_ns.get(planned.label, 0.0) / 1000
             own, notes = rng.normal(0, 0.05), []
             for number in range(ROUNDS):
                 for dose in rng.permutation(DOSES).tolist():
@@ -77,7 +77,7 @@ def server(
             found = {"parameter": "dose", "outcome": "cpu", "windows": notes}
             trials.append(
                 Trial.model_validate(
-                    slot.model_dump()
+                    planned.model_dump()
                     | {
                         "attempt": 1,
                         "status": "valid",

@@ -17,7 +17,7 @@ from tare.lab.run.store import Store, write_json
 from tare.lab.trial.bench import LEDGER, Bench, open_bench
 from tare.lab.trial.trial import Done, run_trial
 from tare.model.scenario import Scenario
-from tare.model.trial import Plan, Slot, Trial
+from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.probes.audit import audit
 from tare.probes.identity import identity, revision
 from tare.stats import blocks
@@ -33,7 +33,7 @@ class Watcher(Protocol):
     def remark(self, text: str) -> None:
         """Something a user should know."""
 
-    def begins(self, slot: Slot, attempt: int) -> None:
+    def begins(self, planned: PlannedTrial, attempt: int) -> None:
         """A trial begins."""
 
     def progress(self, event: Mapping[str, Any]) -> None:
@@ -74,8 +74,8 @@ class Run:
             self._describe(bench)
             block, decision = 0, Stop.GO_ON
             while decision is Stop.GO_ON:
-                for slot in blocks.slots(self._plan, block):
-                    self._fill(bench, slot)
+                for planned in blocks.planned_trials(self._plan, block):
+                    self._fill(bench, planned)
                 block += 1
                 so_far = [trial for trial in self._trials if trial.block < block]
                 decision = blocks.stop(self._plan, so_far, block)
@@ -127,28 +127,28 @@ class Run:
                 f"--seed {self._plan.seed}"
             )
 
-    def _fill(self, bench: Bench, slot: Slot) -> None:
-        """Make the trials that the slot still lacks."""
-        scenario = self._scenarios[slot.scenario]
-        made = [trial for trial in self._trials if _same(trial, slot)]
+    def _fill(self, bench: Bench, planned: PlannedTrial) -> None:
+        """Make the attempts that the planned trial still lacks."""
+        scenario = self._scenarios[planned.scenario]
+        made = [trial for trial in self._trials if _same(trial, planned)]
         if any(trial.status != "invalid" for trial in made):
             return
-        if (reason := self._not_now(slot, scenario)) is not None:
+        if (reason := self._not_now(planned, scenario)) is not None:
             if reason:
-                self._note(slot, *reason)
+                self._note(planned, *reason)
             return
         parameters, gates = scenario.parameters, self._loaded.study.gates
         retries = gate_limits.limits(gates, parameters, self._loaded.title).retries
         self._idle.tell(poll=self._polls(parameters))
         for attempt in range(len(made) + 1, retries + 2):
-            self._watcher.begins(slot, attempt)
+            self._watcher.begins(planned, attempt)
             done = run_trial(
                 bench,
-                slot,
+                planned,
                 attempt,
                 parameters,
                 seed=self._plan.seed,
-                version=self._prepared.versions[slot.variant],
+                version=self._prepared.versions[planned.variant],
                 work=self._store.work,
                 progress=self._watcher.progress,
             )
@@ -163,31 +163,35 @@ class Run:
             raise ManifestError(f"{where}: found {found!r}, expected 'poll' or 'sleep'")
         return found == "poll"
 
-    def _not_now(self, slot: Slot, scenario: Scenario) -> tuple[str, str] | tuple[()] | None:
-        """Return None if the slot should run. Otherwise it is skipped: return the status and reason
-        to note, or nothing if they were noted before.
+    def _not_now(
+        self, planned: PlannedTrial, scenario: Scenario
+    ) -> tuple[str, str] | tuple[()] | None:
+        """Return None if the planned trial should run, otherwise the status and reason to note, or
+        nothing if they were noted before.
         """
         known = [
             trial
             for trial in self._trials
-            if trial.scenario == slot.scenario and trial.variant == slot.variant
+            if trial.scenario == planned.scenario and trial.variant == planned.variant
         ]
         if any(trial.status == "unavailable" for trial in known):
             return ()
-        if reason := self._prepared.unavailable_in(scenario, self._loaded, slot.variant):
+        if reason := self._prepared.unavailable_in(scenario, self._loaded, planned.variant):
             return "unavailable", reason
         failures = Counter(
-            t.variant for t in self._trials if t.status == "failed" and t.scenario == slot.scenario
+            t.variant
+            for t in self._trials
+            if t.status == "failed" and t.scenario == planned.scenario
         )
         hopeless = {name for name, count in failures.items() if count >= _FAILURES_MAX}
-        if slot.variant in hopeless or self._plan.baseline in hopeless:
+        if planned.variant in hopeless or self._plan.baseline in hopeless:
             return ()
-        if reason := self._prepared.failed.get(slot.variant):
+        if reason := self._prepared.failed.get(planned.variant):
             return "failed", reason
         return None
 
-    def _note(self, slot: Slot, status: str, reason: str) -> None:
-        head = slot.model_dump() | {"attempt": 1, "status": status, "reason": reason}
+    def _note(self, planned: PlannedTrial, status: str, reason: str) -> None:
+        head = planned.model_dump() | {"attempt": 1, "status": status, "reason": reason}
         trial = Trial.model_validate(head | {"started": self._plan.created, "wall_s": 0.0})
         self._keep(Done(trial, {}, {}))
 
@@ -241,5 +245,9 @@ class Run:
             write_json(self._store.folder / "environment.json", self._environment)
 
 
-def _same(trial: Trial, slot: Slot) -> bool:
-    return (trial.block, trial.scenario, trial.label) == (slot.block, slot.scenario, slot.label)
+def _same(trial: Trial, planned: PlannedTrial) -> bool:
+    return (trial.block, trial.scenario, trial.label) == (
+        planned.block,
+        planned.scenario,
+        planned.label,
+    )

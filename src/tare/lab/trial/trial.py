@@ -20,7 +20,7 @@ from tare.lab.trial.gates.gate import Conditions
 from tare.lab.trial.measure import Measurement, Progress, measure
 from tare.lab.trial.outcomes import Measured
 from tare.lab.trial.site import Site
-from tare.model.trial import Gate, Slot, Trial
+from tare.model.trial import Gate, PlannedTrial, Trial
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Done:
 
 def run_trial(
     bench: Bench,
-    slot: Slot,
+    planned: PlannedTrial,
     attempt: int,
     parameters: Mapping[str, Any],
     *,
@@ -43,14 +43,16 @@ def run_trial(
     work: Path,
     progress: Progress,
 ) -> Done:
-    """One attempt at `slot`. A failure of the variant is a `failed` trial, not an error."""
+    """Make one attempt at `planned`. A failure of the variant is a `failed` trial, not an error."""
     started, begun = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
-    name = slot.id if attempt == 1 else f"{slot.id}-a{attempt}"
-    own_seed = random.Random(f"{seed}/{slot.id}/{attempt}").getrandbits(31)
+    name = planned.id if attempt == 1 else f"{planned.id}-a{attempt}"
+    own_seed = random.Random(f"{seed}/{planned.id}/{attempt}").getrandbits(31)
     bench.journal.say("trial", f"{name}: begins, seed {own_seed}")
     site: Site | None = None
     try:
-        site = Site(bench, slot.variant, parameters, seed=own_seed, name=name, folder=work / name)
+        site = Site(
+            bench, planned.variant, parameters, seed=own_seed, name=name, folder=work / name
+        )
         made = _measured(site, progress)
     except Unavailable as reason:
         made = _Attempt("unavailable", str(reason))
@@ -62,10 +64,10 @@ def run_trial(
         made = replace(made, status="failed", reason="; ".join(stubborn))
     trial = Trial(
         id=name,
-        block=slot.block,
-        scenario=slot.scenario,
-        label=slot.label,
-        variant=slot.variant,
+        block=planned.block,
+        scenario=planned.scenario,
+        label=planned.label,
+        variant=planned.variant,
         attempt=attempt,
         status=made.status,
         reason=made.reason,

@@ -44,7 +44,7 @@ def serve(host: str, port: int, spin: int, mode: str) -> None:
             if mode == "hoard":
                 hoard.append(bytearray(os.urandom(HOARD_BYTES)))
             if mode == "crash" and served > CRASH_AFTER:
-                # Whoever talks to it notices before it has ended.
+                # A client notices before the process has ended.
                 connection.close()
                 time.sleep(0.1)
                 sys.exit("the toy has had enough")
