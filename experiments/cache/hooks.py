@@ -1,5 +1,5 @@
-"""What every cache must answer, byte for byte; how its counts are read, and held against the
-origin's and the instrument's.
+"""The exact answers of every cache, and the check of its counters against the origin's and the
+instrument's.
 """
 
 import hashlib
@@ -53,11 +53,11 @@ def oracle(site: SiteView) -> None:
 
 
 def counters(site: SiteView) -> dict[str, int]:
-    """What the queue counted, and how often the origin was asked, this question included.
+    """Return the queue's counters and the origin's requests, this one included.
 
-    High-water marks begin anew with each reading, and do not add up: they are 0 until the window
-    has opened, so that what they move by is the mark since the last reading before it. `counted`
-    goes from 0 to 1 likewise, where the pool is one that counts, as nginx's own is not.
+    High-water marks restart with each reading and do not add up. They are 0 until the window has
+    opened, so their growth is the mark since the last reading before it. `counted` goes from 0 to 1
+    likewise if the pool has counters; nginx's own has none.
     """
     tasks = dict.fromkeys(_COUNTS, 0)
     if _has_module(site):
@@ -115,12 +115,12 @@ def _audit_harness(
 
 
 def _has_module(site: SiteView) -> bool:
-    """Whether it is an nginx with the module, which counts, or another cache."""
+    """Return true for an nginx with the module, which counts, false for another cache."""
     return "queue" in site.properties
 
 
 def _has_own_queue(site: SiteView) -> bool:
-    """Whether the pool has a queue of the module's, and not nginx's."""
+    """Return true if the pool's queue is the module's and not nginx's."""
     words = site.properties.get("queue", "").split()
     return bool(words) and words[0] != "threads"
 
@@ -165,7 +165,7 @@ def _compare(
 def _compare_cold(
     site: SiteView, connection: http.client.HTTPConnection, path: str, size: int
 ) -> None:
-    """Compare `path` from the disk, until whoever looks for it in memory has missed it."""
+    """Compare `path` from the disk, until a lookup of it in memory has missed."""
     looks = _has_module(site) and "nowait" in site.properties["queue"].split()
     for _ in range(_DROPS):
         missed = looks and counters(site)["nowait_misses"]
@@ -193,7 +193,7 @@ def _content(path: str, size: int) -> bytes:
 
 
 def _reads_as_it_says(site: SiteView, before: Mapping[str, int], after: Mapping[str, int]) -> None:
-    """What the configuration names has done the work, and nothing else has."""
+    """Check that the configured queue has done the work, and no other."""
     moved = {name for name in after if after[name] != before[name] and name not in _OTHERS}
     words = site.properties["queue"].split()
     nowait, uring = "nowait" in words, "uring" in words

@@ -1,4 +1,4 @@
-"""What every echo server must do, exactly; and how its counters and its CPU accounts are read."""
+"""The exact behaviour of every echo server; and how to read its counters and CPU usage."""
 
 import json
 import random
@@ -40,22 +40,22 @@ def oracle(site: SiteView) -> None:
 
 def counters(site: SiteView) -> dict[str, int]:
     """The server's own statistics; `requests` are pieces as the data path has them."""
-    found = _ask(site, "sut")
+    found = _read_json(site, "sut")
     whole = {key: int(value) for key, value in found.items() if isinstance(value, int | float)}
     return whole | {"requests": whole["messages"]}
 
 
 def probe(site: SiteView) -> dict[str, Reading]:
-    """Microseconds of CPU by account, and what else the server and the accounting count."""
-    account = _ask(site, "account")
+    """Microseconds of CPU by owner, and the other counters of the server and the CPU probe."""
+    usage = _read_json(site, "usage")
     found = {
         key.replace("_ns", "_us"): value / 1e3 if key.endswith("_ns") else value
-        for key, value in account.items()
+        for key, value in usage.items()
         if key != "source"
     }
     whose = ("server_us", "client_us", "backend_us", "kernel_us", "softirq_us")
     found["machine_us"] = sum(found[key] for key in whose)
-    found["system_calls"] = _ask(site, "sut")["system_calls"]
+    found["system_calls"] = _read_json(site, "sut")["system_calls"]
     return {key: Counter(value) for key, value in found.items()}
 
 
@@ -88,10 +88,10 @@ def _receive(connection: socket.socket, count: int) -> bytes:
     return b"".join(parts)
 
 
-def _ask(site: SiteView, role: str) -> dict[str, Any]:
+def _read_json(site: SiteView, role: str) -> dict[str, Any]:
     path = Path("/dev/shm", f"{site.tag}.{role}")
-    with socket.socket(socket.AF_UNIX) as asked:
-        asked.settimeout(_PATIENCE_S)
-        asked.connect(str(path))
-        with asked.makefile("rb") as stream:
+    with socket.socket(socket.AF_UNIX) as control:
+        control.settimeout(_PATIENCE_S)
+        control.connect(str(path))
+        with control.makefile("rb") as stream:
             return dict(json.loads(stream.read()))

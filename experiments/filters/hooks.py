@@ -1,4 +1,4 @@
-"""What every filter must decide, and count, exactly; and how its counters are read."""
+"""The exact decisions and counters of every filter."""
 
 import json
 import socket
@@ -155,7 +155,7 @@ def oracle(site: SiteView) -> None:
 
 
 def counters(site: SiteView) -> dict[str, int]:
-    """What the filter accepted and rejected so far; without one that counts, nginx's requests."""
+    """Return the filter's accepted and rejected requests so far, or else nginx's requests."""
     own = site.properties["counters"]
     wire = Wire(site.host, site.port["status"])
     status, body = wire.ask(b"GET /filter" if own else b"GET /requests")

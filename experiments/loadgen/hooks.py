@@ -32,8 +32,8 @@ def oracle(site: SiteView) -> None:
 
 
 def counters(site: SiteView) -> dict[str, int]:
-    """What nginx counted so far, this very question included: connections, requests, and those
-    of them that were not in the scenario's protocol, or not answered with 200.
+    """Return nginx's counters so far, this request included: connections, requests, and requests
+    that were not in the scenario's protocol or not answered with 200.
     """
     connection = http.client.HTTPConnection(site.host, site.port["status"], timeout=5)
     connection.request("GET", "/")

@@ -37,7 +37,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Spec:
-    """What an adapter needs to know to call its peer."""
+    """The options of a call of a peer."""
 
     program: str
     protocol: str
@@ -57,13 +57,13 @@ class Spec:
 
     @property
     def tls(self) -> bool:
-        """Whether the connections are encrypted."""
+        """True if the connections are encrypted."""
         return self.url.startswith("https:")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a peer says of its whole run."""
+    """A peer's report of its whole run."""
 
     rate: float
     """Whole answers a second, whatever their status."""

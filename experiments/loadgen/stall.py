@@ -1,10 +1,10 @@
-"""What a stall of the server looks like to each generator.
+"""Show what each generator reports of a stall of the server.
 
 1000 requests a second for ten seconds; in the middle the server, nginx's only worker or one that
-echoes, is stopped for one second. 1000 of 10,000 requests come due in the stall and wait for 500 ms
-on average: the truth is a mean of 50, a p95 of 500, a p99 of 900 and a maximum of 1000 ms, and a
-little more for as long as the server then works through its queue. tare has room for all of them in
-flight, so that they queue up at the server; the others have 20 connections.
+echoes, is stopped for one second. 1000 of 10,000 requests are due in the stall and wait for 500 ms
+on average. The truth is a mean of 50, a p95 of 500, a p99 of 900 and a maximum of 1000 ms, and a
+little more while the server then works through its queue. tare can have all of them in flight, so
+they queue at the server; the others have 20 connections.
 """
 
 import json
@@ -36,7 +36,7 @@ TRUTH: Found = {"mean": 50.0, "p95": 500.0, "p99": 900.0, "max": 1000.0}
 
 @dataclass(frozen=True)
 class Generator:
-    """How a generator is called, and how its closing output is read."""
+    """The command of a generator, and the pattern of its closing output."""
 
     variant: str
     """Whose requirements it has, and among whose components its program may be."""
@@ -175,7 +175,7 @@ def _argv(loaded: catalog.Loaded, generator: Generator, url: str) -> list[str]:
 
 
 def run(argv: list[str], servers: list[int]) -> str:
-    """What a generator says that saw the `servers` stalled once. Raises TareError if it fails."""
+    """Return a generator's report of one stall of the `servers`. Raises TareError if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         # Files and no pipes: nobody reads meanwhile, and a full pipe would stop the generator.
         file, complaints = Path(folder, "output"), Path(folder, "complaints")
@@ -214,7 +214,7 @@ def _print(name: str, found: Found) -> None:
 
 
 def _groups(pattern: str, output: str) -> tuple[str, ...]:
-    """What the pattern's groups matched. Raises ValueError when it did not."""
+    """Return the matches of the pattern's groups. Raises ValueError if it does not match."""
     match = re.search(pattern, output)
     if match is None:
         raise ValueError(f"its output has no {pattern!r}")

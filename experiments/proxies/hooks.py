@@ -1,8 +1,7 @@
-"""What every proxy must do before its time is taken, and how its work is held against what the
-backend saw.
+"""The checks of every proxy before it is measured, and of its work against the backend's counters.
 
-The client is the load generator itself, so that what is checked is what will be measured. What came
-through is told by the backend's log of a probe and, where a proxy says it nowhere else, by its own.
+The client is the load generator itself, so the checked requests are like the measured ones. The
+backend's log of a probe shows what the proxy passed on; where it cannot, the proxy's own log does.
 """
 
 import hashlib
@@ -40,7 +39,7 @@ def oracle(site: SiteView) -> None:
 
 
 def counters(site: SiteView) -> dict[str, int]:
-    """What the backend counted so far, this very question included."""
+    """Return the backend's counters so far, this request included."""
     connection = http.client.HTTPConnection(site.host, site.port["status"], timeout=5)
     connection.request("GET", "/")
     words = connection.getresponse().read().split()
@@ -215,7 +214,7 @@ def _encrypted(site: SiteView, result: Result) -> None:
 
 
 def _kept(site: SiteView, opened: int, served: int, windows: int = 1) -> None:
-    """How many connections the proxy opened to the backend for so many requests."""
+    """Return the number of connections that the proxy opened to the backend for some requests."""
     if not site.properties["proxy"] or site.parameters["profile"] != "tuned":
         return
     most = _POOL_MAX * int(site.parameters["connections"]) * windows

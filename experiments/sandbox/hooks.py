@@ -1,4 +1,4 @@
-"""What every sandbox is called with, must answer and refuse; how its statistics are read."""
+"""The calls of every sandbox, its exact answers and refusals, and its statistics."""
 
 import hashlib
 import json
@@ -118,7 +118,7 @@ def _exchange(parameters: Mapping[str, Any]) -> tuple[bytes, bytes]:
 
 @cache
 def _primes(most: int) -> int:
-    """How many primes there are up to `most`."""
+    """Return the number of primes up to `most`."""
     prime = np.ones(most + 1, dtype=bool)
     prime[:2] = False
     for number in range(2, int(most**0.5) + 1):
@@ -197,7 +197,7 @@ def _read_frame(stream: IO[bytes]) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """As protobuf writes numbers."""
+    """Encode a number as protobuf does."""
     digits = bytearray()
     while value > 0x7F:
         digits.append(value & 0x7F | 0x80)

@@ -12,7 +12,7 @@ pub trait InOrder {
     /// Reads the answers of one connection, one after the other.
     type Reader;
 
-    /// What the reader must know of a request to read its answer.
+    /// The properties of a request that the reader needs to read its answer.
     type Sent: Copy;
 
     /// The failure of a connection on which bytes came without a request in flight.

@@ -99,7 +99,7 @@ pub struct Answer {
     pub status: u16,
     /// Bytes of the answer as the protocol frames it.
     pub bytes: u64,
-    /// The oracle's objection, if any.
+    /// The failure, if the answer is not the expected one.
     pub failure: Option<Failure>,
 }
 

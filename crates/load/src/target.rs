@@ -87,7 +87,7 @@ impl Target {
         let uri: Uri = url
             .parse()
             .map_err(|why| error(format!("is not a URL ({why})")))?;
-        let (scheme, usual) = match uri.scheme_str() {
+        let (scheme, default_port) = match uri.scheme_str() {
             Some("http") => (Scheme::Http, Some(80)),
             Some("https") => (Scheme::Https, Some(443)),
             Some("tcp") => (Scheme::Tcp, None),
@@ -97,7 +97,7 @@ impl Target {
         if authority.as_str().contains('@') {
             return Err(error("has a user name, which would not be sent".into()));
         }
-        let port = authority.port_u16().or(usual);
+        let port = authority.port_u16().or(default_port);
         // An IPv6 literal resolves without its brackets.
         let host = authority.host().trim_matches(['[', ']']).to_string();
         Ok(Target {

@@ -1,4 +1,4 @@
-//! The closed loop, its counts, and its oracle.
+//! The closed loop, its counts, and its check of answers.
 
 mod common;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use common::{OK, Server, Then, bare, count, errors, run};
 use serde_json::{Value, json};
 
-/// What its clients ask for, and from where.
+/// The requests of its clients, and their addresses.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<(IpAddr, String)>>>);
 

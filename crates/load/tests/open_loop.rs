@@ -68,7 +68,7 @@ fn a_stall_is_seen_by_all_who_waited() {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
     let server = Server::start(|stream, _| {
         let age = BEGAN.get_or_init(Instant::now).elapsed();
-        // Whoever comes within the second after the first half waits for its end.
+        // Requests of the second half of each second wait for its end.
         if let Some(within) = age.checked_sub(Duration::from_millis(500)) {
             thread::sleep(Duration::from_secs(1).saturating_sub(within));
         }

@@ -1,10 +1,10 @@
 //! Responses read the same however they arrive.
 
 use proptest::prelude::*;
+use tare_load::expectation::Expectation;
 use tare_load::h1::Malformed;
 use tare_load::h1::head::HeadReader;
 use tare_load::h1::response::Response;
-use tare_load::oracle::Expectation;
 
 /// What became of the bytes.
 #[derive(Debug, PartialEq)]

@@ -1,7 +1,7 @@
 /* Where consumers sleep until something was pushed: an event count on a futex.
  *
  * A sleeper announces itself, takes a ticket, looks once more for work, and then sleeps on the
- * ticket. Whoever pushes changes the ticket after its push and then looks for sleepers. All four
+ * ticket. A pusher changes the ticket after its push and then looks for sleepers. All four
  * steps are sequentially consistent, so that either the sleeper's second look finds the work, or
  * the kernel finds the ticket changed, or the producer finds the sleeper and wakes it.
  */

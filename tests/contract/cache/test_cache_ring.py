@@ -1,5 +1,6 @@
-"""A ring that takes less than it is given, nothing at all, or gives reads back: whoever waits for
-them is served all the same."""
+"""A ring that takes less than it is given, nothing at all, or gives reads back still serves each
+waiting request.
+"""
 
 import os
 import signal

@@ -127,4 +127,4 @@ def test_modes_without_logs_say_so(
     sandbox = serve(mode, "--logs", str(tmp_path))
     done = sandbox.cli("load", "--log", "udf", str(udf("log")), text=True)
     assert done.returncode == 1
-    assert "keeps nothing of what its functions say" in done.stderr
+    assert "cannot keep the standard error of its functions" in done.stderr

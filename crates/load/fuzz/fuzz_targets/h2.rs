@@ -1,4 +1,5 @@
-//! Whatever an HTTP/2 server sends, in one piece or in three, is read the same and without a crash.
+//! Any bytes from an HTTP/2 server, in one piece or in three, are read the same and without a
+//! crash.
 //!
 //! `cargo +nightly fuzz run h2` in `crates/load`. The first bytes say where the cuts are and how many
 //! requests were asked; a server's settings go in front of the rest.

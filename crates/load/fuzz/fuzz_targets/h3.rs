@@ -1,5 +1,5 @@
-//! Whatever an HTTP/3 server sends on a request's stream, in one piece or in two, is read the same
-//! and without a crash.
+//! Any bytes on an HTTP/3 request's stream, in one piece or in two, are read the same and without a
+//! crash.
 //!
 //! `cargo +nightly fuzz run h3` in `crates/load`. The first byte says where the cut is; a header with
 //! status 200 goes in front of the rest if it is odd.
@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tare_load::h3::response::{Response, Wrong};
-use tare_load::oracle::Expectation;
+use tare_load::expectation::Expectation;
 
 /// HEADERS with `:status: 200` of the static table.
 const HEAD: [u8; 5] = [1, 3, 0, 0, 0xd9];

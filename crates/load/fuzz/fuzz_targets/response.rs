@@ -1,4 +1,5 @@
-//! Whatever a server sends, in one piece or in two, is read the same and without a crash.
+//! Any bytes from an HTTP/1.1 server, in one piece or in two, are read the same and without a
+//! crash.
 //!
 //! `cargo +nightly fuzz run response` in `crates/load`. The first byte says where the cut is.
 #![no_main]
@@ -7,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use tare_load::h1::Malformed;
 use tare_load::h1::head::HeadReader;
 use tare_load::h1::response::Response;
-use tare_load::oracle::Expectation;
+use tare_load::expectation::Expectation;
 
 /// Status, body length and length of a whole response; none of one that goes on.
 type Read = Result<Option<(u16, u64, u64)>, Malformed>;

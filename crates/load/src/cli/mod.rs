@@ -55,7 +55,7 @@ const TLS: &str = "TLS";
 #[derive(Debug, Parser)]
 #[command(name = "tare-load", version, after_help = EXAMPLES, args_override_self = true)]
 pub struct Cli {
-    /// What to request: http://, https://, http://unix:/SOCKET:/PATH, tcp:// or unix:/SOCKET
+    /// URLs to request: http://, https://, http://unix:/SOCKET:/PATH, tcp:// or unix:/SOCKET
     #[arg(required_unless_present = "spec")]
     urls: Vec<String>,
 
@@ -63,8 +63,8 @@ pub struct Cli {
     #[arg(long, value_name = "FILE", exclusive = true)]
     pub spec: Option<PathBuf>,
 
-    /// What to speak; without it, h1 for http:// and https://, echo for tcp:// and unix:. On
-    /// http://, h2 is spoken without asking whether the server can
+    /// Protocol; default: h1 for http:// and https://, echo for tcp:// and unix:. On http://, h2 is
+    /// sent without asking whether the server supports it
     #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "echo", "proto"])]
     protocol: Option<String>,
 
@@ -84,7 +84,7 @@ pub struct Cli {
     #[arg(short, long, value_name = "N", default_value_t = default::threads())]
     threads: usize,
 
-    /// How long to measure: 10, 10s, 500ms or 2m [default: 10s, or until all rounds are made]
+    /// Measured time: 10, 10s, 500ms or 2m [default: 10s, or until all rounds are made]
     #[arg(short, long, value_name = "TIME", value_parser = seconds)]
     duration: Option<f64>,
 
@@ -100,12 +100,12 @@ pub struct Cli {
     #[arg(long, value_name = "R", conflicts_with_all = ["qps", "serial", "think"])]
     rate: Option<f64>,
 
-    /// How the requests of --rate and --steps are spread
+    /// Arrivals of --rate and --steps
     #[arg(long, value_enum, default_value_t = Spread::Poisson)]
     pub arrivals: Spread,
 
-    /// How a thread waits for the next send of --rate and --steps: it polls for the last 100 µs
-    /// before it, or sleeps, costs less, and sends as late as the kernel wakes it
+    /// Waiting for the next send of --rate and --steps: `spin` polls for the last 100 µs; `sleep`
+    /// costs less CPU, and sends are as late as the kernel's wake-ups
     #[arg(long, value_enum, default_value_t = Wait::Spin)]
     pub wait: Wait,
 
@@ -113,7 +113,8 @@ pub struct Cli {
     #[arg(long)]
     serial: bool,
 
-    /// What each connection waits before it asks again: 1s, uniform:0.5s..2s or exp:1s
+    /// Pause of each connection between an answer and its next request: 1s, uniform:0.5s..2s or
+    /// exp:1s
     #[arg(long, value_name = "DELAY", value_parser = think)]
     think: Option<Think>,
 
@@ -174,15 +175,15 @@ pub struct Cli {
     #[arg(long, value_name = "DIGITS")]
     expect_sha256: Option<String>,
 
-    /// How long a whole answer may take
+    /// Time limit for a complete answer
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = seconds)]
     timeout: f64,
 
-    /// How long making a connection may take, handshakes included [default: as --timeout]
+    /// Time limit for making a connection, handshakes included [default: as --timeout]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     connect_timeout: Option<f64>,
 
-    /// How long the first byte of an answer may take [default: as --timeout]
+    /// Time limit for the first byte of an answer [default: as --timeout]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     ttfb_timeout: Option<f64>,
 
@@ -202,7 +203,7 @@ pub struct Cli {
     #[arg(long, help_heading = TLS)]
     resume: bool,
 
-    /// The name to ask the server for, if not the URL's host
+    /// Server name to request, if not the URL's host
     #[arg(long, value_name = "NAME", help_heading = TLS)]
     server_name: Option<String>,
 
@@ -249,7 +250,7 @@ impl Cli {
             None => Pace::Closed { limit },
         };
         let bare = |url: &String| url.starts_with("tcp:") || url.starts_with("unix:");
-        let usual = if self.urls.iter().any(bare) {
+        let default = if self.urls.iter().any(bare) {
             "echo"
         } else {
             "h1"
@@ -260,7 +261,7 @@ impl Cli {
         let (url, targets) = targets(self.urls, self.weights)?;
         Ok(Spec {
             schema: default::schema(),
-            protocol: self.protocol.unwrap_or_else(|| usual.into()),
+            protocol: self.protocol.unwrap_or_else(|| default.into()),
             url,
             targets,
             method: self.method,

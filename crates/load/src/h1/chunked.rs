@@ -1,7 +1,7 @@
 //! The chunked transfer coding (RFC 9112, section 7.1), fed piece by piece.
 
 use super::malformed::Malformed;
-use crate::oracle::BodyCheck;
+use crate::expectation::BodyCheck;
 
 /// Longest run of extensions or trailers that is still read, in bytes.
 const MAX_OVERHEAD: usize = 16 * 1024;
@@ -110,7 +110,7 @@ impl Chunked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::Expectation;
+    use crate::expectation::Expectation;
 
     fn decode(bytes: &[u8]) -> Result<Option<(usize, u64)>, Malformed> {
         let mut body_check = Expectation::default().body_check();

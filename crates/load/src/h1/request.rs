@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use http::{HeaderName, Method};
 
+use crate::expectation;
 use crate::fields;
 use crate::keys::{Keys, PLACE};
-use crate::oracle;
 use crate::spec::SpecError;
 use crate::target::Target;
 
 /// The request to one target, and its expected answer.
-pub type Exchange = oracle::Exchange<Request>;
+pub type Exchange = expectation::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::chunked::Chunked;
 use super::head::{Framing, HeadReader};
 use super::malformed::Malformed;
-use crate::oracle::{BodyCheck, Expectation};
+use crate::expectation::{BodyCheck, Expectation};
 
 /// Longest head that is still read, interim responses included, in bytes.
 const MAX_HEAD: usize = 64 * 1024;

@@ -192,7 +192,7 @@ pub(super) fn farewell(code: u32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::Expectation;
+    use crate::expectation::Expectation;
 
     #[test]
     fn a_connection_ends_with_its_identifiers() {

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use http::Method;
 
 use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
+use crate::expectation;
 use crate::fields::Fields;
 use crate::hpack::{encoder, integer};
 use crate::keys::{Keys, PLACE};
-use crate::oracle;
 use crate::spec::SpecError;
 use crate::target::{Scheme, Target};
 
 /// The request to one target, and its expected answer.
-pub type Exchange = oracle::Exchange<Request>;
+pub type Exchange = expectation::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The streams of one connection, found by their identifiers.
 
-use crate::oracle::{BodyCheck, Expectation};
+use crate::expectation::{BodyCheck, Expectation};
 use crate::protocol::RequestId;
 
 /// A request in flight.

@@ -41,7 +41,7 @@ pub struct ServerStream {
 /// A message of the server's control stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlEvent {
-    /// Nothing of interest.
+    /// A message that needs no action.
     Nothing,
     /// It takes no more requests, and answers only those on streams below this number.
     GoAway(u64),

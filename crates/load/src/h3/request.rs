@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use http::Method;
 
 use super::{qpack, varint};
+use crate::expectation;
 use crate::fields::Fields;
 use crate::keys::{Keys, PLACE};
-use crate::oracle;
 use crate::spec::SpecError;
 use crate::target::Target;
 
@@ -22,7 +22,7 @@ const DATA: u64 = 0x0;
 const HEADERS: u64 = 0x1;
 
 /// The request to one target, and its expected answer.
-pub type Exchange = oracle::Exchange<Request>;
+pub type Exchange = expectation::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::qpack;
 use super::varint::Varint;
-use crate::oracle::{BodyCheck, Expectation};
+use crate::expectation::{BodyCheck, Expectation};
 use crate::protocol::Failure;
 
 /// Frames that a request's stream may carry.

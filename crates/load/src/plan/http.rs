@@ -6,7 +6,7 @@ use http::Method;
 
 use super::expectation;
 use super::targets::Targets;
-use crate::oracle::Exchange;
+use crate::expectation::Exchange;
 use crate::spec::{Spec, SpecError};
 use crate::target::{Scheme, Target};
 

@@ -6,7 +6,7 @@ pub mod targets;
 use base64::Engine as _;
 
 use crate::engine::{Load, Timeouts, cpu};
-use crate::oracle::Expectation;
+use crate::expectation::Expectation;
 use crate::random;
 use crate::spec::default::{LONGEST_S, message_size};
 use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};

@@ -1,7 +1,7 @@
 //! One answer: a varint with its length, then that many bytes.
 
 use super::varint::Varint;
-use crate::oracle::{BodyCheck, Expectation};
+use crate::expectation::{BodyCheck, Expectation};
 use crate::protocol::Failure;
 
 /// Longest answer that is read, in bytes: protobuf's limit.

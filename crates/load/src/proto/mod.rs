@@ -6,7 +6,7 @@ pub mod varint;
 
 use self::answer::{AnswerReader, UNASKED};
 use crate::dialogue::ReadHint;
-use crate::oracle::Expectation;
+use crate::expectation::Expectation;
 use crate::pipeline::InOrder;
 use crate::protocol::{Answer, Failure, RequestId};
 
@@ -97,7 +97,7 @@ mod tests {
 
     fn received(lengths: &[usize], cuts: &[usize]) -> Result<Vec<Event>, End> {
         let calls = [Call::new(
-            b"ask",
+            b"call",
             Expectation {
                 statuses: vec![200],
                 ..Expectation::default()
@@ -111,7 +111,7 @@ mod tests {
             varint::write(*length as u64, &mut bytes);
             bytes.resize(bytes.len() + length, b'x');
         }
-        assert_eq!(sent, b"\x03ask".repeat(lengths.len()));
+        assert_eq!(sent, b"\x04call".repeat(lengths.len()));
         let (mut events, mut rest) = (Vec::new(), &bytes[..]);
         for cut in cuts.iter().copied().chain([usize::MAX]) {
             let (piece, later) = rest.split_at(cut.min(rest.len()));
@@ -143,9 +143,9 @@ mod tests {
     fn answers_without_end_or_call_are_refused() {
         let calls = [Call::new(b"", Expectation::default())];
         let mut proto = Pipeline::new(Proto(&calls), 1);
-        let mut refused = |bytes: &[u8], ask: bool| {
+        let mut refused = |bytes: &[u8], called: bool| {
             let mut connection = proto.begin(0, &mut Vec::new());
-            if ask {
+            if called {
                 proto.send(&mut connection, 0, &mut Vec::new()).unwrap();
             }
             proto

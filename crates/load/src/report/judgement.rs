@@ -7,7 +7,7 @@ use crate::time::format_us;
 /// The judgement of a condition by a run's figure.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Judgement {
-    /// As it was written.
+    /// The condition as written.
     pub condition: String,
     /// True if it is met.
     pub ok: bool,

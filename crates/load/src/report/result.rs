@@ -149,7 +149,7 @@ impl Errors {
 }
 
 impl Total {
-    /// Answers without a failure.
+    /// Answer without a failure.
     pub fn correct(&self) -> u64 {
         let wrong = |kind: Kind| self.errors.0.get(kind.name()).copied().unwrap_or(0);
         self.requests - wrong(Kind::Status) - wrong(Kind::Body)

@@ -1,4 +1,4 @@
-//! The objects that requests ask for, as a spec describes them.
+//! The requested objects, as a spec describes them.
 
 use serde::Deserialize;
 

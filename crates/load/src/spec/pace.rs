@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Pace {
-    /// As soon as a connection is free.
+    /// Each connection sends as soon as it is free.
     Closed {
         /// Most requests per second over all threads.
         #[serde(default)]

@@ -55,7 +55,7 @@ fn one() -> f64 {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Body {
-    /// As it is written.
+    /// The text as it is written.
     Text(String),
     /// Bytes, written in base64.
     Base64 {
@@ -86,7 +86,7 @@ pub struct Tls {
     pub group: Option<String>,
     /// True to let later connections resume the sessions of earlier ones.
     pub resume: bool,
-    /// The server's name to ask for, if not the URL's host.
+    /// The server name to request, if not the URL's host.
     pub server_name: Option<String>,
     /// A file of certificates, one of which the server's must come from. Without one any will do.
     pub roots: Option<PathBuf>,

@@ -124,7 +124,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
         }
     }
 
-    /// As [`Self::ended`], except that an answer which only the end makes whole does not count.
+    /// Like [`Self::ended`], but an answer that only the connection's end completes does not count.
     fn cut(
         &mut self,
         connection: &mut Connection<D::Connection, L::Wire>,

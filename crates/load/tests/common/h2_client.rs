@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use http::Method;
 use tare_load::dialogue::Dialogue;
+use tare_load::expectation::Expectation;
 use tare_load::h2::frame::{HEADER, Header};
 use tare_load::h2::request::compose;
 use tare_load::h2::{Exchange, H2};
 use tare_load::keys::Keys;
-use tare_load::oracle::Expectation;
 use tare_load::protocol::{End, Event};
 use tare_load::target::Target;
 

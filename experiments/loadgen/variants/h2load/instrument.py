@@ -17,7 +17,7 @@ def command(spec: Spec) -> list[str]:
 
 
 def parse(output: str) -> Answer:
-    """What its closing lines say."""
+    """Read its closing lines."""
     rate = re.search(r"finished in \S+, ([\d.]+) req/s", output)
     requests = re.search(r"^requests: (.*)$", output, re.MULTILINE)
     statuses = re.search(r"^status codes: (.*)$", output, re.MULTILINE)

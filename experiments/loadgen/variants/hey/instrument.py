@@ -19,7 +19,7 @@ def command(spec: Spec) -> list[str]:
 
 
 def parse(output: str) -> Answer:
-    """What its summary says."""
+    """Read its summary."""
     rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
     total = re.search(r"Total:\s+([\d.]+) secs", output)
     if rate is None or total is None:

@@ -21,7 +21,7 @@ def command(spec: Spec) -> list[str]:
 
 
 def parse(output: str) -> Answer:
-    """What the script printed at the end. k6 does not tell a wrong status from no answer."""
+    """Read the script's closing output. k6 does not distinguish a wrong status from no answer."""
     try:
         metrics = json.loads(output)
         answered, rate = metrics["http_reqs"]["count"], metrics["http_reqs"]["rate"]

@@ -21,7 +21,7 @@ def command(spec: Spec) -> list[str]:
 
 
 def parse(output: str) -> Answer:
-    """What its summary says."""
+    """Read its summary."""
     try:
         found = json.loads(output)
         seconds = float(found["summary"]["total"])

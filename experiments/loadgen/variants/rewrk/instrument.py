@@ -18,7 +18,7 @@ def command(spec: Spec) -> list[str]:
 
 
 def parse(output: str) -> Answer:
-    """What it prints at the end. Its total counts what failed, too; it looks at no status."""
+    """Read its closing lines. Its total includes failed requests; it checks no status."""
     found = re.search(r"Total:\s+(\d+)\s+Req/Sec:\s+([\d.]+)", output)
     if found is None:
         raise Unreadable(f"its output has no rate: {output.strip()[-300:]!r}")

@@ -15,7 +15,7 @@ def command(spec: Spec) -> list[str]:
 
 
 def parse(output: str) -> Answer:
-    """What its closing lines say."""
+    """Read its closing lines."""
     rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
     answered = re.search(r"(\d+) requests in ", output)
     if rate is None or answered is None:
@@ -24,7 +24,7 @@ def parse(output: str) -> Answer:
 
 
 def errors(output: str) -> dict[str, int]:
-    """What went wrong, by kind; a status is wrong when it is neither 2xx nor 3xx."""
+    """Return its errors by kind. A status is wrong if it is neither 2xx nor 3xx."""
     found: dict[str, int] = {}
     if sockets := re.search(r"Socket errors: (.*)", output):
         found |= {kind: int(n) for kind, n in re.findall(r"(\w+) (\d+)", sockets.group(1))}

@@ -72,7 +72,7 @@ static const char *mark_on(int stream) {
     return found;
 }
 
-/* Tells whoever calls at the same time that it is there. */
+/* Signals its presence to callers at the same time. */
 verdict hold(target *at) {
     for (int stream = 0; stream < STREAMS; stream++) {
         struct flock lock = place(F_WRLCK);

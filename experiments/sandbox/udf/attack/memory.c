@@ -13,7 +13,7 @@ static int starts(int file) { return lseek(file, 0, SEEK_SET) == 0; }
 
 verdict write_request(target *at) { return judge(starts(at->host->request) ? write(at->host->request, "x", 1) : -1); }
 
-/* Where the mapping is made before it is refused, whoever uses it ends. */
+/* If the mapping is made before it is refused, its use ends the process. */
 verdict map_request(target *at) {
     char *memory = mmap(0, 1, PROT_READ | PROT_WRITE, MAP_SHARED, at->host->request, 0), first = 0;
     if (memory == MAP_FAILED)

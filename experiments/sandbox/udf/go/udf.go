@@ -42,26 +42,26 @@ func Serve(function func(request []byte, host *Host) []byte) {
 	}
 	host := &Host{socket: socket(number), reader: bufio.NewReader(socket(number))}
 	host.socket.write([]byte("R"))
-	answer := function(host.hear(), host)
+	answer := function(host.recv(), host)
 	if host.wrapped {
 		answer = AppendBytes(AppendBytes(nil, 1, []byte(response)), 2, answer)
 	}
-	host.say(answer)
+	host.send(answer)
 }
 
 // Call calls a function of the host; nil when it refuses.
 func (host *Host) Call(name string, input []byte) []byte {
 	host.wrapped = true
 	call := AppendBytes(AppendBytes(nil, 1, []byte(name)), 2, AppendBytes(nil, 4, input))
-	host.say(AppendBytes(AppendBytes(nil, 1, []byte(callback)), 2, call))
-	return Bytes(Bytes(host.hear(), 2), 8)
+	host.send(AppendBytes(AppendBytes(nil, 1, []byte(callback)), 2, call))
+	return Bytes(Bytes(host.recv(), 2), 8)
 }
 
-func (host *Host) say(body []byte) {
+func (host *Host) send(body []byte) {
 	host.socket.write(append(binary.AppendUvarint(nil, uint64(len(body))), body...))
 }
 
-func (host *Host) hear() []byte {
+func (host *Host) recv() []byte {
 	length, err := binary.ReadUvarint(host.reader)
 	if err != nil {
 		os.Exit(1)

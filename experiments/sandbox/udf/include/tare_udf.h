@@ -32,9 +32,9 @@ typedef struct {
     int wrapped;
     /* Files of memory with the request and for the response; -1 where both go over the socket. */
     int request, response;
-    /* What came with the end of a message, from and until where in `heard`. */
+    /* What came with the end of a message, from and until where in `received`. */
     size_t from, until;
-    uint8_t heard[512];
+    uint8_t received[512];
 } tare_host;
 
 static inline tare_bytes tare_text(const char *text) {
@@ -71,15 +71,15 @@ static inline void tare_read(tare_host *host, void *into, size_t length) {
     uint8_t *next = (uint8_t *)into;
     while (length > 0) {
         size_t count = host->until - host->from;
-        if (count == 0 && length >= sizeof host->heard) {
+        if (count == 0 && length >= sizeof host->received) {
             count = tare_read_some(host->fd, next, length);
         } else if (count == 0) {
             host->from = 0;
-            host->until = tare_read_some(host->fd, host->heard, sizeof host->heard);
+            host->until = tare_read_some(host->fd, host->received, sizeof host->received);
             continue;
         } else {
             count = count < length ? count : length;
-            memcpy(next, host->heard + host->from, count);
+            memcpy(next, host->received + host->from, count);
             host->from += count;
         }
         next += count;
@@ -220,7 +220,7 @@ static inline tare_bytes tare_field_bytes(tare_bytes message, unsigned field) {
     return last;
 }
 
-static inline tare_bytes tare_hear(tare_host *host) {
+static inline tare_bytes tare_recv(tare_host *host) {
     tare_bytes message = {0, 0};
     uint64_t length = 0;
     uint8_t digit = 0x80;
@@ -234,7 +234,7 @@ static inline tare_bytes tare_hear(tare_host *host) {
     return message;
 }
 
-static inline void tare_say(int fd, tare_bytes body) {
+static inline void tare_send(int fd, tare_bytes body) {
     tare_message prefix = {0, 0, 0};
     tare_varint(&prefix, body.length);
     if (body.length < 4096) { /* one write, so that the host wakes up once */
@@ -251,7 +251,7 @@ static inline void tare_say_any(int fd, const char *type, tare_bytes value) {
     tare_put_bytes(&any, 1, tare_text(type));
     tare_put_bytes(&any, 2, value);
     tare_bytes whole = {any.bytes, any.length};
-    tare_say(fd, whole);
+    tare_send(fd, whole);
     tare_drop(&any);
 }
 
@@ -273,7 +273,7 @@ static inline void tare_answer(tare_host *host, tare_bytes response) {
     else if (host->wrapped)
         tare_say_any(host->fd, "type.googleapis.com/tare.Response", response);
     else
-        tare_say(host->fd, response);
+        tare_send(host->fd, response);
 }
 
 /* Calls a function of the host; its output, or no bytes at all (null) when it refuses. */
@@ -288,7 +288,7 @@ static inline tare_bytes tare_call(tare_host *host, const char *name, tare_bytes
     tare_say_any(host->fd, "type.googleapis.com/privacy_sandbox.server_common.byob.Callback", whole);
     tare_drop(&io);
     tare_drop(&callback);
-    return tare_field_bytes(tare_field_bytes(tare_hear(host), 2), 8);
+    return tare_field_bytes(tare_field_bytes(tare_recv(host), 2), 8);
 }
 
 #ifdef __linux__
@@ -336,7 +336,7 @@ static inline tare_bytes tare_begin(tare_host *host) {
     }
 #endif
     tare_write(host->fd, "R", 1);
-    return tare_hear(host);
+    return tare_recv(host);
 }
 
 #define TARE_UDF(serve)                                    \

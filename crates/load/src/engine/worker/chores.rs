@@ -1,8 +1,8 @@
 //! The rare work of a worker that is due by the clock: progress, time-outs, the end.
 
 use super::Worker;
-use super::line::Line;
-use super::slot::Slot;
+use super::connection::ConnectionState;
+use super::queue::Queue;
 use crate::engine::cpu::CpuTime;
 use crate::engine::tally::{Failures, Tally};
 use crate::protocol::{End, Failure, Kind, Protocol};
@@ -53,8 +53,8 @@ impl<P: Protocol> Worker<'_, P> {
     /// The number of past intended sends that no connection had room for.
     fn queued(&self, now: u64) -> u64 {
         let end = now.min(self.timeline.stop());
-        let queued = |line: &Line| {
-            let Some(mut arrivals) = line.arrivals.clone() else {
+        let queued = |queue: &Queue| {
+            let Some(mut arrivals) = queue.arrivals.clone() else {
                 return 0;
             };
             let mut queued = 0;
@@ -64,24 +64,24 @@ impl<P: Protocol> Worker<'_, P> {
             }
             queued
         };
-        self.lines.iter().map(queued).sum()
+        self.queues.iter().map(queued).sum()
     }
 
     fn find_timeouts(&mut self, now: u64) {
-        let slots = self.slots.len();
-        for _ in 0..slots.min(LOOKS) {
-            self.next_look = (self.next_look + 1) % slots;
+        let connections = self.connections.len();
+        for _ in 0..connections.min(LOOKS) {
+            self.next_look = (self.next_look + 1) % connections;
             self.find_timeout(self.next_look, now);
         }
     }
 
-    fn find_timeout(&mut self, slot: usize, now: u64) {
-        let Slot {
+    fn find_timeout(&mut self, id: usize, now: u64) {
+        let ConnectionState {
             connection: Some(connection),
             requests,
             opened,
             ..
-        } = &mut self.slots[slot]
+        } = &mut self.connections[id]
         else {
             return;
         };
@@ -98,19 +98,19 @@ impl<P: Protocol> Worker<'_, P> {
         match late {
             Some((request, failure)) => {
                 if self.protocol.cancel(connection, request) {
-                    self.failed(slot, request, failure, now);
-                    self.offer(slot, now);
-                    self.flush(slot, now);
-                    self.find_timeout(slot, now);
+                    self.failed(id, request, failure, now);
+                    self.offer(id, now);
+                    self.flush(id, now);
+                    self.find_timeout(id, now);
                 } else {
-                    self.close(slot, End::Broken(failure), now);
+                    self.close(id, End::Broken(failure), now);
                 }
             }
             None if requests.is_empty()
                 && self.protocol.room(connection) == 0
                 && *opened + timeouts.connect <= now =>
             {
-                self.close(slot, End::Broken(NOT_CONNECTED), now);
+                self.close(id, End::Broken(NOT_CONNECTED), now);
             }
             None => {}
         }
@@ -119,14 +119,14 @@ impl<P: Protocol> Worker<'_, P> {
     /// Count the requests without an answer, and return each target's tally.
     pub(super) fn finish(mut self) -> Vec<Tally> {
         let window = self.timeline.window_before(self.timeline.end());
-        for slot in &self.slots {
-            for (_, request) in &slot.requests {
+        for id in &self.connections {
+            for (_, request) in &id.requests {
                 let in_window = self.timeline.in_window(request.intended);
-                self.tallies[slot.target].unanswered(window, in_window);
+                self.tallies[id.target].unanswered(window, in_window);
             }
         }
-        for (target, line) in self.lines.iter_mut().enumerate() {
-            let Some(arrivals) = &mut line.arrivals else {
+        for (target, queue) in self.queues.iter_mut().enumerate() {
+            let Some(arrivals) = &mut queue.arrivals else {
                 continue;
             };
             while self.left != Some(0) && arrivals.next() < self.timeline.stop() {

@@ -1,17 +1,17 @@
 //! The event loop of one thread: its share of the connections and of the rate.
 
 mod chores;
-mod line;
+mod connection;
+mod queue;
 mod sending;
-mod slot;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::mpsc::Sender;
 
-use self::line::{Line, Permits};
-use self::slot::{InFlight, Slot};
+use self::connection::{ConnectionState, InFlight};
+use self::queue::{Permits, Queue};
 use super::cpu::CpuTime;
 use super::duty::{Duty, Turns};
 use super::load::Timeouts;
@@ -37,7 +37,7 @@ const HOPELESS: usize = 50;
 
 const UNANSWERED: Failure = Failure::read("closed before the answer");
 
-/// An action that is due at some time for one slot.
+/// An action that is due at some time for one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alarm {
     Open,
@@ -51,11 +51,11 @@ pub struct Worker<'a, P: Protocol> {
     timeline: &'a Timeline,
     timeouts: Timeouts,
     poller: Poller,
-    slots: Vec<Slot<P::Connection>>,
-    /// Times, slots and actions that are due; at most one timer per slot.
+    connections: Vec<ConnectionState<P::Connection>>,
+    /// Times, connections and actions that are due; at most one timer per connection.
     alarms: BTreeSet<(u64, usize, Alarm)>,
     /// Queues of connections with room; empty if they need not wait for a turn.
-    lines: Vec<Line>,
+    queues: Vec<Queue>,
     permits: Option<Permits>,
     /// Most requests in flight.
     most: u64,
@@ -96,25 +96,28 @@ impl<'a, P: Protocol> Worker<'a, P> {
         targets: usize,
         seconds: Sender<Second>,
     ) -> io::Result<Self> {
-        let opening = |(slot, (at, _)): (usize, &(u64, usize))| (*at, slot, Alarm::Open);
+        let opening = |(id, (at, _)): (usize, &(u64, usize))| (*at, id, Alarm::Open);
         let alarms = duty.openings.iter().enumerate().map(opening).collect();
-        let slots = duty.openings.iter().map(|(_, target)| Slot::new(*target));
+        let connections = duty
+            .openings
+            .iter()
+            .map(|(_, target)| ConnectionState::new(*target));
         let (mut most, mut permits, mut spin) = (u64::MAX, None, 0);
         let (mut intends, mut at_once) = (vec![false; targets], vec![false; targets]);
-        let lines = match duty.turns {
+        let queues = match duty.turns {
             Turns::AtOnce => {
                 at_once.fill(true);
                 Vec::new()
             }
             Turns::Limited { limit, most: cap } => {
                 (most, permits) = (cap, limit.map(Permits::new));
-                vec![Line::new(None)]
+                vec![Queue::new(None)]
             }
             Turns::Intended(arrivals, wait) => {
                 intends = arrivals.iter().map(Option::is_some).collect();
                 at_once = arrivals.iter().map(Option::is_none).collect();
                 spin = if wait == Wait::Spin { SPIN } else { 0 };
-                arrivals.into_iter().map(Line::new).collect()
+                arrivals.into_iter().map(Queue::new).collect()
             }
         };
         Ok(Worker {
@@ -122,9 +125,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
             timeline,
             timeouts: duty.timeouts,
             poller: Poller::new()?,
-            slots: slots.collect(),
+            connections: connections.collect(),
             alarms,
-            lines,
+            queues,
             permits,
             most,
             intends,
@@ -169,12 +172,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
             self.send_due(now);
             let edges = self.poller.wait(self.next_wake().saturating_sub(now))?;
             for edge in 0..edges {
-                let (slot, hangup) = self.poller.edge(edge);
-                now = self.on_edge(slot, hangup)?;
+                let (id, hangup) = self.poller.edge(edge);
+                now = self.on_edge(id, hangup)?;
                 self.send_due(now);
             }
             // A closed loop has nothing due by the clock, so that the last edge's time will do.
-            if edges == 0 || !self.lines.is_empty() {
+            if edges == 0 || !self.queues.is_empty() {
                 now = self.timeline.now();
             }
         }
@@ -188,8 +191,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// Return true if requests are left to send; otherwise no connection is needed.
     fn wants_more(&self, now: u64) -> bool {
         let stop = self.timeline.stop();
-        let waiting = |line: &Line| line.next().is_some_and(|next| next < stop);
-        self.left != Some(0) && (now < stop || self.lines.iter().any(waiting))
+        let waiting = |queue: &Queue| queue.next().is_some_and(|next| next < stop);
+        self.left != Some(0) && (now < stop || self.queues.iter().any(waiting))
     }
 
     fn next_wake(&self) -> u64 {
@@ -200,108 +203,108 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     /// Run the alarms that are due.
     fn ring(&mut self, now: u64) -> io::Result<()> {
-        while let Some((at, slot, alarm)) = self.alarms.first().copied() {
+        while let Some((at, id, alarm)) = self.alarms.first().copied() {
             if at > now {
                 break;
             }
             self.alarms.pop_first();
             match alarm {
-                Alarm::Open if self.wants_more(now) => self.open(slot, now)?,
+                Alarm::Open if self.wants_more(now) => self.open(id, now)?,
                 Alarm::Open => {}
-                Alarm::Think if self.slots[slot].thinks_until == at => {
-                    self.offer(slot, now);
-                    self.flush(slot, now);
+                Alarm::Think if self.connections[id].thinks_until == at => {
+                    self.offer(id, now);
+                    self.flush(id, now);
                 }
                 Alarm::Think => {}
-                Alarm::Timer => self.on_timer(slot, now),
+                Alarm::Timer => self.on_timer(id, now),
             }
         }
         Ok(())
     }
 
-    fn open(&mut self, slot: usize, now: u64) -> io::Result<()> {
-        let place = &mut self.slots[slot];
-        place.proved = false;
-        place.carried = 0;
-        place.opened = now;
-        match self.protocol.open(place.target) {
+    fn open(&mut self, id: usize, now: u64) -> io::Result<()> {
+        let state = &mut self.connections[id];
+        state.proved = false;
+        state.carried = 0;
+        state.opened = now;
+        match self.protocol.open(state.target) {
             Ok(connection) => {
-                self.poller.add(&connection, slot)?;
-                place.connection = Some(connection);
-                self.flush(slot, now);
+                self.poller.add(&connection, id)?;
+                state.connection = Some(connection);
+                self.flush(id, now);
             }
-            Err(end) => self.close(slot, end, now),
+            Err(end) => self.close(id, end, now),
         }
         Ok(())
     }
 
     /// Let a connection continue after an edge; return the time of its answers.
-    fn on_edge(&mut self, slot: usize, hangup: bool) -> io::Result<u64> {
-        let Some(connection) = &mut self.slots[slot].connection else {
+    fn on_edge(&mut self, id: usize, hangup: bool) -> io::Result<u64> {
+        let Some(connection) = &mut self.connections[id].connection else {
             return Ok(self.timeline.now());
         };
         let outcome = self.protocol.ready(connection, hangup, &mut self.events);
         let now = self.timeline.now();
         if outcome == Ok(Reading::More) {
-            self.poller.rearm(connection, slot)?;
+            self.poller.rearm(connection, id)?;
         }
-        self.go_on(slot, outcome.map(|_| ()), now);
+        self.go_on(id, outcome.map(|_| ()), now);
         Ok(now)
     }
 
-    fn on_timer(&mut self, slot: usize, now: u64) {
-        self.slots[slot].timer = None;
-        if let Some(connection) = &mut self.slots[slot].connection {
+    fn on_timer(&mut self, id: usize, now: u64) {
+        self.connections[id].timer = None;
+        if let Some(connection) = &mut self.connections[id].connection {
             let outcome = self.protocol.expire(connection, &mut self.events);
-            self.go_on(slot, outcome, now);
+            self.go_on(id, outcome, now);
         }
     }
 
     /// Record what happened on a connection, and send more requests.
-    fn go_on(&mut self, slot: usize, outcome: Result<(), End>, now: u64) {
+    fn go_on(&mut self, id: usize, outcome: Result<(), End>, now: u64) {
         for index in 0..self.events.len() {
-            self.happened(slot, self.events[index], now);
+            self.happened(id, self.events[index], now);
         }
         self.events.clear();
         match outcome {
             Ok(()) => {
-                self.offer(slot, now);
-                self.flush(slot, now);
+                self.offer(id, now);
+                self.flush(id, now);
             }
-            Err(end) => self.close(slot, end, now),
+            Err(end) => self.close(id, end, now),
         }
     }
 
-    fn happened(&mut self, slot: usize, event: Event, now: u64) {
-        let place = &mut self.slots[slot];
-        let tally = &mut self.tallies[place.target];
+    fn happened(&mut self, id: usize, event: Event, now: u64) {
+        let state = &mut self.connections[id];
+        let tally = &mut self.tallies[state.target];
         match event {
             Event::Connected => {
-                tally.connect.saturating_record(now - place.opened);
-                place.connected = now;
+                tally.connect.saturating_record(now - state.opened);
+                state.connected = now;
                 self.refused = 0;
             }
-            Event::Secured => tally.handshake.saturating_record(now - place.connected),
+            Event::Secured => tally.handshake.saturating_record(now - state.connected),
             Event::Begun(request) => {
-                if let Some(request) = place.requests.get_mut(request) {
+                if let Some(request) = state.requests.get_mut(request) {
                     request.begun = Some(now);
                 }
             }
-            Event::Answered(answer) => self.answered(slot, answer, now),
-            Event::Failed(request, failure) => self.failed(slot, request, failure, now),
+            Event::Answered(answer) => self.answered(id, answer, now),
+            Event::Failed(request, failure) => self.failed(id, request, failure, now),
         }
     }
 
-    fn answered(&mut self, slot: usize, answer: Answer, now: u64) {
-        let place = &mut self.slots[slot];
-        let request = place.requests.remove(answer.request);
-        place.proved = true;
-        let target = place.target;
-        if place.requests.is_empty()
+    fn answered(&mut self, id: usize, answer: Answer, now: u64) {
+        let state = &mut self.connections[id];
+        let request = state.requests.remove(answer.request);
+        state.proved = true;
+        let target = state.target;
+        if state.requests.is_empty()
             && let Some((think, random)) = &mut self.think
         {
-            place.thinks_until = now + think.draw(random);
-            self.alarms.insert((place.thinks_until, slot, Alarm::Think));
+            state.thinks_until = now + think.draw(random);
+            self.alarms.insert((state.thinks_until, id, Alarm::Think));
         }
         let in_window = self.settled(&request, target, now);
         let times = Times {
@@ -317,9 +320,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     /// Count a request that failed without its connection.
-    fn failed(&mut self, slot: usize, request: usize, failure: Failure, now: u64) {
-        let target = self.slots[slot].target;
-        let request = self.slots[slot].requests.remove(request);
+    fn failed(&mut self, id: usize, request: usize, failure: Failure, now: u64) {
+        let target = self.connections[id].target;
+        let request = self.connections[id].requests.remove(request);
         self.lost(&request, target, failure, now);
     }
 
@@ -346,14 +349,14 @@ impl<'a, P: Protocol> Worker<'a, P> {
     }
 
     /// Close a connection, fail the requests in flight on it, and plan to open it again.
-    fn close(&mut self, slot: usize, end: End, now: u64) {
-        self.set_timer(slot, None);
-        let place = &mut self.slots[slot];
-        place.connection = None;
-        let target = place.target;
-        let again = if place.proved { now } else { now + RETRY };
-        self.alarms.insert((again, slot, Alarm::Open));
-        let lost = std::mem::take(&mut place.requests);
+    fn close(&mut self, id: usize, end: End, now: u64) {
+        self.set_timer(id, None);
+        let state = &mut self.connections[id];
+        state.connection = None;
+        let target = state.target;
+        let again = if state.proved { now } else { now + RETRY };
+        self.alarms.insert((again, id, Alarm::Open));
+        let lost = std::mem::take(&mut state.requests);
         let failure = match end {
             End::Broken(failure) => failure,
             End::Proper => UNANSWERED,
@@ -362,7 +365,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             let in_window = self.timeline.in_window(now);
             self.tallies[target].failure(failure, in_window);
             self.refused += 1;
-            if self.refused > HOPELESS + self.slots.len() && self.left.is_some_and(|left| left > 0)
+            if self.refused > HOPELESS + self.connections.len()
+                && self.left.is_some_and(|left| left > 0)
             {
                 self.left = Some(0);
                 if self.in_flight == 0 {

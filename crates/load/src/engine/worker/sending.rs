@@ -1,49 +1,49 @@
 //! The sends of a worker: when, and on which connection.
 
-use super::slot::{InFlight, Slot};
+use super::connection::{ConnectionState, InFlight};
 use super::{Alarm, Worker};
 use crate::protocol::{End, Protocol};
 
 impl<P: Protocol> Worker<'_, P> {
     /// Let a connection that has room send or wait for its turn; close one that has carried all its
     /// requests.
-    pub(super) fn offer(&mut self, slot: usize, now: u64) {
-        if self.has_served(slot) {
+    pub(super) fn offer(&mut self, id: usize, now: u64) {
+        if self.has_served(id) {
             // Protocols share a thread's buffers: unsent bytes must not reach another connection.
-            self.flush(slot, now);
-            if self.slots[slot].connection.is_some() {
-                self.close(slot, End::Proper, now);
+            self.flush(id, now);
+            if self.connections[id].connection.is_some() {
+                self.close(id, End::Proper, now);
             }
             return;
         }
-        if now < self.slots[slot].thinks_until {
+        if now < self.connections[id].thinks_until {
             return;
         }
-        if self.at_once[self.slots[slot].target] {
+        if self.at_once[self.connections[id].target] {
             // The one reading of the clock serves as intended and as actual send.
-            while self.may_send(now) && self.has_room(slot) {
-                self.send(slot, now, now);
+            while self.may_send(now) && self.has_room(id) {
+                self.send(id, now, now);
             }
-        } else if self.slots[slot].in_line_since.is_none() && self.has_room(slot) {
-            self.slots[slot].in_line_since = Some(now);
-            let line = self.line_of(slot);
-            self.lines[line].waiting.push_back(slot);
+        } else if self.connections[id].queued_since.is_none() && self.has_room(id) {
+            self.connections[id].queued_since = Some(now);
+            let queue = self.queue_of(id);
+            self.queues[queue].waiting.push_back(id);
         }
     }
 
     /// Send the requests that are due or permitted, on the connections that have waited longest.
     pub(super) fn send_due(&mut self, now: u64) {
-        for line in 0..self.lines.len() {
-            while self.send_next(line, now) {}
+        for queue in 0..self.queues.len() {
+            while self.send_next(queue, now) {}
         }
     }
 
     /// The time at which the next send is due that a connection waits for.
     pub(super) fn next_send(&self) -> Option<u64> {
         let stop = self.timeline.stop();
-        let due = self.lines.iter().filter_map(|line| {
-            line.waiting.front()?;
-            match line.next() {
+        let due = self.queues.iter().filter_map(|queue| {
+            queue.waiting.front()?;
+            match queue.next() {
                 Some(intended) => {
                     Some(intended.saturating_sub(self.spin)).filter(|_| intended < stop)
                 }
@@ -55,33 +55,33 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     /// Hand the requests since the last flush to the socket, and set the protocol's timer.
-    pub(super) fn flush(&mut self, slot: usize, now: u64) {
-        let place = &mut self.slots[slot];
-        let Some(connection) = &mut place.connection else {
+    pub(super) fn flush(&mut self, id: usize, now: u64) {
+        let state = &mut self.connections[id];
+        let Some(connection) = &mut state.connection else {
             return;
         };
         if let Err(end) = self.protocol.flush(connection) {
-            return self.close(slot, end, now);
+            return self.close(id, end, now);
         }
         let timer = self.protocol.timer(connection);
         let timer = timer.map(|instant| self.timeline.at(instant));
-        self.set_timer(slot, timer);
+        self.set_timer(id, timer);
     }
 
-    /// Move the protocol's timer of a slot; QUIC does so with almost every packet.
-    pub(super) fn set_timer(&mut self, slot: usize, timer: Option<u64>) {
-        let before = std::mem::replace(&mut self.slots[slot].timer, timer);
+    /// Move the protocol's timer of a connection; QUIC does so with almost every packet.
+    pub(super) fn set_timer(&mut self, id: usize, timer: Option<u64>) {
+        let before = std::mem::replace(&mut self.connections[id].timer, timer);
         if before != timer {
             if let Some(at) = before {
-                self.alarms.remove(&(at, slot, Alarm::Timer));
+                self.alarms.remove(&(at, id, Alarm::Timer));
             }
-            self.alarms.extend(timer.map(|at| (at, slot, Alarm::Timer)));
+            self.alarms.extend(timer.map(|at| (at, id, Alarm::Timer)));
         }
     }
 
-    /// Send the next request of a line; return false if none is due, or no connection waits.
-    fn send_next(&mut self, line: usize, now: u64) -> bool {
-        let next = self.lines[line].next();
+    /// Send the next request of a queue; return false if none is due, or no connection waits.
+    fn send_next(&mut self, queue: usize, now: u64) -> bool {
+        let next = self.queues[queue].next();
         let early = match (next, self.permits) {
             (Some(intended), _) => intended > now || intended >= self.timeline.stop(),
             (None, Some(permits)) => permits.next() > now,
@@ -91,18 +91,18 @@ impl<P: Protocol> Worker<'_, P> {
         if early || !allowed || self.left == Some(0) || self.in_flight >= self.most {
             return false;
         }
-        let Some(slot) = self.lines[line].waiting.pop_front() else {
+        let Some(id) = self.queues[queue].waiting.pop_front() else {
             return false;
         };
-        let free_since = self.slots[slot].in_line_since.take().unwrap_or(now);
-        if !self.has_room(slot) {
+        let free_since = self.connections[id].queued_since.take().unwrap_or(now);
+        if !self.has_room(id) {
             return true;
         }
-        let (intended, sent) = match &mut self.lines[line].arrivals {
+        let (intended, sent) = match &mut self.queues[queue].arrivals {
             Some(arrivals) => (arrivals.take(), self.timeline.now()),
             None => (now, now),
         };
-        let target = self.slots[slot].target;
+        let target = self.connections[id].target;
         if self.intends[target] && self.timeline.in_window(intended) {
             // Waiting for a free connection is the server's doing, not the generator's.
             let lag = sent - intended.max(free_since);
@@ -111,9 +111,9 @@ impl<P: Protocol> Worker<'_, P> {
         if let Some(permits) = &mut self.permits {
             permits.take(now);
         }
-        self.send(slot, intended, sent);
-        self.flush(slot, now);
-        self.offer(slot, now);
+        self.send(id, intended, sent);
+        self.flush(id, now);
+        self.offer(id, now);
         true
     }
 
@@ -122,17 +122,17 @@ impl<P: Protocol> Worker<'_, P> {
         now < self.timeline.stop() && self.left != Some(0)
     }
 
-    fn line_of(&self, slot: usize) -> usize {
-        let target = self.slots[slot].target;
+    fn queue_of(&self, id: usize) -> usize {
+        let target = self.connections[id].target;
         if self.intends[target] { target } else { 0 }
     }
 
-    fn has_room(&self, slot: usize) -> bool {
-        let Slot {
+    fn has_room(&self, id: usize) -> bool {
+        let ConnectionState {
             connection,
             carried,
             ..
-        } = &self.slots[slot];
+        } = &self.connections[id];
         let connection = connection
             .as_ref()
             .filter(|_| *carried < self.per_connection);
@@ -140,24 +140,24 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     /// Return true if all the requests that a connection may carry are answered.
-    fn has_served(&self, slot: usize) -> bool {
-        let Slot {
+    fn has_served(&self, id: usize) -> bool {
+        let ConnectionState {
             connection,
             carried,
             requests,
             ..
-        } = &self.slots[slot];
+        } = &self.connections[id];
         connection.is_some() && *carried >= self.per_connection && requests.is_empty()
     }
 
-    fn send(&mut self, slot: usize, intended: u64, sent: u64) {
-        let Slot {
+    fn send(&mut self, id: usize, intended: u64, sent: u64) {
+        let ConnectionState {
             connection: Some(connection),
             requests,
             carried,
             target,
             ..
-        } = &mut self.slots[slot]
+        } = &mut self.connections[id]
         else {
             return;
         };
@@ -176,7 +176,7 @@ impl<P: Protocol> Worker<'_, P> {
             *left -= 1;
         }
         if let Err(end) = outcome {
-            self.close(slot, end, sent);
+            self.close(id, end, sent);
         }
     }
 }

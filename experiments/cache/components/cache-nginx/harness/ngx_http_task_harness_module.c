@@ -326,7 +326,7 @@ measure(ngx_http_request_t *r)
         step->run = run;
         task->handler = work;
         task->event.handler = complete;
-        /* As nginx's own tasks: whoever looks for their class finds the request. */
+        /* As with nginx's own tasks: a search for their class finds the request. */
         task->event.data = r;
         task->event.log = r->connection->log;
         post(run, task);

@@ -239,7 +239,7 @@ complete(ngx_thread_task_t *task, ngx_uint_t class, int result)
     ngx_task_queue_uring_completing = 0;
 }
 
-/* A slow disk lets go of many reads at once: whoever needs none goes between them. */
+/* A slow disk completes many reads at once: tasks that need no disk run between them. */
 static void
 take_completed(ngx_event_t *event)
 {

@@ -1,4 +1,4 @@
-//! What a request is answered.
+//! The answer to a request.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -105,7 +105,7 @@ pub fn answer<B>(catalogue: &Catalogue, request: &Request<B>) -> http::Result<Re
     })
 }
 
-/// Whether the client says that it has the object; a tag counts before a date.
+/// Return true if the client says that it has the object; a tag counts before a date.
 fn is_known(headers: &HeaderMap, object: &Object) -> bool {
     match text(headers, &header::IF_NONE_MATCH) {
         Some(tags) => tags.split(',').any(|tag| {

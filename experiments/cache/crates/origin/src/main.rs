@@ -21,7 +21,7 @@ use self::sizes::Sizes;
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
-    /// Where to listen.
+    /// Address to listen on.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
     /// The sizes below a prefix: fixed:BYTES, gauss:MEAN:DEVIATION, zipf:STEP:LARGEST:ALPHA,

@@ -1,4 +1,4 @@
-//! What is at a path: its size by the distribution of its prefix, its bytes by the path itself.
+//! The object at a path: its size by the distribution of its prefix, its bytes by the path itself.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ impl Catalogue {
         Catalogue(pairs)
     }
 
-    /// What is at `path`, by the longest prefix; `None`: nothing.
+    /// Return the object at `path`, by the longest matching prefix, or `None`.
     pub fn find(&self, path: &str) -> Option<Object> {
         let (_, sizes) = self.0.iter().find(|(prefix, _)| path.starts_with(prefix))?;
         let mut seed = [0; 32];

@@ -1,17 +1,17 @@
 //! Byte ranges of RFC 9110, section 14.
 
-/// What of an object is asked for.
+/// The part of an object that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
     /// All of it; also for what is no single range of bytes, which a server may ignore.
     Whole,
     /// From the first offset up to, and without, the second.
     Part(u64, u64),
-    /// Nothing that it has.
+    /// No part that the object has.
     Unsatisfiable,
 }
 
-/// Reads a `Range` header for an object of `size` bytes.
+/// Read a `Range` header for an object of `size` bytes.
 pub fn parse(header: Option<&str>, size: u64) -> Range {
     let Some((first, last)) = header
         .and_then(|text| text.trim().strip_prefix("bytes="))

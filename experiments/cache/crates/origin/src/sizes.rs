@@ -1,4 +1,4 @@
-//! How large objects are.
+//! Distributions of object sizes.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ pub enum Sizes {
     Real {
         /// The sizes.
         sizes: Vec<u64>,
-        /// How often each occurs.
+        /// The share of each size.
         shares: WeightedIndex<f64>,
     },
     /// The number at the end of the path.
@@ -36,7 +36,7 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    /// Reads `fixed:BYTES`, `gauss:MEAN:DEVIATION`, `zipf:STEP:LARGEST:ALPHA`, `real:FILE` (a size
+    /// Read `fixed:BYTES`, `gauss:MEAN:DEVIATION`, `zipf:STEP:LARGEST:ALPHA`, `real:FILE` (a size
     /// and its weight a line) or `user`.
     ///
     /// # Errors

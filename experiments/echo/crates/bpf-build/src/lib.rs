@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use libbpf_cargo::SkeletonBuilder;
 
-/// Compiles `src/bpf/NAME.bpf.c` into `NAME.bpf.o` of the build's folder; `includes` are folders of
+/// Compile `src/bpf/NAME.bpf.c` into `NAME.bpf.o` of the build's folder; `includes` are folders of
 /// headers.
 ///
 /// # Panics

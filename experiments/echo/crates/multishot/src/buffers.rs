@@ -18,7 +18,7 @@ const FIRST: u16 = 16;
 /// Between buffers, so that their beginnings do not share the same few sets of the cache.
 const APART: usize = 64;
 
-/// How many buffers there are, and of what size.
+/// The number of buffers and their size.
 #[derive(Args, Clone, Debug)]
 pub struct Pool {
     /// Buffers of each thread at most, a power of two: 16 at first, and twice as many whenever
@@ -54,7 +54,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Maps the memory and gives the first buffers to the kernel.
+    /// Map the memory and gives the first buffers to the kernel.
     pub fn register(ring: &IoUring, pool: &Pool) -> Result<Self> {
         let (count, bytes) = (pool.buffers, pool.buffer_bytes);
         let mapped = Self::offset(count) + usize::from(count) * Self::stride(bytes);
@@ -82,7 +82,7 @@ impl Buffers {
         Ok(made)
     }
 
-    /// Puts more of them to use, as long as there are more.
+    /// Put more of them to use, as long as there are more.
     pub fn more(&mut self) {
         let (from, to) = (
             self.used,

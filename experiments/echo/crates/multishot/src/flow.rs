@@ -1,4 +1,4 @@
-//! One direction of one connection: what was received and is not sent yet, in order.
+//! One direction of one connection: received bytes that are not sent yet, in order.
 
 use crate::buffers::Buffers;
 
@@ -8,7 +8,7 @@ pub const MOST_PENDING: usize = 256 << 10;
 /// Flags of a send that does not wait: all of it, or a completion that says how much.
 pub const AT_ONCE: i32 = libc::MSG_DONTWAIT | libc::MSG_WAITALL;
 
-/// What an operation that is under way sends.
+/// The buffers of the send in progress.
 #[derive(Debug)]
 enum Sending {
     /// A buffer of the ring, without waiting: it must not be kept by a peer that does not read.
@@ -17,7 +17,7 @@ enum Sending {
     Own { bytes: Vec<u8>, sent: usize },
 }
 
-/// What to submit next.
+/// The next send to submit.
 #[derive(Clone, Copy, Debug)]
 pub struct Next {
     pub from: *const u8,
@@ -36,12 +36,12 @@ pub struct Flow {
     pub cancelling: bool,
     /// The source ended.
     pub ended: bool,
-    /// So has the destination been told.
+    /// True once the destination has been told.
     pub closed: bool,
 }
 
 impl Flow {
-    /// Takes a filled buffer. What to send, if nothing was being sent.
+    /// Take a filled buffer. What to send, if nothing was being sent.
     pub fn received(&mut self, buffer: u16, bytes: usize, buffers: &mut Buffers) -> Option<Next> {
         if self.sending.is_some() {
             self.pending
@@ -58,7 +58,7 @@ impl Flow {
         })
     }
 
-    /// So many bytes of what was being sent are. What to send next.
+    /// Count `count` sent bytes. Return the next send.
     pub fn sent(&mut self, count: usize, buffers: &mut Buffers) -> Option<Next> {
         match self.sending.take().expect("a send was under way") {
             Sending::Buffer { buffer, bytes } => {
@@ -87,18 +87,18 @@ impl Flow {
         }
     }
 
-    /// Whether something is to happen when a send that completes at once has done so.
+    /// Return true if something is to happen when a send that completes at once has done so.
     pub fn waits_at_once(&self) -> bool {
         let at_once = matches!(self.sending, Some(Sending::Buffer { .. }));
         at_once && (self.ended || !self.pending.is_empty())
     }
 
-    /// Whether more may be received.
+    /// Return true if more may be received.
     pub fn has_room(&self) -> bool {
         self.pending.len() <= MOST_PENDING
     }
 
-    /// Whether all that was received is sent.
+    /// Return true if all that was received is sent.
     pub fn is_empty(&self) -> bool {
         self.sending.is_none() && self.pending.is_empty()
     }
@@ -136,7 +136,7 @@ mod tests {
     const BUFFERS: u16 = 4;
     const BYTES: usize = 64;
 
-    /// What is being sent, as a peer takes it.
+    /// Return the bytes being sent, as a peer receives them.
     fn seen(next: &Next, count: usize) -> Vec<u8> {
         // SAFETY: the flow keeps these bytes until the send has completed.
         unsafe { std::slice::from_raw_parts(next.from, next.count as usize)[..count].to_vec() }

@@ -39,7 +39,7 @@ pub fn receive(socket: RawFd) -> Entry {
     opcode::RecvMulti::new(Fd(socket), GROUP).build()
 }
 
-/// Sends bytes that must stay where they are until it completes.
+/// Send bytes that must stay where they are until it completes.
 pub fn send(socket: RawFd, next: &Next) -> Entry {
     opcode::Send::new(Fd(socket), next.from, next.count)
         .flags(next.flags | libc::MSG_NOSIGNAL)

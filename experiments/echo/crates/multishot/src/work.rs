@@ -40,7 +40,7 @@ struct Loop<'a> {
     starved: Vec<(usize, usize)>,
 }
 
-/// Serves one thread.
+/// Serve one thread.
 pub fn work(thread: Thread<'_>, pool: &Pool, min_wait_us: u32) -> Result<()> {
     let (counters, options) = (thread.counters, thread.options);
     let mut ring = Ring::new(operations::ring()?, counters);
@@ -210,7 +210,7 @@ impl Loop<'_> {
         self.send(slot, end, next)
     }
 
-    /// Passes an end on, and receives again where there is room again.
+    /// Pass an end on, and receives again where there is room again.
     fn go_on(&mut self, slot: usize, end: usize) -> Result<()> {
         let connection = &mut self.connections[slot];
         let across = connection.ends.len() - 1 - end;
@@ -259,7 +259,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Gives a connection up: what is under way is cancelled, and the peers are reset.
+    /// Give a connection up: what is under way is cancelled, and the peers are reset.
     fn abort(&mut self, slot: usize) -> Result<()> {
         let connection = &mut self.connections[slot];
         connection.dead = true;
@@ -269,7 +269,7 @@ impl Loop<'_> {
         Ok(())
     }
 
-    /// Closes a connection that has ended, once nothing of it is under way.
+    /// Close a connection that has ended, once nothing of it is under way.
     fn bury(&mut self, slot: usize) {
         let connection = &self.connections[slot];
         let ended = connection.dead || connection.flows.iter().all(|flow| flow.closed);

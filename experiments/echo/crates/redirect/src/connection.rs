@@ -8,7 +8,7 @@ use rustix::net::{Shutdown, shutdown, sockopt};
 
 use crate::kernel::Kernel;
 
-/// Where a direction stands.
+/// The state of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
@@ -53,7 +53,7 @@ impl Connection {
         &self.cookies
     }
 
-    /// Whether the kernel forwards its bytes.
+    /// Return true if the kernel forwards its bytes.
     pub fn is_joined(&self) -> bool {
         self.joined
     }
@@ -63,7 +63,7 @@ impl Connection {
         self.ends
     }
 
-    /// Lets the kernel forward its bytes, those included that came before. False when a peer ended
+    /// Let the kernel forward its bytes, those included that came before. False when a peer ended
     /// its stream before: the kernel takes no such socket, and has not looked at a byte of it.
     pub fn join(&mut self, kernel: &Kernel) -> Result<bool> {
         // Targets first: a program that finds none drops the bytes.
@@ -98,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// Ends the directions all of whose bytes are on their way. True when all have ended.
+    /// End the directions all of whose bytes are on their way. True when all have ended.
     ///
     /// Closing earlier would throw away what the kernel has queued for redirection.
     pub fn settle(&mut self) -> Result<bool> {
@@ -114,7 +114,7 @@ impl Connection {
         Ok(self.states.iter().all(|state| *state == State::Ended))
     }
 
-    /// Whether a direction waits to be settled.
+    /// Return true if a direction waits to be settled.
     pub fn is_finishing(&self) -> bool {
         self.states.contains(&State::Finishing)
     }
@@ -123,7 +123,7 @@ impl Connection {
         self.ends.len() - 1 - end
     }
 
-    /// Whether all that `source` received is in the hands of `sink`'s TCP. What was received counts
+    /// Return true if all that `source` received is in the hands of `sink`'s TCP. What was received counts
     /// the end of the stream as a byte.
     fn delivered(&self, source: usize, sink: usize) -> Result<bool> {
         let received = tcp_info(self.ends[source].as_fd())?.tcpi_bytes_received;

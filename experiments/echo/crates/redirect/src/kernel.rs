@@ -8,7 +8,7 @@ use echo_server::{Moved, Shape, privileges};
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel, set_print};
 
-/// What a connection may hold in the kernel, where nothing else bounds or charges it.
+/// Limits on a connection's memory in the kernel, which nothing else bounds or charges.
 #[derive(Args, Clone, Debug)]
 pub struct Limits {
     /// Bytes that a connection may have in flight, received and not yet acknowledged by whom they
@@ -45,7 +45,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Loads `object`, and attaches all its programs to the map of sources.
+    /// Load `object`, and attaches all its programs to the map of sources.
     pub fn load(object: &[u8], limits: &Limits, shape: Shape) -> Result<Self> {
         privileges::ensure_bpf()?;
         set_print(Some((PrintLevel::Warn, |_, line| eprint!("{line}"))));
@@ -105,7 +105,7 @@ impl Kernel {
         let _ = self.condemned.delete(&cookie.to_ne_bytes());
     }
 
-    /// Reads the counters from any thread.
+    /// Read the counters from any thread.
     pub fn reader(&self) -> Result<Reader> {
         Ok(Reader(MapHandle::try_from(&self.counters)?))
     }

@@ -17,7 +17,7 @@ use echo_server::{Moved, Options};
 use kernel::Kernel;
 pub use kernel::Limits;
 
-/// Serves with the BPF object `object`, built over `bpf/redirect.bpf.h`.
+/// Serve with the BPF object `object`, built over `bpf/redirect.bpf.h`.
 pub fn serve(name: &str, options: &Options, limits: &Limits, object: &[u8]) -> ExitCode {
     let loaded = (0..options.threads)
         .map(|_| Kernel::load(object, limits, options.shape))

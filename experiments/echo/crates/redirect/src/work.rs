@@ -28,7 +28,7 @@ const BY_HAND: u64 = u64::MAX - 3;
 const BACKEND: usize = 1;
 const EVENTS: usize = 256;
 
-/// How soon it is looked again whether a closing connection's bytes are on their way.
+/// Interval between checks of a closing connection's delivery.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// Once it has taken long.
 const LOOK_RARELY: Duration = Duration::from_millis(20);
@@ -50,7 +50,7 @@ struct Loop<'a> {
     by_hand: Forwarder<'a, Copy>,
 }
 
-/// Serves one thread.
+/// Serve one thread.
 pub fn work(thread: Thread<'_>, kernel: &Kernel) -> Result<()> {
     let Thread {
         listener,
@@ -189,7 +189,7 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    /// Lets user space forward a connection that the kernel does not take.
+    /// Let user space forward a connection that the kernel does not take.
     fn hand_over(&mut self, connection: Connection) -> Result<()> {
         Counters::add(&self.counters.by_hand, 1);
         self.by_hand.adopt(connection.into_ends())
@@ -255,7 +255,7 @@ impl<'a> Loop<'a> {
         self.dead.push(slot);
     }
 
-    /// Looks which of the finishing connections have all their bytes on their way.
+    /// Look which of the finishing connections have all their bytes on their way.
     fn settle(&mut self) {
         let mut lost = Vec::new();
         self.settling.retain(|slot, _| {
@@ -277,7 +277,7 @@ impl<'a> Loop<'a> {
         lost.into_iter().for_each(|slot| self.abort(slot));
     }
 
-    /// How soon to look again.
+    /// Return the time until the next check.
     fn next_look(&self) -> Option<Duration> {
         let newest = self.settling.values().max()?;
         Some(if newest.elapsed() < LONG {
@@ -287,7 +287,7 @@ impl<'a> Loop<'a> {
         })
     }
 
-    /// Closes what ended, and hands over what the kernel refused; until then, events of the same wait
+    /// Close what ended, and hands over what the kernel refused; until then, events of the same wait
     /// may name it.
     fn bury(&mut self) -> Result<()> {
         self.dead.sort_unstable();

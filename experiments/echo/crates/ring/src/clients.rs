@@ -18,10 +18,10 @@ pub trait Path<'a> {
     /// Its ring.
     fn ring(&mut self) -> &mut Ring<'a>;
 
-    /// Asks for the next client or for all, with the kind `Accept`.
+    /// Ask for the next client or for all, with the kind `Accept`.
     fn accept(&mut self, listener: RawFd) -> Result<()>;
 
-    /// Serves a client. An error turns it away.
+    /// Serve a client. An error turns it away.
     fn take(&mut self, client: OwnedFd) -> Result<()>;
 
     /// An operation of a connection completed.
@@ -36,7 +36,7 @@ pub trait Path<'a> {
     fn connections(&self) -> usize;
 }
 
-/// Serves one thread with `path`.
+/// Serve one thread with `path`.
 pub fn work<'a>(thread: Thread<'a>, path: &mut impl Path<'a>) -> Result<()> {
     let Thread {
         listener,
@@ -84,7 +84,7 @@ pub fn work<'a>(thread: Thread<'a>, path: &mut impl Path<'a>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a backend answered. A non-blocking socket would make the kernel give up instead of
+/// Return true if a backend answered. A non-blocking socket would make the kernel give up instead of
 /// waiting, so that it blocks from now on.
 pub fn answered(backend: &OwnedFd) -> Result<bool> {
     if sockopt::socket_error(backend)?.is_err() {
@@ -94,7 +94,7 @@ pub fn answered(backend: &OwnedFd) -> Result<bool> {
     Ok(true)
 }
 
-/// Where clients come from, for as long as they are to come.
+/// The source of clients, until no more are accepted.
 struct Clients {
     acceptor: Option<Acceptor>,
 }
@@ -110,7 +110,7 @@ impl Clients {
         self.acceptor.is_some()
     }
 
-    /// Asks for more, if they are to come.
+    /// Ask for more, if they are to come.
     fn more<'a>(&self, path: &mut impl Path<'a>) -> Result<()> {
         match &self.acceptor {
             Some(acceptor) => path.accept(acceptor.listener().as_raw_fd()),

@@ -1,5 +1,5 @@
-//! What the echo servers over io_uring share: the ring of a thread, and the clients' coming and
-//! going. How bytes are moved is each server's own.
+//! The part that the io_uring echo servers share: a thread's ring, and accepting and closing
+//! clients. Each server moves bytes in its own way.
 
 pub mod clients;
 pub mod ring;

@@ -14,13 +14,13 @@ use crate::token::{Kind, Token};
 /// One completion: a count, a descriptor, or an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
-    /// What was asked for.
+    /// The operation's purpose.
     pub token: Token,
-    /// What came of it.
+    /// The operation's result.
     pub result: Result<u32, Errno>,
     /// The buffer that the kernel took.
     pub buffer: Option<u16>,
-    /// Whether the same operation will complete again.
+    /// True if the same operation will complete again.
     pub more: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Ring<'a> {
 }
 
 impl<'a> Ring<'a> {
-    /// Counts its system calls in `counters`.
+    /// Count its system calls in `counters`.
     pub fn new(inner: IoUring, counters: &'a Counters) -> Self {
         Self {
             inner,
@@ -103,7 +103,7 @@ impl<'a> Ring<'a> {
         Ok(found)
     }
 
-    /// Takes the completions back, to use their memory again.
+    /// Take the completions back, to use their memory again.
     pub fn done(&mut self, completions: Vec<Completion>) {
         self.found = completions;
     }
@@ -114,12 +114,12 @@ impl<'a> Ring<'a> {
         self.push(poll.build(), token)
     }
 
-    /// Ends the operation that has `which` as its token.
+    /// End the operation that has `which` as its token.
     pub fn cancel(&mut self, which: Token, token: Token) -> Result<()> {
         self.push(opcode::AsyncCancel::new(which.encode()).build(), token)
     }
 
-    /// Ends all operations of a connection with so many ends. Returns how many were asked for that.
+    /// End all operations of a connection with so many ends. Return how many were asked for that.
     pub fn cancel_all(&mut self, slot: usize, ends: usize) -> Result<u32> {
         let mut asked = 0;
         for end in 0..ends {
@@ -137,10 +137,10 @@ impl<'a> Ring<'a> {
         self.push(opcode::Timeout::new(time).build(), token)
     }
 
-    /// Asks for an operation. What it points to must stay until it completes.
+    /// Ask for an operation. What it points to must stay until it completes.
     pub fn push(&mut self, entry: Entry, token: Token) -> Result<()> {
         let entry = entry.user_data(token.encode());
-        // SAFETY: whoever asks keeps what the operation points to until it completes.
+        // SAFETY: the caller keeps what the operation points to until it completes.
         while unsafe { self.inner.submission().push(&entry) }.is_err() {
             self.counters.called();
             self.inner.submit().context("io_uring_enter")?;

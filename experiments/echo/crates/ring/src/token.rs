@@ -1,6 +1,6 @@
-//! What an operation was for: the user data that comes back with its completion.
+//! The purpose of an operation: the user data that comes back with its completion.
 
-/// What an operation was for.
+/// The purpose of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -18,7 +18,7 @@ pub enum Kind {
     Send,
     /// The end of another operation.
     Cancel,
-    /// Nothing that anybody waits for.
+    /// An operation whose completion needs no action.
     Nothing,
 }
 
@@ -36,7 +36,7 @@ const KINDS: [Kind; 8] = [
 /// A kind, and the connection and end that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it was for.
+    /// The operation's purpose.
     pub kind: Kind,
     /// The connection; below 2^55.
     pub slot: usize,
@@ -55,7 +55,7 @@ impl Token {
         Self::new(kind, 0, 0)
     }
 
-    /// As user data.
+    /// Return the token as user data.
     pub fn encode(self) -> u64 {
         (self.kind as u64) << 56 | (self.slot as u64) << 1 | self.end as u64
     }

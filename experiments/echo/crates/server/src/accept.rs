@@ -21,7 +21,7 @@ pub struct Acceptor {
 }
 
 impl Acceptor {
-    /// Takes clients from `listener`.
+    /// Take clients from `listener`.
     pub fn new(listener: OwnedFd) -> Result<Self> {
         Ok(Self {
             listener,
@@ -29,7 +29,7 @@ impl Acceptor {
         })
     }
 
-    /// What to wait on.
+    /// The descriptor to wait on.
     pub fn listener(&self) -> &OwnedFd {
         &self.listener
     }
@@ -48,7 +48,7 @@ impl Acceptor {
         }
     }
 
-    /// Accepts one client only to close it.
+    /// Accept one client only to close it.
     pub fn turn_away(&mut self) -> Result<()> {
         say("out of file descriptors: a client is turned away; raise the limit (ulimit -n)");
         self.spare = None;
@@ -58,7 +58,7 @@ impl Acceptor {
     }
 }
 
-/// Counts a client and gives it to `take`, whose error turns it away. Fails where the client's socket
+/// Count a client and gives it to `take`, whose error turns it away. Fails where the client's socket
 /// has not the options that its listener was given.
 pub fn admit(
     client: OwnedFd,

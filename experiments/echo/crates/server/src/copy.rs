@@ -18,7 +18,7 @@ pub struct Copy {
     buffer: Vec<u8>,
 }
 
-/// What a destination did not take yet.
+/// The bytes that a destination has not taken yet.
 #[derive(Debug, Default)]
 pub struct Rest {
     bytes: Vec<u8>,
@@ -78,7 +78,7 @@ impl Mover for Copy {
     }
 }
 
-/// What `to` takes of `bytes` now.
+/// Write `bytes` to `to`. Return the number of bytes that it takes now.
 fn write(to: BorrowedFd<'_>, bytes: &[u8], counters: &Counters) -> Result<usize, Errno> {
     counters.called();
     match send(to, bytes, SendFlags::NOSIGNAL) {
@@ -106,7 +106,7 @@ mod tests {
         ends
     }
 
-    /// As many as there are, at most `most`.
+    /// Read the available bytes, at most `most`.
     fn take(from: &mut UnixStream, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most];
         match from.read(&mut bytes) {

@@ -1,4 +1,4 @@
-//! What a server counts, one set a thread, so that no two threads write to one cache line.
+//! A server's counters, one set per thread, so that no two threads write to one cache line.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -35,7 +35,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds to a counter that no other thread writes: a plain addition, without a locked one.
+    /// Add to a counter that no other thread writes: a plain addition, without a locked one.
     pub fn add(counter: &AtomicU64, more: u64) {
         counter.store(counter.load(Relaxed) + more, Relaxed);
     }
@@ -58,7 +58,7 @@ impl Counters {
         Self::add(&self.aborted, 1);
     }
 
-    /// So many connections did not end in time.
+    /// Count `left` connections that did not end in time.
     pub fn gave_up(&self, left: u64) {
         if left > 0 {
             say(format_args!(
@@ -69,7 +69,7 @@ impl Counters {
         Self::add(&self.closed, left);
     }
 
-    /// What was forwarded so far.
+    /// Return the totals forwarded so far.
     pub fn moved(&self) -> Moved {
         Moved {
             bytes: self.bytes.load(Relaxed),

@@ -1,4 +1,4 @@
-//! What all echo servers share, so that they differ by their data path alone: the command line,
+//! The part that all echo servers share, so that only their data paths differ: the command line,
 //! sockets and their options, statistics over a control socket, the log, and draining on SIGTERM.
 
 pub mod accept;

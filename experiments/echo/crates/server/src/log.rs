@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::SystemTime;
 
-/// Writes one line.
+/// Write one line.
 pub fn say(line: impl Display) {
     eprintln!(
         "{} {line}",

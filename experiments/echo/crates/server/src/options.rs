@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-/// What becomes of the bytes of a client.
+/// The destination of a client's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shape {
     /// They go back to it.
@@ -15,16 +15,16 @@ pub enum Shape {
     Relay,
 }
 
-/// How to serve.
+/// The server's options.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Where to listen.
+    /// Address to listen on.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8888")]
     pub listen: SocketAddr,
-    /// What becomes of the bytes.
+    /// Destination of the bytes.
     #[arg(long, value_enum, default_value = "echo")]
     pub shape: Shape,
-    /// Where a relay connects to.
+    /// Backend of a relay.
     #[arg(long, value_name = "HOST:PORT", required_if_eq("shape", "relay"))]
     pub backend: Option<SocketAddr>,
     /// Threads, each with a listener of its own on the same port (SO_REUSEPORT).
@@ -45,12 +45,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// Where to connect to for each client, in a relay.
+    /// Return the address to connect to for each client, if this is a relay.
     pub fn upstream(&self) -> Option<SocketAddr> {
         self.backend.filter(|_| self.shape == Shape::Relay)
     }
 
-    /// How long connections may go on after SIGTERM.
+    /// Return the time that connections have to end after SIGTERM.
     pub fn drain(&self) -> Duration {
         Duration::from_millis(self.drain_ms)
     }

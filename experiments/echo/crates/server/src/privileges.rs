@@ -1,5 +1,5 @@
-//! What a BPF program needs of the process and of the kernel, asked before libbpf answers with an
-//! error number.
+//! A BPF program's requirements of the process and the kernel, checked before libbpf answers with
+//! an error number.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ const SYS_ADMIN: u32 = 21;
 const CAPABILITIES: [(u32, &str); 3] =
     [(39, "CAP_BPF"), (38, "CAP_PERFMON"), (12, "CAP_NET_ADMIN")];
 
-/// That BPF programs can be loaded; the error is a sentence with the remedy.
+/// Check that BPF programs can be loaded. The error is a sentence with the remedy.
 pub fn ensure_bpf() -> Result<()> {
     let lacking = lacking(effective_capabilities()?);
     ensure!(
@@ -28,7 +28,7 @@ pub fn ensure_bpf() -> Result<()> {
     Ok(())
 }
 
-/// What a process with these capabilities does not have; CAP_SYS_ADMIN stands for the first two.
+/// Return the missing capabilities. CAP_SYS_ADMIN stands for the first two.
 fn lacking(held: u64) -> Vec<&'static str> {
     let has = |bit: u32| held >> bit & 1 == 1;
     CAPABILITIES

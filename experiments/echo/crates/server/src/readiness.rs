@@ -23,7 +23,7 @@ const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
 const EVENTS: usize = 256;
 
-/// Where a flow stands after it was pumped.
+/// The state of a flow after it was pumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It waits for bytes.
@@ -36,13 +36,13 @@ pub enum State {
 
 /// A data path: how bytes get from one socket to another.
 pub trait Mover {
-    /// What one direction of one connection needs.
+    /// The state of one direction of one connection.
     type Flow;
 
     /// A new direction.
     fn flow(&mut self) -> Result<Self::Flow>;
 
-    /// Moves one piece, or what was left of the last. An error ends the connection.
+    /// Move one piece, or what was left of the last. An error ends the connection.
     fn pump(
         &mut self,
         flow: &mut Self::Flow,
@@ -56,7 +56,7 @@ pub trait Mover {
 struct Connection<F> {
     ends: Vec<OwnedFd>,
     flows: Vec<(F, State)>,
-    /// What epoll was asked for at each end; none where the end is not registered.
+    /// The events registered at each end; `None` where the end is not registered.
     asked: Vec<Option<epoll::EventFlags>>,
 }
 
@@ -87,7 +87,7 @@ pub struct Forwarder<'a, M: Mover> {
     dead: Vec<usize>,
 }
 
-/// Serves one thread with `mover`.
+/// Serve one thread with `mover`.
 pub fn work<M: Mover>(thread: Thread<'_>, mover: M) -> Result<()> {
     let Thread {
         listener,
@@ -131,7 +131,7 @@ impl<'a, M: Mover> Forwarder<'a, M> {
         &self.epoll
     }
 
-    /// Whether it has no connection.
+    /// Return true if it has no connection.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
@@ -151,7 +151,7 @@ impl<'a, M: Mover> Forwarder<'a, M> {
         Ok(())
     }
 
-    /// Waits, for ever without a timeout, and forwards what came. Returns the tokens of what else
+    /// Waits, for ever without a timeout, and forwards what came. Return the tokens of what else
     /// was being watched.
     pub fn turn(&mut self, timeout: Option<Duration>) -> Result<Vec<u64>> {
         let timeout = timeout
@@ -177,7 +177,7 @@ impl<'a, M: Mover> Forwarder<'a, M> {
         Ok(others)
     }
 
-    /// Closes what is left.
+    /// Close what is left.
     pub fn give_up(&mut self) {
         self.counters.gave_up(self.connections.len() as u64);
         self.connections.clear();
@@ -287,7 +287,7 @@ impl<'a, M: Mover> Forwarder<'a, M> {
         Ok(())
     }
 
-    /// Frees the slots of ended connections; until then, events of the same wait may name them.
+    /// Free the slots of ended connections; until then, events of the same wait may name them.
     fn bury(&mut self) {
         for slot in self.dead.drain(..) {
             drop(self.connections.remove(slot));

@@ -25,16 +25,16 @@ use crate::usage::usage;
 const TICK: Duration = Duration::from_secs(1);
 const CONTROL_PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a data path gets for each of its threads.
+/// The resources of one thread of a data path.
 #[derive(Debug)]
 pub struct Thread<'a> {
     /// The thread's own listener.
     pub listener: OwnedFd,
     /// Readable once no more clients are to be taken.
     pub stop: BorrowedFd<'a>,
-    /// Where the thread counts.
+    /// The thread's counters.
     pub counters: &'a Counters,
-    /// How to serve.
+    /// The server's options.
     pub options: &'a Options,
 }
 
@@ -63,7 +63,7 @@ struct Statistics<'a> {
     switches_involuntary: u64,
 }
 
-/// Serves until SIGTERM or SIGINT, then drains. `work` is the data path: it returns when its thread
+/// Serve until SIGTERM or SIGINT, then drains. `work` is the data path: it returns when its thread
 /// was told to stop and its connections have ended, or the time to drain is over. `in_kernel` reads
 /// what was forwarded without any thread.
 pub fn serve<W, K>(name: &str, options: &Options, work: W, in_kernel: K) -> ExitCode
@@ -164,7 +164,7 @@ impl<'a, K: Fn() -> Result<Moved>> Service<'a, K> {
         }
     }
 
-    /// Answers the control socket until the threads have ended: one did, or all were told to.
+    /// Answer the control socket until the threads have ended: one did, or all were told to.
     fn watch(
         &mut self,
         signalled: &UnixStream,

@@ -37,7 +37,7 @@ pub fn connecting(backend: SocketAddr, options: &Options) -> Result<OwnedFd> {
     }
 }
 
-/// That a connection has the options that its listener was given.
+/// Check that a connection has the options that its listener was given.
 pub fn verify(socket: impl AsFd, options: &Options) -> Result<()> {
     let found = sockopt::tcp_congestion(&socket)?;
     let wanted = &options.congestion;
@@ -52,18 +52,18 @@ pub fn verify(socket: impl AsFd, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Makes the next close send a reset and forget what is queued.
+/// Make the next close send a reset and forget what is queued.
 pub fn abort_on_close(socket: impl AsFd) {
     // The connection is given up: that a dead one cannot even be told so is no news.
     let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
 }
 
-/// Whether operations on it wait.
+/// Return true if operations on it wait.
 pub fn set_blocking(socket: impl AsFd, blocking: bool) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(socket, !blocking)?)
 }
 
-/// What the kernel counts of a connection (`struct tcp_info`, tcp(7)).
+/// Return the kernel's counters of a connection (`struct tcp_info`, tcp(7)).
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<libc::tcp_info> {
     // SAFETY: zero is a valid tcp_info; the kernel writes at most `length` bytes of it.
     unsafe {

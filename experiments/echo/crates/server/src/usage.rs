@@ -1,8 +1,8 @@
-//! What the process itself uses: CPU time, memory, context switches.
+//! The process's own usage: CPU time, memory, context switches.
 
 use std::fs;
 
-/// So far, all threads.
+/// Usage so far, of all threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     pub cpu_user_s: f64,
@@ -12,7 +12,7 @@ pub struct Usage {
     pub switches_involuntary: u64,
 }
 
-/// Reads it (getrusage(2), and proc(5) for the memory).
+/// Read it (getrusage(2), and proc(5) for the memory).
 pub fn usage() -> Usage {
     // SAFETY: zero is a valid rusage, and the pointer is to one that outlives the call.
     let used = unsafe {

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 
 use crate::run::Filter;
 
-/// What is done to the memory of a running controller, which `S` names.
+/// The operation on the memory of a running controller, which `S` names.
 #[derive(Subcommand)]
 pub enum Command<S: Args> {
     /// Gives the filter of a running controller another prefix.
@@ -42,7 +42,7 @@ impl<S: Args> Command<S> {
     }
 }
 
-/// How `program` ends.
+/// Print the error, if any. Return the exit code of `program`.
 pub fn end(program: &str, result: Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

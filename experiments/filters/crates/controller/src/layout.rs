@@ -14,7 +14,7 @@ pub const PREFIX_MAX: usize = 4092;
 #[repr(C, align(64))]
 struct Counter(AtomicU64);
 
-/// What was refused, and for which part of it the filter failed to answer.
+/// Rejected requests, and failures of the filter by part.
 #[repr(C, align(64))]
 struct Rejections {
     all: AtomicU64,
@@ -28,7 +28,7 @@ pub struct Prefix {
     bytes: [AtomicU8; PREFIX_MAX],
 }
 
-/// Puts `prefix`, of at most [`PREFIX_MAX`] bytes, in force: the one in force is
+/// Put `prefix`, of at most [`PREFIX_MAX`] bytes, in force: the one in force is
 /// `slots[generation % 2]`. One writer at a time.
 pub fn publish(generation: &AtomicU64, slots: [&Prefix; 2], prefix: &[u8]) {
     let next = generation.load(Ordering::Relaxed).wrapping_add(1);
@@ -63,7 +63,7 @@ const _: () = assert!(
     "filter_shm.h has the same size"
 );
 
-/// What the filter decided so far.
+/// The filter's decisions so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Requests let through.
@@ -75,13 +75,13 @@ pub struct Counts {
 }
 
 impl Layout {
-    /// Whether the memory was completely made, in this very layout.
+    /// Return true if the memory was completely made, in this very layout.
     pub fn is_complete(&self) -> bool {
         self.magic.load(Ordering::Acquire) == MAGIC
             && self.version.load(Ordering::Relaxed) == VERSION
     }
 
-    /// Whether making the memory was begun and not finished.
+    /// Return true if making the memory was begun and not finished.
     pub fn is_begun(&self) -> bool {
         self.magic.load(Ordering::Acquire) == 0
     }
@@ -111,7 +111,7 @@ impl Layout {
         }
     }
 
-    /// Counts one decision.
+    /// Count one decision.
     pub fn count(&self, accepted: bool) {
         let counter = if accepted {
             &self.accepted.0
@@ -121,7 +121,7 @@ impl Layout {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the prefix in force accepts the URI.
+    /// Return true if the prefix in force accepts the URI.
     pub fn accepts(&self, uri: &[u8]) -> bool {
         loop {
             let generation = self.generation.load(Ordering::Acquire);
@@ -138,7 +138,7 @@ impl Layout {
         }
     }
 
-    /// Puts `prefix`, of at most [`PREFIX_MAX`] bytes, in force. One writer at a time.
+    /// Put `prefix`, of at most [`PREFIX_MAX`] bytes, in force. One writer at a time.
     pub fn publish(&self, prefix: &[u8]) {
         let [first, second] = &self.prefixes.0;
         publish(&self.generation, [first, second], prefix);

@@ -21,7 +21,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Makes the memory or recovers it from a controller that is gone; fails when one lives.
+    /// Make the memory or recovers it from a controller that is gone; fails when one lives.
     pub fn own(name: &str, prefix: &[u8]) -> Result<(Self, Origin)> {
         check_name(name)?;
         check_prefix(prefix)?;
@@ -49,7 +49,7 @@ impl Memory {
         Ok((memory, origin))
     }
 
-    /// Opens the memory of a controller, to read counters or set the prefix.
+    /// Open the memory of a controller, to read counters or set the prefix.
     pub fn open(name: &str) -> Result<Self> {
         check_name(name)?;
         let Some(file) = shm::open(name)? else {

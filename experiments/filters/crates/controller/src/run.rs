@@ -14,21 +14,21 @@ use crate::shm::Origin;
 
 /// The memory of a filter, as its controller works on it.
 pub trait Filter {
-    /// What it decided so far.
+    /// Return the filter's decisions so far.
     fn counts(&self) -> Counts;
-    /// Puts a prefix in force for every request from now on.
+    /// Put a prefix in force for every request from now on.
     fn publish(&self, prefix: &[u8]) -> Result<()>;
-    /// Removes the memory's name.
+    /// Remove the memory's name.
     fn remove(self) -> Result<()>;
 }
 
-/// What wakes the controller between two seconds.
+/// An event that wakes the controller between two seconds.
 enum Event {
     Line(Vec<u8>),
     Stop,
 }
 
-/// Runs until SIGTERM or SIGINT, then removes the memory, which `own` makes or recovers.
+/// Run until SIGTERM or SIGINT, then removes the memory, which `own` makes or recovers.
 pub fn run<F: Filter>(
     name: &str,
     prefix: &[u8],

@@ -12,7 +12,7 @@ use rustix::shm;
 
 use crate::layout::PREFIX_MAX;
 
-/// How the owner came by the memory.
+/// The origin of the owner's memory.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Origin {
     /// It was not there.
@@ -54,7 +54,7 @@ pub fn size(file: impl AsFd) -> Result<u64> {
     Ok(fstat(file)?.st_size as u64)
 }
 
-/// Gives the empty file its size, with room for it: a hole would fail when a worker counts in it.
+/// Give the empty file its size, with room for it: a hole would fail when a worker counts in it.
 pub fn reserve(file: impl AsFd, name: &str, size: u64) -> Result<()> {
     fallocate(file, FallocateFlags::empty(), 0, size).or_else(|error| {
         shm::unlink(name)?;
@@ -64,7 +64,7 @@ pub fn reserve(file: impl AsFd, name: &str, size: u64) -> Result<()> {
     })
 }
 
-/// Runs `work` while nobody else does, in whatever process; the owner's lock is another one.
+/// Run `work` while nobody else does, in whatever process; the owner's lock is another one.
 pub fn alone<T>(file: impl AsFd, work: impl FnOnce() -> T) -> Result<T> {
     fcntl_lock(&file, FlockOperation::LockExclusive)?;
     let result = work();
@@ -72,7 +72,7 @@ pub fn alone<T>(file: impl AsFd, work: impl FnOnce() -> T) -> Result<T> {
     Ok(result)
 }
 
-/// Removes the name, if it still is this file's. Who has it mapped keeps it.
+/// Remove the name, if it still is this file's. Who has it mapped keeps it.
 pub fn remove(file: impl AsFd, name: &str) -> Result<()> {
     if is_named(file, name)? {
         shm::unlink(name).with_context(|| {
@@ -89,7 +89,7 @@ fn is_named(file: impl AsFd, name: &str) -> Result<bool> {
     }
 }
 
-/// Why a second controller does not start. `program` is what it is called.
+/// Return the error message for a second controller. `program` is its name.
 pub fn live(program: &str, name: &str, owner: Option<u32>) -> String {
     let owner = owner.map_or("another process".to_owned(), |pid| format!("process {pid}"));
     format!(
@@ -97,21 +97,22 @@ pub fn live(program: &str, name: &str, owner: Option<u32>) -> String {
     )
 }
 
-/// Why there is nothing to work on. `start` begins the line that starts the controller.
+/// Return the error message for missing memory. `start` begins the command line that starts the
+/// controller.
 pub fn missing(start: &str, name: &str) -> String {
     format!(
         "there is no shared memory {name}; start its controller: {start} --shm {name} --prefix /aaaa"
     )
 }
 
-/// Why the memory is left alone.
+/// Return the error message for memory of another layout.
 pub fn foreign(name: &str) -> String {
     format!(
         "the shared memory {name} has another layout than this controller's; remove /dev/shm{name} or choose another --shm"
     )
 }
 
-/// That a name is one of shared memory.
+/// Check that `name` is a name of shared memory.
 pub fn check_name(name: &str) -> Result<()> {
     let rest = name.strip_prefix('/').unwrap_or("");
     if rest.is_empty() || rest.contains('/') || name.len() > 255 {
@@ -122,7 +123,7 @@ pub fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// That a prefix is short enough.
+/// Check that a prefix is short enough.
 pub fn check_prefix(prefix: &[u8]) -> Result<()> {
     if prefix.len() > PREFIX_MAX {
         bail!(

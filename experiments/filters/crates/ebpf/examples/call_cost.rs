@@ -1,4 +1,5 @@
-//! What a compiled program's call takes of the time of the same rule in native C, byte by byte.
+//! Time per call of a compiled program, and of the same rule in native C that compares byte by
+//! byte.
 //!
 //! `cargo run --release -p filter-ebpf --example call_cost`, with clang and cc installed. Every round asks
 //! each way in turns; printed are the median nanoseconds, and the median of the rounds' ratios to "C by
@@ -30,7 +31,7 @@ type Way<'a> = (&'a str, &'a mut dyn FnMut(&[u8]) -> u64);
 
 type Native = unsafe extern "C" fn(*const u8, usize, *const u8) -> i32;
 
-/// Compiles a source of this crate's folder into a file of its own.
+/// Compile a source of this crate's folder into a file of its own.
 fn build(compiler: &str, arguments: &[&str], source: &str, made: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let done = Command::new(compiler)

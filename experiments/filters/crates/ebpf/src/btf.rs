@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-/// What is wrong with the type information.
+/// The fault in the type information.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("the type information in .BTF {0}; compile with clang -target bpf -g")]
 pub struct BtfError(pub(crate) &'static str);
@@ -32,7 +32,7 @@ struct Type<'a> {
     kind: u32,
     /// A size or another type.
     size: u32,
-    /// What follows the common fields: members, an array's description, variables of a section.
+    /// The data after the common fields: members, an array's description, variables of a section.
     rest: &'a [u8],
 }
 
@@ -51,7 +51,7 @@ fn word(bytes: &[u8], index: usize) -> Result<u32, BtfError> {
 }
 
 impl<'a> Btf<'a> {
-    /// Reads the section's contents.
+    /// Read the section's contents.
     pub fn parse(section: &'a [u8]) -> Result<Self, BtfError> {
         if word(section, 0)? & 0xffff != u32::from(MAGIC) {
             return Err(BtfError("does not begin with its magic number"));

@@ -1,4 +1,4 @@
-//! What the helpers do, behind the one signature by which compiled code and the interpreter call them.
+//! The helpers, behind the one signature by which compiled code and the interpreter call them.
 
 use std::slice;
 
@@ -8,7 +8,7 @@ use crate::maps::{Map, MapError, Update};
 /// A helper as machine code calls it: r1…r5 to r0. Maps are addresses of [`Map`].
 pub type Function = unsafe extern "C" fn(u64, u64, u64, u64, u64) -> u64;
 
-/// What runs when a program calls the helper.
+/// Return the function that runs when a program calls the helper.
 ///
 /// # Safety
 /// Calls of it must pass what [`Helper::arguments`] says, alive for the time of the call.
@@ -90,7 +90,7 @@ unsafe extern "C" fn ktime_ns(_: u64, _: u64, _: u64, _: u64, _: u64) -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Writes the text to standard error as it is: numbers in it are not filled in.
+/// Write the text to standard error as it is: numbers in it are not filled in.
 unsafe extern "C" fn trace_printk(r1: u64, size: u64, _: u64, _: u64, _: u64) -> u64 {
     // SAFETY: as `function` demands.
     let text = unsafe { memory(r1, size) };

@@ -1,4 +1,4 @@
-//! What arithmetic and comparisons compute, value by value (RFC 9669, section 4).
+//! The results of arithmetic and comparisons, value by value (RFC 9669, section 4).
 
 use crate::insn::{Alu, Cond};
 
@@ -42,7 +42,7 @@ macro_rules! arithmetic {
 arithmetic!(alu64, u64, i64);
 arithmetic!(alu32, u32, i32);
 
-/// Whether a conditional jump is taken; in 32 bits only the lower halves count.
+/// Return true if a conditional jump is taken; in 32 bits only the lower halves count.
 pub fn holds(wide: bool, cond: Cond, dst: u64, src: u64) -> bool {
     let (a, b) = if wide {
         (dst, src)

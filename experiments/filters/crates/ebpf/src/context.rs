@@ -1,6 +1,6 @@
-//! What a program is called with: a structure whose fields are known to the verifier.
+//! The argument of a program: a structure whose fields the verifier knows.
 
-/// What a field of the context holds.
+/// The content of a context field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// A number.
@@ -16,9 +16,9 @@ pub enum FieldKind {
 pub struct Field {
     /// Bytes from the start of the context.
     pub offset: u16,
-    /// How many bytes it has: 1, 2, 4 or 8.
+    /// Its size in bytes: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// What it holds.
+    /// Its content.
     pub kind: FieldKind,
 }
 

@@ -22,7 +22,7 @@ use crate::program::{MapKind, MapSpec, Program, ProgramError};
 /// The longest data section, in bytes.
 const MAX_DATA: u64 = 1 << 20;
 
-/// Why an object file gives no program.
+/// The reason why an object file contains no program.
 #[derive(Clone, Debug, Error)]
 pub enum ElfError {
     /// Not an object file that can be read.
@@ -46,7 +46,7 @@ pub enum ElfError {
         section: String,
         /// The instruction that it changes.
         at: u64,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// A map whose declaration is of an unknown kind.
@@ -56,7 +56,7 @@ pub enum ElfError {
     MapKind {
         /// The map.
         name: String,
-        /// What its declaration says.
+        /// The declared type.
         kind: u32,
     },
     /// A data section that is too large.
@@ -101,7 +101,7 @@ pub fn load(bytes: &[u8], name: &str) -> Result<Program, ElfError> {
     Ok(Program::new(&linker.slots, linker.maps)?)
 }
 
-/// What a map is made from.
+/// The origin of a map.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum MapOrigin {
     Declared(String),
@@ -112,7 +112,7 @@ struct Linker<'a> {
     elf: &'a Elf<'a>,
     declared: BTreeMap<String, MapFields>,
     slots: Vec<Raw>,
-    /// Where each section of instructions begins in `slots`.
+    /// The start of each section of instructions in `slots`.
     placed: BTreeMap<usize, usize>,
     maps: Vec<MapSpec>,
     numbers: BTreeMap<MapOrigin, usize>,
@@ -136,7 +136,7 @@ impl Linker<'_> {
         })
     }
 
-    /// Places a section and everything that it calls; gives where it begins.
+    /// Place a section and everything that it calls; gives where it begins.
     fn link(&mut self, index: SectionIndex) -> Result<usize, ElfError> {
         let mut waiting = vec![index];
         let mut calls = Vec::new();

@@ -3,7 +3,7 @@
 //! Source: the kernel's include/uapi/linux/bpf.h, whose numbers these are. There is no `probe_read`:
 //! what a program may read, it reads itself.
 
-/// What a helper does.
+/// A function that programs can call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named as the kernel has it")]
 pub enum Helper {
@@ -18,7 +18,7 @@ pub enum Helper {
     RingbufOutput,
 }
 
-/// What an argument must be.
+/// The requirement on an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// Not looked at.
@@ -43,7 +43,7 @@ pub enum Argument {
     Size,
 }
 
-/// What a helper gives.
+/// The kind of a helper's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// A number.
@@ -72,7 +72,7 @@ impl Helper {
         })
     }
 
-    /// What it takes in r1…r5.
+    /// Return the requirements on r1…r5.
     pub fn arguments(self) -> [Argument; 5] {
         use Argument::{
             Context, Events, Key, Map, Memory, Number, Size, Unused, Value, WritableMap,
@@ -89,7 +89,7 @@ impl Helper {
         }
     }
 
-    /// What it gives in r0.
+    /// Return the kind of the result in r0.
     pub fn returns(self) -> Returns {
         match self {
             Self::MapLookup => Returns::ValueOrNull,

@@ -15,7 +15,7 @@ use crate::maps::Maps;
 use crate::program::Program;
 use crate::verifier::{FRAME, MAX_CALLS, Verified};
 
-/// Why a run ended without a result.
+/// The reason why a run ended without a result.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Fault {
     /// Too many jumps backwards.
@@ -26,9 +26,9 @@ pub enum Fault {
     Memory {
         /// The slot.
         at: usize,
-        /// Where.
+        /// The address.
         address: u64,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
     /// Something else that no accepted program does.
@@ -36,12 +36,12 @@ pub enum Fault {
     Illegal {
         /// The slot.
         at: usize,
-        /// What.
+        /// The fault.
         reason: &'static str,
     },
 }
 
-/// Runs a program on a context of windows, as [`crate::compile::Compiled::run`] does. Of the proof it
+/// Run a program on a context of windows, as [`crate::compile::Compiled::run`] does. Of the proof it
 /// takes only which jumps cost no fuel, and holds them to it.
 pub fn run(verified: &Verified, maps: &Maps, windows: &[&[u8]], fuel: u32) -> Result<u64, Fault> {
     let context: Vec<u64> = windows
@@ -74,7 +74,7 @@ struct Machine<'a> {
     context: &'a [u64],
     stack: Vec<[u64; FRAME / 8]>,
     registers: [u64; 11],
-    /// Where to go on, and r6…r9, of each call under way but the entry.
+    /// The return slot and r6…r9 of each active call but the entry.
     saved: Vec<(usize, [u64; 4])>,
     fuel: u32,
     /// The last jump backwards that cost nothing, and how often in a row it was taken.

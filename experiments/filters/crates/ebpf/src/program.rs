@@ -7,7 +7,7 @@ use crate::insn::{DecodeError, Op, Raw, decode};
 /// The longest program, in instruction slots.
 pub const MAX_SLOTS: usize = 65_536;
 
-/// What a map is.
+/// The kind of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapKind {
     /// Values by hashed key.
@@ -23,17 +23,17 @@ pub enum MapKind {
 pub struct MapSpec {
     /// Its name in the object file.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: MapKind,
     /// Bytes of a key; 4 for an array, 0 for events.
     pub key_size: u32,
     /// Bytes of a value; 0 for events.
     pub value_size: u32,
-    /// How many entries it holds; for events, the bytes of the queue.
+    /// The largest number of entries; for events, the bytes of the queue.
     pub max_entries: u32,
-    /// Whether programs may only read its values.
+    /// True if programs may only read its values.
     pub read_only: bool,
-    /// What its first value begins with: the contents of a data section.
+    /// The start of its first value: the contents of a data section.
     pub initial: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ pub struct Program {
     maps: Vec<MapSpec>,
 }
 
-/// Why instructions and maps are no program.
+/// The reason why instructions and maps are not a program.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ProgramError {
     /// An instruction that is none.
@@ -77,13 +77,13 @@ pub enum ProgramError {
     Map {
         /// The map's name.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
 }
 
 impl Program {
-    /// Decodes `slots` and checks everything that does not depend on values.
+    /// Decode `slots` and checks everything that does not depend on values.
     pub fn new(slots: &[Raw], maps: Vec<MapSpec>) -> Result<Self, ProgramError> {
         if slots.is_empty() || slots.len() > MAX_SLOTS {
             return Err(ProgramError::Length(slots.len()));

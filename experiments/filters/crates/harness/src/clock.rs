@@ -11,7 +11,7 @@ use crate::library::{Counts, Filter};
 /// Of a batch: reading the clock must not matter.
 const BATCH_NS: f64 = 200_000.0;
 
-/// What calls of one case took, over all batches.
+/// Times of the calls of one case, over all batches.
 pub struct Timing {
     /// The least of all batches' means.
     pub min_ns: f64,
@@ -24,14 +24,14 @@ pub struct Clock<'a> {
     filter: Filter,
     cases: &'a [Case],
     batches: Vec<u64>,
-    /// What the filter should have counted.
+    /// The counters that the filter should have.
     pub asked: Counts,
     /// Answers that were not right.
     pub wrong: u64,
 }
 
 impl<'a> Clock<'a> {
-    /// Finds out how many calls make a batch.
+    /// Find out how many calls make a batch.
     pub fn new(filter: Filter, cases: &'a [Case]) -> Result<Self> {
         let mut clock = Self {
             filter,
@@ -77,7 +77,7 @@ impl<'a> Clock<'a> {
         Ok(Duration::from(ended - begun).as_nanos() as f64 / calls as f64)
     }
 
-    /// Takes down so many calls of a case, of which so many were accepted.
+    /// Take down so many calls of a case, of which so many were accepted.
     pub fn note(&mut self, case: &Case, calls: u64, accepted: u64) {
         self.asked.accepted += if case.accept { calls } else { 0 };
         self.asked.rejected += if case.accept { 0 } else { calls };

@@ -13,7 +13,7 @@ pub type Filter = unsafe extern "C" fn(*const u8, usize) -> c_int;
 type Initialize = unsafe extern "C" fn(*const c_char) -> c_int;
 type Counters = unsafe extern "C" fn(*mut u64, *mut u64);
 
-/// How often the filter accepted and rejected.
+/// The filter's numbers of accepted and rejected calls.
 #[derive(Clone, Copy, Default, Deserialize, Serialize)]
 pub struct Counts {
     /// Accepted so far.
@@ -24,18 +24,18 @@ pub struct Counts {
 
 /// A loaded library, or the function that does nothing.
 pub struct Library {
-    /// What is called.
+    /// The function that is called.
     pub filter: Filter,
     counters: Option<Counters>,
 }
 
-/// What is called where there is no filter.
+/// The function that is called when there is no filter.
 extern "C" fn nothing(_path: *const u8, _length: usize) -> c_int {
     1
 }
 
 impl Library {
-    /// Loads and initialises the library; it stays loaded.
+    /// Load and initialises the library; it stays loaded.
     pub fn load(spec: &Spec) -> Result<Self> {
         let Some(path) = &spec.library else {
             return Ok(Self {
@@ -90,7 +90,7 @@ impl Library {
         })
     }
 
-    /// What the filter counted; None where there is none.
+    /// Return the filter's counters, or `None` if there is no filter.
     pub fn counts(&self) -> Option<Counts> {
         let counters = self.counters?;
         let mut counts = Counts::default();

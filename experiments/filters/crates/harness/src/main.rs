@@ -38,7 +38,8 @@ struct Cli {
     spec: PathBuf,
 }
 
-/// What the calling process tells its parent: `[min, median]` nanoseconds of each case, and more.
+/// The report of the measuring process to its parent: `[min, median]` nanoseconds of each case, and
+/// more.
 #[derive(Deserialize, Serialize)]
 struct Told {
     window_s: f64,
@@ -60,7 +61,7 @@ struct Report {
     total: Counts,
 }
 
-/// What must not be, by its kind.
+/// Errors by kind.
 #[derive(Serialize)]
 struct Errors {
     /// Answers that were wrong.

@@ -1,4 +1,4 @@
-//! What is to be measured: the file that `--spec` names.
+//! The measurement's description: the file that `--spec` names.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub struct Spec {
     pub library: Option<PathBuf>,
     /// The prefix that is accepted.
     pub prefix: String,
-    /// What the library finds in its environment; an empty value is none.
+    /// The library's environment; an empty value unsets the variable.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
     /// Bytes of the paths to try.

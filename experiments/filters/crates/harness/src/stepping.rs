@@ -15,7 +15,7 @@ use crate::library::Filter;
 
 /// A call is stepped through so often, to see whether it is the same each time.
 pub const REPEATS: usize = 3;
-/// More than any filter takes: whoever does not come back is not waited for.
+/// More steps than any filter takes: a call that does not return is given up.
 const MOST: u64 = 50_000_000;
 
 /// In the traced process: lets its parent step through each case's calls, and says of each case how
@@ -76,7 +76,7 @@ pub fn step(child: Pid, calls: usize) -> Result<Vec<u64>> {
     Ok(counts)
 }
 
-/// Stops the process's other threads, such as one that ends guests which run too long: to step
+/// Stop the process's other threads, such as one that ends guests which run too long: to step
 /// through a call takes a thousand times its own time. Those that were stopped.
 fn hold_others(child: Pid) -> Result<Vec<Pid>> {
     let mut held = Vec::new();
@@ -93,7 +93,7 @@ fn hold_others(child: Pid) -> Result<Vec<Pid>> {
     Ok(held)
 }
 
-/// Whether the thread was stopped: one that has ended since it was listed needs not be.
+/// Return true if the thread was stopped: one that has ended since it was listed needs not be.
 fn hold(thread: Pid) -> Result<bool> {
     let held = ptrace::seize(thread, ptrace::Options::empty())
         .and_then(|()| ptrace::interrupt(thread))
@@ -108,7 +108,7 @@ fn hold(thread: Pid) -> Result<bool> {
     }
 }
 
-/// Steps from before the call to behind it.
+/// Step from before the call to behind it.
 fn through(child: Pid) -> Result<u64> {
     advance(child)?;
     // The call is made: what it will return to is on top of the stack.

@@ -19,7 +19,7 @@ use crate::named::named;
 
 const UDF: &str = "udf";
 
-/// How it is run; the environment's names are those of Google Benchmark's own programs.
+/// The benchmark's options; the environment's names are those of Google Benchmark's own programs.
 #[derive(clap::Args)]
 pub struct Options {
     /// Modes, separated by commas [default: all that work here]
@@ -42,14 +42,14 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What a sieve and a sort are asked for, and what they answer.
+/// The argument and the result of the sieve and the sort.
 #[derive(Clone, PartialEq, Message)]
 struct Number {
     #[prost(uint64, tag = "1")]
     value: u64,
 }
 
-/// What hello answers.
+/// The response of hello.
 #[derive(Clone, PartialEq, Message)]
 struct Text {
     #[prost(string, tag = "1")]
@@ -64,18 +64,18 @@ struct Benchmark {
     workers: usize,
     request: Vec<u8>,
     answer: Vec<u8>,
-    /// Whether loading is timed, or calling.
+    /// True if loading is timed, or calling.
     loads: bool,
 }
 
-/// How often something was done, and how long that took the caller.
+/// A number of calls, and the time that they took the caller.
 struct Timed {
     iterations: u64,
     real: Duration,
     cpu: Duration,
 }
 
-/// Runs the benchmarks, prints a table, and writes the file that was asked for.
+/// Run the benchmarks, prints a table, and writes the file that was asked for.
 pub fn run(options: &Options) -> Result<()> {
     ensure!(
         (0.0..1e6).contains(&options.min_time),
@@ -147,7 +147,7 @@ fn measure(runtime: &Runtime, options: &Options, results: &mut Vec<Value>) -> Re
     Ok(())
 }
 
-/// As the original has them, with this project's names of modes.
+/// The original's benchmarks, with this project's names of modes.
 fn all() -> Vec<Benchmark> {
     let hello = || Text {
         value: "Hello, world!".into(),

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::protocol::{Ask, Line, Reply, Request, Response, Say, framed};
+use crate::protocol::{Action, Answer, Channel, Reply, Request, Response, framed};
 
 /// A connection to a daemon.
-pub struct Client(Line<UnixStream>);
+pub struct Client(Channel<UnixStream>);
 
 impl Client {
     /// To the daemon at `socket`.
@@ -19,45 +19,47 @@ impl Client {
                 socket.display()
             )
         })?;
-        Ok(Client(Line::new(stream)))
+        Ok(Client(Channel::new(stream)))
     }
 
-    /// Asks; the answer, refusals turned into errors.
-    pub fn ask(&mut self, ask: Ask) -> Result<Say> {
-        self.send(&framed(&Request { ask: Some(ask) }))
+    /// Send a request and return the answer. A refusal is an error.
+    pub fn request(&mut self, action: Action) -> Result<Answer> {
+        self.send_frame(&framed(&Request {
+            action: Some(action),
+        }))
     }
 
-    /// As [`Client::ask`], with a request that is a frame already.
-    pub fn send(&mut self, request: &[u8]) -> Result<Say> {
-        self.0.send(request)?;
-        match self.0.hear::<Reply>()?.and_then(|reply| reply.say) {
-            Some(Say::Refusal(refusal)) => bail!("{}: {}", refusal.kind, refusal.message),
-            Some(say) => Ok(say),
+    /// Like [`Client::request`], with a request that is a frame already.
+    pub fn send_frame(&mut self, request: &[u8]) -> Result<Answer> {
+        self.0.send_frame(request)?;
+        match self.0.recv::<Reply>()?.and_then(|reply| reply.answer) {
+            Some(Answer::Refusal(refusal)) => bail!("{}: {}", refusal.kind, refusal.message),
+            Some(answer) => Ok(answer),
             None => bail!("the sandbox closed the connection without an answer"),
         }
     }
 }
 
-/// Asks for something to be done.
-pub fn done(socket: &Path, what: Ask) -> Result<()> {
-    match Client::connect(socket)?.ask(what)? {
-        Say::Done(_) => Ok(()),
+/// Action for something to be done.
+pub fn done(socket: &Path, action: Action) -> Result<()> {
+    match Client::connect(socket)?.request(action)? {
+        Answer::Done(_) => Ok(()),
         other => bail!("an answer that was not expected: {other:?}"),
     }
 }
 
-/// Makes a call.
+/// Make a call.
 pub fn call(socket: &Path, call: crate::protocol::Call) -> Result<Response> {
-    match Client::connect(socket)?.ask(Ask::Call(call))? {
-        Say::Response(response) => Ok(response),
+    match Client::connect(socket)?.request(Action::Call(call))? {
+        Answer::Response(response) => Ok(response),
         other => bail!("an answer that was not expected: {other:?}"),
     }
 }
 
-/// Asks for the statistics, in JSON.
+/// Action for the statistics, in JSON.
 pub fn stats(socket: &Path, anew: bool) -> Result<String> {
-    match Client::connect(socket)?.ask(Ask::Stats(anew))? {
-        Say::Stats(stats) => Ok(stats),
+    match Client::connect(socket)?.request(Action::Stats(anew))? {
+        Answer::Stats(stats) => Ok(stats),
         other => bail!("an answer that was not expected: {other:?}"),
     }
 }

@@ -8,21 +8,21 @@ use serde_json::{Map, Value};
 
 use crate::client::Client;
 use crate::instrument::{Event, NAME, Spec};
-use crate::protocol::{Ask, Say};
+use crate::protocol::{Action, Answer};
 
-/// How often it is asked whether all are ready.
+/// Interval between checks whether all workers are ready.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Loads as the file says, and does nothing while the window is open. What it loaded stays until it
-/// is started again: whoever looks at the end of the window finds all of it there.
+/// Load as the file says, and does nothing while the window is open. What it loaded stays until it
+/// is started again: a reading at the end of the window finds all of it there.
 pub fn run(file: &Path) -> Result<()> {
     let spec = Spec::read(file);
     let begun = Instant::now();
     let mut client = Client::connect(&spec.socket)?;
     if handle(&mut client)?.is_some() {
-        client.ask(Ask::Unload(NAME.into()))?;
+        client.request(Action::Unload(NAME.into()))?;
     }
-    client.ask(spec.load()?)?;
+    client.request(spec.load()?)?;
     loop {
         let ready = handle(&mut client)?.context("what was loaded is gone")?;
         if ready == u64::from(spec.workers) {
@@ -36,13 +36,13 @@ pub fn run(file: &Path) -> Result<()> {
         std::thread::sleep(PAUSE);
     }
     let t_s = || begun.elapsed().as_secs_f64();
-    Event::Measure { t_s: t_s() }.say()?;
+    Event::Measure { t_s: t_s() }.print()?;
     std::thread::sleep(Duration::from_secs_f64(spec.duration_s));
-    Event::Measured { t_s: t_s() }.say()?;
-    Event::result("tare-sandbox idle", spec.duration_s, nothing(), 0).say()
+    Event::Measured { t_s: t_s() }.print()?;
+    Event::result("tare-sandbox idle", spec.duration_s, nothing(), 0).print()
 }
 
-/// That nothing was called, as an experiment looks it up that measures calls, too.
+/// Statistics of no calls, in the form that an experiment on calls expects.
 fn nothing() -> Map<String, Value> {
     let mut found = Map::from_iter([("requests".to_owned(), Value::from(0))]);
     for name in [
@@ -56,9 +56,9 @@ fn nothing() -> Map<String, Value> {
     found
 }
 
-/// How many workers of what was loaded are ready, if it is loaded.
+/// Return the number of ready workers of the loaded binary, or `None` if it is not loaded.
 fn handle(client: &mut Client) -> Result<Option<u64>> {
-    let Say::Stats(text) = client.ask(Ask::Stats(false))? else {
+    let Answer::Stats(text) = client.request(Action::Stats(false))? else {
         bail!("no statistics where they were asked for");
     };
     let stats: Value = serde_json::from_str(&text)?;

@@ -11,12 +11,12 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Whether this is the first process.
+/// Return true if this is the first process.
 pub fn is_needed() -> bool {
     std::process::id() == 1
 }
 
-/// Runs this program once more, passes on to it what ends it, and collects whatever ends until it does.
+/// Run this program once more, passes on to it what ends it, and collects whatever ends until it does.
 pub fn run() -> Result<Infallible> {
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     let mut arguments = env::args_os();

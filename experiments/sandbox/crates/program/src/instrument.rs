@@ -1,4 +1,4 @@
-//! What the daemon's own instruments have in common (docs/FORMAT.md, "The instrument protocol").
+//! The part that the daemon's own instruments share (docs/FORMAT.md, "The instrument protocol").
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::protocol::{Ask, Load, LoadOptions};
+use crate::protocol::{Action, Load, LoadOptions};
 
-/// What they load is loaded as this.
+/// The name under which instruments load binaries.
 pub const NAME: &str = "loaded";
 
-/// What is to be measured.
+/// The instrument's spec.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     schema: u32,
     /// The daemon's.
     pub socket: PathBuf,
-    /// What is loaded.
+    /// The binary to load.
     pub binary: PathBuf,
     /// With so many workers.
     pub workers: u32,
@@ -30,7 +30,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// As the file says, or exit code 2 with what is wrong.
+    /// Read a spec; exit with code 2 and the fault if it is unusable.
     pub fn read(file: &Path) -> Spec {
         Self::parse(file).unwrap_or_else(|why| {
             eprintln!("tare-sandbox: {why:#}");
@@ -52,9 +52,9 @@ impl Spec {
     }
 
     /// The request to load it.
-    pub fn load(&self) -> Result<Ask> {
+    pub fn load(&self) -> Result<Action> {
         let binary = fs::read(&self.binary);
-        Ok(Ask::Load(Load {
+        Ok(Action::Load(Load {
             name: NAME.into(),
             binary: binary.with_context(|| self.binary.display().to_string())?,
             options: Some(LoadOptions {
@@ -94,7 +94,7 @@ pub enum Event {
 /// Of all the time.
 #[derive(Serialize)]
 pub struct Total {
-    /// How many of what was measured.
+    /// The number of measured calls.
     pub requests: usize,
 }
 
@@ -116,8 +116,8 @@ impl Event {
         }
     }
 
-    /// Prints it.
-    pub fn say(&self) -> Result<()> {
+    /// Print it.
+    pub fn print(&self) -> Result<()> {
         println!("{}", serde_json::to_string(self)?);
         Ok(())
     }

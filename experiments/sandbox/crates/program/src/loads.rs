@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::client::Client;
 use crate::instrument::{Event, NAME, Spec};
-use crate::protocol::{Ask, Call, Request, Say, framed};
+use crate::protocol::{Action, Answer, Call, Request, framed};
 
 /// The daemon has the same binary as this, and is trusted to answer right.
 const KNOWN: &str = "udf";
@@ -16,16 +16,16 @@ const KNOWN: &str = "udf";
 /// Quantiles, and the samples that each takes: FORMAT.md says why.
 const QUANTILES: [(&str, f64, usize); 3] = [("p50", 0.5, 5), ("p90", 0.9, 29), ("p99", 0.99, 299)];
 
-/// Measures as the file says, and prints events.
+/// Measure as the file says, and prints events.
 pub fn run(file: &Path) -> Result<()> {
     let spec = Spec::read(file);
     let mut loads = Loads::new(&spec)?;
     let warm = loads.series("warmup", spec.warmup_s)?;
-    Event::Measure { t_s: loads.t_s() }.say()?;
+    Event::Measure { t_s: loads.t_s() }.print()?;
     let opened = Instant::now();
     let times = loads.series("measure", spec.duration_s)?;
     let window_s = opened.elapsed().as_secs_f64();
-    Event::Measured { t_s: loads.t_s() }.say()?;
+    Event::Measured { t_s: loads.t_s() }.print()?;
     let requests = warm.len() + times.len();
     Event::result(
         "tare-sandbox loads",
@@ -33,7 +33,7 @@ pub fn run(file: &Path) -> Result<()> {
         outcomes(times, window_s),
         requests,
     )
-    .say()
+    .print()
 }
 
 /// One connection, and what is said over it again and again.
@@ -51,7 +51,7 @@ impl Loads {
             begun: Instant::now(),
             answer: call(&mut client, KNOWN)?,
             load: framed(&Request {
-                ask: Some(spec.load()?),
+                action: Some(spec.load()?),
             }),
             client,
         })
@@ -61,7 +61,7 @@ impl Loads {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Loads until the time is up, and once at least; how long each took.
+    /// Load until the time is up, and once at least; how long each took.
     fn series(&mut self, phase: &'static str, seconds: f64) -> Result<Vec<Duration>> {
         let (begun, mut told, mut times) = (Instant::now(), 0, Vec::new());
         let mut second = 1.0;
@@ -74,7 +74,7 @@ impl Loads {
                     rate: times.len() - told,
                     errors: 0,
                 }
-                .say()?;
+                .print()?;
                 told = times.len();
                 second += 1.0;
             }
@@ -86,16 +86,16 @@ impl Loads {
     /// give what the same binary gave before, and unloaded.
     fn load(&mut self) -> Result<Duration> {
         let begun = Instant::now();
-        let said = self.client.send(&self.load)?;
+        let said = self.client.send_frame(&self.load)?;
         let took = begun.elapsed();
-        ensure!(said == Say::Done(true), "loading: {said:?}");
+        ensure!(said == Answer::Done(true), "loading: {said:?}");
         let (found, expected) = (call(&mut self.client, NAME)?, &self.answer);
         ensure!(
             found == *expected,
             "what was loaded answers {found:?}, expected {expected:?}"
         );
-        match self.client.ask(Ask::Unload(NAME.into()))? {
-            Say::Done(true) => Ok(took),
+        match self.client.request(Action::Unload(NAME.into()))? {
+            Answer::Done(true) => Ok(took),
             other => bail!("unloading: {other:?}"),
         }
     }
@@ -106,8 +106,8 @@ fn call(client: &mut Client, name: &str) -> Result<Vec<u8>> {
         name: name.into(),
         ..Call::default()
     };
-    match client.ask(Ask::Call(call))? {
-        Say::Response(response) => Ok(response.response),
+    match client.request(Action::Call(call))? {
+        Answer::Response(response) => Ok(response.response),
         other => bail!("calling {name}: {other:?}"),
     }
 }

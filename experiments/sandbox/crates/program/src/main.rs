@@ -22,7 +22,7 @@ use sandbox_runtime::{Runtime, modes};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::named::named;
-use crate::protocol::{Ask, Call, Load, LoadOptions};
+use crate::protocol::{Action, Call, Load, LoadOptions};
 
 /// Bring your own binary: load it once, call it often, each call in a worker of its own.
 #[derive(Parser)]
@@ -45,13 +45,13 @@ enum Command {
     Serve {
         #[command(flatten)]
         at: At,
-        /// What isolates the binaries: see `tare-sandbox modes`
+        /// Mode that isolates the binaries: see `tare-sandbox modes`
         #[arg(long)]
         mode: String,
         /// Binaries to load at once, as NAME=FILE, all with the options that follow
         #[arg(long, value_name = "NAME=FILE")]
         load: Vec<String>,
-        /// Where the logs go of what is loaded with --log, each as NAME.log
+        /// Folder of the logs of binaries loaded with --log, each NAME.log
         #[arg(long, value_name = "FOLDER")]
         logs: Option<PathBuf>,
         #[command(flatten)]
@@ -61,7 +61,7 @@ enum Command {
     Load {
         #[command(flatten)]
         at: At,
-        /// What it will be called by
+        /// Name of the loaded binary
         name: String,
         /// A static x86-64 ELF file
         file: PathBuf,
@@ -72,7 +72,7 @@ enum Command {
     Call {
         #[command(flatten)]
         at: At,
-        /// What it was loaded as
+        /// Name of the loaded binary
         name: String,
         /// Milliseconds that the call may take
         #[arg(long, default_value_t = 0, hide_default_value = true)]
@@ -80,7 +80,7 @@ enum Command {
         /// A number by which `tare-sandbox cancel` finds the call
         #[arg(long, default_value_t = 0, hide_default_value = true)]
         number: u64,
-        /// Say on standard error how long its parts took
+        /// Answer on standard error how long its parts took
         #[arg(long)]
         times: bool,
     },
@@ -88,14 +88,14 @@ enum Command {
     Cancel {
         #[command(flatten)]
         at: At,
-        /// As given to `tare-sandbox call --number`
+        /// Number as given to `tare-sandbox call --number`
         number: u64,
     },
     /// Unload a binary, after the calls under way
     Unload {
         #[command(flatten)]
         at: At,
-        /// What it was loaded as
+        /// Name of the loaded binary
         name: String,
     },
     /// Print statistics in JSON
@@ -110,13 +110,13 @@ enum Command {
     Modes,
     /// Measure how long a binary takes to load: an instrument of tare's
     Loads {
-        /// What to measure, in JSON
+        /// Measurement to make, in JSON
         #[arg(long)]
         spec: PathBuf,
     },
     /// Keep workers ready and do not call them: an instrument of tare's
     Idle {
-        /// What to measure, in JSON
+        /// Measurement to make, in JSON
         #[arg(long)]
         spec: PathBuf,
     },
@@ -148,7 +148,7 @@ fn main() -> Result<()> {
                 binary: read(&file)?,
                 options: Some(options),
             };
-            client::done(&at.socket, Ask::Load(load))
+            client::done(&at.socket, Action::Load(load))
         }
         Command::Call {
             at,
@@ -174,8 +174,8 @@ fn main() -> Result<()> {
             }
             Ok(std::io::stdout().write_all(&answer.response)?)
         }
-        Command::Cancel { at, number } => client::done(&at.socket, Ask::Cancel(number)),
-        Command::Unload { at, name } => client::done(&at.socket, Ask::Unload(name)),
+        Command::Cancel { at, number } => client::done(&at.socket, Action::Cancel(number)),
+        Command::Unload { at, name } => client::done(&at.socket, Action::Unload(name)),
         Command::Stats { at, anew } => {
             println!("{}", client::stats(&at.socket, anew)?);
             Ok(())

@@ -1,4 +1,4 @@
-//! What clients and the daemon say to each other: protobuf messages, delimited.
+//! Messages between clients and the daemon: protobuf, delimited by their lengths.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -11,17 +11,17 @@ pub const LONGEST: usize = 256 << 20;
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// What a client asks.
+/// A client's request.
 #[derive(Clone, PartialEq, Message)]
 pub struct Request {
     /// One of these.
-    #[prost(oneof = "Ask", tags = "1, 2, 3, 4, 5")]
-    pub ask: Option<Ask>,
+    #[prost(oneof = "Action", tags = "1, 2, 3, 4, 5")]
+    pub action: Option<Action>,
 }
 
 /// Kinds of requests.
 #[derive(Clone, PartialEq, Oneof)]
-pub enum Ask {
+pub enum Action {
     /// Load a binary.
     #[prost(message, tag = "1")]
     Load(Load),
@@ -48,7 +48,7 @@ pub struct Load {
     /// The ELF file.
     #[prost(bytes = "vec", tag = "2")]
     pub binary: Vec<u8>,
-    /// As the command line says it.
+    /// Options as on the command line.
     #[prost(message, optional, tag = "3")]
     pub options: Option<LoadOptions>,
 }
@@ -112,7 +112,7 @@ pub struct LoadOptions {
     #[prost(bool, optional, tag = "14")]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub shared: Option<bool>,
-    /// What the binary says on its standard error is kept, in the daemon's folder of logs
+    /// Keep the binary's standard error in the daemon's folder of logs
     #[prost(bool, optional, tag = "15")]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub log: Option<bool>,
@@ -128,7 +128,7 @@ pub struct Call {
     /// The handle.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// What the binary gets.
+    /// The request for the binary.
     #[prost(bytes = "vec", tag = "2")]
     pub request: Vec<u8>,
     /// Milliseconds that it may take; 0: as loaded.
@@ -137,26 +137,26 @@ pub struct Call {
     /// A number by which it can be cancelled; 0: none.
     #[prost(uint64, tag = "4")]
     pub number: u64,
-    /// Whether the answer says how long its parts took.
+    /// True if the answer says how long its parts took.
     #[prost(bool, tag = "5")]
     pub times: bool,
 }
 
-/// What the daemon answers.
+/// The daemon's reply.
 #[derive(Clone, PartialEq, Message)]
 pub struct Reply {
     /// One of these.
-    #[prost(oneof = "Say", tags = "1, 2, 3, 4")]
-    pub say: Option<Say>,
+    #[prost(oneof = "Answer", tags = "1, 2, 3, 4")]
+    pub answer: Option<Answer>,
 }
 
 /// Kinds of answers.
 #[derive(Clone, PartialEq, Oneof)]
-pub enum Say {
+pub enum Answer {
     /// A call's response.
     #[prost(message, tag = "1")]
     Response(Response),
-    /// Why there is none, or why nothing was done.
+    /// The reason why there is no response, or why nothing was done.
     #[prost(message, tag = "2")]
     Refusal(Refusal),
     /// It is done.
@@ -170,7 +170,7 @@ pub enum Say {
 /// A response, and how long its parts took if that was asked.
 #[derive(Clone, PartialEq, Message)]
 pub struct Response {
-    /// What the binary said.
+    /// The binary's response.
     #[prost(bytes = "vec", tag = "1")]
     pub response: Vec<u8>,
     /// Parts in their order.
@@ -178,7 +178,7 @@ pub struct Response {
     pub times: Vec<Time>,
 }
 
-/// How long a part of a call took.
+/// The time that one part of a call took.
 #[derive(Clone, PartialEq, Message)]
 pub struct Time {
     /// wait, send or execute.
@@ -189,7 +189,7 @@ pub struct Time {
     pub ns: u64,
 }
 
-/// Why something was not done.
+/// The reason why a request was refused.
 #[derive(Clone, PartialEq, Message)]
 pub struct Refusal {
     /// One word: a failure's kind, `load` or `request`.
@@ -201,22 +201,22 @@ pub struct Refusal {
 }
 
 /// Messages over a stream.
-pub struct Line<S> {
+pub struct Channel<S> {
     stream: BufReader<S>,
     decoder: Decoder,
 }
 
-impl<S: Read + Write> Line<S> {
+impl<S: Read + Write> Channel<S> {
     /// Over `stream`.
     pub fn new(stream: S) -> Self {
-        Line {
+        Channel {
             stream: BufReader::with_capacity(PIECE, stream),
             decoder: Decoder::new(LONGEST),
         }
     }
 
-    /// The next message; none at the end of the stream.
-    pub fn hear<M: Message + Default>(&mut self) -> io::Result<Option<M>> {
+    /// Receive the next message; none at the end of the stream.
+    pub fn recv<M: Message + Default>(&mut self) -> io::Result<Option<M>> {
         loop {
             let mut rest = self.stream.buffer();
             let had = rest.len();
@@ -236,18 +236,18 @@ impl<S: Read + Write> Line<S> {
         }
     }
 
-    /// Sends a message.
-    pub fn say<M: Message>(&mut self, message: &M) -> io::Result<()> {
-        self.send(&framed(message))
+    /// Send a message.
+    pub fn send<M: Message>(&mut self, message: &M) -> io::Result<()> {
+        self.send_frame(&framed(message))
     }
 
-    /// Sends what is a frame already.
-    pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+    /// Send an encoded frame.
+    pub fn send_frame(&mut self, frame: &[u8]) -> io::Result<()> {
         self.stream.get_mut().write_all(frame)
     }
 }
 
-/// A message as it goes over a stream.
+/// Encode a message as a frame.
 pub fn framed<M: Message>(message: &M) -> Vec<u8> {
     frame(&message.encode_to_vec())
 }

@@ -17,7 +17,7 @@ use sandbox_runtime::call::Caller;
 use sandbox_runtime::{Runtime, Settings};
 
 use crate::protocol::{
-    Ask, Call, Line, Load, LoadOptions, Refusal, Reply, Request, Response, Say, Time,
+    Action, Answer, Call, Channel, Load, LoadOptions, Refusal, Reply, Request, Response, Time,
 };
 
 /// Connections that are served at once.
@@ -28,12 +28,12 @@ pub struct Server {
     runtime: Runtime,
     connections: AtomicUsize,
     numbered: Mutex<HashMap<u64, Arc<Caller>>>,
-    /// Where logs go.
+    /// The folder of logs.
     logs: Option<PathBuf>,
 }
 
 impl Server {
-    /// Serves `runtime`, with logs in a folder if there is one.
+    /// Serve `runtime`, with logs in a folder if there is one.
     pub fn new(runtime: Runtime, logs: Option<PathBuf>) -> Self {
         Server {
             runtime,
@@ -43,7 +43,7 @@ impl Server {
         }
     }
 
-    /// Loads a binary.
+    /// Load a binary.
     pub fn load(
         &self,
         name: &str,
@@ -72,7 +72,7 @@ impl Server {
         Ok(folder.join(format!("{name}.log")))
     }
 
-    /// Accepts connections at `socket` on a thread of its own, for ever.
+    /// Accept connections at `socket` on a thread of its own, for ever.
     pub fn listen(self: &Arc<Self>, socket: &Path) -> Result<()> {
         if UnixStream::connect(socket).is_ok() {
             bail!(
@@ -81,7 +81,7 @@ impl Server {
             );
         }
         let _ = fs::remove_file(socket);
-        // Whoever may call may run programs: nobody but the owner, from the first moment.
+        // A caller can run programs: only the owner may call, from the first moment.
         let hidden = socket.with_extension("new");
         let _ = fs::remove_file(&hidden);
         let listener = UnixListener::bind(&hidden).with_context(|| hidden.display().to_string())?;
@@ -100,7 +100,7 @@ impl Server {
         Ok(())
     }
 
-    /// Ends all handles after the calls under way.
+    /// End all handles after the calls under way.
     pub fn stop(&self) {
         self.runtime.stop();
     }
@@ -112,7 +112,7 @@ impl Server {
                 "busy",
                 format!("{CONNECTIONS} connections are open already"),
             );
-            let _ = Line::new(stream).say(&reply(refusal));
+            let _ = Channel::new(stream).send(&reply(refusal));
             return;
         }
         let server = self.clone();
@@ -128,11 +128,11 @@ impl Server {
 
     fn serve(&self, stream: UnixStream) -> io::Result<()> {
         let caller = Arc::new(Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?);
-        let mut line = Line::new(stream);
-        while let Some(request) = line.hear::<Request>()? {
-            match request.ask {
-                Some(Ask::Call(call)) => self.call(&mut line, &call, &caller)?,
-                other => line.say(&reply(self.act(other)))?,
+        let mut channel = Channel::new(stream);
+        while let Some(request) = channel.recv::<Request>()? {
+            match request.action {
+                Some(Action::Call(call)) => self.call(&mut channel, &call, &caller)?,
+                other => channel.send(&reply(self.act(other)))?,
             }
         }
         Ok(())
@@ -140,7 +140,7 @@ impl Server {
 
     fn call(
         &self,
-        line: &mut Line<UnixStream>,
+        channel: &mut Channel<UnixStream>,
         call: &Call,
         caller: &Arc<Caller>,
     ) -> io::Result<()> {
@@ -156,14 +156,14 @@ impl Server {
         if call.number != 0 {
             numbered().remove(&call.number);
         }
-        let say = match &mut served.outcome {
+        let answer = match &mut served.outcome {
             Ok(response) => {
                 let times = served.times.iter().filter(|_| call.times);
                 let times = times.map(|(phase, time)| Time {
                     phase: phase.name().into(),
                     ns: time.as_nanos() as u64,
                 });
-                Say::Response(Response {
+                Answer::Response(Response {
                     response: std::mem::take(response),
                     times: times.collect(),
                 })
@@ -171,30 +171,30 @@ impl Server {
             Err(failure) => refusal(failure.kind(), failure.to_string()),
         };
         // Its worker is collected, and the call counted, when `served` is dropped after this.
-        line.say(&reply(say))
+        channel.send(&reply(answer))
     }
 
-    fn act(&self, ask: Option<Ask>) -> Say {
-        match ask {
-            Some(Ask::Load(Load {
+    fn act(&self, action: Option<Action>) -> Answer {
+        match action {
+            Some(Action::Load(Load {
                 name,
                 binary,
                 options,
             })) => match self.load(&name, binary, options.as_ref()) {
-                Ok(()) => Say::Done(true),
+                Ok(()) => Answer::Done(true),
                 Err(why) => refusal("load", why),
             },
-            Some(Ask::Unload(name)) if self.runtime.unload(&name) => Say::Done(true),
-            Some(Ask::Unload(name)) => {
+            Some(Action::Unload(name)) if self.runtime.unload(&name) => Answer::Done(true),
+            Some(Action::Unload(name)) => {
                 refusal("unloaded", format!("no binary is loaded as {name:?}"))
             }
-            Some(Ask::Stats(anew)) => {
+            Some(Action::Stats(anew)) => {
                 let handles = self.runtime.stats(anew);
                 let stats =
                     serde_json::json!({"mode": self.runtime.mode().name(), "handles": handles});
-                Say::Stats(stats.to_string())
+                Answer::Stats(stats.to_string())
             }
-            Some(Ask::Cancel(number)) => {
+            Some(Action::Cancel(number)) => {
                 let found = self
                     .numbered
                     .lock()
@@ -204,12 +204,12 @@ impl Server {
                 match found {
                     Some(caller) => {
                         caller.cancel();
-                        Say::Done(true)
+                        Answer::Done(true)
                     }
                     None => refusal("request", format!("no call has the number {number}")),
                 }
             }
-            Some(Ask::Call(_)) | None => refusal(
+            Some(Action::Call(_)) | None => refusal(
                 "request",
                 "a request of a kind that is not known here".into(),
             ),
@@ -217,12 +217,14 @@ impl Server {
     }
 }
 
-fn reply(say: Say) -> Reply {
-    Reply { say: Some(say) }
+fn reply(answer: Answer) -> Reply {
+    Reply {
+        answer: Some(answer),
+    }
 }
 
-fn refusal(kind: &str, message: String) -> Say {
-    Say::Refusal(Refusal {
+fn refusal(kind: &str, message: String) -> Answer {
+    Answer::Refusal(Refusal {
         kind: kind.into(),
         message,
     })

@@ -31,7 +31,7 @@ enum Kind {
 }
 
 impl Binary {
-    /// Checks `bytes` and takes them in.
+    /// Check `bytes` and takes them in.
     ///
     /// # Errors
     ///
@@ -57,12 +57,12 @@ impl Binary {
         self.memory.as_fd()
     }
 
-    /// Return whether it needs a dynamic loader and libraries to run.
+    /// Return true if it needs a dynamic loader and libraries to run.
     pub fn is_dynamic(&self) -> bool {
         self.kind == Kind::Dynamic
     }
 
-    /// Return whether it is a WebAssembly module.
+    /// Return true if it is a WebAssembly module.
     pub fn is_module(&self) -> bool {
         self.kind == Kind::Module
     }
@@ -89,7 +89,7 @@ fn kind(bytes: &[u8]) -> Result<Kind, String> {
     })
 }
 
-/// Return whether an x86-64 executable names a dynamic loader, or an error for anything else.
+/// Return true if an x86-64 executable names a dynamic loader, or an error for anything else.
 fn needs_interpreter(bytes: &[u8]) -> Result<bool, String> {
     let number = |at: usize, size: usize| -> u64 {
         let mut wide = [0; 8];

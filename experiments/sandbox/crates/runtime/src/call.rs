@@ -23,7 +23,7 @@ pub struct HostFunctions(pub HashMap<String, HostFunction>);
 pub struct Caller {
     wake: OwnedFd,
     cancelled: AtomicBool,
-    /// Whose other end, when it goes away, cancels what is under way.
+    /// The client's socket. A call in progress is cancelled when its other end closes.
     line: Option<OwnedFd>,
 }
 
@@ -41,19 +41,19 @@ impl Caller {
         })
     }
 
-    /// Ends the call that is under way, or the next one, unless that calls [`Caller::begin`].
+    /// End the call that is under way, or the next one, unless that calls [`Caller::begin`].
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         self.wake();
     }
 
-    /// Forgets what was cancelled before, for a new call.
+    /// Forget what was cancelled before, for a new call.
     pub fn begin(&self) {
         self.cancelled.store(false, Ordering::SeqCst);
         self.quiet();
     }
 
-    /// Makes [`Caller::wait`] return.
+    /// Make [`Caller::wait`] return.
     pub(crate) fn wake(&self) {
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
@@ -62,7 +62,7 @@ impl Caller {
         let _ = rustix::io::read(&self.wake, &mut [0; 8]);
     }
 
-    /// Waits until `other` is as wanted (true), or somebody woke this caller (false).
+    /// Wait until `other` is as wanted (true), or somebody woke this caller (false).
     ///
     /// # Errors
     ///
@@ -118,27 +118,27 @@ fn timespec(duration: Duration) -> Timespec {
     }
 }
 
-/// What holds for a call while a worker serves it.
+/// The conditions of one call while a worker serves it.
 #[derive(Clone)]
 pub struct Terms {
-    /// Who waits for it.
+    /// The caller that waits for it.
     pub caller: Arc<Caller>,
-    /// When it must be done.
+    /// Its deadline.
     pub until: Instant,
-    /// What the worker may say.
+    /// The limits on the worker's messages.
     pub limits: Arc<Limits>,
-    /// What the worker may call; none for a binary that only answers.
+    /// The functions that the worker may call; none for a binary that only responds.
     pub functions: Option<Arc<HostFunctions>>,
 }
 
-/// What came of letting a worker serve a call.
+/// The result of one worker's attempt at a call.
 #[derive(Debug)]
 pub struct Attempt {
     /// From the first byte to the last of the request.
     pub send: Duration,
     /// From then to the last byte of the response.
     pub execute: Duration,
-    /// Whether request and response were in memory that the worker and the host share.
+    /// True if request and response were in memory that the worker and the host share.
     pub shared: bool,
     /// The response, or why there is none.
     pub outcome: Result<Vec<u8>, Failure>,

@@ -1,4 +1,5 @@
-//! What a worker says during a call, without the way it comes: the response, or callbacks before it.
+//! The host's side of one call, independent of the transport: a worker sends callbacks and then its
+//! response.
 
 use prost::Message;
 
@@ -10,72 +11,73 @@ use crate::shared::Shared;
 
 /// Bytes of answers to callbacks beyond a request's limit that a worker may leave unread.
 const LENIENT: usize = 64 << 10;
-/// Bytes in which it can be said where a response is, however short responses must be.
+/// Bytes for the message that a response is in memory, however short responses must be.
 const ANNOUNCEMENT: usize = 64;
 
-/// One call's side of the conversation that is the host's.
+/// The host's state of one call.
 pub struct Dialogue {
     terms: Terms,
     decoder: Decoder,
     callbacks: u32,
-    /// What the worker is still to be told.
+    /// The bytes to send to the worker.
     out: Vec<u8>,
-    told: usize,
-    /// Where the response will be, unless it is said.
+    sent: usize,
+    /// The memory for the response, unless it comes over the transport.
     memory: Option<Shared>,
 }
 
 impl Dialogue {
-    /// One that begins with `request`.
+    /// Begin a call with `request`.
     pub fn new(request: &[u8], terms: Terms) -> Self {
         Dialogue {
             decoder: Decoder::new(terms.limits.response_bytes),
             terms,
             callbacks: 0,
             out: frame(request),
-            told: 0,
+            sent: 0,
             memory: None,
         }
     }
 
-    /// One whose request was passed in memory, and whose response will be in `memory`.
+    /// Begin a call whose request was passed in memory, and whose response will be in `memory`.
     pub fn in_memory(memory: Shared, terms: Terms) -> Self {
         Dialogue {
             decoder: Decoder::new(terms.limits.response_bytes.max(ANNOUNCEMENT)),
             terms,
             callbacks: 0,
             out: Vec::new(),
-            told: 0,
+            sent: 0,
             memory: Some(memory),
         }
     }
 
-    /// Under which terms.
+    /// Return the conditions of the call.
     pub fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// The bytes that are sent next.
-    pub fn to_tell(&self) -> &[u8] {
-        &self.out[self.told..]
+    /// Return the bytes to send next.
+    pub fn unsent(&self) -> &[u8] {
+        &self.out[self.sent..]
     }
 
-    /// So many bytes of it have been told.
-    pub fn told(&mut self, count: usize) {
-        self.told += count;
+    /// Count `count` bytes as sent.
+    pub fn sent(&mut self, count: usize) {
+        self.sent += count;
     }
 
-    /// Nothing more can be told.
-    pub fn unheard(&mut self) {
-        self.told = self.out.len();
+    /// Drop the bytes that are left to send: the worker receives no more.
+    pub fn drop_unsent(&mut self) {
+        self.sent = self.out.len();
     }
 
-    /// Hears bytes of the worker's: the response, once it is whole. What follows it is not looked at.
+    /// Receive bytes from the worker. Return the response once it is complete; later bytes are
+    /// ignored.
     ///
     /// # Errors
     ///
     /// When they break the protocol or a limit.
-    pub fn hear(&mut self, mut bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn recv(&mut self, mut bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         let refused = |error: crate::frame::FrameError| Failure::Protocol(error.to_string());
         while let Some(body) = self.decoder.feed(&mut bytes).map_err(refused)? {
             if let Some(response) = self.message(body)? {
@@ -146,13 +148,13 @@ impl Dialogue {
                 ..Io::default()
             },
         });
-        self.tell(&callback.encode_to_vec())?;
+        self.queue(&callback.encode_to_vec())?;
         Ok(None)
     }
 
-    fn tell(&mut self, message: &[u8]) -> Result<(), Failure> {
-        self.out.drain(..self.told);
-        self.told = 0;
+    fn queue(&mut self, message: &[u8]) -> Result<(), Failure> {
+        self.out.drain(..self.sent);
+        self.sent = 0;
         self.out.extend_from_slice(&frame(message));
         if self.out.len() > self.terms.limits.request_bytes.saturating_add(LENIENT) {
             let what = "more answers to callbacks than it reads, or than a request may have";
@@ -232,64 +234,67 @@ mod tests {
     #[test]
     fn callbacks_are_answered_before_the_response() {
         let mut host = dialogue(Some(2));
-        assert_eq!(host.to_tell(), b"\x03ask");
-        host.told(4);
-        assert_eq!(host.hear(&callback("echo", b"in")), Ok(None));
-        let answer = Callback::decode(&host.to_tell()[1..]).unwrap();
+        assert_eq!(host.unsent(), b"\x03ask");
+        host.sent(4);
+        assert_eq!(host.recv(&callback("echo", b"in")), Ok(None));
+        let answer = Callback::decode(&host.unsent()[1..]).unwrap();
         assert_eq!(
             answer.io_proto.and_then(|io| io.output_bytes),
             Some(b"in".to_vec())
         );
-        host.told(host.to_tell().len());
-        assert_eq!(host.hear(&callback("none", b"")), Ok(None));
-        let answer = Callback::decode(&host.to_tell()[1..]).unwrap();
+        host.sent(host.unsent().len());
+        assert_eq!(host.recv(&callback("none", b"")), Ok(None));
+        let answer = Callback::decode(&host.unsent()[1..]).unwrap();
         assert!(answer.io_proto.unwrap().errors[0].contains("no function"));
         assert!(matches!(
-            host.hear(&callback("echo", b"")),
+            host.recv(&callback("echo", b"")),
             Err(Failure::Protocol(_))
         ));
         let mut host = dialogue(Some(0));
         assert_eq!(
-            host.hear(&any("x.Response", b"out".to_vec())),
+            host.recv(&any("x.Response", b"out".to_vec())),
             Ok(Some(b"out".to_vec()))
         );
-        assert!(dialogue(Some(9)).hear(&frame(b"\xff")).is_err());
-        assert!(dialogue(Some(9)).hear(&frame(b"")).is_err());
+        assert!(dialogue(Some(9)).recv(&frame(b"\xff")).is_err());
+        assert!(dialogue(Some(9)).recv(&frame(b"")).is_err());
     }
 
     #[test]
     fn a_response_in_memory_is_announced_on_the_socket() {
-        assert_eq!(in_memory(None).to_tell(), b"");
-        assert_eq!(in_memory(None).hear(&length(4)), Ok(Some(vec![0; 4])));
+        assert_eq!(in_memory(None).unsent(), b"");
+        assert_eq!(in_memory(None).recv(&length(4)), Ok(Some(vec![0; 4])));
         let refused = |said: &[u8]| {
-            let heard = in_memory(None).hear(said);
-            assert!(matches!(heard, Err(Failure::Protocol(_))), "{heard:?}");
+            let received = in_memory(None).recv(said);
+            assert!(
+                matches!(received, Err(Failure::Protocol(_))),
+                "{received:?}"
+            );
         };
         refused(&length(5));
         refused(&any("x.Response", b"out".to_vec()));
         refused(&callback("echo", b"in"));
         refused(&frame(b"out"));
         let mut host = in_memory(Some(1));
-        assert_eq!(host.hear(&callback("echo", b"in")), Ok(None));
-        assert!(!host.to_tell().is_empty());
-        assert_eq!(host.hear(&length(0)), Ok(Some(Vec::new())));
-        assert!(dialogue(None).hear(&length(4)).unwrap().is_some());
+        assert_eq!(host.recv(&callback("echo", b"in")), Ok(None));
+        assert!(!host.unsent().is_empty());
+        assert_eq!(host.recv(&length(0)), Ok(Some(Vec::new())));
+        assert!(dialogue(None).recv(&length(4)).unwrap().is_some());
     }
 
     #[test]
     fn without_callbacks_the_first_frame_is_the_response() {
         let mut host = dialogue(None);
-        assert_eq!(host.hear(b"\x02o"), Ok(None));
-        assert_eq!(host.hear(b"k and more"), Ok(Some(b"ok".to_vec())));
+        assert_eq!(host.recv(b"\x02o"), Ok(None));
+        assert_eq!(host.recv(b"k and more"), Ok(Some(b"ok".to_vec())));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(8), ..ProptestConfig::with_cases(256) })]
 
         #[test]
-        fn any_bytes_are_heard_or_refused(bytes in prop::collection::vec(any_byte(), 0..80), callbacks in any_callbacks()) {
-            let _ = dialogue(callbacks).hear(&bytes);
-            let _ = in_memory(callbacks).hear(&bytes);
+        fn any_bytes_are_received_or_refused(bytes in prop::collection::vec(any_byte(), 0..80), callbacks in any_callbacks()) {
+            let _ = dialogue(callbacks).recv(&bytes);
+            let _ = in_memory(callbacks).recv(&bytes);
         }
     }
 

@@ -1,15 +1,15 @@
-//! Why a call has no response.
+//! The reason why a call has no response.
 
 use std::fmt;
 
-/// What became of a call instead of a response.
+/// The failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// All workers are taken, and as many calls wait as may.
     Busy,
     /// The call's time is up.
     Deadline,
-    /// Who called wants no response any more.
+    /// The caller cancelled the call.
     Cancelled,
     /// The binary ended before its response was whole; how, in words.
     Died(String),
@@ -19,7 +19,7 @@ pub enum Failure {
     CpuTime,
     /// The request is longer than allowed.
     RequestTooLong,
-    /// What the binary said is no response that is allowed.
+    /// The binary's messages break the protocol.
     Protocol(String),
     /// The binary does not get ready; why, in words.
     NotReady(String),

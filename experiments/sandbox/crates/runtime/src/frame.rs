@@ -17,9 +17,9 @@ pub enum FrameError {
     /// A length over the limit.
     #[error("{length} bytes announced, at most {limit} allowed")]
     TooLong {
-        /// As announced.
+        /// The announced length.
         length: u32,
-        /// As allowed.
+        /// The allowed length.
         limit: usize,
     },
 }
@@ -47,12 +47,12 @@ impl Decoder {
         }
     }
 
-    /// Whether nothing of a frame has come yet.
+    /// Return true if nothing of a frame has come yet.
     pub fn is_idle(&self) -> bool {
         self.digits == 0 && self.whole.is_none()
     }
 
-    /// Takes bytes from the front of `bytes` until a frame is whole or there are no more.
+    /// Take bytes from the front of `bytes` until a frame is whole or there are no more.
     ///
     /// # Errors
     ///

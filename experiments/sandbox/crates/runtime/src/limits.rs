@@ -1,4 +1,4 @@
-//! What one call may use.
+//! The limits of one call.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub struct Limits {
     pub callbacks: u32,
     /// Bytes of the log of a binary, in two files.
     pub log_bytes: u64,
-    /// Whether its request and response may be in memory that it shares with the host.
+    /// True if its request and response may be in memory that it shares with the host.
     pub shared: bool,
 }
 
@@ -52,7 +52,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses what no worker could live with.
+    /// Refuse what no worker could live with.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use crate::pool::keeper::{Inbox, Message};
 use crate::pool::{Pool, Ready};
 use crate::slot::NUMBERS;
 
-/// How a binary is loaded.
+/// The settings of a loaded binary.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Workers that are kept ready.
@@ -25,9 +25,9 @@ pub struct Settings {
     pub queue: usize,
     /// Threads that refill; as the mode has it if none.
     pub keepers: Option<usize>,
-    /// What each call may use.
+    /// The limits of each call.
     pub limits: Limits,
-    /// Whether the binary calls functions of the host, and wraps what it says accordingly.
+    /// True if the binary calls functions of the host, and wraps what it says accordingly.
     pub callbacks: bool,
     /// The file that keeps what the binary says on standard error; nothing does if none.
     pub log: Option<PathBuf>,
@@ -60,7 +60,7 @@ pub(crate) struct Loaded {
     pub(crate) log: Mutex<Option<Arc<Log>>>,
 }
 
-/// A call that has ended. Its worker goes back to be collected when this is dropped, so that whoever
+/// A call that has ended. Its worker goes back to be collected when this is dropped, so that a caller who
 /// waits for the response need not wait for that.
 pub struct Served {
     /// The response, or why there is none.
@@ -144,7 +144,7 @@ impl Loaded {
         shared: bool,
         ready: Option<Ready>,
     ) -> Served {
-        // Whoever has the response finds it counted.
+        // A caller that has the response finds it counted.
         self.metrics.called(&outcome, &times, shared);
         Served {
             outcome,
@@ -153,23 +153,23 @@ impl Loaded {
         }
     }
 
-    /// Gives a worker back to who collects it.
+    /// Give a worker back to who collects it.
     pub(crate) fn back(&self, ready: Ready) {
         let inbox = &self.inboxes[ready.keeper];
-        inbox.tell(Message::Spent(ready, Instant::now()));
+        inbox.send(Message::Spent(ready, Instant::now()));
     }
 
-    /// Takes no more calls, and lets those that wait fail.
+    /// Take no more calls, and lets those that wait fail.
     pub(crate) fn close(&self, why: Failure) {
         for ready in self.pool.close(why) {
             self.back(ready);
         }
         for inbox in &self.inboxes {
-            inbox.tell(Message::Stop);
+            inbox.send(Message::Stop);
         }
     }
 
-    /// Ends it after the calls under way.
+    /// End it after the calls under way.
     pub(crate) fn end(&self, why: Failure) {
         self.close(why);
         for thread in lock(&self.threads).drain(..) {

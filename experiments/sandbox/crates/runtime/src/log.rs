@@ -1,6 +1,6 @@
-//! What the workers of a binary say on their standard error, in a file that has a bound. Each worker
-//! has a pipe of its own, so that it can neither read nor undo what another has said, nor leave
-//! anything on the file for the next one. One thread reads them all, off the path of calls.
+//! The standard error of a binary's workers, in a file of bounded size. Each worker has its own
+//! pipe, so it can neither read nor change another's output, nor leave settings on the file for the
+//! next worker. One thread reads all pipes, outside the path of calls.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -19,14 +19,14 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::descriptors::moved_up;
 
-/// As much as a pipe holds.
+/// The capacity of a pipe.
 const PIECE: usize = 64 << 10;
 const WAKE: u64 = u64::MAX;
 
 /// A binary's log; what was said before it is dropped is in the file after that.
 #[derive(Debug)]
 pub struct Log {
-    /// None once it ends.
+    /// The pipes' queue; `None` once the log ends.
     lines: Option<Sender<OwnedFd>>,
     wake: Arc<OwnedFd>,
     reader: Option<JoinHandle<()>>,
@@ -38,7 +38,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Why it cannot be written, in words.
+    /// The reason, in words.
     pub fn new(path: &Path, most: u64) -> Result<Self, String> {
         let file = Bounded::new(path, most / 2)
             .map_err(|error| format!("the log {}: {error}", path.display()))?;
@@ -56,11 +56,11 @@ impl Log {
         })
     }
 
-    /// What the standard error of one worker is to be.
+    /// Make a pipe for one worker's standard error and return its writing end.
     ///
     /// # Errors
     ///
-    /// Why there is none, in words.
+    /// The reason, in words.
     pub fn line(&self) -> Result<OwnedFd, String> {
         let words = |error| format!("a pipe for the log: {error}");
         let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(words)?;
@@ -126,18 +126,18 @@ impl Reader {
                     WAKE => {
                         let _ = read(&*self.wake, &mut [0; 8]);
                     }
-                    line => self.hear(line),
+                    line => self.read_pipe(line),
                 }
             }
         }
-        // Nobody is left who is to be heard: what they have said fits into a piece.
+        // All workers have ended: what is left in a pipe fits into one piece.
         let rest: Vec<u64> = self.lines.keys().copied().collect();
         for line in rest {
-            self.hear(line);
+            self.read_pipe(line);
         }
     }
 
-    /// Takes in new workers' pipes; false once there will be no more.
+    /// Take in new workers' pipes; false once there will be no more.
     fn take_in(&mut self) -> bool {
         loop {
             let line = match self.incoming.try_recv() {
@@ -153,7 +153,7 @@ impl Reader {
         }
     }
 
-    fn hear(&mut self, number: u64) {
+    fn read_pipe(&mut self, number: u64) {
         let Some(line) = self.lines.get(&number) else {
             return;
         };
@@ -183,7 +183,7 @@ impl Bounded {
         })
     }
 
-    /// What cannot be written is lost: nobody waits for it.
+    /// Append bytes. Bytes that cannot be written are lost.
     fn append(&mut self, bytes: &[u8]) {
         for piece in bytes.chunks(self.most as usize) {
             if self.length + piece.len() as u64 > self.most && self.turn().is_err() {
@@ -203,7 +203,7 @@ impl Bounded {
     }
 }
 
-/// Where what was said before is.
+/// The file of the older part of the log.
 fn before(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".old");

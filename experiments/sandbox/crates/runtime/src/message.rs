@@ -1,5 +1,4 @@
-//! What a binary that calls back says on its socket: the original's messages, of which only the
-//! fields that matter here are known.
+//! Messages of a binary that calls back: the original's, with only the fields that matter here.
 
 use prost::Message;
 
@@ -20,12 +19,12 @@ const CALLBACK: &str = "Callback";
 const IN_MEMORY: &str = "InMemory";
 
 impl Any {
-    /// Whether it holds a [`Callback`], of whatever package.
+    /// Return true if it holds a [`Callback`], of whatever package.
     pub fn is_callback(&self) -> bool {
         self.is(CALLBACK)
     }
 
-    /// Whether it holds an [`InMemory`], of whatever package.
+    /// Return true if it holds an [`InMemory`], of whatever package.
     pub fn is_in_memory(&self) -> bool {
         self.is(IN_MEMORY)
     }
@@ -39,7 +38,7 @@ impl Any {
 /// A binary's call of a host function, and the host's answer.
 #[derive(Clone, PartialEq, Message)]
 pub struct Callback {
-    /// Tells answers apart when several calls are under way; goes back as it came.
+    /// The function's name. The answer returns it unchanged.
     #[prost(string, tag = "1")]
     pub function_name: String,
     /// Input of the call, output of the answer.
@@ -50,21 +49,21 @@ pub struct Callback {
 /// Input and output of a host function.
 #[derive(Clone, PartialEq, Message)]
 pub struct Io {
-    /// What the binary passes.
+    /// The binary's argument.
     #[prost(bytes = "vec", optional, tag = "4")]
     pub input_bytes: Option<Vec<u8>>,
-    /// What the host returns.
+    /// The host's result.
     #[prost(bytes = "vec", optional, tag = "8")]
     pub output_bytes: Option<Vec<u8>>,
-    /// Why it returns nothing.
+    /// The errors, if there is no result.
     #[prost(string, repeated, tag = "9")]
     pub errors: Vec<String>,
 }
 
-/// Says that the response is in shared memory.
+/// A message that the response is in shared memory.
 #[derive(Clone, PartialEq, Message)]
 pub struct InMemory {
-    /// How many bytes it has.
+    /// The length in bytes.
     #[prost(uint64, tag = "1")]
     pub length: u64,
 }

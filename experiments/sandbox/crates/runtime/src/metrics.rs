@@ -1,4 +1,4 @@
-//! What a handle's calls took, and how they ended.
+//! Durations and results of a handle's calls.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -45,7 +45,7 @@ const PHASES: [Phase; 5] = [
     Phase::Refill,
 ];
 
-/// What has been counted so far.
+/// The counters so far.
 #[derive(Debug)]
 pub struct Metrics(Mutex<Inner>);
 
@@ -71,7 +71,7 @@ struct Timing {
 /// Statistics of one phase.
 #[derive(Debug, Serialize)]
 pub struct PhaseReport {
-    /// How often.
+    /// The number of calls.
     pub count: u64,
     /// Microseconds in all.
     pub sum_us: f64,
@@ -104,7 +104,7 @@ pub struct Report {
     pub ready: usize,
     /// Calls that wait for one now.
     pub waiting: usize,
-    /// How long each part took.
+    /// The duration of each phase.
     pub phases: BTreeMap<&'static str, PhaseReport>,
 }
 

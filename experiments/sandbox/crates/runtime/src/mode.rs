@@ -1,4 +1,4 @@
-//! What a way of isolating must offer. The runtime knows modes, and processes only as one kind of
+//! The interface of a way of isolating. The runtime knows modes; processes are only one kind of
 //! worker.
 
 use std::os::fd::RawFd;
@@ -9,7 +9,8 @@ use crate::call::{Attempt, Terms};
 use crate::limits::Limits;
 use crate::slot::Slot;
 
-/// What one worker needs besides what its binary may use: it is added to the limits of its slot.
+/// The resources of one worker besides those of its binary; they are added to the limits of its
+/// slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overhead {
     /// Bytes of memory.
@@ -20,10 +21,10 @@ pub struct Overhead {
 
 /// A way of isolating binaries.
 pub trait Mode: Send + Sync {
-    /// As the command line calls it.
+    /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// In one sentence, what stands between a binary and the host.
+    /// The protection between a binary and the host, in one sentence.
     fn summary(&self) -> &'static str;
 
     /// Return how many keepers refill `workers` at once, on a machine with `cpus`.
@@ -36,12 +37,12 @@ pub trait Mode: Send + Sync {
         Overhead::default()
     }
 
-    /// Return whether its workers are processes, which control groups limit.
+    /// Return true if its workers are processes, which control groups limit.
     fn has_processes(&self) -> bool {
         true
     }
 
-    /// Return whether the standard error of its workers can be kept.
+    /// Return true if the standard error of its workers can be kept.
     fn has_logs(&self) -> bool {
         true
     }
@@ -59,58 +60,59 @@ pub trait Mode: Send + Sync {
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String>;
 }
 
-/// What workers of one binary are made from.
+/// The template from which workers of one binary are made.
 pub trait Template: Send + Sync {
-    /// Called on the thread that will make workers, which the template may confine for good.
+    /// Set up the current thread, which will start workers, and return its spawner. The template
+    /// may confine the thread for good.
     ///
     /// # Errors
     ///
-    /// What could not be set up, in words: no worker is then made.
-    fn settle(&self) -> Result<Box<dyn Nursery>, String>;
+    /// The step that failed, in words: no worker is then made.
+    fn settle(&self) -> Result<Box<dyn Spawner>, String>;
 
-    /// Looks at a ready worker from outside.
+    /// Check a ready worker from outside.
     ///
     /// # Errors
     ///
-    /// What of the promised isolation is missing, in words: the binary is then unloaded.
+    /// The missing part of the promised isolation, in words. The binary is then unloaded.
     fn verify(&self, worker: &dyn Worker) -> Result<(), String>;
 }
 
-/// Makes workers, on a thread of its own.
-pub trait Nursery {
-    /// Starts one worker in a slot that nothing else is in.
+/// Starts workers, on its own thread.
+pub trait Spawner {
+    /// Start one worker in an empty slot.
     ///
     /// # Errors
     ///
-    /// What failed, in words.
+    /// The failure, in words.
     fn spawn(&mut self, slot: &Slot) -> Result<Box<dyn Worker>, String>;
 
-    /// Takes away what [`Nursery::spawn`] made beside the worker, which has ended.
+    /// Remove what [`Spawner::spawn`] made beside the worker, which has ended.
     fn clear(&mut self, _slot: &Slot) {}
 
-    /// The process of its own that stays in a slot between two workers.
-    fn staying(&self, _slot: &Slot) -> Option<i32> {
+    /// Return the process that stays in a slot between two workers, if any.
+    fn resident(&self, _slot: &Slot) -> Option<i32> {
         None
     }
 }
 
 /// A binary, started and isolated, which serves one call and is not used again.
 pub trait Worker: Send {
-    /// The descriptor that becomes readable when it has something to say before its call; none if it is
+    /// Return the descriptor that becomes readable when the worker may be ready, or `None` if it is
     /// ready at once.
-    fn signs_of_life(&self) -> Option<RawFd>;
+    fn readiness(&self) -> Option<RawFd>;
 
-    /// Read what it said before its call. Return whether it is ready.
+    /// Read the worker's message before its call. Return true if the worker is ready.
     ///
     /// # Errors
     ///
-    /// Why it never will be, in words.
-    fn greet(&mut self) -> Result<bool, String>;
+    /// The reason why it never becomes ready, in words.
+    fn read_ready(&mut self) -> Result<bool, String>;
 
-    /// Serves a call.
+    /// Serve a call.
     fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt;
 
-    /// Ends it, whatever it is doing.
+    /// End it, whatever it is doing.
     fn kill(&mut self);
 
     /// The descriptor that becomes readable once it has ended; none if it ends as soon as it is killed.

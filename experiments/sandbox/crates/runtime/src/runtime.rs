@@ -75,12 +75,12 @@ impl Runtime {
         outcome.map(drop).map_err(|failure| failure.to_string())
     }
 
-    /// Loads `binary` under the handle `name`; it has a worker ready that was looked at when this
+    /// Load `binary` under the handle `name`; it has a worker ready that was looked at when this
     /// returns.
     ///
     /// # Errors
     ///
-    /// Why it cannot be loaded, in words. Nothing of it is then left.
+    /// The reason, in words. Nothing of it is then left.
     pub fn load(&self, name: &str, binary: Binary, settings: Settings) -> Result<(), String> {
         settings.limits.check()?;
         if settings.workers == 0 {
@@ -88,7 +88,7 @@ impl Runtime {
         }
         if settings.log.is_some() && !self.mode.has_logs() {
             return Err(format!(
-                "mode {} keeps nothing of what its functions say on standard error; load it without --log",
+                "mode {} cannot keep the standard error of its functions; load without --log",
                 self.mode.name()
             ));
         }
@@ -195,7 +195,7 @@ impl Runtime {
         }
     }
 
-    /// Waits for the first worker, and looks at it from outside.
+    /// Wait for the first worker, and looks at it from outside.
     fn first_look(&self, loaded: &Arc<Loaded>, template: &dyn Template) -> Result<(), String> {
         let caller = Arc::new(Caller::new(None).map_err(|error| error.to_string())?);
         let until = Instant::now() + loaded.settings.limits.start + Duration::from_secs(1);
@@ -213,7 +213,7 @@ impl Runtime {
         verdict
     }
 
-    /// Calls the binary loaded as `name`; `deadline` can only shorten that of its limits.
+    /// Call the binary loaded as `name`; `deadline` can only shorten that of its limits.
     pub fn call(
         &self,
         name: &str,
@@ -228,7 +228,7 @@ impl Runtime {
         loaded.call(request, caller, deadline, &self.functions)
     }
 
-    /// Ends the handle `name` after the calls under way; false when there is none.
+    /// End the handle `name` after the calls under way; false when there is none.
     pub fn unload(&self, name: &str) -> bool {
         let found = self.lock().remove(name);
         match found {
@@ -252,7 +252,7 @@ impl Runtime {
             .collect()
     }
 
-    /// Ends all handles after the calls under way, for good; calls that wait fail at once.
+    /// End all handles after the calls under way, for good; calls that wait fail at once.
     pub fn stop(&self) {
         let all = std::mem::take(&mut *self.lock());
         for loaded in all.values() {

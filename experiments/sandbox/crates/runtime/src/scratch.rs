@@ -14,7 +14,7 @@ pub fn folder(slot: &Slot) -> PathBuf {
     std::env::temp_dir().join(name)
 }
 
-/// Removes a folder with the empty folders in it, and nothing else.
+/// Remove a folder with the empty folders in it, and nothing else.
 pub fn take_away(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let _ = fs::remove_dir(entry.path());
@@ -22,7 +22,7 @@ pub fn take_away(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// Removes the folders of processes that are gone.
+/// Remove the folders of processes that are gone.
 pub fn sweep() {
     let entries = fs::read_dir(std::env::temp_dir());
     for entry in entries.into_iter().flatten().flatten() {

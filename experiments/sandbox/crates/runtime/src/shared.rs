@@ -26,7 +26,7 @@ pub fn offer(limits: &Limits) -> &'static [&'static str] {
     }
 }
 
-/// Where a worker leaves its response.
+/// The memory in which a worker leaves its response.
 #[derive(Debug)]
 pub struct Shared {
     response: OwnedFd,
@@ -34,7 +34,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Passes `request` and room for a response of `room` bytes to the worker at `socket`: one byte,
+    /// Pass `request` and room for a response of `room` bytes to the worker at `socket`: one byte,
     /// with both files beside it, the request first.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ fn roomy(room: usize) -> Result<OwnedFd, Errno> {
     Ok(file)
 }
 
-/// Nothing in it can be executed.
+/// Make memory whose contents cannot be executed.
 fn memory(name: &str) -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | MemfdFlags::NOEXEC_SEAL;
     memfd_create(name, flags)
@@ -126,7 +126,7 @@ mod tests {
     };
     use std::io::IoSliceMut;
 
-    /// What a worker gets: its request, and where its response goes.
+    /// Pass memory as to a worker. Return its descriptors: the request's, and the response's.
     fn passed(request: &[u8], room: usize) -> (Shared, OwnedFd, OwnedFd) {
         let (host, guest) = socketpair(
             AddressFamily::UNIX,

@@ -1,4 +1,4 @@
-//! A place for one worker at a time: its user, and the control groups that hold its limits.
+//! A place for one worker at a time: its user, and the control groups that limit it.
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -19,11 +19,11 @@ const FIRST_USER: u32 = 2_000_000_000;
 pub struct Slot {
     /// Its number, which no other slot of this process has at the same time.
     pub number: u32,
-    /// Where its processes are counted and limited.
+    /// The groups that count and limit its processes.
     pub group: Arc<SlotGroup>,
-    /// The slot's alone, since what one process sets on an open file all see who have it.
+    /// Its own /dev/null: a setting on an open file is visible to all that share the file.
     null: OwnedFd,
-    /// Where its workers' standard error goes, if that is kept.
+    /// The log of its workers' standard error, if that is kept.
     log: Option<Arc<Log>>,
 }
 
@@ -33,7 +33,7 @@ impl Slot {
     ///
     /// # Errors
     ///
-    /// Why there is none, in words.
+    /// The reason, in words.
     pub(crate) fn new(
         number: u32,
         group: SlotGroup,
@@ -54,7 +54,7 @@ impl Slot {
         self.null.as_raw_fd()
     }
 
-    /// Return whether its workers' standard error is kept.
+    /// Return true if its workers' standard error is kept.
     pub fn is_logged(&self) -> bool {
         self.log.is_some()
     }
@@ -63,16 +63,16 @@ impl Slot {
     ///
     /// # Errors
     ///
-    /// Why there is none, in words.
+    /// The reason, in words.
     pub fn line(&self) -> Result<Option<OwnedFd>, String> {
         self.log.as_ref().map(|log| log.line()).transpose()
     }
 
-    /// Takes back what the last worker may have set on its standard streams.
+    /// Take back what the last worker may have set on its standard streams.
     ///
     /// # Errors
     ///
-    /// Why not, in words.
+    /// The reason, in words.
     pub fn reset(&self) -> Result<(), String> {
         fcntl_setfl(&self.null, OFlags::empty())
             .map_err(|error| format!("reset the standard streams: {error}"))

@@ -3,7 +3,7 @@
 const BASE: u64 = 0x40_0000;
 const HEADERS: usize = 64 + 56;
 
-/// Says that it is ready, reads once, answers with an empty response and ends.
+/// Code that sends its ready byte, reads once, answers with an empty response and ends.
 const CODE: &[u8] = &[
     0x6a, 0x00, // push 0
     0x48, 0x89, 0xe6, // mov rsi, rsp

@@ -34,13 +34,13 @@ pub struct Host {
     socket: BufReader<File>,
     /// Messages are wrapped in Any, as they are where callbacks are allowed.
     wrapped: bool,
-    /// Where the response goes, unless it goes over the socket.
+    /// The memory for the response, unless it goes over the socket.
     memory: Option<File>,
 }
 
 /// A request's bytes, wherever they are.
 enum Request {
-    Said(Vec<u8>),
+    OverSocket(Vec<u8>),
     #[cfg(target_os = "linux")]
     InMemory(shared::Mapped),
 }
@@ -50,14 +50,14 @@ impl Deref for Request {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Request::Said(bytes) => bytes,
+            Request::OverSocket(bytes) => bytes,
             #[cfg(target_os = "linux")]
             Request::InMemory(mapped) => mapped,
         }
     }
 }
 
-/// Serves one call with `function`, and returns when the response is written.
+/// Serve one call with `function`, and returns when the response is written.
 ///
 /// # Panics
 ///
@@ -78,7 +78,7 @@ pub fn serve(function: impl FnOnce(&[u8], &mut Host) -> Vec<u8>) {
     let request = if offered {
         host.take_memory()
     } else {
-        host.hear().map(Request::Said)
+        host.recv().map(Request::OverSocket)
     };
     let response = function(&request.expect("a request"), &mut host);
     host.answer(&response)
@@ -86,7 +86,7 @@ pub fn serve(function: impl FnOnce(&[u8], &mut Host) -> Vec<u8>) {
 }
 
 impl Host {
-    /// Calls the host's function `name`; none when the host has none, or refuses.
+    /// Call the host's function `name`; none when the host has none, or refuses.
     ///
     /// # Errors
     ///
@@ -99,8 +99,8 @@ impl Host {
         let any = Writer::default()
             .bytes(1, CALLBACK.as_bytes())
             .bytes(2, &callback.done());
-        self.say(&any.done())?;
-        let answer = self.hear()?;
+        self.send(&any.done())?;
+        let answer = self.recv()?;
         let io = Fields::new(&answer).bytes(2).unwrap_or_default();
         Ok(Fields::new(io).bytes(8).map(<[u8]>::to_vec))
     }
@@ -128,25 +128,25 @@ impl Host {
             let any = Writer::default()
                 .bytes(1, IN_MEMORY.as_bytes())
                 .bytes(2, &length.done());
-            return self.say(&any.done());
+            return self.send(&any.done());
         }
         if self.wrapped {
             let any = Writer::default()
                 .bytes(1, RESPONSE.as_bytes())
                 .bytes(2, response);
-            return self.say(&any.done());
+            return self.send(&any.done());
         }
-        self.say(response)
+        self.send(response)
     }
 
-    fn say(&mut self, body: &[u8]) -> io::Result<()> {
+    fn send(&mut self, body: &[u8]) -> io::Result<()> {
         let mut whole = Vec::with_capacity(body.len() + 5);
         message::varint(body.len() as u64, &mut whole);
         whole.extend_from_slice(body);
         self.socket.get_mut().write_all(&whole)
     }
 
-    fn hear(&mut self) -> io::Result<Vec<u8>> {
+    fn recv(&mut self) -> io::Result<Vec<u8>> {
         let (mut length, mut digit) = (0usize, [0x80u8]);
         for shift in (0..35).step_by(7) {
             if digit[0] & 0x80 == 0 {

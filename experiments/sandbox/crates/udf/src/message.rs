@@ -1,4 +1,4 @@
-//! As much of protobuf as small messages need: fields with numbers and with bytes.
+//! The part of protobuf that small messages need: fields with numbers and with bytes.
 
 /// Appends `value` as a varint.
 pub fn varint(mut value: u64, out: &mut Vec<u8>) {
@@ -14,7 +14,7 @@ pub fn varint(mut value: u64, out: &mut Vec<u8>) {
 pub struct Writer(Vec<u8>);
 
 impl Writer {
-    /// Adds a field with a number.
+    /// Add a field with a number.
     #[must_use]
     pub fn number(mut self, field: u32, value: u64) -> Self {
         varint(u64::from(field) << 3, &mut self.0);
@@ -22,7 +22,7 @@ impl Writer {
         self
     }
 
-    /// Adds a field with bytes.
+    /// Add a field with bytes.
     #[must_use]
     pub fn bytes(mut self, field: u32, value: &[u8]) -> Self {
         varint(u64::from(field) << 3 | 2, &mut self.0);

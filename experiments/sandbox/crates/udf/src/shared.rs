@@ -21,7 +21,7 @@ impl Deref for Mapped {
     }
 }
 
-/// Takes the files that come beside one byte: the request, mapped, and the one for the response.
+/// Take the files that come beside one byte: the request, mapped, and the one for the response.
 ///
 /// # Errors
 ///

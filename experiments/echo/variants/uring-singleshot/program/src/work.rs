@@ -42,7 +42,7 @@ struct Loop<'a> {
     options: &'a Options,
 }
 
-/// Serves one thread.
+/// Serve one thread.
 pub fn work(thread: Thread<'_>) -> Result<()> {
     let ring = IoUring::new(ENTRIES).context(
         "the kernel does not set up an io_uring: it must be 5.11 or newer, with the sysctl \
@@ -174,7 +174,7 @@ impl Loop<'_> {
         self.start(send, Token::new(Kind::Send, slot, end))
     }
 
-    /// Gives a connection up: what is under way is cancelled, and the peers are reset.
+    /// Give a connection up: what is under way is cancelled, and the peers are reset.
     fn abort(&mut self, slot: usize) -> Result<()> {
         let connection = &mut self.connections[slot];
         connection.dead = true;

@@ -1,4 +1,4 @@
-//! Whatever bytes are given as an object file, they are a program or an error.
+//! Any bytes given as an object file are a program or an error.
 //!
 //! `cargo +nightly fuzz run object` in `crates/ebpf`.
 #![no_main]

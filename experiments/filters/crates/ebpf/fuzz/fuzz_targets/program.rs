@@ -1,4 +1,4 @@
-//! Whatever program the verifier accepts runs without harm, and compiled as it is interpreted.
+//! Any program that the verifier accepts runs without harm, and compiled as it is interpreted.
 //!
 //! `cargo +nightly fuzz run program` in `crates/ebpf`. The first byte says whether the rest is a program
 //! as it stands or choices for one that is likely to be accepted.

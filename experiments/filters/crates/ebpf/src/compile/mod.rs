@@ -21,7 +21,7 @@ use crate::context::ContextLayout;
 use crate::maps::Maps;
 use crate::verifier::{Touched, Verified};
 
-/// Why a program cannot be compiled.
+/// The reason why a program cannot be compiled.
 #[derive(Debug, Error)]
 pub enum CompileError {
     /// The maps were made for another program.
@@ -72,7 +72,8 @@ impl Entry {
     }
 }
 
-/// How many fields of the context the entry takes in registers; 0 when it takes its address.
+/// Return the number of context fields that the entry takes in registers; 0 if it takes the
+/// context's address.
 fn fields(verified: &Verified) -> usize {
     let program = verified.program();
     let entry = program.functions()[0];
@@ -104,7 +105,7 @@ unsafe impl Send for Compiled {}
 unsafe impl Sync for Compiled {}
 
 impl Compiled {
-    /// Compiles a program that was verified, with the maps that it declares.
+    /// Compile a program that was verified, with the maps that it declares.
     pub fn new(verified: &Verified, maps: Arc<Maps>) -> Result<Self, CompileError> {
         let program = verified.program();
         if !program
@@ -157,7 +158,7 @@ impl Compiled {
         })
     }
 
-    /// Runs the program on windows, at most `fuel` jumps backwards.
+    /// Run the program on windows, at most `fuel` jumps backwards.
     ///
     /// # Panics
     /// When the program was not verified for a context of as many windows and nothing else.
@@ -169,7 +170,7 @@ impl Compiled {
         unsafe { self.run_raw(context.as_ptr().cast(), fuel) }
     }
 
-    /// Runs the program on a context of any layout.
+    /// Run the program on a context of any layout.
     ///
     /// # Safety
     /// `context` must have the layout that the program was verified for, each window must be readable

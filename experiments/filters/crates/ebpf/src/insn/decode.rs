@@ -5,17 +5,17 @@ use thiserror::Error;
 use super::op::{Alu, Atomic, Cond, FRAME_POINTER, Op, Reg, Source};
 use super::raw::Raw;
 
-/// Why bytes are no program.
+/// The reason why bytes are not a program.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("instruction {at}: {reason}")]
 pub struct DecodeError {
     /// The slot, counted from the program's first.
     pub at: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: &'static str,
 }
 
-/// Decodes a whole program, and checks what needs no knowledge of values: opcodes, registers, unused
+/// Decode a whole program, and checks what needs no knowledge of values: opcodes, registers, unused
 /// fields, and that jumps stay inside and hit the start of an instruction.
 pub fn decode(slots: &[Raw]) -> Result<Vec<Op>, DecodeError> {
     let mut ops = Vec::with_capacity(slots.len());

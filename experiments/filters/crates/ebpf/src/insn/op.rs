@@ -5,7 +5,7 @@ pub type Reg = u8;
 /// The frame pointer, which no instruction may write.
 pub const FRAME_POINTER: Reg = 10;
 
-/// What an arithmetic instruction computes.
+/// The operation of an arithmetic instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named as the instruction set has it")]
 pub enum Alu {
@@ -26,7 +26,7 @@ pub enum Alu {
     Arsh,
 }
 
-/// When a conditional jump is taken.
+/// The condition of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named as the instruction set has it")]
 pub enum Cond {
@@ -43,7 +43,7 @@ pub enum Cond {
     SignedLe,
 }
 
-/// What an atomic instruction does to memory.
+/// The operation of an atomic instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atomic {
     /// Memory becomes memory + register.

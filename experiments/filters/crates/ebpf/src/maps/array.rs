@@ -11,7 +11,7 @@ pub fn bytes(spec: &MapSpec) -> usize {
     stride(spec) * spec.max_entries as usize
 }
 
-/// Puts the contents of a data section into the first value.
+/// Put the contents of a data section into the first value.
 pub fn fill(map: &Map) {
     let initial = &map.spec.initial;
     // SAFETY: the first value has at least as many bytes (checked with the declaration).

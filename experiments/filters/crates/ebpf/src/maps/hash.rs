@@ -233,7 +233,7 @@ impl<'a> Table<'a> {
         Lock::with(self.map.base.cast(), || self.repair(), work)
     }
 
-    /// Makes chains and the list of free entries again from what each entry says of itself.
+    /// Make chains and the list of free entries again from what each entry says of itself.
     fn repair(&self) {
         self.changing(|| {
             for bucket in self.buckets {

@@ -6,7 +6,7 @@ use std::ptr;
 #[repr(C, align(64))]
 pub struct Lock(libc::pthread_mutex_t);
 
-/// How the lock was come by.
+/// The state in which the lock was taken.
 #[derive(PartialEq, Eq)]
 pub enum Taken {
     /// In order.
@@ -16,7 +16,7 @@ pub enum Taken {
 }
 
 impl Lock {
-    /// Makes the lock, free, in memory that nobody else uses yet.
+    /// Make the lock, free, in memory that nobody else uses yet.
     pub fn make(place: *mut Self) {
         let mut attributes = std::mem::MaybeUninit::uninit();
         // SAFETY: `place` is memory for a lock; the attributes are initialised before they are used.
@@ -30,7 +30,7 @@ impl Lock {
         }
     }
 
-    /// Runs `work` with the lock held; `repair` before it if the last holder died.
+    /// Run `work` with the lock held; `repair` before it if the last holder died.
     pub fn with<T>(lock: *mut Self, repair: impl FnOnce(), work: impl FnOnce() -> T) -> T {
         // SAFETY: the lock was made before the maps were declared ready.
         let taken = unsafe {

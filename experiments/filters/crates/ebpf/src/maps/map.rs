@@ -1,10 +1,10 @@
-//! What all kinds of maps have: a declaration, a place in memory, and errors.
+//! The common part of all kinds of maps: declaration, place in memory, and errors.
 
 use thiserror::Error;
 
 use crate::program::MapSpec;
 
-/// Why an operation on a map failed: the kernel's error numbers.
+/// The reason why an operation on a map failed, by the kernel's error numbers.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum MapError {
     /// There is no such key.
@@ -24,7 +24,7 @@ pub enum MapError {
     NoSpace = 28,
 }
 
-/// When [`Map::update`] writes: always, only a new key, only a known one.
+/// The condition under which [`Map::update`] writes: always, only a new key, only a known one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named above, in order")]
 pub enum Update {

@@ -5,10 +5,10 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::atomic::AtomicU64;
 
-/// What memory with maps begins with.
+/// The header of memory with maps.
 #[repr(C)]
 pub(super) struct Header {
-    /// Whether the maps are made.
+    /// True if the maps are made.
     pub(super) ready: AtomicU64,
     /// The fingerprint of their declarations.
     pub(super) declarations: AtomicU64,

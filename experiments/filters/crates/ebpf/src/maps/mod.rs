@@ -20,7 +20,7 @@ use crate::program::{MapKind, MapSpec};
 pub use map::{Map, MapError, Update};
 pub use memory::Memory;
 
-/// Why memory does not hold a program's maps.
+/// The reason why memory does not hold a program's maps.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum AttachError {
     /// Too small, or misaligned.
@@ -55,7 +55,7 @@ impl Maps {
         ALIGN + specs.iter().map(size).sum::<usize>()
     }
 
-    /// Makes the maps in `memory`, which is zeroed or holds earlier ones that are lost.
+    /// Make the maps in `memory`, which is zeroed or holds earlier ones that are lost.
     pub fn make(specs: &[MapSpec], memory: Memory) -> Result<Self, AttachError> {
         let maps = Self::place(specs, memory)?;
         let header = maps._memory.header();
@@ -76,7 +76,7 @@ impl Maps {
         Ok(maps)
     }
 
-    /// Finds the maps that another process, with the same program, made in `memory`.
+    /// Find the maps that another process, with the same program, made in `memory`.
     pub fn attach(specs: &[MapSpec], memory: Memory) -> Result<Self, AttachError> {
         let maps = Self::place(specs, memory)?;
         let header = maps._memory.header();
@@ -89,7 +89,7 @@ impl Maps {
         }
     }
 
-    /// Maps in memory of their own, shared with processes that are forked later.
+    /// Map in memory of their own, shared with processes that are forked later.
     pub fn anonymous(specs: &[MapSpec]) -> std::io::Result<Self> {
         let memory = Memory::anonymous(Self::bytes(specs))?;
         Self::make(specs, memory).map_err(std::io::Error::other)
@@ -188,7 +188,7 @@ impl Map {
         Some(copy)
     }
 
-    /// Writes a value. A reader may meanwhile see a part of the old one, as in the kernel.
+    /// Write a value. A reader may meanwhile see a part of the old one, as in the kernel.
     pub fn update(&self, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
         let sizes = (self.spec.key_size as usize, self.spec.value_size as usize);
         if (key.len(), value.len()) != sizes {
@@ -201,7 +201,7 @@ impl Map {
         }
     }
 
-    /// Deletes an entry of a hash.
+    /// Delete an entry of a hash.
     pub fn delete(&self, key: &[u8]) -> Result<(), MapError> {
         match self.spec.kind {
             MapKind::Hash if key.len() == self.spec.key_size as usize => hash::delete(self, key),
@@ -209,7 +209,7 @@ impl Map {
         }
     }
 
-    /// Adds an event to a queue.
+    /// Add an event to a queue.
     pub fn send(&self, event: &[u8]) -> Result<(), MapError> {
         match self.spec.kind {
             MapKind::Events => events::send(self, event),
@@ -217,7 +217,7 @@ impl Map {
         }
     }
 
-    /// Takes the oldest event from a queue.
+    /// Take the oldest event from a queue.
     pub fn receive(&self) -> Option<Vec<u8>> {
         match self.spec.kind {
             MapKind::Events => events::receive(self),
@@ -225,7 +225,7 @@ impl Map {
         }
     }
 
-    /// Return whether `bytes` bytes at `address` are in one value of the map.
+    /// Return true if `bytes` bytes at `address` are in one value of the map.
     pub(crate) fn has(&self, address: u64, bytes: u64) -> bool {
         let (start, stride, count) = match self.spec.kind {
             MapKind::Array => (

@@ -117,7 +117,7 @@ impl Walk<'_> {
         stack_write(at, state, depth, &pointer, offset, bytes)
     }
 
-    /// That the bytes are in memory which programs may write.
+    /// Check that the bytes are in memory that programs may write.
     fn writable(
         &self,
         at: usize,
@@ -203,7 +203,8 @@ impl Walk<'_> {
         )))
     }
 
-    /// That a helper may read `1..=bytes` bytes at the value of a register, all of them numbers.
+    /// Check that a helper may read `1..=bytes` bytes at the value of a register, all of them
+    /// numbers.
     pub(super) fn readable(
         &self,
         at: usize,
@@ -288,7 +289,7 @@ fn stack_load(
     Ok(Value::scalar(any(bytes)))
 }
 
-/// Writes a number somewhere in the frame.
+/// Write a number somewhere in the frame.
 fn stack_write(
     at: usize,
     state: &mut State,

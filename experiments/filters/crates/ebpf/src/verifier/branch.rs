@@ -1,4 +1,4 @@
-//! What a comparison tells, when it holds and when it does not.
+//! Conclusions from a comparison, when it holds and when it does not.
 
 use super::arithmetic::unusable;
 use super::rejection::{Rejection, reject};
@@ -76,7 +76,7 @@ fn inverse(cond: Cond) -> Test {
     })
 }
 
-/// Changes every value that shares the base of `register`'s value.
+/// Change every value that shares the base of `register`'s value.
 fn update(state: &mut State, register: Reg, change: impl Fn(&mut Value)) {
     let link = state.get(register).link();
     if link.id == 0 {

@@ -1,13 +1,13 @@
-//! What is found out about single instructions, over every state in which each may be reached.
+//! The proven facts of single instructions, over every state in which each may be reached.
 
 use super::state::{FRAME, State};
 use super::value::{Region, Value};
 use crate::insn::Reg;
 
-/// Which map a helper's call uses.
+/// The map that a helper's call uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapAt {
-    /// None so far.
+    /// No map so far.
     None,
     /// Always this one.
     One(usize),
@@ -15,7 +15,7 @@ pub enum MapAt {
     Many,
 }
 
-/// Which memory an instruction touches.
+/// The memory that an instruction touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touched {
     /// No memory so far.
@@ -30,7 +30,7 @@ pub enum Touched {
         start: usize,
         /// The one after the last.
         end: usize,
-        /// Whether it is all of them, each time.
+        /// True if it is all of them, each time.
         exact: bool,
     },
     /// Another function's frame, or it depends.
@@ -62,18 +62,18 @@ impl Touched {
 /// The least and the greatest number in each register, r0…r9; `None` where it holds none.
 pub type Ranges = [Option<(u64, u64)>; 10];
 
-/// What is known of each slot.
+/// The proven facts of each slot.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Whether any run can reach it.
+    /// True if any run can reach it.
     pub reached: Vec<bool>,
     /// The map that its helper uses.
     pub maps_at: Vec<MapAt>,
     /// The memory that it touches.
     pub touched: Vec<Touched>,
-    /// Whether its conditional jump is ever taken, and whether it ever is not.
+    /// For a conditional jump: true if it is ever taken, and true if it is ever not taken.
     pub ways: Vec<(bool, bool)>,
-    /// What registers hold when its jump is taken backwards.
+    /// The ranges of registers when its jump is taken backwards.
     pub backwards: Vec<Option<Ranges>>,
 }
 
@@ -105,7 +105,7 @@ impl Facts {
                 Region::Stack(depth) if depth + 1 == state.frames.len() => {
                     let start = pointer.from_start + i64::from(offset);
                     let end = FRAME as i64 - pointer.to_end + i64::from(offset) + bytes as i64;
-                    // Accesses outside the frame are rejected by whoever checks them.
+                    // The caller's check rejects accesses outside the frame.
                     Touched::Own {
                         start: start.clamp(0, FRAME as i64) as usize,
                         end: end.clamp(0, FRAME as i64) as usize,
@@ -113,7 +113,7 @@ impl Facts {
                     }
                 }
                 Region::Stack(_) => Touched::Foreign,
-                // A field is read at a known place, or whoever checks it rejects the program.
+                // A field is read at a known place, or the caller's check rejects the program.
                 Region::Context => {
                     Touched::Context((pointer.from_start + i64::from(offset)) as usize)
                 }

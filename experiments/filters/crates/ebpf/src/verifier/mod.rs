@@ -75,7 +75,7 @@ impl Verified {
         &self.layout
     }
 
-    /// Return whether any run can reach a slot.
+    /// Return true if any run can reach a slot.
     pub fn reaches(&self, slot: usize) -> bool {
         self.facts.reached[slot]
     }
@@ -90,7 +90,7 @@ impl Verified {
         self.facts.touched[slot]
     }
 
-    /// Return whether the conditional jump in a slot is ever taken, and whether it is ever not taken.
+    /// Return true if the conditional jump in a slot is ever taken, and whether it is ever not taken.
     pub fn ways(&self, slot: usize) -> (bool, bool) {
         self.facts.ways[slot]
     }

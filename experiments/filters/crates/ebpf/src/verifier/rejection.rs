@@ -1,4 +1,4 @@
-//! Why a program is not accepted, and the limits that it must keep.
+//! The reason for a rejection, and the limits that a program must keep.
 
 use thiserror::Error;
 
@@ -7,13 +7,13 @@ pub const MAX_CALLS: usize = 8;
 /// The most instructions that the verifier looks at, counted again each time.
 pub const MAX_STEPS: usize = 100_000;
 
-/// Why a program is not accepted.
+/// The reason why a program is rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("instruction {at}: {reason}")]
 pub struct Rejection {
     /// The slot, counted from the program's first.
     pub at: usize,
-    /// What cannot be proved, and what would help.
+    /// The property that cannot be proved, and the remedy.
     pub reason: String,
 }
 

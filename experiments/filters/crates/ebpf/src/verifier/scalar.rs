@@ -1,4 +1,4 @@
-//! What is known about a number: its bits, and its bounds in both orders.
+//! The abstract value of a number: its known bits, and its bounds in both orders.
 
 use super::tnum::Tnum;
 use crate::concrete;
@@ -48,7 +48,8 @@ impl Scalar {
         Self::new(Tnum::UNKNOWN, (low, high), free).unwrap_or(Self::UNKNOWN)
     }
 
-    /// What is in all three sets, or `None` when nothing can be. Each tightens the others.
+    /// Return the intersection of the three sets, or `None` if it is empty. Each tightens the
+    /// others.
     pub fn new(bits: Tnum, unsigned: (u64, u64), signed: (i64, i64)) -> Option<Self> {
         let (mut umin, mut umax) = unsigned;
         let (mut smin, mut smax) = signed;
@@ -85,7 +86,7 @@ impl Scalar {
         (self.umin == self.umax).then_some(self.umin)
     }
 
-    /// Whether `number` is in the set.
+    /// Return true if `number` is in the set.
     #[cfg(test)]
     pub fn contains(self, number: u64) -> bool {
         self.bits.contains(number)

@@ -1,4 +1,5 @@
-//! What holds at one point of the program: registers and the stack frames of all calls under way.
+//! The abstract state at one point of the program: registers and the stack frames of all active
+//! calls.
 
 use super::value::{Link, Value};
 use crate::insn::Reg;
@@ -52,7 +53,7 @@ impl State {
         }
     }
 
-    /// What a register holds.
+    /// Return the abstract value of a register.
     pub fn get(&self, register: Reg) -> Value {
         match self.registers.get(usize::from(register)) {
             Some(value) => *value,
@@ -64,7 +65,7 @@ impl State {
         }
     }
 
-    /// Puts a value into a register, r0…r9.
+    /// Put a value into a register, r0…r9.
     pub fn set(&mut self, register: Reg, value: Value) {
         self.registers[usize::from(register)] = value;
     }
@@ -81,7 +82,7 @@ impl State {
         self.registers.iter_mut().chain(frames)
     }
 
-    /// Makes `id` a number that no value has: whoever had it forgets what it shared.
+    /// Make `id` a number that no value has. Values that had it are no longer linked.
     pub fn free_link(&mut self, id: u32) {
         for value in self.places() {
             if value.link().id == id {
@@ -90,7 +91,7 @@ impl State {
         }
     }
 
-    /// What may be true when either is, widened where bounds grew if `thresholds` are given. Both
+    /// Return a state that covers both, widened where bounds grew if `thresholds` are given. Both
     /// must have been made at the same point of the same call.
     pub fn join(&self, other: &Self, thresholds: Option<&[i64]>) -> Self {
         let mut links = Links::default();

@@ -37,13 +37,13 @@ impl Tnum {
         Self::new(low, low_bits(differing))
     }
 
-    /// Whether `number` is in the set.
+    /// Return true if `number` is in the set.
     #[cfg(test)]
     pub fn contains(self, number: u64) -> bool {
         number & !self.mask == self.value
     }
 
-    /// Whether every number of the set is a multiple of `power`, a power of two.
+    /// Return true if every number of the set is a multiple of `power`, a power of two.
     pub fn is_multiple_of(self, power: u64) -> bool {
         (self.value | self.mask) & (power - 1) == 0
     }
@@ -104,7 +104,7 @@ impl Tnum {
         Self::new(self.value & low, self.mask & low)
     }
 
-    /// What is in both sets, or `None` when they have a known bit that differs.
+    /// Return the intersection, or `None` if a known bit differs.
     pub fn intersect(self, other: Self) -> Option<Self> {
         let mask = self.mask & other.mask;
         let agree = (self.value ^ other.value) & !(self.mask | other.mask) == 0;

@@ -1,4 +1,4 @@
-//! What a register or a stack slot may hold.
+//! The abstract value of a register or a stack slot.
 
 use super::scalar::Scalar;
 use super::tnum::Tnum;
@@ -7,7 +7,7 @@ use super::tnum::Tnum;
 /// compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
-    /// What the program is called with.
+    /// The program's context.
     Context,
     /// The stack frame of the call at this depth.
     Stack(usize),
@@ -19,8 +19,8 @@ pub enum Region {
     WindowEnd(u8),
 }
 
-/// What ties values together that hold the same base: a bound found for one holds for all.
-/// The number 0 ties nothing.
+/// A link between values with the same base: a bound found for one holds for all. The number 0
+/// links nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
     /// Values with the same number have the same base.
@@ -33,7 +33,7 @@ pub struct Link {
 /// [`Pointer::LIMIT`] bytes of its region and neither wraps around nor compares wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer {
-    /// What it points into.
+    /// The region that it points into.
     pub region: Region,
     /// It may be null instead (and then nothing else here holds).
     pub nullable: bool,
@@ -43,12 +43,12 @@ pub struct Pointer {
     pub to_end: i64,
     /// Its distance from the region's first byte.
     pub offset: Tnum,
-    /// Who shares its base.
+    /// The values that share its base.
     pub link: Link,
 }
 
 impl Pointer {
-    /// How far from its region a pointer may stray, in bytes.
+    /// The largest distance of a pointer from its region, in bytes.
     pub const LIMIT: i64 = 1 << 30;
 
     /// The address of byte `at` of a region of `size` bytes.
@@ -87,16 +87,16 @@ impl Pointer {
             .then_some(self)
     }
 
-    /// Whether `bytes` bytes, `offset` bytes further, are inside the region.
+    /// Return true if `bytes` bytes, `offset` bytes further, are inside the region.
     pub fn covers(&self, offset: i64, bytes: i64) -> bool {
         !self.nullable && self.from_start + offset >= 0 && self.to_end - offset >= bytes
     }
 }
 
-/// What a register or a stack slot may hold.
+/// The abstract value of a register or a stack slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing that may be looked at: never written, or of a kind that depends on the path.
+    /// A value that may not be read: never written, or of a kind that depends on the path.
     Unusable,
     /// A number, and who holds the same one.
     Scalar(Scalar, Link),
@@ -112,7 +112,7 @@ impl Value {
         Self::Scalar(scalar, Link::default())
     }
 
-    /// Who shares its base.
+    /// Return the values that share its base.
     pub fn link(&self) -> Link {
         match self {
             Self::Scalar(_, link) => *link,
@@ -130,7 +130,7 @@ impl Value {
         }
     }
 
-    /// What may be either. Links are the caller's business.
+    /// Return a value that covers both. The caller joins the links.
     pub fn join(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Scalar(a, _), Self::Scalar(b, _)) => Self::scalar(a.union(*b)),

@@ -10,7 +10,7 @@ use crate::context::ContextLayout;
 use crate::insn::{Op, Source};
 use crate::program::Program;
 
-/// How often states are joined at the head of a loop before they are widened.
+/// Joins of states at the head of a loop before they are widened.
 const JOINS: usize = 3;
 /// Fresh links are numbered by instruction from here on; links in joined states have small numbers.
 const FRESH: u32 = 1 << 28;
@@ -30,7 +30,7 @@ pub struct Walk<'a> {
 /// The states after a conditional jump: taken, and not. `None` is a way that no run goes.
 pub(super) type Ways = (Option<State>, Option<State>);
 
-/// Where an instruction leads, and with which state.
+/// The successors of an instruction, with their states.
 pub(super) enum Next {
     Fall(State),
     Jump(usize, State),
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Verifies the entry with a context in r1.
+    /// Verify the entry with a context in r1.
     pub(super) fn run(&mut self) -> Result<(), Rejection> {
         let mut state = State::new();
         let size = i64::from(u16::MAX);
@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
         self.function(0, state).map(|_| ())
     }
 
-    /// Verifies a function for one state at its start. Return the state in which it returns, if it does.
+    /// Verify a function for one state at its start. Return the state in which it returns, if it does.
     fn function(&mut self, number: usize, entry: State) -> Result<Option<State>, Rejection> {
         let start = self.program.functions()[number].start;
         let mut states: BTreeMap<usize, (State, usize)> = BTreeMap::new();

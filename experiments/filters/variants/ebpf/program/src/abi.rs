@@ -31,7 +31,7 @@ fn load() -> Result<Filter> {
     Ok(Filter { compiled, maps })
 }
 
-/// Compiles the program in the controller's memory. The controller has the prefix: the argument is not
+/// Compile the program in the controller's memory. The controller has the prefix: the argument is not
 /// looked at.
 #[unsafe(no_mangle)]
 pub extern "C" fn module_initialize(_prefix: *const c_char) -> c_int {
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn module_url_filter_n(url: *const c_char, length: usize) 
     }
 }
 
-/// As [`module_url_filter_n`], for a path that ends with a NUL.
+/// Like [`module_url_filter_n`], for a path that ends with a NUL.
 ///
 /// # Safety
 /// `url` must have an end, and nobody may initialise meanwhile.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn module_url_filter(url: *const c_char) -> c_int {
     unsafe { module_url_filter_n(url, CStr::from_ptr(url).count_bytes()) }
 }
 
-/// What was decided so far, by all workers.
+/// Read the decisions so far, of all workers.
 ///
 /// # Safety
 /// Both must be addresses of numbers, and nobody may initialise meanwhile.

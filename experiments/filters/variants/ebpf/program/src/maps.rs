@@ -18,7 +18,7 @@ const PREFIXES: &str = "prefixes";
 const GENERATIONS: &str = "generations";
 const COUNTERS: &str = "counters";
 
-/// What a program needs, so that a controller can work on it.
+/// Check that a program has the maps that a controller needs.
 pub fn check(specs: &[MapSpec]) -> Result<()> {
     for (name, entries, bytes) in EXPECTED {
         let fits = |spec: &MapSpec| {
@@ -50,7 +50,7 @@ impl FilterMaps {
         &self.0
     }
 
-    /// What the program decided so far.
+    /// Return the program's decisions so far.
     pub fn counts(&self) -> Counts {
         Counts {
             accepted: self.counter(0)[0].load(Ordering::Relaxed),
@@ -59,14 +59,14 @@ impl FilterMaps {
         }
     }
 
-    /// Counts a rejection for the program, which came to no end.
+    /// Count a rejection for the program, which came to no end.
     pub fn count_failure(&self) {
         for count in self.counter(1) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Puts a prefix in force. One writer at a time.
+    /// Put a prefix in force. One writer at a time.
     pub fn publish(&self, prefix: &[u8]) {
         // SAFETY: both types are the values' of these maps, and all their fields are atomic.
         let (generation, slots) = unsafe {

@@ -1,6 +1,6 @@
 //! The shared memory: a header, the program's object file, and its maps, each on pages of its own.
 //!
-//! Whoever maps it loads and verifies the program for itself: nothing in the memory is trusted but
+//! Each process that maps it loads and verifies the program itself: nothing in the memory is trusted but
 //! what the verifier allows a program to do with its maps.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -116,7 +116,7 @@ fn verify(object: &[u8]) -> Result<Verified> {
 }
 
 impl Memory {
-    /// Makes the memory with the program of an object file in it, or recovers it from a controller of
+    /// Make the memory with the program of an object file in it, or recovers it from a controller of
     /// the same program that is gone; fails when one lives.
     pub fn own(name: &str, path: &Path, prefix: &[u8]) -> Result<(Self, Origin)> {
         check_name(name)?;
@@ -153,7 +153,7 @@ impl Memory {
         Ok((memory, origin))
     }
 
-    /// Opens the memory of a controller and verifies its program; and the controller's process.
+    /// Open the memory of a controller and verifies its program; and the controller's process.
     pub fn open(name: &str) -> Result<(Self, u32)> {
         check_name(name)?;
         let Some(file) = shm::open(name)? else {
@@ -277,7 +277,7 @@ fn object(file: &OwnedFd, name: &str) -> Result<Vec<u8>> {
     Ok(object)
 }
 
-/// Whether complete memory holds this object file.
+/// Return true if complete memory holds this object file.
 fn holds(file: &OwnedFd, name: &str, wanted: &[u8]) -> Result<bool> {
     Ok(object(file, name)? == wanted)
 }

@@ -1,4 +1,5 @@
-//! How often the filter is called for one request: `filter_dose` of `module/filter_module.h` in Rust.
+//! The number of calls of the filter per request: `filter_dose` of `module/filter_module.h` in
+//! Rust.
 
 use ngx::http::Request;
 

@@ -82,7 +82,7 @@ impl HttpModule for Module {
         unsafe { &*addr_of!(ngx_http_rust_filter_module) }
     }
 
-    /// Runs in the master, so that the workers inherit the mapping and need no right to open it.
+    /// Run in the master, so that the workers inherit the mapping and need no right to open it.
     unsafe extern "C" fn postconfiguration(cf: *mut ngx_conf_t) -> ngx_int_t {
         // SAFETY: nginx gives a configuration that is its own until this returns.
         set_up(unsafe { &mut *cf }).unwrap_or(Status::NGX_ERROR).0
@@ -147,7 +147,7 @@ fn call(memory: &Memory, request: &Request) -> bool {
     accepted
 }
 
-/// Returns the memory of the controller that the request's configuration names.
+/// Return the memory of the controller that the request's configuration names.
 fn memory(request: &Request) -> Option<&'static Memory> {
     Module::main_conf(request.as_ref())?.memory.as_ref()
 }
@@ -216,7 +216,7 @@ static CONTEXT: ngx_http_module_t = ngx_http_module_t {
 
 ngx_modules!(ngx_http_rust_filter_module);
 
-/// What nginx finds this module by.
+/// The module's descriptor, by which nginx finds it.
 #[used]
 #[allow(non_upper_case_globals)]
 pub static mut ngx_http_rust_filter_module: ngx_module_t = ngx_module_t {

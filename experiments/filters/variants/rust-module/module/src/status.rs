@@ -7,7 +7,7 @@ use ngx::core::{Buffer, Status};
 use ngx::ffi::ngx_chain_t;
 use ngx::http::{HTTPStatus, Request};
 
-/// Answers the request with both counters as JSON.
+/// Answer the request with both counters as JSON.
 pub fn send(request: &mut Request, memory: &Memory) -> Status {
     let discarded = request.discard_request_body();
     if discarded != Status::NGX_OK {

@@ -13,7 +13,7 @@ const MEMORY_MAX: usize = 16 << 20;
 /// Asked for at least: enough for every prefix and for most URIs.
 const ROOM: usize = 8192;
 
-/// Where in the guest's memory the host may write, and how much.
+/// The part of the guest's memory that the host may write.
 #[derive(Clone, Copy, Default)]
 struct Room {
     address: u32,
@@ -60,7 +60,7 @@ impl Guest {
         })
     }
 
-    /// Gives the guest its prefix. Fails when it refuses.
+    /// Give the guest its prefix. Fails when it refuses.
     pub fn set_prefix(&mut self, prefix: &[u8]) -> Result<(), String> {
         let place = self.hand_over(prefix)?;
         let refused = self
@@ -87,7 +87,7 @@ impl Guest {
         }
     }
 
-    /// Copies bytes into the guest's memory, and begins a call: their address there and length.
+    /// Copy bytes into the guest's memory, and begins a call: their address there and length.
     fn hand_over(&mut self, bytes: &[u8]) -> Result<(u32, u32), String> {
         self.limit.begin(&mut self.store)?;
         if bytes.len() > self.room.length {

@@ -25,7 +25,7 @@ pub static guest_name: Name = Name(*b"wasm\0");
 /// All that there is between calls.
 struct State {
     loaded: Option<Loaded>,
-    /// What a new configuration brings, while it is tried.
+    /// The module of a new configuration while it is tried.
     candidate: Option<Loaded>,
     guest: Option<Guest>,
     /// The last reason, which the caller may still read.
@@ -44,7 +44,7 @@ static STATE: Single = Single(UnsafeCell::new(State {
     why: None,
 }));
 
-/// Runs `act`; -1 and the reason when it fails.
+/// Run `act`; -1 and the reason when it fails.
 fn answer(why: *mut *const c_char, act: impl FnOnce(&mut State) -> Result<c_int, String>) -> c_int {
     // SAFETY: one thread, and no function here calls another one that comes this way.
     let state = unsafe { &mut *STATE.0.get() };
@@ -56,7 +56,7 @@ fn answer(why: *mut *const c_char, act: impl FnOnce(&mut State) -> Result<c_int,
     })
 }
 
-/// Takes in the module that `WASM_MODULE_PATH` names. See `filter_guest.h`.
+/// Take in the module that `WASM_MODULE_PATH` names. See `filter_guest.h`.
 ///
 /// # Safety
 /// `why` is valid for writing.
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn guest_load(why: *mut *const c_char) -> c_int {
     })
 }
 
-/// Keeps the module taken in, or the one before. See `filter_guest.h`.
+/// Keep the module taken in, or the one before. See `filter_guest.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn guest_settle(keep: c_int) {
     // SAFETY: as in `answer`.
@@ -93,14 +93,14 @@ pub unsafe extern "C" fn guest_start(why: *mut *const c_char) -> c_int {
     })
 }
 
-/// Ends the instance. See `filter_guest.h`.
+/// End the instance. See `filter_guest.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn guest_stop() {
     // SAFETY: as in `answer`.
     unsafe { (*STATE.0.get()).guest = None };
 }
 
-/// Gives the guest a prefix. See `filter_guest.h`.
+/// Give the guest a prefix. See `filter_guest.h`.
 ///
 /// # Safety
 /// `prefix` points to `length` bytes, and `why` is valid for writing.

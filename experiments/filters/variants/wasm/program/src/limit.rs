@@ -1,4 +1,4 @@
-//! What keeps a guest from running for ever: `WASM_LIMIT`.
+//! The limit on a guest's run time: `WASM_LIMIT`.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -11,7 +11,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// Instructions, about, that one call may take: the filter takes 3000 for a prefix of 4 KB.
 const FUEL: u64 = 1_000_000;
 
-/// How a call is limited.
+/// The kind of a call's limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// By a clock that a thread of the worker moves on.
@@ -23,7 +23,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// What `WASM_LIMIT` says; the clock, when it says nothing.
+    /// Return the limit that `WASM_LIMIT` chooses; by default the clock.
     pub fn chosen() -> Result<Self, String> {
         match env::var("WASM_LIMIT").as_deref() {
             Ok("epoch") | Err(env::VarError::NotPresent) => Ok(Self::Epoch),
@@ -51,7 +51,7 @@ impl Limit {
         config.consume_fuel(self == Self::Fuel);
     }
 
-    /// Begins a call.
+    /// Begin a call.
     pub fn begin<T>(self, store: &mut Store<T>) -> Result<(), String> {
         match self {
             Self::Epoch => store.set_epoch_deadline(2),
@@ -75,7 +75,7 @@ impl Limit {
 pub struct Clock(#[allow(dead_code)] Sender<()>);
 
 impl Clock {
-    /// Starts the thread, in which no signal is handled: nginx's main thread waits for them.
+    /// Start the thread, in which no signal is handled: nginx's main thread waits for them.
     pub fn start(engine: &Engine) -> Result<Self, String> {
         let engine = engine.clone();
         let (alive, dropped) = mpsc::channel::<()>();

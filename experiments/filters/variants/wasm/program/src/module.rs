@@ -14,11 +14,11 @@ pub struct Loaded {
     pub engine: Engine,
     /// The module.
     pub module: Module,
-    /// How its calls are limited.
+    /// The limit of its calls.
     pub limit: Limit,
 }
 
-/// Takes in the module that `WASM_MODULE_PATH` names, or the one that lies beside the library.
+/// Take in the module that `WASM_MODULE_PATH` names, or the one that lies beside the library.
 pub fn load() -> Result<Loaded, String> {
     let limit = Limit::chosen()?;
     let path = match env::var_os("WASM_MODULE_PATH") {

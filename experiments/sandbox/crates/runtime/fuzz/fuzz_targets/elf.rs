@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use sandbox_runtime::modes::kvm::elf::Image;
-use sandbox_runtime::modes::kvm::{furnish, room};
+use sandbox_runtime::modes::kvm::{load, room};
 
 const MEMORY: u64 = 1 << 20;
 
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
                 assert!(pages.start >= room(MEMORY).start && pages.end <= room(MEMORY).end);
                 assert!(segment.file.end <= bytes.len() && segment.file.len() as u64 <= segment.size);
             }
-            let (guest, stack) = furnish(&image, bytes, MEMORY, [7; 16]).expect("memory for a guest");
+            let (guest, stack) = load(&image, bytes, MEMORY, [7; 16]).expect("memory for a guest");
             assert!(guest.memory.find(stack, 8, true).is_some() && stack % 16 == 0);
         }
     }

@@ -1,5 +1,5 @@
-//! Whatever system calls a guest makes, each is answered or ends it, the tables stay within the guest's
-//! memory, and a reset brings back all that there was when it was kept.
+//! For any system calls of a guest: each is answered or ends it, the tables stay within the guest's
+//! memory, and a reset restores all that was kept.
 #![no_main]
 
 use std::os::fd::AsFd;
@@ -9,15 +9,15 @@ use libfuzzer_sys::fuzz_target;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use sandbox_runtime::modes::kvm::areas::PAGE;
 use sandbox_runtime::modes::kvm::elf::Image;
-use sandbox_runtime::modes::kvm::line::Line;
+use sandbox_runtime::modes::kvm::channel::Channel;
 use sandbox_runtime::modes::kvm::syscalls::{Call, Guest, Then, serve};
-use sandbox_runtime::modes::kvm::{furnish, room};
+use sandbox_runtime::modes::kvm::{load, room};
 use sandbox_runtime::trial;
 
 const MEMORY: u64 = 1 << 20;
 const CALLS_MAX: usize = 60;
 
-/// What guests pass: numbers, addresses of what they have, and what they were answered.
+/// Arguments of guests: numbers, addresses that they own, and earlier results.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Argument {
     Any(u64),
@@ -47,13 +47,13 @@ fn whole(guest: &Guest) -> Vec<u8> {
 fuzz_target!(|asked: Vec<Asked>| {
     let binary = trial::binary();
     let image = Image::read(&binary, room(MEMORY)).expect("the trial's binary");
-    let (mut guest, stack) = furnish(&image, &binary, MEMORY, [7; 16]).expect("memory for a guest");
+    let (mut guest, stack) = load(&image, &binary, MEMORY, [7; 16]).expect("memory for a guest");
     let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("sockets");
     let (host, socket) = pair(SocketType::STREAM);
     rustix::io::write(&host, b"\x05hello").expect("room for a request");
     // Nobody is at the other end, so that no call waits.
     let (_, control) = pair(SocketType::SEQPACKET);
-    let mut line = Line::new(socket, control.as_fd(), 1);
+    let mut channel = Channel::new(socket, control.as_fd(), 1);
     let mut answered = 0;
     let mut kept = None;
     for each in asked.into_iter().take(CALLS_MAX) {
@@ -67,7 +67,7 @@ fuzz_target!(|asked: Vec<Asked>| {
             Argument::Answered(offset) => u64::wrapping_add(answered, offset.into()),
         });
         let call = Call { number: u64::from(each.number % 460), arguments };
-        match serve(&call, &mut guest, &mut line) {
+        match serve(&call, &mut guest, &mut channel) {
             Then::Return(value) => answered = value,
             Then::End(_) => {}
             Then::Listen(said) => {

@@ -14,7 +14,7 @@ use self::files::{LEAF, MOUNT, PATIENCE, PREFIX, Version, kill, make, remove, wr
 use self::place::{Place, Seat, find};
 pub use self::slot::SlotGroup;
 
-/// Where groups of slots are made, and the files that hold their limits.
+/// The folders in which groups of slots are made, and the files that hold their limits.
 #[derive(Debug)]
 pub struct Hierarchy {
     version: Version,
@@ -25,11 +25,11 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Makes this process's own folders, and takes away those of processes that are gone.
+    /// Make this process's own folders, and takes away those of processes that are gone.
     ///
     /// # Errors
     ///
-    /// Why there can be no limits, in words.
+    /// The reason, in words.
     pub fn new() -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -89,7 +89,7 @@ impl Hierarchy {
     ///
     /// # Errors
     ///
-    /// What could not be set, in words.
+    /// The step that failed, in words.
     pub fn slot(&self, number: u32, memory: u64, processes: u32) -> Result<SlotGroup, String> {
         if self.folders.is_empty() {
             return Ok(SlotGroup::default());
@@ -109,7 +109,7 @@ impl Hierarchy {
         SlotGroup::open(folders, names, entrance, memory, processes)
     }
 
-    /// Removes this process's own folders, in which no slot is left.
+    /// Remove this process's own folders, in which no slot is left.
     pub fn remove(&self) {
         for folder in &self.folders {
             remove(folder);
@@ -130,7 +130,7 @@ impl Hierarchy {
     }
 }
 
-/// Lets a group's children have the controllers, or no more.
+/// Let a group's children have the controllers, or no more.
 fn hand_out(folder: &Path, sign: char) -> Result<(), String> {
     let both = format!("{sign}memory {sign}pids");
     write(&folder.join("cgroup.subtree_control"), &both)
@@ -138,7 +138,7 @@ fn hand_out(folder: &Path, sign: char) -> Result<(), String> {
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Kills what outlived a killed runtime: what its workers had started dies with nobody by itself.
+/// Kill what outlived a killed runtime: what its workers had started dies with nobody by itself.
 fn kill_below(folder: &Path) {
     let begun = Instant::now();
     for slot in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -158,7 +158,7 @@ fn kill_below(folder: &Path) {
     }
 }
 
-/// Removes the groups of runtimes that were killed.
+/// Remove the groups of runtimes that were killed.
 fn sweep_stale(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -1,29 +1,29 @@
-//! Where groups for slots can be made.
+//! The control groups below which groups for slots can be made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::files::{LEAF, PREFIX, Version};
 
-/// Where groups for slots can be made.
+/// The control groups below which groups for slots can be made.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Place {
     /// Of the hierarchies.
     pub version: Version,
     /// Groups below which they can be: of version 1 one a controller, memory first, of version 2 one.
     pub parents: Vec<PathBuf>,
-    /// What that means for this process.
+    /// This process's own position in them.
     pub seat: Seat,
 }
 
-/// Where a process is whose slots get groups.
+/// The position of the process whose slots get groups.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Seat {
-    /// Where it does not matter.
+    /// In a group that does not matter.
     Anywhere,
-    /// In the group below which the slots' are to be, which it has to leave first.
+    /// In the group below which the slots' groups are to be. It must leave that group first.
     InTheWay,
-    /// In this leaf, for which it left that group for other slots.
+    /// In this leaf, into which it moved to make room for other slots.
     Aside(PathBuf),
 }
 

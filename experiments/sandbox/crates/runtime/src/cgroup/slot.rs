@@ -19,7 +19,7 @@ pub struct SlotGroup {
     processes: u32,
 }
 
-/// What tells of a slot's processes, and limits them.
+/// The files that count a slot's processes and limit them.
 #[derive(Debug)]
 struct Files {
     /// Opened anew for each look: version 1 shows who looks again the list of the first time.
@@ -97,21 +97,21 @@ impl SlotGroup {
             .unwrap_or(0)
     }
 
-    /// Return whether no process is left in it.
+    /// Return true if no process is left in it.
     pub fn is_empty(&self) -> bool {
         let none = |files: &Files| contents(&files.count).is_ok_and(|count| count.trim() == "0");
         self.files.as_ref().is_none_or(none)
     }
 
-    /// Return whether no process is left in it but the one that may stay.
-    pub fn has_only(&self, staying: Option<i32>) -> bool {
-        let (Some(pid), Some(files)) = (staying, &self.files) else {
+    /// Return true if no process is left in it but the one that may stay.
+    pub fn has_only(&self, resident: Option<i32>) -> bool {
+        let (Some(pid), Some(files)) = (resident, &self.files) else {
             return self.is_empty();
         };
         fs::read_to_string(&files.procs).is_ok_and(|pids| pids.trim() == pid.to_string())
     }
 
-    /// Kills what is left in it, none of which can multiply meanwhile. True when nothing is left.
+    /// Kill what is left in it, none of which can multiply meanwhile. True when nothing is left.
     pub fn empty(&self) -> bool {
         let Some(files) = &self.files else {
             return true;

@@ -9,8 +9,8 @@ use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};
 use crate::process::filter;
-use crate::process::nursery::{Confined, Confinement};
 use crate::process::recipe::Recipe;
+use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
 use crate::slot::Slot;
 

@@ -6,8 +6,8 @@ use super::requirements::only_elf;
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};
-use crate::process::nursery::{Confined, Confinement};
 use crate::process::recipe::Recipe;
+use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
 use crate::slot::Slot;
 

@@ -1,4 +1,4 @@
-//! What modes require of a binary and of the user.
+//! Requirements of modes on a binary and on the user.
 
 use crate::binary::Binary;
 

@@ -1,5 +1,5 @@
-//! As the original isolates, in the two forms that its authors gave it: all for each request, and
-//! with the mounts taken off the path. Both load a filter of 115 system calls into each worker.
+//! The original's isolation, in its authors' two forms: all steps for each request, and with the
+//! mounts moved off the path. Both load a filter of 115 system calls into each worker.
 
 use std::fs;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};
 use crate::process::filter;
-use crate::process::nursery::{Confined, Confinement};
 use crate::process::recipe::Recipe;
+use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
 use crate::scratch;
 use crate::slot::Slot;
 
-/// What is done for each worker, and what once.
+/// The steps that are made for each worker, and those made once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A root of its own, made and taken away for each worker.
@@ -27,7 +27,7 @@ pub enum Form {
 
 /// The mode.
 pub struct Roma {
-    /// Which of its forms.
+    /// The form.
     pub form: Form,
 }
 
@@ -124,7 +124,7 @@ impl Confinement for Reloaded {
         Ok(())
     }
 
-    fn furnish(&self, slot: &Slot) -> Result<(), String> {
+    fn prepare_slot(&self, slot: &Slot) -> Result<(), String> {
         if self.form == Form::Improved {
             return Ok(());
         }

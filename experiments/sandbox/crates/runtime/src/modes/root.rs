@@ -7,10 +7,10 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, pivot_root};
 
-/// Where the new root is mounted until it becomes the root: any folder that exists.
+/// The folder on which the new root is mounted before it becomes the root: it must exist.
 const PLACE: &str = "/proc";
 
-/// Gives the thread namespaces of its own (flags of unshare).
+/// Give the thread namespaces of its own (flags of unshare).
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ pub fn leave(flags: i32) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the thread's root an empty file system, which is to be made read-only by
+/// Make the thread's root an empty file system, which is to be made read-only by
 /// [`read_only`] or by each worker. The thread must have a mount namespace of its own.
 ///
 /// # Errors
@@ -51,21 +51,21 @@ pub fn become_empty() -> Result<(), String> {
     chdir("/").map_err(step("enter it"))
 }
 
-/// Makes the thread's root read-only.
+/// Make the thread's root read-only.
 ///
 /// # Errors
 ///
-/// Why not.
+/// The reason, in words.
 pub fn read_only() -> Result<(), String> {
     let closed = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
     mount_remount("/", closed, c"").map_err(|error| format!("a read-only root: {error}"))
 }
 
-/// Takes away every capability that a later exec could give back.
+/// Take away every capability that a later exec could give back.
 ///
 /// # Errors
 ///
-/// Why not.
+/// The reason, in words.
 pub fn drop_bounding_set() -> Result<(), String> {
     for capability in 0..64 {
         // SAFETY: numbers only; changes this thread alone.

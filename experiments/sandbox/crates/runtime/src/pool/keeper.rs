@@ -13,27 +13,27 @@ use super::queue::{Pool, Ready};
 use crate::janitor::Janitor;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::mode::{Nursery, Template, Worker};
+use crate::mode::{Spawner, Template, Worker};
 use crate::slot::Slot;
 
 /// Wait before the next start after one that failed; doubled with each that fails.
 const BACK_OFF: Duration = Duration::from_millis(10);
 const BACK_OFF_DOUBLINGS: u32 = 7;
-/// Failed starts in a row after which calls are told, once any start has succeeded.
+/// Failed starts in a row after which calls fail, once any start has succeeded.
 const DESPERATE: u32 = 3;
 const INBOX: u64 = u64::MAX;
 
-/// What a keeper is told.
+/// A message to a keeper.
 pub enum Message {
     /// A worker has served its call, or never will; since when.
     Spent(Ready, Instant),
-    /// What a worker had left behind is gone, or (false) will not go away.
+    /// A worker's leftovers are gone, or (false) cannot be removed.
     Swept(usize, bool),
     /// Start no more, and end when all workers have ended.
     Stop,
 }
 
-/// Where a keeper is told things.
+/// The queue of messages to a keeper.
 pub struct Inbox {
     messages: Mutex<VecDeque<Message>>,
     wake: OwnedFd,
@@ -53,8 +53,8 @@ impl Inbox {
         })
     }
 
-    /// Tells the keeper.
-    pub fn tell(&self, message: Message) {
+    /// Send a message to the keeper.
+    pub fn send(&self, message: Message) {
         self.messages
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -74,23 +74,23 @@ impl Inbox {
     }
 }
 
-/// What a keeper works with.
+/// The parts that a keeper works with.
 pub struct Duties {
     /// Its number among the keepers of its handle.
     pub number: usize,
-    /// What it makes workers from.
+    /// The template of its workers.
     pub template: Arc<dyn Template>,
     /// Its places.
     pub slots: Vec<Slot>,
-    /// Where workers go that are ready.
+    /// The pool that receives ready workers.
     pub pool: Arc<Pool>,
-    /// What it is told.
+    /// The queue of its messages.
     pub inbox: Arc<Inbox>,
-    /// What it counts.
+    /// Its counters.
     pub metrics: Arc<Metrics>,
-    /// How long a start may take.
+    /// The limits, which include the time of a start.
     pub limits: Limits,
-    /// Who clears up after workers that left processes behind.
+    /// The thread that removes processes that workers left behind.
     pub janitor: Janitor,
 }
 
@@ -112,7 +112,7 @@ enum State {
 
 struct Keeper {
     duties: Duties,
-    nursery: Box<dyn Nursery>,
+    spawner: Box<dyn Spawner>,
     epoll: OwnedFd,
     places: Vec<State>,
     empty: VecDeque<usize>,
@@ -124,7 +124,7 @@ struct Keeper {
 
 /// The keeper's thread, from its own confinement, whose outcome goes to `settled`, to its end.
 pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
-    let made = duties.template.settle().and_then(|nursery| {
+    let made = duties.template.settle().and_then(|spawner| {
         let epoll =
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| error.to_string())?;
         watch(
@@ -132,9 +132,9 @@ pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
             std::os::fd::AsRawFd::as_raw_fd(&duties.inbox.wake),
             INBOX,
         )?;
-        Ok((nursery, epoll))
+        Ok((spawner, epoll))
     });
-    let (nursery, epoll) = match made {
+    let (spawner, epoll) = match made {
         Ok(made) => made,
         Err(why) => {
             let _ = settled.send(Err(why));
@@ -145,7 +145,7 @@ pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
     let count = duties.slots.len();
     Keeper {
         duties,
-        nursery,
+        spawner,
         epoll,
         places: (0..count).map(|_| State::Empty).collect(),
         empty: (0..count).collect(),
@@ -162,7 +162,7 @@ impl Keeper {
         let mut events = Vec::with_capacity(64);
         loop {
             while let Some(message) = self.duties.inbox.next() {
-                self.hear(message);
+                self.handle(message);
             }
             if self.stopping
                 && self
@@ -196,7 +196,7 @@ impl Keeper {
         }
     }
 
-    fn hear(&mut self, message: Message) {
+    fn handle(&mut self, message: Message) {
         match message {
             Message::Spent(ready, since) => self.end(ready.place, ready.worker, since),
             Message::Swept(place, true) => self.vacate(place),
@@ -217,7 +217,7 @@ impl Keeper {
         }
     }
 
-    /// Starts a worker in a place that is empty. One at a time, so that those which get ready
+    /// Start a worker in a place that is empty. One at a time, so that those which get ready
     /// meanwhile are seen.
     fn start_one(&mut self) {
         if self.stopping || self.not_before.is_some_and(|time| Instant::now() < time) {
@@ -227,8 +227,8 @@ impl Keeper {
             return;
         };
         let since = Instant::now();
-        match self.nursery.spawn(&self.duties.slots[place]) {
-            Ok(worker) => match worker.signs_of_life() {
+        match self.spawner.spawn(&self.duties.slots[place]) {
+            Ok(worker) => match worker.readiness() {
                 Some(descriptor) if watch(&self.epoll, descriptor, place as u64).is_ok() => {
                     self.places[place] = State::Starting { worker, since };
                 }
@@ -269,12 +269,12 @@ impl Keeper {
         }
     }
 
-    /// What an event of a place means depends on what is in it.
+    /// Handle an event of a place, according to its state.
     fn look(&mut self, place: usize) {
         match std::mem::replace(&mut self.places[place], State::Out) {
-            State::Starting { mut worker, since } => match worker.greet() {
+            State::Starting { mut worker, since } => match worker.read_ready() {
                 Ok(true) => {
-                    unwatch(&self.epoll, worker.signs_of_life());
+                    unwatch(&self.epoll, worker.readiness());
                     self.ready(place, worker, since);
                 }
                 Ok(false) => self.places[place] = State::Starting { worker, since },
@@ -292,12 +292,12 @@ impl Keeper {
         }
     }
 
-    /// Ends a worker that is not ready.
+    /// End a worker that is not ready.
     fn abandon(&mut self, place: usize) {
         if let State::Starting { worker, .. } =
             std::mem::replace(&mut self.places[place], State::Out)
         {
-            unwatch(&self.epoll, worker.signs_of_life());
+            unwatch(&self.epoll, worker.readiness());
             self.end(place, worker, Instant::now());
         }
     }
@@ -316,9 +316,9 @@ impl Keeper {
         let cpu_us = worker.reap();
         drop(worker);
         let slot = &self.duties.slots[place];
-        self.nursery.clear(slot);
+        self.spawner.clear(slot);
         self.duties.metrics.reaped(since.elapsed(), cpu_us);
-        if slot.group.has_only(self.nursery.staying(slot)) {
+        if slot.group.has_only(self.spawner.resident(slot)) {
             self.vacate(place);
             return;
         }
@@ -326,7 +326,7 @@ impl Keeper {
         let (group, inbox) = (slot.group.clone(), self.duties.inbox.clone());
         self.duties
             .janitor
-            .order(move || inbox.tell(Message::Swept(place, group.empty())));
+            .order(move || inbox.send(Message::Swept(place, group.empty())));
     }
 
     fn vacate(&mut self, place: usize) {
@@ -339,7 +339,7 @@ impl Keeper {
             let slow = matches!(&self.places[place], State::Starting { since, .. } if since.elapsed() >= self.duties.limits.start);
             if slow {
                 self.failed(&format!(
-                    "it has not said that it is ready within {:?}",
+                    "it sent no ready byte within {:?}",
                     self.duties.limits.start
                 ));
                 self.abandon(place);
@@ -360,7 +360,7 @@ impl Keeper {
 }
 
 fn watch(epoll: &OwnedFd, descriptor: RawFd, place: u64) -> Result<(), String> {
-    // SAFETY: whoever has the descriptor keeps it open for the length of this call.
+    // SAFETY: the caller keeps the descriptor open for the length of this call.
     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let data = epoll::EventData::new_u64(place);
     epoll::add(epoll, descriptor, data, epoll::EventFlags::IN).map_err(|error| error.to_string())

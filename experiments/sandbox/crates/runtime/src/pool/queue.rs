@@ -31,7 +31,7 @@ struct State {
     ready: Vec<Ready>,
     waiting: VecDeque<Arc<Seat>>,
     closed: Option<Failure>,
-    /// Why no worker gets ready, while none does.
+    /// The reason why no worker becomes ready, while none does.
     trouble: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl Pool {
         }
     }
 
-    /// Takes in a worker that got ready; one that nobody will ever need comes back.
+    /// Take in a worker that got ready; one that nobody will ever need comes back.
     pub fn put(&self, ready: Ready) -> Option<Ready> {
         let mut state = self.lock();
         if state.closed.is_some() {
@@ -116,7 +116,7 @@ impl Pool {
         }
     }
 
-    /// Serves no call any more; the workers that are left.
+    /// Serve no call any more; the workers that are left.
     pub fn close(&self, why: Failure) -> Vec<Ready> {
         let mut state = self.lock();
         state.dismiss(&why);
@@ -124,7 +124,7 @@ impl Pool {
         std::mem::take(&mut state.ready)
     }
 
-    /// How many workers are ready, and how many calls wait.
+    /// Return the numbers of ready workers and of waiting calls.
     pub fn counts(&self) -> (usize, usize) {
         let state = self.lock();
         (state.ready.len(), state.waiting.len())
@@ -171,10 +171,10 @@ mod tests {
     struct Nobody;
 
     impl Worker for Nobody {
-        fn signs_of_life(&self) -> Option<RawFd> {
+        fn readiness(&self) -> Option<RawFd> {
             None
         }
-        fn greet(&mut self) -> Result<bool, String> {
+        fn read_ready(&mut self) -> Result<bool, String> {
             Ok(true)
         }
         fn call(&mut self, _: &[u8], _: &Terms) -> Attempt {

@@ -1,4 +1,4 @@
-//! How processes ended.
+//! The ends of processes.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};

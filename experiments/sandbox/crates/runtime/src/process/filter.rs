@@ -90,8 +90,8 @@ calls! {
     SYS_exit_group,
 }
 
-/// What `fcntl` may do: what concerns the caller's own descriptors. Not locks, owners and signals, which
-/// others could see who have the same file.
+/// The allowed operations of `fcntl`: those on the caller's own descriptors. Locks, owners and
+/// signals are not allowed, because others with the same file could see them.
 const FCNTL: &[i32] = &[
     sys::F_DUPFD,
     sys::F_DUPFD_CLOEXEC,
@@ -101,16 +101,16 @@ const FCNTL: &[i32] = &[
     sys::F_SETFL,
 ];
 
-/// What a binary needs besides to be passed memory that it shares. It may make sockets in pairs only, so
-/// that what it receives is its own, or the host's.
+/// The further calls of a binary that receives shared memory. It may make sockets only in pairs, so
+/// it receives only from itself or the host.
 const SHARING: &[i64] = &[sys::SYS_recvmsg];
 
 fn beside(shared: bool) -> &'static [i64] {
     if shared { SHARING } else { &[] }
 }
 
-/// What the thread that starts workers needs besides, under the same filter: all of it is about the
-/// caller itself, or asks for rights that a binary does not have.
+/// The further calls of the thread that starts workers, under the same filter: each is about the
+/// caller itself, or needs rights that a binary does not have.
 const KEEPER: &[i64] = &[
     sys::SYS_socketpair,
     sys::SYS_close_range,
@@ -129,7 +129,7 @@ const KEEPER: &[i64] = &[
 ///
 /// # Errors
 ///
-/// What the compiler says.
+/// The compiler's error.
 pub fn inherited(shared: bool) -> Result<BpfProgram, String> {
     let mut rules = allowed(BINARY.iter().chain(KEEPER).chain(beside(shared)))?;
     // Namespaces of processes alone need a right that no binary has.
@@ -160,7 +160,7 @@ pub fn inherited(shared: bool) -> Result<BpfProgram, String> {
 ///
 /// # Errors
 ///
-/// What the compiler says.
+/// The compiler's error.
 pub fn contained(shared: bool) -> Result<BpfProgram, String> {
     let own = BINARY.iter().chain(&[sys::SYS_execve]);
     let mut rules = allowed(own.chain(beside(shared)))?;
@@ -195,11 +195,12 @@ pub fn described(shared: bool, more: &[&str]) -> Value {
     })
 }
 
-/// As the original loads one into each worker: 115 system calls, one compared after the other.
+/// Make the filter that the original loads into each worker: 115 system calls, compared one after
+/// the other.
 ///
 /// # Errors
 ///
-/// What the compiler says.
+/// The compiler's error.
 pub fn per_worker() -> Result<BpfProgram, String> {
     let rules = allowed(BINARY.iter().chain(ORIGINAL_BESIDES))?;
     debug_assert_eq!(rules.len(), 115);
@@ -304,7 +305,7 @@ fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, refusal: i32) -> Result<BpfPr
     Ok(program)
 }
 
-/// Puts before everything but the check of the architecture: `number` fails with ENOSYS.
+/// Put before everything but the check of the architecture: `number` fails with ENOSYS.
 fn unknown(program: &mut BpfProgram, number: i64) {
     let instruction =
         |code: u32, jump_if: u8, jump_else: u8, value: u32| seccompiler::sock_filter {

@@ -92,7 +92,7 @@ impl Launcher {
     }
 }
 
-/// Runs in the new process: follows its orders, the last of which does not return.
+/// Run in the new process: follows its orders, the last of which does not return.
 extern "C" fn follow(start: *mut c_void) -> i32 {
     // SAFETY: it is the start of `launch`, which waits.
     let start = unsafe { &mut *start.cast::<Start<'_>>() };

@@ -1,10 +1,10 @@
 //! Workers that are processes: how they are started, talked to and looked at.
 
+pub mod connection;
 pub mod exit;
 pub mod filter;
 pub mod launch;
-pub mod nursery;
 pub mod recipe;
-pub mod talk;
+pub mod spawner;
 pub mod verify;
 pub mod worker;

@@ -1,5 +1,5 @@
-//! What a new process does to itself before it becomes the binary: system calls, written down
-//! beforehand, since between vfork and exec nothing may be allocated.
+//! The steps of a new process before it becomes the binary: system calls, recorded beforehand,
+//! since between vfork and exec nothing may be allocated.
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -55,7 +55,7 @@ impl Recipe {
         &self.orders
     }
 
-    /// Adds a system call with plain numbers.
+    /// Add a system call with plain numbers.
     pub fn call(
         &mut self,
         what: &'static str,
@@ -87,8 +87,9 @@ impl Recipe {
             .map_or(0, |block| block.as_ptr() as usize)
     }
 
-    /// What every worker does first: enters its slot's groups, begins a session, and gets its
-    /// descriptors: nothing on the standard streams but the log, its socket, and the binary.
+    /// Record the first steps of every worker: it enters its slot's groups, begins a session, and
+    /// gets its descriptors. These are its socket, the binary, and standard streams that lead
+    /// nowhere but to the log.
     pub fn begin(&mut self, slot: &Slot, program: RawFd) -> &mut Self {
         let zero = self.text("0");
         for entrance in slot.group.entrances() {
@@ -145,7 +146,7 @@ impl Recipe {
         self
     }
 
-    /// Becomes the slot's user, who has no capability.
+    /// Become the slot's user, who has no capability.
     pub fn become_user(&mut self, user: u32) -> &mut Self {
         let user = user as usize;
         self.call("leave all groups", libc::SYS_setgroups, &[0, 0]);
@@ -161,14 +162,14 @@ impl Recipe {
         )
     }
 
-    /// Gives up all capabilities.
+    /// Give up all capabilities.
     pub fn drop_capabilities(&mut self) -> &mut Self {
         let header = self.words(&[0x2008_0522]); // _LINUX_CAPABILITY_VERSION_3, this process
         let none = self.words(&[0; 3]);
         self.call("drop capabilities", libc::SYS_capset, &[header, none])
     }
 
-    /// Loads a filter of system calls.
+    /// Load a filter of system calls.
     pub fn filter(&mut self, program: &BpfProgram) -> &mut Self {
         self.call(
             "give up new privileges",
@@ -187,14 +188,14 @@ impl Recipe {
         )
     }
 
-    /// Keeps a descriptor open as long as the recipe; its number.
+    /// Keep a descriptor open as long as the recipe; its number.
     pub fn keep(&mut self, descriptor: OwnedFd) -> RawFd {
         self.descriptors.push(descriptor);
         self.descriptors.last().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// What every worker does before it becomes another program: dies with the host, and hears
-    /// signals again.
+    /// Record the steps of every worker before it becomes another program: it dies with the host,
+    /// and receives signals again.
     fn settle(&mut self) -> &mut Self {
         let kill = libc::SIGKILL as usize;
         self.call(
@@ -204,19 +205,19 @@ impl Recipe {
         );
         let default = self.words(&[0; 4]);
         self.call(
-            "hear of broken pipes",
+            "receive signals of broken pipes",
             libc::SYS_rt_sigaction,
             &[libc::SIGPIPE as usize, default, 0, 8],
         );
         let none = self.words(&[0]);
         self.call(
-            "hear signals",
+            "receive signals",
             libc::SYS_rt_sigprocmask,
             &[libc::SIG_SETMASK as usize, none, 0, 8],
         )
     }
 
-    /// What a worker does last: becomes the binary, with these variables in its environment.
+    /// Record a worker's last step: it becomes the binary, with these variables in its environment.
     pub fn execute(&mut self, variables: &[&str]) -> &mut Self {
         self.settle();
         let (name, socket, empty) = (
@@ -244,7 +245,8 @@ impl Recipe {
         )
     }
 
-    /// What a worker does last when another program runs the binary: becomes the program `file`.
+    /// Record a worker's last step when another program runs the binary: it becomes the program
+    /// `file`.
     pub fn execute_file(&mut self, file: &str, arguments: &[String]) -> &mut Self {
         self.settle();
         let path = self.text(file);

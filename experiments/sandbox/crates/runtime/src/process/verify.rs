@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// What /proc must say of a worker.
+/// The evidence of a worker's confinement in /proc.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence {
     /// It can gain no privileges, and its system calls are filtered.
@@ -16,11 +16,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Compares it with the process `pid`.
+    /// Compare it with the process `pid`.
     ///
     /// # Errors
     ///
-    /// What is missing, in words.
+    /// The missing part, in words.
     pub fn check(&self, pid: i32) -> Result<(), String> {
         let read = |what: &str| {
             let file = format!("/proc/{pid}/{what}");

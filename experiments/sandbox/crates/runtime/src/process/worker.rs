@@ -7,9 +7,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
+use super::connection;
 use super::exit::{collect, look};
 use super::launch::Launched;
-use super::talk;
 use crate::call::{Attempt, Terms};
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
@@ -17,13 +17,13 @@ use crate::limits::Limits;
 use crate::mode::Worker;
 use crate::shared;
 
-/// How long a process that has closed its socket may take to end, before it counts as alive.
+/// The time that a process has between closing its socket and its end, before it counts as alive.
 const ENDING: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,
 };
 
-/// What shells and container runtimes add to the number of the signal that ended a program.
+/// The number that shells and container runtimes add to the signal that ended a program.
 const SIGNALLED: i32 = 128;
 
 /// A process and its socket.
@@ -35,14 +35,14 @@ pub struct Process {
     memory_kills: u64,
     most_cpu: Duration,
     supervised: bool,
-    /// It may share memory, and whether it has said that it does.
+    /// True if it may share memory. `shares`: true if it has sent that it does.
     may_share: bool,
     shares: bool,
 }
 
 impl Process {
     /// A process that has just been launched within `limits`. If it is `supervised`, it is not the
-    /// binary, but tells by its exit code how that ended.
+    /// binary, but reports the binary's end by its exit code.
     pub fn new(
         launched: Launched,
         socket: OwnedFd,
@@ -85,24 +85,24 @@ impl Process {
             Some((_, libc::SIGKILL, cpu)) if cpu >= self.most_cpu / 2 => Failure::CpuTime,
             Some((_, libc::SIGXCPU, _)) => Failure::CpuTime,
             Some((_, signal, _)) => Failure::Died(format!("signal {signal}")),
-            None => Failure::Died("nobody knows how".into()),
+            None => Failure::Died("for an unknown reason".into()),
         }
     }
 }
 
 impl Worker for Process {
-    fn signs_of_life(&self) -> Option<RawFd> {
+    fn readiness(&self) -> Option<RawFd> {
         Some(self.socket.as_raw_fd())
     }
 
-    fn greet(&mut self) -> Result<bool, String> {
-        let said = talk::greet(self.socket.as_fd(), || self.end_in_words())?;
+    fn read_ready(&mut self) -> Result<bool, String> {
+        let said = connection::read_ready(self.socket.as_fd(), || self.end_in_words())?;
         self.shares = self.may_share && said == Some(shared::READY);
         Ok(said.is_some())
     }
 
     fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        talk::attempt(self.socket.as_fd(), request, terms, self.shares, || {
+        connection::attempt(self.socket.as_fd(), request, terms, self.shares, || {
             self.end_in_words()
         })
     }

@@ -1,4 +1,4 @@
-//! Says hello: `{1: text}`.
+//! The function hello: it returns a greeting, `{1: text}`.
 
 fn main() {
     tare_udf::serve(|_, _| {

@@ -68,7 +68,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// Keeps an access in its place: others read and write the maps between two accesses, and the
+    /// Keep an access in its place: others read and write the maps between two accesses, and the
     /// compiler must neither merge them nor leave one out.
     pub(super) fn keep(&mut self, at: usize) {
         match self.verified.touched(at) {

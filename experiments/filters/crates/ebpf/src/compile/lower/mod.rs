@@ -29,7 +29,7 @@ pub struct Unit<'a> {
     pub module: &'a mut JITModule,
     pub function: &'a mut ir::Function,
     pub scratch: &'a mut FunctionBuilderContext,
-    /// Whether its arguments are the context's fields, instead of r1 and what follows.
+    /// True if its arguments are the context's fields, instead of r1 and what follows.
     pub fields: bool,
 }
 

@@ -37,7 +37,7 @@ impl Tool for Gvisor {
     }
 
     /// The kernel in user space: beside it there is one that opens files for it.
-    fn witness(self, tool: i32) -> i32 {
+    fn examined(self, tool: i32) -> i32 {
         let kernel = |pid: &i32| {
             let line = fs::read(format!("/proc/{pid}/cmdline"));
             line.is_ok_and(|line| line.starts_with(b"runsc-sandbox\0"))

@@ -27,12 +27,12 @@ use super::root;
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Overhead, Template};
-use crate::process::nursery::{Confined, Confinement};
 use crate::process::recipe::Recipe;
+use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
 use crate::slot::Slot;
 
-/// Where a keeper's own files are mounted: any folder that exists, and that no tool needs.
+/// The folder on which a keeper's own files are mounted: it must exist, and no tool may need it.
 const PLACE: &str = "/mnt";
 
 impl<T: Tool> Mode for T {
@@ -106,7 +106,8 @@ impl<T: Tool> Confinement for Contained<T> {
         mount_change("/", private)
             .and_then(|()| mount("tmpfs", PLACE, "tmpfs", closed, c"mode=0755"))
             .map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
-        furnish(&self.binary).map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
+        write_files(&self.binary)
+            .map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
         self.tool.settle()
     }
 
@@ -136,8 +137,8 @@ impl<T: Tool> Confinement for Contained<T> {
         true
     }
 
-    fn witness(&self, pid: i32) -> i32 {
-        self.tool.witness(pid)
+    fn examined(&self, pid: i32) -> i32 {
+        self.tool.examined(pid)
     }
 
     fn clear(&self, slot: &Slot) {
@@ -156,7 +157,7 @@ fn root_folder() -> PathBuf {
 }
 
 /// The root of all containers: the binary, and folders that tools look for or mount at.
-fn furnish(binary: &Binary) -> std::io::Result<()> {
+fn write_files(binary: &Binary) -> std::io::Result<()> {
     let root = root_folder();
     for name in ["proc", "dev"] {
         fs::create_dir_all(root.join(name))?;

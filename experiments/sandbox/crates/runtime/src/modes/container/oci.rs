@@ -1,5 +1,5 @@
-//! What runtimes of the Open Container Initiative have in common: the bundle
-//! (https://github.com/opencontainers/runtime-spec), the command line, and what is seen of a
+//! The part that runtimes of the Open Container Initiative share: the bundle
+//! (https://github.com/opencontainers/runtime-spec), the command line, and the evidence of a
 //! container.
 
 use std::ffi::CStr;
@@ -13,7 +13,7 @@ use crate::process::filter;
 use crate::process::verify::Evidence;
 use crate::shared;
 
-/// Where control groups are mounted.
+/// The mount point of control groups.
 pub const GROUPS: &str = "/sys/fs/cgroup";
 
 /// Return a runtime's arguments that run the bundle. `first` come before the order, and `passing` pass
@@ -43,12 +43,12 @@ pub fn evidence() -> Evidence {
     }
 }
 
-/// Shows the keeper's thread version 2 of control groups alone: where both are mounted, the tools
+/// Show the keeper's thread version 2 of control groups alone: where both are mounted, the tools
 /// refuse, or leave groups behind. The limits are the slot's.
 ///
 /// # Errors
 ///
-/// Why they are not seen, in words.
+/// The reason, in words.
 pub fn one_hierarchy() -> Result<(), String> {
     let none: Option<&CStr> = None;
     let _ = unmount(GROUPS, UnmountFlags::DETACH);
@@ -56,12 +56,12 @@ pub fn one_hierarchy() -> Result<(), String> {
         .map_err(|error| format!("version 2 of control groups at {GROUPS}: {error}"))
 }
 
-/// Writes the bundle's config.json: the slot's user, no capability, namespaces with nothing in
+/// Write the bundle's config.json: the slot's user, no capability, namespaces with nothing in
 /// them, a read-only root, the filter of system calls and `more`, in the control group `group`.
 ///
 /// # Errors
 ///
-/// What could not be written, in words.
+/// The step that failed, in words.
 pub fn write(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Result<(), String> {
     let file = bundle.folder.join("config.json");
     fs::write(&file, config(bundle, more, group).to_string())

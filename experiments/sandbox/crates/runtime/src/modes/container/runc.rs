@@ -62,7 +62,7 @@ fn group(slot: &Slot) -> String {
     format!("{below}/{PREFIX}{pid}.{number}")
 }
 
-/// Removes the groups of daemons that were killed.
+/// Remove the groups of daemons that were killed.
 fn sweep_stale() {
     for entry in fs::read_dir(oci::GROUPS).into_iter().flatten().flatten() {
         let name = entry.file_name();

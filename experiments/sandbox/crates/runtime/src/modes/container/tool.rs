@@ -1,4 +1,4 @@
-//! What a tool that makes containers must bring, and what it is given.
+//! The interface of a tool that makes containers.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,16 @@ pub const STATE: &str = "state";
 
 /// A program that runs a binary in a container.
 pub trait Tool: Copy + Send + Sync + 'static {
-    /// As the command line calls the mode.
+    /// The mode's name on the command line.
     const NAME: &'static str;
     /// In one sentence, what stands between a binary and the host.
     const SUMMARY: &'static str;
     /// The program, which is looked for on the PATH.
     const PROGRAM: &'static str;
-    /// Where to get it, as an order.
+    /// The way to install it, as an instruction.
     const REMEDY: &'static str;
 
-    /// Whether a binary's standard error is the tool's own.
+    /// True if a binary's standard error is the tool's own.
     const LOGS: bool = true;
 
     /// The resources that it needs besides what its binary may use.
@@ -32,7 +32,7 @@ pub trait Tool: Copy + Send + Sync + 'static {
     fn evidence(self) -> Evidence;
 
     /// Return that process, which is below the tool's own.
-    fn witness(self, tool: i32) -> i32 {
+    fn examined(self, tool: i32) -> i32 {
         innermost(tool)
     }
 
@@ -40,7 +40,7 @@ pub trait Tool: Copy + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// What could not be set up, in words.
+    /// The step that failed, in words.
     fn settle(self) -> Result<(), String> {
         Ok(())
     }
@@ -49,7 +49,7 @@ pub trait Tool: Copy + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// What could not be written, in words.
+    /// The step that failed, in words.
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String>;
 
     /// Write down what the tool's process does to itself before it becomes the tool.
@@ -65,7 +65,7 @@ pub trait Tool: Copy + Send + Sync + 'static {
     fn clear(self, _slot: &Slot) {}
 }
 
-/// What a container is made from.
+/// The parts of a container.
 pub struct Bundle<'a> {
     /// A folder of the slot's.
     pub folder: PathBuf,
@@ -73,7 +73,7 @@ pub struct Bundle<'a> {
     pub root: PathBuf,
     /// Its slot.
     pub slot: &'a Slot,
-    /// What the binary may use.
+    /// The binary's limits.
     pub limits: &'a Limits,
 }
 

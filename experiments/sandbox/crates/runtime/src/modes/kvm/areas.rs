@@ -1,4 +1,4 @@
-//! Which of the guest's addresses are in use, and for what: what `mmap` and its like change.
+//! The guest's used addresses and their access rights, as `mmap` and related calls change them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ pub const PAGE: u64 = 4096;
 /// Areas that a guest may have, so that the table itself stays small; Linux's own default.
 const AREAS_MAX: usize = 65_530;
 
-/// What the guest may do with an address.
+/// The guest's rights at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Read it.
@@ -31,7 +31,7 @@ impl Access {
         }
     }
 
-    /// Whether any use is allowed; what may be written or executed can be read on this processor.
+    /// Return true if any use is allowed; what may be written or executed can be read on this processor.
     pub fn any(self) -> bool {
         self.read || self.write || self.execute
     }
@@ -42,7 +42,7 @@ impl Access {
 pub struct Areas(BTreeMap<u64, (u64, Access)>);
 
 impl Areas {
-    /// Puts `range` to a use, or (none) out of use. False, and nothing changed, if that takes too many
+    /// Put `range` to a use, or (none) out of use. False, and nothing changed, if that takes too many
     /// areas.
     pub fn set(&mut self, range: Range<u64>, access: Option<Access>) -> bool {
         if range.is_empty() {
@@ -75,7 +75,7 @@ impl Areas {
         true
     }
 
-    /// Makes sure that no area lies across `at`.
+    /// Make sure that no area lies across `at`.
     fn split(&mut self, at: u64) {
         let Some((_, area)) = self.0.range_mut(..at).next_back() else {
             return;
@@ -100,7 +100,7 @@ impl Areas {
             })
     }
 
-    /// Whether all of `range` is in use, and each part as `wanted`.
+    /// Return true if all of `range` is in use, and each part as `wanted`.
     pub fn all(&self, range: Range<u64>, wanted: impl Fn(Access) -> bool) -> bool {
         let mut next = range.start;
         for (part, access) in self.within(range.clone()) {
@@ -112,7 +112,7 @@ impl Areas {
         next >= range.end
     }
 
-    /// Whether nothing of `range` is in use.
+    /// Return true if nothing of `range` is in use.
     pub fn none(&self, range: Range<u64>) -> bool {
         self.within(range).next().is_none()
     }

@@ -1,5 +1,5 @@
-//! What a monitor may ask of the kernel: what its guest may, and what running that takes. Nothing that
-//! names a file, a process or a socket's address. Anything else ends it.
+//! The system calls that a monitor may make: those of its guest, and those that run the guest. None
+//! names a file, a process or a socket's address. Any other call ends the monitor.
 
 use std::collections::BTreeMap;
 
@@ -59,11 +59,11 @@ const REQUESTS: &[u64] = &[
     PAGEMAP_SCAN,
 ];
 
-/// Confines this process, which has everything open that it will ever need.
+/// Confine this process, which has everything open that it will ever need.
 ///
 /// # Errors
 ///
-/// What could not be set up, in words.
+/// The step that failed, in words.
 pub fn monitor() -> Result<(), String> {
     landlock::no_files().map_err(|error| format!("Landlock: {error}"))?;
     let program = filter().map_err(|error| format!("the filter of system calls: {error}"))?;

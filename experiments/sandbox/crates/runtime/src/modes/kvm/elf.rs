@@ -1,4 +1,4 @@
-//! What of an ELF file goes where in a guest's memory.
+//! The places of an ELF file's parts in a guest's memory.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use elf::endian::LittleEndian;
 
 use super::areas::{Access, PAGE};
 
-/// Where a program that can lie anywhere is put: where others are linked to by custom.
+/// The address of position-independent programs: the customary address of linked ones.
 const USUAL: u64 = 0x40_0000;
 
 /// A part of the file and its place.
@@ -20,7 +20,7 @@ pub struct Segment {
     pub size: u64,
     /// Its bytes in the file.
     pub file: Range<usize>,
-    /// What the guest may do with it.
+    /// The guest's rights in it.
     pub access: Access,
 }
 
@@ -38,18 +38,18 @@ pub struct Image {
     pub entry: u64,
     /// Address of its program headers, which it reads itself; 0 if they are in no segment.
     pub headers: u64,
-    /// How many there are.
+    /// The number of program headers.
     pub header_count: u64,
     /// Its segments in the file's order.
     pub segments: Vec<Segment>,
 }
 
 impl Image {
-    /// Reads a static x86-64 program that must lie within `room`.
+    /// Read a static x86-64 program that must lie within `room`.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in words.
+    /// The fault, in words.
     pub fn read(bytes: &[u8], room: Range<u64>) -> Result<Self, String> {
         let broken = |error: elf::ParseError| format!("a broken ELF file: {error}");
         let file = ElfBytes::<LittleEndian>::minimal_parse(bytes).map_err(broken)?;

@@ -4,8 +4,8 @@
 use std::os::fd::OwnedFd;
 
 use super::areas::{Access, PAGE};
+use super::channel::Channel;
 use super::elf::Image;
-use super::line::Line;
 use super::memory::{LOWEST, Memory, window_for};
 use super::stack;
 use super::syscalls::{Call, Guest, Own, Then, USER, serve};
@@ -16,13 +16,13 @@ use super::wire::End;
 const STACK: u64 = 8 << 20;
 const GUARD: u64 = 1 << 20;
 
-/// What a guest comes back to, besides its memory.
+/// The state to which a guest returns, besides its memory.
 struct Kept {
     own: Own,
     processor: Processor,
-    /// How it wanted its request.
+    /// The system call by which it wanted its request.
     call: Call,
-    /// What it had said until then.
+    /// The bytes that it had sent until then.
     said: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ pub struct Machine {
     kept: Option<Kept>,
 }
 
-/// Where a program may lie in a guest with so much memory.
+/// Return the addresses at which a program may lie in a guest with `memory` bytes.
 pub fn room(memory: u64) -> std::ops::Range<u64> {
     LOWEST..window_for(memory) - STACK - GUARD
 }
@@ -44,7 +44,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// Why there is none, in words.
+    /// The reason, in words.
     pub fn new(kvm: OwnedFd, binary: &[u8], memory: u64) -> Result<Self, String> {
         let image = Image::read(binary, room(memory))?;
         let mut random = [0; 16];
@@ -54,7 +54,7 @@ impl Machine {
         {
             return Err("no randomness for the guest".into());
         }
-        let (guest, pointer) = furnish(&image, binary, memory, random)?;
+        let (guest, pointer) = load(&image, binary, memory, random)?;
         let vm = Vm::new(kvm, &guest.memory, image.entry, pointer)?;
         Ok(Machine {
             vm,
@@ -63,30 +63,30 @@ impl Machine {
         })
     }
 
-    /// Whether it can be brought back to where it wanted its request.
+    /// Return true if it can be brought back to where it wanted its request.
     pub fn is_kept(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// What it had said until then, which nobody has heard on the line of a later run.
+    /// Return the bytes that it had sent until then. They are sent again in a later run.
     pub fn said(&self) -> &[u8] {
         self.kept.as_ref().map_or(&[], |kept| &kept.said)
     }
 
-    /// What makes it look for orders when it is set to 1.
+    /// Return the flag that makes it read orders when set to 1.
     pub fn attention(&mut self) -> *mut u8 {
         self.vm.attention()
     }
 
-    /// Runs it until its end.
+    /// Run it until its end.
     ///
     /// # Errors
     ///
     /// When KVM does not do what it should, in words.
-    pub fn run(&mut self, line: &mut Line<'_>) -> Result<End, String> {
+    pub fn run(&mut self, channel: &mut Channel<'_>) -> Result<End, String> {
         if let Some(kept) = &self.kept {
             let call = kept.call;
-            if let Some(end) = self.serve(&call, line)? {
+            if let Some(end) = self.serve(&call, channel)? {
                 return Ok(end);
             }
         }
@@ -95,18 +95,18 @@ impl Machine {
                 Exit::Call(call) => call,
                 Exit::Fault(at) if self.guest.lacks_memory(at) => return Ok(End::Memory),
                 Exit::Fault(_) => return Ok(End::Signal(libc::SIGSEGV)),
-                Exit::Interrupted if line.check().is_err() => return Ok(End::Stopped),
+                Exit::Interrupted if channel.check().is_err() => return Ok(End::Stopped),
                 Exit::Interrupted => continue,
             };
-            if let Some(end) = self.serve(&call, line)? {
+            if let Some(end) = self.serve(&call, channel)? {
                 return Ok(end);
             }
         }
     }
 
-    /// Serves a call, before which the guest is kept if it is the moment.
-    fn serve(&mut self, call: &Call, line: &mut Line<'_>) -> Result<Option<End>, String> {
-        let mut then = serve(call, &mut self.guest, line);
+    /// Serve a call, before which the guest is kept if it is the moment.
+    fn serve(&mut self, call: &Call, channel: &mut Channel<'_>) -> Result<Option<End>, String> {
+        let mut then = serve(call, &mut self.guest, channel);
         if let Then::Listen(said) = then {
             self.guest.memory.freeze()?;
             let processor = self.vm.save()?;
@@ -116,7 +116,7 @@ impl Machine {
                 call: *call,
                 said,
             });
-            then = serve(call, &mut self.guest, line);
+            then = serve(call, &mut self.guest, channel);
         }
         match then {
             Then::Return(result) => self.vm.answer(result, self.guest.own.bases).map(|()| None),
@@ -125,7 +125,7 @@ impl Machine {
         }
     }
 
-    /// Brings it back to where it wanted its request: memory, registers, and all else that it could
+    /// Bring it back to where it wanted its request: memory, registers, and all else that it could
     /// have changed.
     ///
     /// # Errors
@@ -143,8 +143,8 @@ impl Machine {
 ///
 /// # Errors
 ///
-/// Why there is none, in words.
-pub fn furnish(
+/// The reason, in words.
+pub fn load(
     image: &Image,
     binary: &[u8],
     most: u64,

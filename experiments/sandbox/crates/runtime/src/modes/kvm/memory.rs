@@ -13,9 +13,9 @@ use super::areas::{Access, Areas};
 use super::snapshot::Snapshot;
 use super::tables::{TABLE, Tables};
 
-/// Nothing is ever mapped below, so that null pointers fault.
+/// The lowest address that is ever mapped, so that null pointers fault.
 pub const LOWEST: u64 = 0x1_0000;
-/// Where addresses begin that have no memory.
+/// The first address without memory.
 const BEYOND: u64 = 1 << 39;
 const BEYOND_END: u64 = 1 << 46;
 /// Bytes from which a mapping is expected to be used whole, and the part of the window that is made
@@ -28,13 +28,13 @@ pub struct Memory {
     base: *mut u8,
     window: u64,
     tables: Tables,
-    /// What is mapped.
+    /// The mapped areas.
     pub areas: Areas,
     snapshot: Option<Snapshot>,
     pagemap: OwnedFd,
     /// Something that the snapshot maps has been mapped otherwise since.
     reshaped: bool,
-    /// Where the kernel may use large pages now.
+    /// The ranges in which the kernel may use large pages now.
     large: Vec<Range<u64>>,
     /// Bytes that may still be given to the guest before it uses them.
     ahead: u64,
@@ -45,7 +45,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Why there is none, in words.
+    /// The reason, in words.
     pub fn new(window: u64) -> Result<Self, String> {
         let failed = |error: rustix::io::Errno| format!("no memory for the guest: {error}");
         let tables = Tables::new(window);
@@ -69,7 +69,7 @@ impl Memory {
         Ok(made)
     }
 
-    /// Where the tables begin for the processor.
+    /// Return the address of the processor's top-level table.
     pub fn root(&self) -> u64 {
         self.tables.root()
     }
@@ -84,12 +84,12 @@ impl Memory {
         (self.base as u64, self.tables.end())
     }
 
-    /// Whether the guest gets memory for an address that is mapped.
+    /// Return true if the guest gets memory for an address that is mapped.
     pub fn backs(&self, address: u64) -> bool {
         address < self.window
     }
 
-    /// Maps `range` as `access`, or (none) not at all. What is taken out of use is zero when it is used
+    /// Map `range` as `access`, or (none) not at all. What is taken out of use is zero when it is used
     /// again. False, and nothing changed, if the guest has too many mappings.
     pub fn set(&mut self, range: Range<u64>, access: Option<Access>) -> bool {
         let mapped = !self.areas.none(range.clone());
@@ -112,7 +112,7 @@ impl Memory {
         true
     }
 
-    /// Makes it cheap for the guest to use `range`, which it has just mapped to write to: large pages
+    /// Make it cheap for the guest to use `range`, which it has just mapped to write to: large pages
     /// where they fit, and small ones at the edges at once, since KVM lets the guest have several that
     /// are there for one fault.
     pub fn expect_use(&mut self, range: Range<u64>) {
@@ -136,7 +136,7 @@ impl Memory {
         }
     }
 
-    /// What does not help does not hurt.
+    /// Advise the kernel. Advice is an optimisation, so errors are ignored.
     fn advise(&self, range: Range<u64>, advice: Advice) {
         let length = (range.end - range.start) as usize;
         // SAFETY: within the mapping, whose bytes stay as they are.
@@ -160,13 +160,13 @@ impl Memory {
             .or_else(|| self.areas.place(length, BEYOND..BEYOND_END))
     }
 
-    /// Whether all of `range` lies where the guest may map.
+    /// Return true if all of `range` lies where the guest may map.
     pub fn mappable(&self, range: &Range<u64>) -> bool {
         let inside = |room: Range<u64>| range.start >= room.start && range.end <= room.end;
         inside(LOWEST..self.window) || inside(BEYOND..BEYOND_END)
     }
 
-    /// Makes `range` zero.
+    /// Make `range` zero.
     pub fn clear(&mut self, range: Range<u64>) {
         if range.is_empty() || range.end > self.window {
             return;
@@ -181,8 +181,8 @@ impl Memory {
         }
     }
 
-    /// Where `length` bytes at `at` lie in this process, if the guest may read or (`write`) write all
-    /// of them and they have memory.
+    /// Return the address in this process of `length` bytes at `at`, or `None` unless the guest may
+    /// read or (`write`) write all of them and they have memory.
     pub fn find(&self, at: u64, length: u64, write: bool) -> Option<*mut u8> {
         let end = at.checked_add(length).filter(|end| *end <= self.window)?;
         let may = |access: Access| if write { access.write } else { access.any() };
@@ -198,7 +198,7 @@ impl Memory {
         Some(bytes)
     }
 
-    /// Writes `bytes` at `at` as the guest could; false if it could not.
+    /// Write `bytes` at `at` as the guest could; false if it could not.
     pub fn write(&mut self, at: u64, bytes: &[u8]) -> bool {
         let Some(to) = self.find(at, bytes.len() as u64, true) else {
             return false;
@@ -208,7 +208,7 @@ impl Memory {
         true
     }
 
-    /// Writes `bytes` at `at`, within the window, whatever the guest may.
+    /// Write `bytes` at `at`, within the window, whatever the guest may.
     ///
     /// # Panics
     ///
@@ -222,7 +222,7 @@ impl Memory {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(at), bytes.len()) };
     }
 
-    /// Copies the bytes of `from` to `to`, both within the window and apart, whatever the guest may.
+    /// Copy the bytes of `from` to `to`, both within the window and apart, whatever the guest may.
     ///
     /// # Panics
     ///
@@ -235,11 +235,11 @@ impl Memory {
         unsafe { std::ptr::copy_nonoverlapping(self.at(from.start), self.at(to), length as usize) };
     }
 
-    /// Keeps what there is now, to come back to.
+    /// Keep what there is now, to come back to.
     ///
     /// # Errors
     ///
-    /// Why it cannot be kept, in words.
+    /// The reason, in words.
     pub fn freeze(&mut self) -> Result<(), String> {
         let kept = Snapshot::take(
             self.base,
@@ -251,12 +251,12 @@ impl Memory {
         Ok(())
     }
 
-    /// Whether there is something to come back to.
+    /// Return true if there is something to come back to.
     pub fn is_frozen(&self) -> bool {
         self.snapshot.is_some()
     }
 
-    /// Brings back what [`Memory::freeze`] kept: every page that was written since, and what is mapped.
+    /// Bring back what [`Memory::freeze`] kept: every page that was written since, and what is mapped.
     ///
     /// # Errors
     ///

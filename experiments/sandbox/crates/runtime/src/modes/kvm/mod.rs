@@ -4,14 +4,14 @@
 //! once and used often.
 
 pub mod areas;
+pub mod channel;
 mod confine;
-mod cradle;
 pub mod elf;
-pub mod line;
 mod machine;
 pub mod memory;
 pub mod monitor;
 mod snapshot;
+mod spawner;
 mod stack;
 pub mod syscalls;
 mod tables;
@@ -28,7 +28,7 @@ use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Template};
 
-pub use self::machine::{furnish, room};
+pub use self::machine::{load, room};
 
 /// The mode.
 pub struct Kvm;
@@ -69,7 +69,7 @@ impl Mode for Kvm {
             format!("{why}; it needs a kernel with KVM, and a machine that lets its guests use it")
         })?;
         let monitor = open(monitor_program()?, false)?;
-        Ok(Arc::new(cradle::Nest {
+        Ok(Arc::new(spawner::KvmTemplate {
             binary,
             limits: limits.clone(),
             kvm: kvm.into(),

@@ -9,26 +9,26 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
+use super::channel::Channel;
 use super::confine;
-use super::line::Line;
 use super::machine::Machine;
-use super::wire::{Order, hear, tell};
+use super::wire::{self, Order, recv};
 use crate::process::recipe::SOCKET;
 
 /// The signal by which a monitor's attention is got.
 pub const ATTENTION: i32 = libc::SIGUSR1;
 
-/// What [`on_attention`] sets.
+/// The flag that [`on_attention`] sets.
 static FLAG: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 
 /// A monitor's life: what the descriptor [`SOCKET`] orders, until it is closed. Does not return.
 pub fn main() -> ! {
-    // SAFETY: whoever starts a monitor leaves it this descriptor, and nobody else here has it.
+    // SAFETY: a monitor is started with this descriptor, and no other code here has it.
     let control = unsafe { OwnedFd::from_raw_fd(SOCKET) };
     let code = match serve(control.as_fd()) {
         Ok(()) => 0,
         Err(why) => {
-            let _ = tell(control.as_fd(), &Order::Failed(why), &[]);
+            let _ = wire::send(control.as_fd(), &Order::Failed(why), &[]);
             1
         }
     };
@@ -37,7 +37,7 @@ pub fn main() -> ! {
 
 fn serve(control: BorrowedFd<'_>) -> Result<(), String> {
     let failed = |error: Errno| format!("the daemon: {error}");
-    let Some((Order::Make { memory, cpu_s }, beside)) = hear(control, true).map_err(failed)? else {
+    let Some((Order::Make { memory, cpu_s }, beside)) = recv(control, true).map_err(failed)? else {
         return Err("found another order, expected one to make a guest".into());
     };
     let [kvm, binary] =
@@ -48,8 +48,8 @@ fn serve(control: BorrowedFd<'_>) -> Result<(), String> {
     listen(&mut machine);
     confine::monitor()?;
     loop {
-        let (order, mut beside) = match hear(control, true) {
-            Ok(Some(heard)) => heard,
+        let (order, mut beside) = match recv(control, true) {
+            Ok(Some(received)) => received,
             Err(Errno::PIPE) => return Ok(()),
             other => return Err(format!("the daemon: {other:?}")),
         };
@@ -61,8 +61,8 @@ fn serve(control: BorrowedFd<'_>) -> Result<(), String> {
         };
         let before = cpu_us();
         limit_cpu(cpu_s);
-        let mut line = Line::new(socket, control, run);
-        if let Some(socket) = line.socket() {
+        let mut channel = Channel::new(socket, control, run);
+        if let Some(socket) = channel.socket() {
             // What it said before it was kept. Nobody has written to this socket yet, and it takes more.
             let _ = send(
                 socket,
@@ -70,7 +70,7 @@ fn serve(control: BorrowedFd<'_>) -> Result<(), String> {
                 SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
             );
         }
-        let end = machine.run(&mut line)?;
+        let end = machine.run(&mut channel)?;
         let again = machine.is_kept();
         if again {
             machine.reset()?;
@@ -82,9 +82,9 @@ fn serve(control: BorrowedFd<'_>) -> Result<(), String> {
             again,
             cpu_us: cpu_us() - before,
         };
-        tell(control, &over, &[]).map_err(failed)?;
+        wire::send(control, &over, &[]).map_err(failed)?;
         // Only now, so that who sees the socket closed knows why.
-        drop(line);
+        drop(channel);
         if !again {
             return Ok(());
         }
@@ -98,7 +98,7 @@ fn read(file: OwnedFd) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Lets [`ATTENTION`] interrupt the guest and every wait.
+/// Let [`ATTENTION`] interrupt the guest and every wait.
 fn listen(machine: &mut Machine) {
     FLAG.store(machine.attention(), Ordering::SeqCst);
     // SAFETY: the handler only stores a byte, in memory that lives as long as the process.

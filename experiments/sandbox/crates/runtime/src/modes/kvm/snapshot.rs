@@ -1,6 +1,6 @@
-//! What a guest's memory comes back to between calls. Its bytes lie in a sealed file, mapped
-//! privately below the guest: the kernel copies each page that is written, and says which it copied.
-//! These, and no others, are not as they were, whoever wrote them.
+//! The state to which a guest's memory returns between calls. Its bytes lie in a sealed file,
+//! mapped privately below the guest. The kernel copies each page that is written, and reports which
+//! pages it copied. Exactly these pages differ, whether the guest or the kernel wrote them.
 
 use std::fs::File;
 use std::io;
@@ -20,9 +20,9 @@ const JOINED: u64 = 16 * PAGE;
 
 /// A guest's memory at one moment.
 pub struct Snapshot {
-    /// What was mapped.
+    /// The mapped areas.
     pub areas: Areas,
-    /// Where the file lies below the guest; all else was zero.
+    /// The ranges that the file covers; all other bytes were zero.
     extents: Vec<Range<u64>>,
     /// The whole file, read only.
     original: *const u8,
@@ -30,7 +30,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Keeps the `size` bytes at `base`, private memory without a file, and puts the copy below it.
+    /// Keep the `size` bytes at `base`, private memory without a file, and puts the copy below it.
     pub fn take(
         base: *mut u8,
         size: u64,
@@ -101,7 +101,7 @@ impl Snapshot {
         self.extents.iter().map(cut).filter(|part| !part.is_empty())
     }
 
-    /// Makes the memory at `base` what it was. Pages that were mapped are copied back, so that nobody
+    /// Make the memory at `base` what it was. Pages that were mapped are copied back, so that nobody
     /// faults on them again, unless there are many, or rights were changed (`all`) that KVM must forget.
     pub fn restore(
         &self,

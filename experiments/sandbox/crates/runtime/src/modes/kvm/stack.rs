@@ -1,5 +1,5 @@
-//! What a program finds on its stack when it begins: arguments, no environment, and what Linux tells
-//! it about itself (the auxiliary vector, as the System V ABI for x86-64 has it).
+//! A program's initial stack: arguments, no environment, and the auxiliary vector (System V ABI for
+//! x86-64).
 
 use super::elf::Image;
 

@@ -31,7 +31,7 @@ impl Tables {
         Tables { window }
     }
 
-    /// Where the tables begin for the processor: the last page.
+    /// Return the address of the processor's top-level table: the last page.
     pub fn root(self) -> u64 {
         self.pointers() + PAGE
     }
@@ -53,7 +53,7 @@ impl Tables {
         lead(self.window + index * PAGE)
     }
 
-    /// What leads to tables in which nothing is mapped.
+    /// Return the entries of an empty window: they lead to tables in which nothing is mapped.
     pub fn beginning(self) -> impl Iterator<Item = (u64, u64)> {
         let tables = (0..self.window / TABLE)
             .map(move |index| (self.directories() + 8 * index, self.way_to_table(index)));
@@ -65,7 +65,7 @@ impl Tables {
         tables.chain(directories).chain([root])
     }
 
-    /// What says that `range` of the window may be used so, or (none) not at all.
+    /// Return the entries that map `range` of the window with these rights, or (none) unmap it.
     pub fn mapping(
         self,
         range: Range<u64>,
@@ -108,7 +108,8 @@ mod tests {
 
     const WINDOW: u64 = 5 * TABLE;
 
-    /// What the processor finds for an address: its page and rights, as the manuals have it.
+    /// Return the page and the rights that the processor finds for an address, as its manuals
+    /// describe.
     fn walk(memory: &HashMap<u64, u64>, root: u64, address: u64) -> Option<Access> {
         const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
         let mut table = root;

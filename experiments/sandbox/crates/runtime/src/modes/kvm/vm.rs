@@ -23,12 +23,12 @@ const CR4: u64 = 0x620;
 const EFER: u64 = 0xd01;
 const INTERRUPTS: u64 = 1 << 9;
 const ALWAYS_SET: u64 = 1 << 1;
-/// Where a system call would enter a kernel: nothing is mapped there, nor ever will be.
+/// The kernel's entry for system calls: nothing is ever mapped there.
 const ENTRY: u64 = 0x7fff_ffff_0000;
 const LSTAR: u32 = 0xc000_0082;
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
-/// Why the guest does not run any more.
+/// The reason why the guest stopped running.
 #[derive(Clone, Copy, Debug)]
 pub enum Exit {
     /// It wants a system call served.
@@ -132,7 +132,7 @@ impl Vm {
         })
     }
 
-    /// Runs the guest until something is to be done.
+    /// Run the guest until something is to be done.
     ///
     /// # Errors
     ///
@@ -186,7 +186,7 @@ impl Vm {
         Exit::Interrupted
     }
 
-    /// Lets the guest go on with the result of its call, and with these bases of FS and GS.
+    /// Let the guest go on with the result of its call, and with these bases of FS and GS.
     ///
     /// # Errors
     ///
@@ -205,7 +205,7 @@ impl Vm {
         Ok(())
     }
 
-    /// What the processor is in the middle of.
+    /// Save the processor's state.
     ///
     /// # Errors
     ///
@@ -223,7 +223,7 @@ impl Vm {
         })
     }
 
-    /// Makes the processor what it was.
+    /// Make the processor what it was.
     ///
     /// # Errors
     ///
@@ -243,7 +243,8 @@ impl Vm {
         Ok(())
     }
 
-    /// What makes [`Vm::run`] return as soon as possible when it is set to 1, by a signal's handler.
+    /// Return the flag that makes [`Vm::run`] return as soon as possible when a signal's handler
+    /// sets it to 1.
     pub fn attention(&mut self) -> *mut u8 {
         &raw mut self.processor.get_kvm_run().immediate_exit
     }

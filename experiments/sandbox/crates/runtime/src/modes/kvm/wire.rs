@@ -1,5 +1,5 @@
-//! What the daemon and a monitor tell each other: one packet a message, descriptors beside it. A
-//! monitor is not trusted: whatever it says is read or refused.
+//! Messages between the daemon and a monitor: one packet per message, with descriptors beside it. A
+//! monitor is not trusted: any bytes from it are decoded or refused.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -41,9 +41,9 @@ pub enum Order {
     Over {
         /// The run's number.
         run: u32,
-        /// Why.
+        /// The reason.
         end: End,
-        /// Whether the guest can be run again.
+        /// True if the guest can be run again.
         again: bool,
         /// CPU time that it took, its reset included.
         cpu_us: u64,
@@ -52,7 +52,7 @@ pub enum Order {
     Failed(String),
 }
 
-/// Why a run is over.
+/// The reason why a run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The guest ended with this code.
@@ -102,7 +102,7 @@ impl Order {
         bytes
     }
 
-    /// Reads a message; none where the bytes are no message.
+    /// Read a message; none where the bytes are no message.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (words, text) = bytes.split_at_checked(40)?;
         let word = |index: usize| {
@@ -138,12 +138,12 @@ impl Order {
     }
 }
 
-/// Says `order`, with `descriptors` beside it.
+/// Send `order`, with `descriptors` beside it.
 ///
 /// # Errors
 ///
 /// The kernel's: nobody listens.
-pub fn tell(
+pub fn send(
     control: BorrowedFd<'_>,
     order: &Order,
     descriptors: &[BorrowedFd<'_>],
@@ -163,12 +163,13 @@ pub fn tell(
     .map(|_| ())
 }
 
-/// Hears a message and what is beside it; none where it does not `wait` and there is none.
+/// Receive a message and the descriptors beside it, or `None` if there is none and it does not
+/// `wait`.
 ///
 /// # Errors
 ///
 /// `PIPE` when the other end is closed, `BADMSG` for what is no message, and the kernel's.
-pub fn hear(control: BorrowedFd<'_>, wait: bool) -> Result<Option<(Order, Vec<OwnedFd>)>, Errno> {
+pub fn recv(control: BorrowedFd<'_>, wait: bool) -> Result<Option<(Order, Vec<OwnedFd>)>, Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
     let mut bytes = [0; LENGTH_MAX];
@@ -239,20 +240,20 @@ mod tests {
             Order::Failed("no".into()),
         ];
         for order in orders {
-            tell(here.as_fd(), &order, &[here.as_fd(), there.as_fd()]).unwrap();
-            let (found, beside) = hear(there.as_fd(), true).unwrap().unwrap();
+            send(here.as_fd(), &order, &[here.as_fd(), there.as_fd()]).unwrap();
+            let (found, beside) = recv(there.as_fd(), true).unwrap().unwrap();
             assert_eq!((found, beside.len()), (order, 2));
         }
-        assert!(hear(there.as_fd(), false).unwrap().is_none());
+        assert!(recv(there.as_fd(), false).unwrap().is_none());
         rustix::io::write(&here, b"nonsense").unwrap();
-        assert_eq!(hear(there.as_fd(), false).unwrap_err(), Errno::BADMSG);
-        tell(here.as_fd(), &Order::Failed("x".repeat(5000)), &[]).unwrap();
+        assert_eq!(recv(there.as_fd(), false).unwrap_err(), Errno::BADMSG);
+        send(here.as_fd(), &Order::Failed("x".repeat(5000)), &[]).unwrap();
         assert!(matches!(
-            hear(there.as_fd(), false),
+            recv(there.as_fd(), false),
             Ok(Some((Order::Failed(_), _)))
         ));
         drop(here);
-        assert_eq!(hear(there.as_fd(), true).unwrap_err(), Errno::PIPE);
+        assert_eq!(recv(there.as_fd(), true).unwrap_err(), Errno::PIPE);
     }
 
     proptest! {

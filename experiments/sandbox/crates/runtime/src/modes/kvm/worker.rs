@@ -11,19 +11,19 @@ use rustix::time::{
 };
 
 use super::monitor::ATTENTION;
-use super::wire::{End, Order, hear, tell};
+use super::wire::{End, Order, recv, send};
 use crate::call::{Attempt, Terms};
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
 use crate::lock::lock;
 use crate::mode::Worker;
+use crate::process::connection;
 use crate::process::exit::{collect, look};
 use crate::process::launch::Launched;
-use crate::process::talk;
 
-/// How long a monitor may take to end a run, before it is killed.
+/// The time that a monitor has to end a run before it is killed.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long it may take from closing a guest's socket to saying why.
+/// The time that it has between closing a guest's socket and reporting the reason.
 const ENDING: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,
@@ -34,7 +34,7 @@ pub struct Monitor {
     launched: Launched,
     control: OwnedFd,
     runs: u32,
-    /// Can be read when it says something, ends, or takes too long.
+    /// Becomes readable when the monitor sends a message, ends, or takes too long.
     news: OwnedFd,
     alarm: OwnedFd,
 }
@@ -68,7 +68,7 @@ impl Monitor {
         })
     }
 
-    /// Where it hears and speaks.
+    /// The socket of orders and reports.
     pub fn control(&self) -> BorrowedFd<'_> {
         self.control.as_fd()
     }
@@ -78,12 +78,12 @@ impl Monitor {
         self.launched.pid
     }
 
-    /// Begins a run of its guest with `socket`.
+    /// Begin a run of its guest with `socket`.
     pub fn begin(&mut self, socket: BorrowedFd<'_>) -> Result<(), String> {
         self.runs = self.runs.wrapping_add(1);
-        let begun = tell(self.control(), &Order::Begin { run: self.runs }, &[socket]);
-        begun.map_err(|error| match hear(self.control(), false) {
-            // It has ended already, and said why before.
+        let begun = send(self.control(), &Order::Begin { run: self.runs }, &[socket]);
+        begun.map_err(|error| match recv(self.control(), false) {
+            // It has ended already, and report why before.
             Ok(Some((Order::Failed(why), _))) => why,
             _ => format!("the monitor: {error}"),
         })
@@ -117,9 +117,9 @@ impl Drop for Monitor {
     }
 }
 
-/// What a monitor said about the end of a run.
+/// A monitor's report of the end of a run.
 #[derive(Clone, Debug)]
-enum Said {
+enum Report {
     Over { end: End, again: bool, cpu_us: u64 },
     Failed(String),
 }
@@ -130,8 +130,8 @@ pub struct Visit {
     socket: OwnedFd,
     group: Arc<SlotGroup>,
     memory_kills: u64,
-    said: Mutex<Option<Said>>,
-    /// Where the monitor rests afterwards.
+    report: Mutex<Option<Report>>,
+    /// The place of the monitor between two runs.
     place: Arc<Mutex<Option<Monitor>>>,
 }
 
@@ -149,17 +149,17 @@ impl Visit {
             socket,
             group,
             memory_kills,
-            said: Mutex::new(None),
+            report: Mutex::new(None),
             place,
         }
     }
 
-    /// What the monitor has said about the end of this run, if it has.
-    fn heard(&self) -> Option<Said> {
-        let mut said = lock(&self.said);
+    /// Return the monitor's report of the end of this run, if it has sent one.
+    fn report(&self) -> Option<Report> {
+        let mut report = lock(&self.report);
         let monitor = self.monitor.as_ref()?;
-        if said.is_none() {
-            *said = match hear(monitor.control(), false) {
+        if report.is_none() {
+            *report = match recv(monitor.control(), false) {
                 Ok(Some((
                     Order::Over {
                         run,
@@ -168,83 +168,84 @@ impl Visit {
                         cpu_us,
                     },
                     _,
-                ))) if run == monitor.runs => Some(Said::Over { end, again, cpu_us }),
-                Ok(Some((Order::Failed(why), _))) => Some(Said::Failed(why)),
+                ))) if run == monitor.runs => Some(Report::Over { end, again, cpu_us }),
+                Ok(Some((Order::Failed(why), _))) => Some(Report::Failed(why)),
                 _ => None,
             };
         }
-        said.clone()
+        report.clone()
     }
 
     /// Return how it ended. It is about to end.
     fn end_in_words(&self) -> Failure {
         let Some(monitor) = &self.monitor else {
-            return Failure::Died("nobody knows how".into());
+            return Failure::Died("for an unknown reason".into());
         };
-        if self.heard().is_none() {
+        if self.report().is_none() {
             let mut waited = [PollFd::new(&monitor.control, PollFlags::IN)];
             if !matches!(poll(&mut waited, Some(&ENDING)), Ok(1)) {
                 return Failure::Protocol("it closed its socket and went on".into());
             }
         }
-        match self.heard() {
-            Some(Said::Over {
+        match self.report() {
+            Some(Report::Over {
                 end: End::Exited(code),
                 ..
             }) => Failure::Died(format!("exit code {code}")),
-            Some(Said::Over {
+            Some(Report::Over {
                 end: End::Signal(signal),
                 ..
             }) => Failure::Died(format!("signal {signal}")),
-            Some(Said::Over {
+            Some(Report::Over {
                 end: End::Memory, ..
             }) => Failure::Memory,
-            Some(Said::Over {
+            Some(Report::Over {
                 end: End::Stopped, ..
             }) => Failure::Cancelled,
-            Some(Said::Failed(why)) => Failure::Died(why),
+            Some(Report::Failed(why)) => Failure::Died(why),
             None if self.group.memory_kills() > self.memory_kills => Failure::Memory,
             None => match look(&monitor.launched.process, libc::WNOWAIT) {
                 Some((_, libc::SIGPROF, _)) => Failure::CpuTime,
                 Some((_, how, _)) => {
                     Failure::Died(format!("its monitor ended, by signal or code {how}"))
                 }
-                None => Failure::Died("nobody knows how".into()),
+                None => Failure::Died("for an unknown reason".into()),
             },
         }
     }
 }
 
 impl Worker for Visit {
-    fn signs_of_life(&self) -> Option<RawFd> {
+    fn readiness(&self) -> Option<RawFd> {
         Some(self.socket.as_raw_fd())
     }
 
-    fn greet(&mut self) -> Result<bool, String> {
-        talk::greet(self.socket.as_fd(), || self.end_in_words()).map(|said| said.is_some())
+    fn read_ready(&mut self) -> Result<bool, String> {
+        connection::read_ready(self.socket.as_fd(), || self.end_in_words())
+            .map(|report| report.is_some())
     }
 
     fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        talk::attempt(self.socket.as_fd(), request, terms, false, || {
+        connection::attempt(self.socket.as_fd(), request, terms, false, || {
             self.end_in_words()
         })
     }
 
     fn kill(&mut self) {
-        if let (Some(monitor), None) = (&self.monitor, self.heard()) {
+        if let (Some(monitor), None) = (&self.monitor, self.report()) {
             let run = monitor.runs;
             let signal = Signal::from_named_raw(ATTENTION).unwrap_or(Signal::KILL);
-            let told = tell(monitor.control(), &Order::Stop { run }, &[]);
+            let sent = send(monitor.control(), &Order::Stop { run }, &[]);
             let _ = pidfd_send_signal(
                 &monitor.launched.process,
-                if told.is_ok() { signal } else { Signal::KILL },
+                if sent.is_ok() { signal } else { Signal::KILL },
             );
             monitor.set_alarm(PATIENCE);
         }
     }
 
     fn end(&self) -> Option<RawFd> {
-        if lock(&self.said).is_some() {
+        if lock(&self.report).is_some() {
             return None;
         }
         self.monitor
@@ -253,12 +254,12 @@ impl Worker for Visit {
     }
 
     fn reap(&mut self) -> u64 {
-        let said = self.heard();
+        let report = self.report();
         let Some(monitor) = self.monitor.take() else {
             return 0;
         };
-        match said {
-            Some(Said::Over { again, cpu_us, .. }) => {
+        match report {
+            Some(Report::Over { again, cpu_us, .. }) => {
                 if again {
                     monitor.set_alarm(Duration::ZERO);
                     *lock(&self.place) = Some(monitor);

@@ -1,5 +1,5 @@
-//! A worker that is an instance of a module. It runs on a stack of its own, on the thread of whoever
-//! calls it, until it waits for something or has run for a while.
+//! A worker that is an instance of a module. It runs on its own stack, on its caller's thread, until it
+//! waits for something or has run for a while.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use rustix::time::{
 };
 use wasmtime::{InstancePre, Store, Trap};
 
-use super::line::{Host, Line, OverMemory, Wait};
+use super::channel::{Channel, Host, OverMemory, Wait};
 use super::ticker::Ticker;
 use super::wasi::Exit;
 use crate::call::{Attempt, Terms};
@@ -23,7 +23,7 @@ use crate::limits::Limits;
 use crate::lock::lock;
 use crate::mode::Worker;
 
-/// How often one that is not ready at once is let run.
+/// Interval at which a guest that is not ready at once runs.
 const SLICE: Duration = Duration::from_millis(1);
 
 /// Comes to its end with how it ended. It keeps the instance, which is not to be taken away on the
@@ -39,7 +39,7 @@ enum Life {
 /// An instance.
 pub struct Guest {
     life: Life,
-    line: Arc<Mutex<Line>>,
+    channel: Arc<Mutex<Channel>>,
     ticker: Arc<Ticker>,
     most_cpu: Duration,
     cpu: Duration,
@@ -52,15 +52,15 @@ impl Guest {
     ///
     /// # Errors
     ///
-    /// Why there is none, in words.
+    /// The reason, in words.
     pub fn new(
         ready: &InstancePre<Host>,
         ticker: &Arc<Ticker>,
         limits: &Limits,
     ) -> Result<Self, String> {
-        let line = Arc::<Mutex<Line>>::default();
+        let channel = Arc::<Mutex<Channel>>::default();
         let host = Host {
-            line: line.clone(),
+            channel: channel.clone(),
             memory: None,
             most: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
         };
@@ -70,7 +70,7 @@ impl Guest {
         store.epoch_deadline_async_yield_and_update(1);
         let mut made = Guest {
             life: Life::Running(Box::pin(run(ready.clone(), store))),
-            line,
+            channel,
             ticker: ticker.clone(),
             most_cpu: Duration::from_secs(limits.cpu_s.into()),
             cpu: Duration::ZERO,
@@ -82,23 +82,23 @@ impl Guest {
         Ok(made)
     }
 
-    /// Lets it run on before its call: whether it is ready.
+    /// Let it run on before its call: whether it is ready.
     fn proceed(&mut self) -> Result<bool, String> {
         self.run();
-        match (&self.life, lock(&self.line).output.len()) {
+        match (&self.life, lock(&self.channel).output.len()) {
             (Life::Ended(how, _), _) => Err(how.to_string()),
             (_, 0) => Ok(false),
             (_, 1) => Ok(true),
-            _ => Err("it says more than one byte before its call".into()),
+            _ => Err("it sends more than one byte before its call".into()),
         }
     }
 
-    /// Lets it run until it waits, has run for a tick, or has ended.
+    /// Let it run until it waits, has run for a tick, or has ended.
     fn run(&mut self) {
         let Life::Running(run) = &mut self.life else {
             return;
         };
-        lock(&self.line).waits = None;
+        lock(&self.channel).waits = None;
         self.ticker.running();
         let begun = thread_cpu();
         let polled = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
@@ -108,19 +108,19 @@ impl Guest {
         }
     }
 
-    /// The call's conversation, up to its response.
-    fn converse(&mut self, dialogue: &mut Dialogue) -> Result<Vec<u8>, Failure> {
+    /// Exchange messages up to the response.
+    fn exchange(&mut self, dialogue: &mut Dialogue) -> Result<Vec<u8>, Failure> {
         loop {
-            let told = dialogue.to_tell().len();
-            lock(&self.line).tell(dialogue.to_tell());
-            dialogue.told(told);
+            let sent = dialogue.unsent().len();
+            lock(&self.channel).send(dialogue.unsent());
+            dialogue.sent(sent);
             self.run();
             let (said, closed, waits) = {
-                let mut line = lock(&self.line);
-                let said = std::mem::take(&mut line.output);
-                (said, line.closed, line.waits)
+                let mut channel = lock(&self.channel);
+                let said = std::mem::take(&mut channel.output);
+                (said, channel.closed, channel.waits)
             };
-            if let Some(response) = dialogue.hear(&said)? {
+            if let Some(response) = dialogue.recv(&said)? {
                 return Ok(response);
             }
             if let Life::Ended(how, _) = &self.life {
@@ -132,8 +132,7 @@ impl Guest {
             if self.cpu >= self.most_cpu {
                 return Err(Failure::CpuTime);
             }
-            let answered =
-                |wait: Wait| wait.hearing || wait.input && !dialogue.to_tell().is_empty();
+            let answered = |wait: Wait| wait.output || wait.input && !dialogue.unsent().is_empty();
             let again = match waits {
                 Some(wait) if !answered(wait) => wait.until,
                 _ => Some(Instant::now()),
@@ -144,15 +143,15 @@ impl Guest {
 }
 
 impl Worker for Guest {
-    fn signs_of_life(&self) -> Option<RawFd> {
+    fn readiness(&self) -> Option<RawFd> {
         self.slices.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    fn greet(&mut self) -> Result<bool, String> {
+    fn read_ready(&mut self) -> Result<bool, String> {
         if let Some(slices) = &self.slices {
             let _ = rustix::io::read(slices, &mut [0; 8]);
         }
-        let waits = lock(&self.line).waits;
+        let waits = lock(&self.channel).waits;
         let due = waits.is_none_or(|wait| wait.until.is_some_and(|until| until <= Instant::now()));
         if due { self.proceed() } else { Ok(false) }
     }
@@ -160,10 +159,10 @@ impl Worker for Guest {
     fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
         let begun = Instant::now();
         // What it said before is its ready byte.
-        lock(&self.line).output.clear();
+        lock(&self.channel).output.clear();
         let mut dialogue = Dialogue::new(request, terms.clone());
         let sent = Instant::now();
-        let outcome = self.converse(&mut dialogue);
+        let outcome = self.exchange(&mut dialogue);
         Attempt {
             send: sent - begun,
             execute: sent.elapsed(),
@@ -222,7 +221,7 @@ fn end(how: wasmtime::Result<()>) -> Failure {
     }
 }
 
-/// Waits until `again`, for ever if none, unless the call ends before.
+/// Wait until `again`, for ever if none, unless the call ends before.
 fn pause(terms: &Terms, again: Option<Instant>) -> Result<(), Failure> {
     let until = again.map_or(terms.until, |again| again.min(terms.until));
     match terms.caller.wait(None, until) {

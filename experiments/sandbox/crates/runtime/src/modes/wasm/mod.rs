@@ -2,8 +2,8 @@
 //! that are offered, and nothing else. Instances come from a pool, their memory from an image that
 //! is copied where it is written.
 
+mod channel;
 mod guest;
-mod line;
 mod ticker;
 mod trial;
 mod wasi;
@@ -15,12 +15,12 @@ use wasmtime::{
     PoolingAllocationConfig,
 };
 
+use self::channel::{Host, TABLE_ELEMENTS};
 use self::guest::Guest;
-use self::line::{Host, TABLE_ELEMENTS};
 use self::ticker::Ticker;
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Nursery, Template, Worker};
+use crate::mode::{Mode, Spawner, Template, Worker};
 use crate::slot::Slot;
 
 /// The mode.
@@ -115,8 +115,8 @@ struct Compiled {
 }
 
 impl Template for Compiled {
-    fn settle(&self) -> Result<Box<dyn Nursery>, String> {
-        Ok(Box::new(Incubator {
+    fn settle(&self) -> Result<Box<dyn Spawner>, String> {
+        Ok(Box::new(InstanceSpawner {
             ready: self.ready.clone(),
             ticker: self.ticker.clone(),
             limits: self.limits.clone(),
@@ -140,13 +140,13 @@ impl Template for Compiled {
     }
 }
 
-struct Incubator {
+struct InstanceSpawner {
     ready: InstancePre<Host>,
     ticker: Arc<Ticker>,
     limits: Limits,
 }
 
-impl Nursery for Incubator {
+impl Spawner for InstanceSpawner {
     fn spawn(&mut self, _: &Slot) -> Result<Box<dyn Worker>, String> {
         Ok(Box::new(Guest::new(
             &self.ready,

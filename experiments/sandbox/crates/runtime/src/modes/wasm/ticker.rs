@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wasmtime::Engine;
 
-/// How late a deadline can be at most.
+/// The largest lateness of a deadline.
 const TICK: Duration = Duration::from_millis(5);
 /// Ticks without a guest after which it sleeps.
 const IDLE: u32 = 40;
@@ -22,7 +22,7 @@ pub struct Ticker {
 
 #[derive(Default)]
 struct State {
-    /// How often a guest was let run; one that runs on is interrupted, and let run anew.
+    /// The number of runs. A guest that runs longer is interrupted and run again.
     runs: AtomicU64,
     asleep: AtomicBool,
     over: AtomicBool,

@@ -3,7 +3,7 @@
 /// The functions that it imports have these names, of this module.
 const IMPORTS: [&[u8]; 3] = [super::wasi::MODULE.as_bytes(), b"fd_read", b"fd_write"];
 
-/// A read and a write of the line, and the function that calls them, are of these types.
+/// A read and a write of the channel, and the function that calls them, are of these types.
 const TYPES: &[u8] = &[
     2, // of them
     0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f, // four i32 → i32
@@ -18,7 +18,7 @@ const MEMORIES: &[u8] = &[1, 0, 1];
 
 const EXPORTS: &[u8] = b"\x02\x06memory\x02\x00\x06_start\x00\x02";
 
-/// Says that it is ready, reads once, answers with an empty response and ends: calls (3, buffer, 1,
+/// Code that sends its ready byte, reads once, answers with an empty response and ends: calls (3, buffer, 1,
 /// 16) of fd_write, fd_read and fd_write.
 const CODE: &[u8] = &[
     1, 35, 0, // one function, of 35 bytes, without locals

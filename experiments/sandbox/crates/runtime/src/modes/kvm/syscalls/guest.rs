@@ -1,7 +1,7 @@
 //! A guest without its processor: its memory, what else its system calls change, and what they answer.
 
 use crate::modes::kvm::areas::PAGE;
-use crate::modes::kvm::line::Stopped;
+use crate::modes::kvm::channel::Stopped;
 use crate::modes::kvm::memory::{LOWEST, Memory};
 use crate::modes::kvm::wire::End;
 
@@ -20,9 +20,9 @@ pub struct Call {
 /// The state that the guest's system calls change besides its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
-    /// Where memory by `brk` begins, and where it ends now.
+    /// The start and the current end of the memory of `brk`.
     pub breaks: (u64, u64),
-    /// Where other memory ends: below the stack.
+    /// The end of other memory, below the stack.
     pub top: u64,
     /// The base of FS, by which it finds what is its thread's, and that of GS.
     pub bases: [u64; 2],
@@ -36,7 +36,7 @@ pub struct Guest {
     pub own: Own,
 }
 
-/// Why a call does not return a number: an error of the guest's, or the end of its run.
+/// The reason why a call returns no number: an error of the guest's, or the end of its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instead {
     /// An error, by its number.
@@ -79,7 +79,7 @@ impl Guest {
         })
     }
 
-    /// Return whether the guest has mapped `at`, but there is no memory for it.
+    /// Return true if the guest has mapped `at`, but there is no memory for it.
     pub fn lacks_memory(&self, at: u64) -> bool {
         let at = at / PAGE * PAGE;
         !self.memory.backs(at) && at < u64::MAX - PAGE && !self.memory.areas.none(at..at + PAGE)

@@ -11,7 +11,7 @@ mod tests;
 mod time;
 
 use self::guest::{Answer, Instead, error};
-use super::line::Line;
+use super::channel::Channel;
 use super::wire::End;
 
 pub use self::guest::{Call, Guest, Own, SOCKET};
@@ -19,7 +19,7 @@ pub use self::guest::{Call, Guest, Own, SOCKET};
 /// Its user, who is nobody.
 pub const USER: u64 = 65_534;
 
-/// What is to happen next.
+/// The next step after a system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Then {
     /// The guest goes on, with this result.
@@ -31,43 +31,43 @@ pub enum Then {
     Listen(Vec<u8>),
 }
 
-/// Serves a call.
-pub fn serve(call: &Call, guest: &mut Guest, line: &mut Line<'_>) -> Then {
-    if let (false, Some(said)) = (guest.memory.is_frozen(), line.greeting())
+/// Serve a call.
+pub fn serve(call: &Call, guest: &mut Guest, channel: &mut Channel<'_>) -> Then {
+    if let (false, Some(said)) = (guest.memory.is_frozen(), channel.greeting())
         && socket::wants_input(call, guest)
     {
         return Then::Listen(said.to_vec());
     }
-    match answer(call, guest, line) {
+    match answer(call, guest, channel) {
         Ok(value) => Then::Return(value),
         Err(Instead::Error(number)) => Then::Return(i64::from(-number) as u64),
         Err(Instead::End(end)) => Then::End(end),
     }
 }
 
-fn answer(call: &Call, guest: &mut Guest, line: &mut Line<'_>) -> Answer {
+fn answer(call: &Call, guest: &mut Guest, channel: &mut Channel<'_>) -> Answer {
     let [a, b, c, d, e, _] = call.arguments;
     match call.number as i64 {
-        libc::SYS_read => socket::read(guest, line, [a, b, c], 0),
-        libc::SYS_write => socket::write(guest, line, [a, b, c], 0),
-        libc::SYS_readv => socket::each_part(guest, line, [a, b, c], socket::READ),
-        libc::SYS_writev => socket::each_part(guest, line, [a, b, c], socket::WRITE),
-        libc::SYS_recvfrom => socket::read(guest, line, [a, b, c], d),
-        libc::SYS_sendto if e == 0 => socket::write(guest, line, [a, b, c], d),
-        libc::SYS_close => socket::close(line, a),
-        libc::SYS_shutdown => socket::shutdown(line, a, b),
-        libc::SYS_poll => socket::poll(guest, line, a, b, time::milliseconds(c)),
+        libc::SYS_read => socket::read(guest, channel, [a, b, c], 0),
+        libc::SYS_write => socket::write(guest, channel, [a, b, c], 0),
+        libc::SYS_readv => socket::each_part(guest, channel, [a, b, c], socket::READ),
+        libc::SYS_writev => socket::each_part(guest, channel, [a, b, c], socket::WRITE),
+        libc::SYS_recvfrom => socket::read(guest, channel, [a, b, c], d),
+        libc::SYS_sendto if e == 0 => socket::write(guest, channel, [a, b, c], d),
+        libc::SYS_close => socket::close(channel, a),
+        libc::SYS_shutdown => socket::shutdown(channel, a, b),
+        libc::SYS_poll => socket::poll(guest, channel, a, b, time::milliseconds(c)),
         libc::SYS_ppoll => {
             let until = time::optional(guest, c)?;
-            socket::poll(guest, line, a, b, until)
+            socket::poll(guest, channel, a, b, until)
         }
-        libc::SYS_fstat => socket::status(guest, line, a, b),
+        libc::SYS_fstat => socket::status(guest, channel, a, b),
         libc::SYS_newfstatat if d & libc::AT_EMPTY_PATH as u64 != 0 => {
-            socket::status(guest, line, a, c)
+            socket::status(guest, channel, a, c)
         }
-        libc::SYS_fcntl => socket::control(line, a, b, c),
-        libc::SYS_ioctl => socket::is_open(line, a).and(error(libc::ENOTTY)),
-        libc::SYS_lseek => socket::is_open(line, a).and(error(libc::ESPIPE)),
+        libc::SYS_fcntl => socket::control(channel, a, b, c),
+        libc::SYS_ioctl => socket::is_open(channel, a).and(error(libc::ENOTTY)),
+        libc::SYS_lseek => socket::is_open(channel, a).and(error(libc::ESPIPE)),
 
         libc::SYS_mmap => memory::map(guest, call.arguments),
         libc::SYS_munmap => memory::unmap(guest, a, b),
@@ -80,11 +80,11 @@ fn answer(call: &Call, guest: &mut Guest, line: &mut Line<'_>) -> Answer {
         libc::SYS_clock_getres => time::resolution(guest, b),
         libc::SYS_gettimeofday => time::of_day(guest, a),
         libc::SYS_time => time::seconds(guest, a),
-        libc::SYS_nanosleep => time::sleep(guest, line, None, a),
-        libc::SYS_clock_nanosleep if b & 1 == 0 => time::sleep(guest, line, None, c),
-        libc::SYS_clock_nanosleep => time::sleep(guest, line, Some(a), c),
-        libc::SYS_futex => time::futex(guest, line, call.arguments),
-        libc::SYS_pause | libc::SYS_rt_sigsuspend => time::forever(line),
+        libc::SYS_nanosleep => time::sleep(guest, channel, None, a),
+        libc::SYS_clock_nanosleep if b & 1 == 0 => time::sleep(guest, channel, None, c),
+        libc::SYS_clock_nanosleep => time::sleep(guest, channel, Some(a), c),
+        libc::SYS_futex => time::futex(guest, channel, call.arguments),
+        libc::SYS_pause | libc::SYS_rt_sigsuspend => time::forever(channel),
 
         libc::SYS_exit | libc::SYS_exit_group => Err(Instead::End(End::Exited((a & 0xff) as i32))),
         libc::SYS_kill | libc::SYS_tkill => own::signal(a, b),

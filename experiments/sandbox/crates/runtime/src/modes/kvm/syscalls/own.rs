@@ -1,4 +1,4 @@
-//! What a guest asks about itself, and how it ends by a signal.
+//! System calls about the guest itself, and its end by a signal.
 
 use super::guest::{Answer, Guest, Instead, error};
 use crate::modes::kvm::wire::End;
@@ -16,7 +16,7 @@ const SIGNAL_MAX: u64 = 64;
 const USER_END: u64 = 1 << 47;
 const STACK: u64 = 8 << 20;
 const FILES: u64 = 4;
-/// What `uname` says: a C library refuses to start on a kernel that it takes for too old.
+/// The result of `uname`: a C library refuses to start on a kernel that it considers too old.
 const NAMES: [&str; 6] = ["Linux", "udf", "6.1.0", "tare", "x86_64", ""];
 const NAME_LENGTH: usize = 65;
 
@@ -30,7 +30,7 @@ pub fn signal(process: u64, signal: u64) -> Answer {
     }
 }
 
-/// Takes note of nothing, and says that the state before was `state`.
+/// Take note of nothing, and says that the state before was `state`.
 pub fn old_state(guest: &mut Guest, at: u64, state: &[u8]) -> Answer {
     guest.give(at, state)
 }

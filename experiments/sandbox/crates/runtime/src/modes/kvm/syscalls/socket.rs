@@ -1,4 +1,4 @@
-//! What a guest does with its four open files: nothing behind 0, 1 and 2, and its socket.
+//! System calls on the guest's four open files: its socket, and 0, 1 and 2, which lead nowhere.
 
 use std::os::fd::RawFd;
 
@@ -6,7 +6,7 @@ use rustix::event::PollFlags;
 
 use super::guest::{Answer, Call, Guest, Instead, SOCKET, error};
 use super::time::Until;
-use crate::modes::kvm::line::Line;
+use crate::modes::kvm::channel::Channel;
 
 /// Parts of one `readv` or `writev`, and entries of one `poll`; Linux's own most for parts.
 const PARTS_MAX: u64 = 1024;
@@ -15,7 +15,7 @@ const POLLED_MAX: u64 = 64;
 const BYTES_MAX: u64 = 0x7fff_f000;
 const STANDARD: std::ops::Range<u64> = 0..3;
 
-/// Return whether the guest asks for something that the socket may not have yet.
+/// Return true if the guest asks for something that the socket may not have yet.
 pub fn wants_input(call: &Call, guest: &Guest) -> bool {
     let [a, b, ..] = call.arguments;
     match call.number as i64 {
@@ -27,9 +27,9 @@ pub fn wants_input(call: &Call, guest: &Guest) -> bool {
     }
 }
 
-/// Return whether `number` is open.
-pub fn is_open(line: &Line<'_>, number: u64) -> Answer {
-    if STANDARD.contains(&number) || number == SOCKET && line.raw().is_some() {
+/// Return true if `number` is open.
+pub fn is_open(channel: &Channel<'_>, number: u64) -> Answer {
+    if STANDARD.contains(&number) || number == SOCKET && channel.raw().is_some() {
         Ok(0)
     } else {
         error(libc::EBADF)
@@ -37,20 +37,20 @@ pub fn is_open(line: &Line<'_>, number: u64) -> Answer {
 }
 
 /// The socket behind `number`, which is open, or nothing.
-fn behind(line: &Line<'_>, number: u64) -> Result<Option<RawFd>, Instead> {
-    is_open(line, number)?;
-    Ok(line.raw().filter(|_| number == SOCKET))
+fn behind(channel: &Channel<'_>, number: u64) -> Result<Option<RawFd>, Instead> {
+    is_open(channel, number)?;
+    Ok(channel.raw().filter(|_| number == SOCKET))
 }
 
 /// `read`, and `recv` with its flags.
 pub fn read(
     guest: &mut Guest,
-    line: &mut Line<'_>,
+    channel: &mut Channel<'_>,
     [number, at, length]: [u64; 3],
     flags: u64,
 ) -> Answer {
     let length = length.min(BYTES_MAX);
-    let Some(socket) = behind(line, number)? else {
+    let Some(socket) = behind(channel, number)? else {
         return Ok(0);
     };
     let into = guest.buffer(at, length, true)?;
@@ -66,9 +66,9 @@ pub fn read(
             )
         };
         match outcome(count) {
-            Err(libc::EINTR) => line.check()?,
+            Err(libc::EINTR) => channel.check()?,
             Err(libc::EAGAIN) if flags as i32 & libc::MSG_DONTWAIT == 0 => {
-                line.wait(PollFlags::IN, None)?;
+                channel.wait(PollFlags::IN, None)?;
             }
             Err(number) => return error(number),
             Ok(count) => return Ok(count),
@@ -79,12 +79,12 @@ pub fn read(
 /// `write`, and `send` with its flags. All is written, unless it must not wait.
 pub fn write(
     guest: &mut Guest,
-    line: &mut Line<'_>,
+    channel: &mut Channel<'_>,
     [number, at, length]: [u64; 3],
     flags: u64,
 ) -> Answer {
     let length = length.min(BYTES_MAX);
-    let Some(socket) = behind(line, number)? else {
+    let Some(socket) = behind(channel, number)? else {
         return Ok(length);
     };
     let from = guest.buffer(at, length, false)?;
@@ -95,16 +95,16 @@ pub fn write(
         // SAFETY: as above; `written` is at most `length`.
         let count = unsafe { libc::send(socket, from.add(written as usize).cast(), left, quiet) };
         match outcome(count) {
-            Err(libc::EINTR) => line.check()?,
+            Err(libc::EINTR) => channel.check()?,
             Err(libc::EAGAIN) if flags as i32 & libc::MSG_DONTWAIT == 0 => {
-                line.wait(PollFlags::OUT, None)?;
+                channel.wait(PollFlags::OUT, None)?;
             }
             Err(number) if written == 0 => return error(number),
             Err(_) => return Ok(written),
             Ok(count) => {
                 if !guest.memory.is_frozen() {
                     // SAFETY: as above.
-                    line.has_said(unsafe {
+                    channel.has_said(unsafe {
                         std::slice::from_raw_parts(from.add(written as usize), count as usize)
                     });
                 }
@@ -126,9 +126,12 @@ fn outcome(result: isize) -> Result<u64, i32> {
 }
 
 /// `readv` (`read`) and `writev` (`write`) with the flags that all parts after the first have.
-pub type Transfer = (fn(&mut Guest, &mut Line<'_>, [u64; 3], u64) -> Answer, i32);
+pub type Transfer = (
+    fn(&mut Guest, &mut Channel<'_>, [u64; 3], u64) -> Answer,
+    i32,
+);
 
-/// What has begun to come is not waited for again.
+/// Reads without waiting for more than the first bytes.
 pub const READ: Transfer = (read, libc::MSG_DONTWAIT);
 /// Writing goes on until all is written.
 pub const WRITE: Transfer = (write, 0);
@@ -136,7 +139,7 @@ pub const WRITE: Transfer = (write, 0);
 /// Does something for each part, until one fails.
 pub fn each_part(
     guest: &mut Guest,
-    line: &mut Line<'_>,
+    channel: &mut Channel<'_>,
     [number, at, count]: [u64; 3],
     (each, rest): Transfer,
 ) -> Answer {
@@ -152,7 +155,7 @@ pub fn each_part(
         if length == 0 {
             continue;
         }
-        match each(guest, line, [number, from, length], flags) {
+        match each(guest, channel, [number, from, length], flags) {
             Ok(count) => done += count,
             Err(Instead::Error(_)) if done > 0 => break,
             Err(other) => return Err(other),
@@ -163,17 +166,17 @@ pub fn each_part(
 }
 
 /// `close`.
-pub fn close(line: &mut Line<'_>, number: u64) -> Answer {
-    is_open(line, number)?;
+pub fn close(channel: &mut Channel<'_>, number: u64) -> Answer {
+    is_open(channel, number)?;
     if number == SOCKET {
-        line.close();
+        channel.close();
     }
     Ok(0)
 }
 
 /// `shutdown`.
-pub fn shutdown(line: &Line<'_>, number: u64, how: u64) -> Answer {
-    let Some(socket) = behind(line, number)? else {
+pub fn shutdown(channel: &Channel<'_>, number: u64, how: u64) -> Answer {
+    let Some(socket) = behind(channel, number)? else {
         return error(libc::ENOTSOCK);
     };
     // SAFETY: numbers only.
@@ -182,7 +185,7 @@ pub fn shutdown(line: &Line<'_>, number: u64, how: u64) -> Answer {
 }
 
 /// `poll`.
-pub fn poll(guest: &mut Guest, line: &Line<'_>, at: u64, count: u64, until: Until) -> Answer {
+pub fn poll(guest: &mut Guest, channel: &Channel<'_>, at: u64, count: u64, until: Until) -> Answer {
     if count > POLLED_MAX {
         return error(libc::EINVAL);
     }
@@ -197,7 +200,7 @@ pub fn poll(guest: &mut Guest, line: &Line<'_>, at: u64, count: u64, until: Unti
                 Err(_) => PollFlags::empty(),
                 Ok(SOCKET) => {
                     wanted |= asked;
-                    line.ready(asked)
+                    channel.ready(asked)
                 }
                 Ok(number) if STANDARD.contains(&number) => {
                     asked & (PollFlags::IN | PollFlags::OUT)
@@ -207,17 +210,17 @@ pub fn poll(guest: &mut Guest, line: &Line<'_>, at: u64, count: u64, until: Unti
             ready += u64::from(!found.is_empty());
             guest.give(place.wrapping_add(6), &found.bits().to_le_bytes())?;
         }
-        if ready > 0 || !line.wait(wanted, until)? {
+        if ready > 0 || !channel.wait(wanted, until)? {
             return Ok(ready);
         }
     }
 }
 
 /// `fstat`: of `struct stat` only what kind of file it is.
-pub fn status(guest: &mut Guest, line: &Line<'_>, number: u64, at: u64) -> Answer {
+pub fn status(guest: &mut Guest, channel: &Channel<'_>, number: u64, at: u64) -> Answer {
     const LENGTH: usize = size_of::<libc::stat>();
     const MODE: usize = std::mem::offset_of!(libc::stat, st_mode);
-    is_open(line, number)?;
+    is_open(channel, number)?;
     let mode = if number == SOCKET {
         libc::S_IFSOCK | 0o777
     } else {
@@ -229,8 +232,8 @@ pub fn status(guest: &mut Guest, line: &Line<'_>, number: u64, at: u64) -> Answe
 }
 
 /// `fcntl`.
-pub fn control(line: &Line<'_>, number: u64, command: u64, value: u64) -> Answer {
-    is_open(line, number)?;
+pub fn control(channel: &Channel<'_>, number: u64, command: u64, value: u64) -> Answer {
+    is_open(channel, number)?;
     match command as i32 {
         libc::F_GETFD | libc::F_SETFD => Ok(0),
         libc::F_GETFL => Ok(libc::O_RDWR as u64),

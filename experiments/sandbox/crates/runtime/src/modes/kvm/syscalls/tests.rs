@@ -7,8 +7,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use super::*;
 use crate::modes::kvm::areas::PAGE;
 use crate::modes::kvm::elf::Image;
-use crate::modes::kvm::wire::{Order, tell};
-use crate::modes::kvm::{furnish, room};
+use crate::modes::kvm::wire::{Order, send};
+use crate::modes::kvm::{load, room};
 use crate::trial;
 
 const MEMORY: u64 = 16 << 20;
@@ -28,7 +28,7 @@ impl Bench {
     fn new() -> Self {
         let binary = trial::binary();
         let image = Image::read(&binary, room(MEMORY)).unwrap();
-        let (guest, stack) = furnish(&image, &binary, MEMORY, [7; 16]).unwrap();
+        let (guest, stack) = load(&image, &binary, MEMORY, [7; 16]).unwrap();
         let pair =
             |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
         let (host, socket) = pair(SocketType::STREAM);
@@ -45,7 +45,7 @@ impl Bench {
     }
 
     fn calls<const N: usize>(&mut self, calls: [(i64, [u64; 6]); N]) -> [Then; N] {
-        let mut line = Line::new(self.socket.take().unwrap(), self.control.as_fd(), 1);
+        let mut channel = Channel::new(self.socket.take().unwrap(), self.control.as_fd(), 1);
         calls.map(|(number, arguments)| {
             serve(
                 &Call {
@@ -53,7 +53,7 @@ impl Bench {
                     arguments,
                 },
                 &mut self.guest,
-                &mut line,
+                &mut channel,
             )
         })
     }
@@ -220,9 +220,9 @@ fn a_guest_talks_over_its_socket_alone() {
         found[4..],
         [failed(libc::EBADF), Then::Return(0), failed(libc::EBADF)]
     );
-    let mut heard = [0; 9];
-    assert_eq!(rustix::io::read(&bench.host, &mut heard), Ok(6));
-    assert_eq!(&heard[..6], b"answer");
+    let mut received = [0; 9];
+    assert_eq!(rustix::io::read(&bench.host, &mut received), Ok(6));
+    assert_eq!(&received[..6], b"answer");
 }
 
 #[test]
@@ -254,9 +254,9 @@ fn parts_are_read_and_written_in_their_order() {
         bench.call(libc::SYS_writev, &[1, at + 300, 2]),
         Then::Return(most)
     );
-    let mut heard = [0; 9];
-    assert_eq!(rustix::io::read(&bench.host, &mut heard), Ok(5));
-    assert_eq!(&heard[..5], b"12345");
+    let mut received = [0; 9];
+    assert_eq!(rustix::io::read(&bench.host, &mut received), Ok(5));
+    assert_eq!(&received[..5], b"12345");
 }
 
 #[test]
@@ -279,10 +279,10 @@ fn who_waits_can_be_stopped_and_time_passes() {
     );
     // Orders for other runs are none for this one.
     for run in [0, 1] {
-        tell(bench.daemon.as_fd(), &Order::Stop { run }, &[]).unwrap();
+        send(bench.daemon.as_fd(), &Order::Stop { run }, &[]).unwrap();
     }
     assert_eq!(bench.call(libc::SYS_pause, &[]), Then::End(End::Stopped));
-    tell(bench.daemon.as_fd(), &Order::Stop { run: 1 }, &[]).unwrap();
+    send(bench.daemon.as_fd(), &Order::Stop { run: 1 }, &[]).unwrap();
     assert_eq!(
         bench.call(libc::SYS_read, &[3, at, 1]),
         Then::End(End::Stopped)

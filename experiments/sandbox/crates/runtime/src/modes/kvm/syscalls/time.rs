@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use rustix::event::PollFlags;
 
 use super::guest::{Answer, Guest, Instead, error};
-use crate::modes::kvm::line::Line;
+use crate::modes::kvm::channel::Channel;
 
-/// When to wait no longer, if ever.
+/// A deadline, if any.
 pub type Until = Option<Instant>;
 
 /// From `poll`'s milliseconds, for ever if negative.
@@ -88,25 +88,25 @@ pub fn seconds(guest: &mut Guest, at: u64) -> Answer {
 }
 
 /// `nanosleep`, or until a clock has the time at `at`.
-pub fn sleep(guest: &Guest, line: &Line<'_>, until_clock: Option<u64>, at: u64) -> Answer {
+pub fn sleep(guest: &Guest, channel: &Channel<'_>, until_clock: Option<u64>, at: u64) -> Answer {
     let mut time = duration(guest, at)?;
     if let Some(number) = until_clock {
         time = time.saturating_sub(clock(number)?);
     }
-    line.wait(PollFlags::empty(), after(time))?;
+    channel.wait(PollFlags::empty(), after(time))?;
     Ok(0)
 }
 
 /// Until the run is stopped.
-pub fn forever(line: &Line<'_>) -> Answer {
-    line.wait(PollFlags::empty(), None)?;
+pub fn forever(channel: &Channel<'_>) -> Answer {
+    channel.wait(PollFlags::empty(), None)?;
     error(libc::EINTR)
 }
 
 /// `futex`: nobody else is there who could wake or be woken.
 pub fn futex(
     guest: &Guest,
-    line: &Line<'_>,
+    channel: &Channel<'_>,
     [at, operation, value, timeout, ..]: [u64; 6],
 ) -> Answer {
     const FLAGS: i32 = libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
@@ -123,8 +123,8 @@ pub fn futex(
         return error(libc::EAGAIN);
     }
     if timeout == 0 {
-        return forever(line);
+        return forever(channel);
     }
-    sleep(guest, line, until_clock, timeout)?;
+    sleep(guest, channel, until_clock, timeout)?;
     error(libc::ETIMEDOUT)
 }

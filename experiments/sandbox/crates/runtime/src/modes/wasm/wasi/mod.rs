@@ -1,4 +1,4 @@
-//! WASI preview 1, as much of it as a function needs: its line, time, random numbers, and its end.
+//! WASI preview 1, as much of it as a function needs: its channel, time, random numbers, and its end.
 //! Whatever names a file, a socket or another process is there and refuses, so that a C library
 //! which might use it can be linked. Layouts and numbers are those of
 //! https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md.
@@ -13,7 +13,7 @@ use std::fmt;
 use wasmtime::{Linker, Module, Val};
 
 use self::view::{BADF, NOTCAPABLE, SPIPE, SUCCESS};
-use super::line::Host;
+use super::channel::Host;
 
 pub use self::view::MODULE;
 
@@ -70,7 +70,7 @@ impl std::error::Error for Exit {}
 /// The engine's.
 pub fn offer(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     own::describe_itself(linker)?;
-    own::tell_time(linker)?;
+    own::offer_time(linker)?;
     linker.func_wrap(MODULE, "random_get", own::random_get)?;
     linker.func_wrap(MODULE, "sched_yield", || SUCCESS)?;
     linker.func_wrap(MODULE, "proc_exit", |code: i32| -> wasmtime::Result<()> {
@@ -89,8 +89,10 @@ pub fn offer(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.func_wrap_async(
         MODULE,
         "poll_oneoff",
-        |guest, (asked, told, count, done)| {
-            Box::new(async move { poll::poll_oneoff(guest, asked, told, count, done).await })
+        |guest, (subscriptions, events, count, done)| {
+            Box::new(
+                async move { poll::poll_oneoff(guest, subscriptions, events, count, done).await },
+            )
         },
     )?;
     Ok(())

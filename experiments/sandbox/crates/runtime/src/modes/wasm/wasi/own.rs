@@ -1,15 +1,15 @@
-//! What a guest learns of itself and of the world: its arguments, the time, random numbers.
+//! Functions about the guest and its surroundings: arguments, time, random numbers.
 
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 use wasmtime::{Caller, Linker};
 
 use super::view::{Errno, FAULT, INVAL, MODULE, SUCCESS, View, errno};
-use crate::modes::wasm::line::Host;
+use crate::modes::wasm::channel::Host;
 
 /// The most random bytes at once.
 const RANDOM: u32 = 1 << 20;
 
-/// Its arguments are its name and the number of its line; its environment is empty.
+/// Its arguments are its name and the number of its channel; its environment is empty.
 pub fn describe_itself(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     const ARGUMENTS: &[u8] = b"udf\x003\x00";
     linker.func_wrap(
@@ -49,7 +49,7 @@ pub fn describe_itself(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-pub fn tell_time(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+pub fn offer_time(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     let nanoseconds = |time: rustix::time::Timespec| {
         (time.tv_sec as u64).wrapping_mul(1_000_000_000) + time.tv_nsec as u64
     };

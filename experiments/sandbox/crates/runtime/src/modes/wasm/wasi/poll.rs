@@ -6,11 +6,11 @@ use rustix::time::clock_gettime;
 use wasmtime::Caller;
 
 use super::own::clock;
-use super::view::{BADF, Errno, FAULT, INVAL, LINE, PLACES, View, errno, wait};
+use super::view::{BADF, Errno, FAULT, INVAL, PLACES, SOCKET, View, errno, wait};
 use crate::lock::lock;
-use crate::modes::wasm::line::{Host, Wait};
+use crate::modes::wasm::channel::{Host, Wait};
 
-/// What a guest asks to be told of.
+/// An event that a guest polls for.
 enum Event {
     Moment(Instant),
     Input,
@@ -18,54 +18,61 @@ enum Event {
     Nothing(Errno),
 }
 
-struct Asked {
+/// A guest's subscription to an event.
+struct Subscription {
     name: u64,
     kind: u8,
     event: Event,
 }
 
-/// Waits until one of the events has happened; tells of all that have.
+/// Wait until one of the events has happened; report all that have.
 pub async fn poll_oneoff(
     mut guest: Caller<'_, Host>,
-    asked: i32,
-    told: i32,
+    list: i32,
+    events: i32,
     count: i32,
     done: i32,
 ) -> Errno {
-    let events = match View::of(&mut guest).and_then(|mut view| {
+    let subscriptions = match View::of(&mut guest).and_then(|mut view| {
         (0..count as u32)
-            .map(|index| ask(&mut view, asked, index))
+            .map(|index| subscription(&mut view, list, index))
             .collect()
     }) {
-        Ok::<Vec<Asked>, _>(events) if (1..=PLACES as i32).contains(&count) => events,
+        Ok::<Vec<Subscription>, _>(subscriptions) if (1..=PLACES as i32).contains(&count) => {
+            subscriptions
+        }
         Ok(_) => return INVAL,
         Err(errno) => return errno,
     };
     loop {
-        let happened: Vec<&Asked> = {
-            let line = lock(&guest.data().line);
-            let has = |each: &&Asked| match each.event {
+        let happened: Vec<&Subscription> = {
+            let channel = lock(&guest.data().channel);
+            let has = |each: &&Subscription| match each.event {
                 Event::Moment(due) => due <= Instant::now(),
-                Event::Input => !line.unread().is_empty(),
+                Event::Input => !channel.unread().is_empty(),
                 Event::Output | Event::Nothing(_) => true,
             };
-            events.iter().filter(has).collect()
+            subscriptions.iter().filter(has).collect()
         };
         if !happened.is_empty() {
             return errno(View::of(&mut guest).and_then(|mut view| {
                 for (index, each) in happened.iter().enumerate() {
-                    let at = (told as u32).checked_add(index as u32 * 32).ok_or(FAULT)?;
-                    view.put(at, &answer(each))?;
+                    let at = (events as u32)
+                        .checked_add(index as u32 * 32)
+                        .ok_or(FAULT)?;
+                    view.put(at, &event(each))?;
                 }
                 view.put(done as u32, &(happened.len() as u32).to_le_bytes())
             }));
         }
-        let moments = events.iter().filter_map(|each| match each.event {
+        let moments = subscriptions.iter().filter_map(|each| match each.event {
             Event::Moment(due) => Some(due),
             _ => None,
         });
         let what = Wait {
-            input: events.iter().any(|each| matches!(each.event, Event::Input)),
+            input: subscriptions
+                .iter()
+                .any(|each| matches!(each.event, Event::Input)),
             until: moments.min(),
             ..Wait::default()
         };
@@ -73,11 +80,11 @@ pub async fn poll_oneoff(
     }
 }
 
-fn ask(view: &mut View<'_>, asked: i32, index: u32) -> Result<Asked, Errno> {
+fn subscription(view: &mut View<'_>, list: i32, index: u32) -> Result<Subscription, Errno> {
     if index >= PLACES {
         return Err(INVAL);
     }
-    let at = (asked as u32).checked_add(index * 48).ok_or(FAULT)?;
+    let at = (list as u32).checked_add(index * 48).ok_or(FAULT)?;
     view.bytes(at, 48)?;
     let kind = view.number::<1>(at + 8)? as u8;
     let which = view.number::<4>(at + 16)? as i32;
@@ -90,12 +97,12 @@ fn ask(view: &mut View<'_>, asked: i32, index: u32) -> Result<Asked, Errno> {
             moment(which, Duration::from_nanos(time), absolute)
                 .map_or_else(Event::Nothing, Event::Moment)
         }
-        1 if which == LINE => Event::Input,
-        2 if which == LINE => Event::Output,
+        1 if which == SOCKET => Event::Input,
+        2 if which == SOCKET => Event::Output,
         1 | 2 => Event::Nothing(BADF),
         _ => return Err(INVAL),
     };
-    Ok(Asked {
+    Ok(Subscription {
         name: view.number::<8>(at)?,
         kind,
         event,
@@ -115,12 +122,12 @@ fn moment(which: i32, time: Duration, absolute: bool) -> Result<Instant, Errno> 
     Ok(Instant::now() + left.min(far))
 }
 
-fn answer(asked: &Asked) -> [u8; 32] {
+fn event(subscription: &Subscription) -> [u8; 32] {
     let mut made = [0; 32];
-    made[..8].copy_from_slice(&asked.name.to_le_bytes());
-    if let Event::Nothing(errno) = asked.event {
+    made[..8].copy_from_slice(&subscription.name.to_le_bytes());
+    if let Event::Nothing(errno) = subscription.event {
         made[8..10].copy_from_slice(&(errno as u16).to_le_bytes());
     }
-    made[10] = asked.kind;
+    made[10] = subscription.kind;
     made
 }

@@ -1,16 +1,16 @@
-//! What the functions of WASI have in common: the errors that they answer, and their view of the guest.
+//! The part that the functions of WASI share: their errors, and their view of the guest.
 
 use wasmtime::Caller;
 
 use crate::lock::lock;
-use crate::modes::wasm::line::{Host, Wait};
+use crate::modes::wasm::channel::{Host, Wait};
 
 /// The module that all its functions are imported from.
 pub const MODULE: &str = "wasi_snapshot_preview1";
 
-pub const LINE: i32 = 3;
+pub const SOCKET: i32 = 3;
 /// Descriptors before it. Reading finds the end, and what is written is lost.
-pub const STREAMS: std::ops::Range<i32> = 0..LINE;
+pub const STREAMS: std::ops::Range<i32> = 0..SOCKET;
 /// The most that one call waits for, or names buffers.
 pub const PLACES: u32 = 1024;
 
@@ -23,7 +23,7 @@ pub const INVAL: Errno = 28;
 pub const SPIPE: Errno = 70;
 pub const NOTCAPABLE: Errno = 76;
 
-/// The guest's memory and its line. Places outside the memory are errors.
+/// The guest's memory and its channel. Places outside the memory are errors.
 pub struct View<'a> {
     pub memory: &'a mut [u8],
     pub host: &'a mut Host,
@@ -75,9 +75,9 @@ pub fn errno(done: Result<(), Errno>) -> Errno {
     done.err().unwrap_or(SUCCESS)
 }
 
-/// Let whoever runs the guest go on, and return when the guest is let run again.
+/// Return control to the guest's host until it runs the guest again.
 pub async fn wait(guest: &Caller<'_, Host>, what: Wait) {
-    lock(&guest.data().line).waits = Some(what);
+    lock(&guest.data().channel).waits = Some(what);
     let mut been = false;
     std::future::poll_fn(|_| {
         if std::mem::replace(&mut been, true) {

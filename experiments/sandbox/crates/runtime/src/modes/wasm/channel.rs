@@ -1,4 +1,4 @@
-//! A guest's line to the host, which it knows as descriptor 3, and what else it has of the host.
+//! A guest's channel to the host, which it knows as descriptor 3, and the rest of its host's state.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -8,53 +8,53 @@ use wasmtime::{Memory, ResourceLimiter};
 
 /// The most elements that a table may have.
 pub const TABLE_ELEMENTS: usize = 20_000;
-/// Bytes that a guest can have said without being heard.
-pub const UNHEARD: usize = 1 << 20;
+/// The number of sent bytes that the host has not read, at most.
+pub const UNREAD_MAX: usize = 1 << 20;
 
-/// What goes between a guest and whoever calls it.
+/// The bytes between a guest and its host.
 #[derive(Debug, Default)]
-pub struct Line {
+pub struct Channel {
     /// For the guest, which has read so many bytes of it.
     pub input: Vec<u8>,
-    /// How many.
+    /// The number of bytes read.
     pub read: usize,
-    /// From the guest, not yet heard.
+    /// From the guest, not yet read.
     pub output: Vec<u8>,
     /// The guest has closed its end.
     pub closed: bool,
-    /// What it waits for, while it does.
+    /// The condition that the guest waits for, if it does.
     pub waits: Option<Wait>,
 }
 
-/// What a guest waits for: whichever comes first.
+/// The conditions that a guest waits for; the first that holds wakes it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait {
     /// Something to read.
     pub input: bool,
-    /// That it is heard.
-    pub hearing: bool,
+    /// The host has read its output.
+    pub output: bool,
     /// A moment.
     pub until: Option<Instant>,
 }
 
-impl Line {
+impl Channel {
     /// The bytes that the guest can read.
     pub fn unread(&self) -> &[u8] {
         &self.input[self.read..]
     }
 
-    /// Add to what it can read.
-    pub fn tell(&mut self, bytes: &[u8]) {
+    /// Add bytes that the guest can read.
+    pub fn send(&mut self, bytes: &[u8]) {
         self.input.drain(..self.read);
         self.read = 0;
         self.input.extend_from_slice(bytes);
     }
 }
 
-/// What the functions that a guest calls know of it.
+/// The state that the functions of a guest's imports share.
 pub struct Host {
-    /// Its line.
-    pub line: Arc<Mutex<Line>>,
+    /// Its channel.
+    pub channel: Arc<Mutex<Channel>>,
     /// Its memory, once it has one.
     pub memory: Option<Memory>,
     /// Bytes that it may have of it.
@@ -74,7 +74,8 @@ impl fmt::Display for OverMemory {
 impl std::error::Error for OverMemory {}
 
 impl ResourceLimiter for Host {
-    /// As with a process, whose pages run out: the guest ends, rather than being told.
+    /// Refuse growth beyond the limit. As with a process that runs out of pages, the guest ends
+    /// instead of being told.
     fn memory_growing(
         &mut self,
         _: usize,

@@ -13,37 +13,38 @@ use super::worker::Process;
 use crate::binary::Binary;
 use crate::descriptors::moved_up;
 use crate::limits::Limits;
-use crate::mode::{Nursery, Template, Worker};
+use crate::mode::{Spawner, Template, Worker};
 use crate::shared;
 use crate::slot::Slot;
 
-/// How a mode confines processes.
+/// A mode's way of confining processes.
 pub trait Confinement: Send + Sync {
-    /// The evidence that must be seen of each worker from outside.
+    /// Return the evidence that each worker must show from outside.
     fn evidence(&self) -> Evidence;
 
-    /// Namespaces that each worker gets anew: flags of clone.
+    /// Return the new namespaces of each worker: flags of clone.
     fn flags(&self) -> i32;
 
-    /// Confines the thread that will start workers.
+    /// Confine the thread that will start workers.
     ///
     /// # Errors
     ///
-    /// What could not be set up, in words.
+    /// The step that failed, in words.
     fn settle(&self) -> Result<(), String>;
 
-    /// Write down what a worker does to itself between its limits and its binary.
+    /// Record the steps that a worker takes between its limits and its binary.
     ///
     /// # Errors
     ///
-    /// What could not be set up, in words.
+    /// The step that failed, in words.
     fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String>;
 
-    /// Writes down what a worker does once it has its descriptors, from its limits to its binary.
+    /// Record the steps that a worker takes once it has its descriptors, from its limits to its
+    /// binary.
     ///
     /// # Errors
     ///
-    /// What could not be set up, in words.
+    /// The step that failed, in words.
     fn write(&self, recipe: &mut Recipe, slot: &Slot, limits: &Limits) -> Result<(), String> {
         recipe.limit(limits);
         self.confine(recipe, slot)?;
@@ -51,26 +52,26 @@ pub trait Confinement: Send + Sync {
         Ok(())
     }
 
-    /// Return whether the process that is started is another program's, which runs the binary below it.
+    /// Return true if the started process is another program's, which runs the binary below it.
     fn supervised(&self) -> bool {
         false
     }
 
-    /// The process that is to be looked at, when `pid` is the one that was started.
-    fn witness(&self, pid: i32) -> i32 {
+    /// Return the process to examine when `pid` is the started one.
+    fn examined(&self, pid: i32) -> i32 {
         pid
     }
 
-    /// Makes what one worker needs outside of itself.
+    /// Make the parts of one worker that lie outside of it.
     ///
     /// # Errors
     ///
-    /// What could not be made, in words.
-    fn furnish(&self, _slot: &Slot) -> Result<(), String> {
+    /// The step that failed, in words.
+    fn prepare_slot(&self, _slot: &Slot) -> Result<(), String> {
         Ok(())
     }
 
-    /// Takes away what [`Confinement::furnish`] made.
+    /// Remove what [`Confinement::prepare_slot`] made.
     fn clear(&self, _slot: &Slot) {}
 }
 
@@ -93,10 +94,10 @@ impl<C: Confinement + 'static> Confined<C> {
 }
 
 impl<C: Confinement + 'static> Template for Confined<C> {
-    fn settle(&self) -> Result<Box<dyn Nursery>, String> {
+    fn settle(&self) -> Result<Box<dyn Spawner>, String> {
         block_signals();
         self.confinement.settle()?;
-        Ok(Box::new(Cradle {
+        Ok(Box::new(ProcessSpawner {
             confinement: self.confinement.clone(),
             binary: self.binary.clone(),
             limits: self.limits.clone(),
@@ -107,13 +108,13 @@ impl<C: Confinement + 'static> Template for Confined<C> {
 
     fn verify(&self, worker: &dyn Worker) -> Result<(), String> {
         worker.pid().map_or(Ok(()), |pid| {
-            let seen = self.confinement.witness(pid);
+            let seen = self.confinement.examined(pid);
             self.confinement.evidence().check(seen)
         })
     }
 }
 
-struct Cradle<C> {
+struct ProcessSpawner<C> {
     confinement: Arc<C>,
     binary: Arc<Binary>,
     limits: Limits,
@@ -121,7 +122,7 @@ struct Cradle<C> {
     recipes: HashMap<u32, Recipe>,
 }
 
-impl<C: Confinement> Cradle<C> {
+impl<C: Confinement> ProcessSpawner<C> {
     fn recipe(&self, slot: &Slot) -> Result<Recipe, String> {
         let mut recipe = Recipe::default();
         recipe.begin(slot, self.binary.file().as_raw_fd());
@@ -130,7 +131,7 @@ impl<C: Confinement> Cradle<C> {
     }
 }
 
-impl<C: Confinement> Nursery for Cradle<C> {
+impl<C: Confinement> Spawner for ProcessSpawner<C> {
     fn spawn(&mut self, slot: &Slot) -> Result<Box<dyn Worker>, String> {
         if !self.recipes.contains_key(&slot.number) {
             self.recipes.insert(slot.number, self.recipe(slot)?);
@@ -145,7 +146,7 @@ impl<C: Confinement> Nursery for Cradle<C> {
         let guest = moved_up(guest).map_err(|error| format!("a pair of sockets: {error}"))?;
         let log = slot.line()?;
         slot.reset()?;
-        self.confinement.furnish(slot)?;
+        self.confinement.prepare_slot(slot)?;
         let launched = self.launcher.launch(
             &self.recipes[&slot.number],
             self.confinement.flags(),

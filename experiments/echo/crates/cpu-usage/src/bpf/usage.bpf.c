@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
-/* Charges each CPU's time, from one event to the next, to what ran: a process, the kernel's threads,
- * softirq, or nobody. Without it softirq time is charged to the task that it interrupted. */
+/* Charges each CPU's time, from one event to the next, to its user: a process, kernel threads, softirq or
+ * idle. The kernel's own accounting charges softirq time to the interrupted task. */
 
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
@@ -20,7 +20,7 @@ struct task_struct {
 	unsigned int flags;
 } __attribute__((preserve_access_index));
 
-struct use {
+struct usage {
 	__u64 ns;
 	__u64 switches;
 };
@@ -30,12 +30,12 @@ struct cpu {
 	__u64 events;
 };
 
-/* Number of a process -> what it used on this CPU. */
+/* Number of a process -> its usage of this CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_PERCPU_HASH);
 	__uint(max_entries, MOST_PROCESSES);
 	__type(key, __u32);
-	__type(value, struct use);
+	__type(value, struct usage);
 } used SEC(".maps");
 
 struct {
@@ -60,17 +60,17 @@ static __always_inline __u64 elapsed(void)
 	return since ? now - since : 0;
 }
 
-static __always_inline void charge(__u32 whom, __u64 ns, __u64 switches)
+static __always_inline void charge(__u32 owner, __u64 ns, __u64 switches)
 {
-	struct use *use = bpf_map_lookup_elem(&used, &whom);
-	struct use first = { .ns = ns, .switches = switches };
+	struct usage *usage = bpf_map_lookup_elem(&used, &owner);
+	struct usage first = { .ns = ns, .switches = switches };
 
-	if (!use) {
-		bpf_map_update_elem(&used, &whom, &first, BPF_ANY);
+	if (!usage) {
+		bpf_map_update_elem(&used, &owner, &first, BPF_ANY);
 		return;
 	}
-	use->ns += ns;
-	use->switches += switches;
+	usage->ns += ns;
+	usage->switches += switches;
 }
 
 static __always_inline void charge_task(struct task_struct *task, __u64 ns, __u64 switches)

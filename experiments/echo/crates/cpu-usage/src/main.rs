@@ -1,13 +1,13 @@
-//! Says on whose account the machine's CPU time went, over a control socket.
+//! Reports the machine's CPU time by owner over a control socket.
 //!
-//! With BPF exactly, to what ran; without the right to it from /proc, where softirq time is a
-//! sample and is charged to the interrupted task besides.
+//! With BPF the figures are exact. Without the right to use BPF they come from /proc, where softirq time is
+//! sampled and part of it is also charged to the interrupted task.
 
-mod book;
 mod bpf;
 mod cost;
-mod people;
+mod owners;
 mod procfs;
+mod report;
 
 use std::io::Write;
 use std::os::unix::net::UnixListener;
@@ -19,10 +19,10 @@ use clap::Parser;
 use echo_server::log::say;
 use echo_server::privileges;
 
-use crate::book::{Book, Source};
-use crate::people::People;
+use crate::owners::Processes;
+use crate::report::{Report, Source};
 
-/// Accounts for CPU time until it is killed.
+/// Report CPU time by owner until killed.
 #[derive(Parser)]
 #[command(version)]
 struct Cli {
@@ -44,23 +44,23 @@ fn main() -> ExitCode {
     match run(&Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(format_args!("echo-account: {error:#}"));
+            say(format_args!("echo-cpu-usage: {error:#}"));
             ExitCode::FAILURE
         }
     }
 }
 
 fn run(cli: &Cli) -> Result<()> {
-    let people = People::find(&cli.server, cli.backend.as_deref())?;
+    let processes = Processes::find(&cli.server, cli.backend.as_deref())?;
     let mut source: Box<dyn Source> = match privileges::ensure_bpf() {
         Ok(()) if !cli.procfs => Box::new(bpf::Programs::load()?),
         permitted => {
             let why = permitted
                 .err()
-                .map_or("asked to".to_owned(), |error| format!("{error:#}"));
+                .map_or("--procfs is given".to_owned(), |error| format!("{error:#}"));
             say(format_args!(
-                "reading /proc ({why}): softirq time is a sample, and part of it is also counted \
-                 as the task's that it interrupted"
+                "reading /proc ({why}): softirq time is a sample, and part of it is also charged \
+                 to the interrupted task"
             ));
             Box::new(procfs::Tasks)
         }
@@ -68,10 +68,10 @@ fn run(cli: &Cli) -> Result<()> {
     let _ = std::fs::remove_file(&cli.control);
     let listener = UnixListener::bind(&cli.control)
         .with_context(|| format!("cannot make the control socket {}", cli.control.display()))?;
-    say("echo-account: ready");
+    say("echo-cpu-usage: ready");
     loop {
         let (mut stream, _) = listener.accept().context("accept")?;
-        let line = serde_json::to_string(&Book::close(source.as_mut(), &people)?)? + "\n";
+        let line = serde_json::to_string(&Report::make(source.as_mut(), &processes)?)? + "\n";
         if let Err(error) = stream.write_all(line.as_bytes()) {
             say(format_args!("the control socket's client: {error}"));
         }

@@ -1,5 +1,5 @@
-//! The conversation of one call over a worker's socket. It sends and listens at once, so that a
-//! worker that talks before it has listened cannot stop it.
+//! One call over a worker's socket. It sends and receives at once, so that a worker that sends
+//! before it has received cannot stop it.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -17,25 +17,25 @@ use crate::shared::Shared;
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// Looks at what a worker says before its call: its ready byte, if it is ready. `how` tells how one
-/// ended.
+/// Read a worker's message before its call: its ready byte, if it is ready. `how` tells how a
+/// worker ended.
 ///
 /// # Errors
 ///
-/// Why it never will be, in words.
-pub fn greet(socket: BorrowedFd<'_>, how: impl Fn() -> Failure) -> Result<Option<u8>, String> {
-    let mut said = [0; 2];
-    match recv(socket, &mut said, RecvFlags::DONTWAIT) {
-        Ok((1, _)) => Ok(Some(said[0])),
+/// The reason why it never becomes ready, in words.
+pub fn read_ready(socket: BorrowedFd<'_>, how: impl Fn() -> Failure) -> Result<Option<u8>, String> {
+    let mut message = [0; 2];
+    match recv(socket, &mut message, RecvFlags::DONTWAIT) {
+        Ok((1, _)) => Ok(Some(message[0])),
         Ok((0, _)) => Err(how().to_string()),
-        Ok(_) => Err("it says more than one byte before its call".into()),
+        Ok(_) => Err("it sends more than one byte before its call".into()),
         Err(Errno::AGAIN | Errno::INTR) => Ok(None),
         Err(error) => Err(format!("its socket: {error}")),
     }
 }
 
-/// Lets a ready worker serve a call, its payload in memory that it `shares` or on its socket. `how`
-/// tells how one ended.
+/// Let a ready worker serve a call, its payload in memory that it `shares` or on its socket. `how`
+/// tells how a worker ended.
 pub fn attempt(
     socket: BorrowedFd<'_>,
     request: &[u8],
@@ -44,23 +44,23 @@ pub fn attempt(
     how: impl Fn() -> Failure,
 ) -> Attempt {
     let begun = Instant::now();
-    // A worker that says something before it is asked has not understood the protocol.
+    // A worker that sends before its request has not understood the protocol.
     let early = match recv(socket, &mut [0; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK) {
         Ok((0, _)) => Some(Failure::NotReady(format!(
             "it ended before its call: {}",
             how()
         ))),
         Ok(_) => Some(Failure::Protocol(
-            "it spoke after its ready byte, before it was asked".into(),
+            "it sent bytes between its ready byte and its request".into(),
         )),
         Err(_) => None,
     };
-    let talk = match early {
+    let connection = match early {
         Some(failure) => Err(failure),
-        None => Talk::new(socket, request, terms, shares),
+        None => Connection::new(socket, request, terms, shares),
     };
-    let mut talk = match talk {
-        Ok(talk) => talk,
+    let mut connection = match connection {
+        Ok(connection) => connection,
         Err(failure) => {
             return Attempt {
                 send: Duration::ZERO,
@@ -70,12 +70,12 @@ pub fn attempt(
             };
         }
     };
-    let outcome = match talk.run() {
+    let outcome = match connection.run() {
         Ok(Some(response)) => Ok(response),
         Ok(None) => Err(how()),
         Err(failure) => Err(failure),
     };
-    let sent = talk.sent().unwrap_or_else(Instant::now);
+    let sent = connection.sent().unwrap_or_else(Instant::now);
     Attempt {
         send: sent - begun,
         execute: sent.elapsed(),
@@ -84,16 +84,16 @@ pub fn attempt(
     }
 }
 
-/// One call's conversation.
-struct Talk<'a> {
+/// The socket and the state of one call.
+struct Connection<'a> {
     socket: BorrowedFd<'a>,
     dialogue: Dialogue,
     sent: Option<Instant>,
     buffer: Vec<u8>,
 }
 
-impl<'a> Talk<'a> {
-    /// One that will send `request`, or has passed it in memory.
+impl<'a> Connection<'a> {
+    /// Prepare to send `request`, or pass it in memory.
     fn new(
         socket: BorrowedFd<'a>,
         request: &[u8],
@@ -106,7 +106,7 @@ impl<'a> Talk<'a> {
         } else {
             Dialogue::new(request, terms.clone())
         };
-        Ok(Talk {
+        Ok(Connection {
             socket,
             dialogue,
             sent: None,
@@ -114,21 +114,21 @@ impl<'a> Talk<'a> {
         })
     }
 
-    /// When the last byte of the request was written.
+    /// Return the time at which the last byte of the request was written.
     fn sent(&self) -> Option<Instant> {
         self.sent
     }
 
-    /// The response; none if the worker closed its socket before.
+    /// Run the call. Return the response, or `None` if the worker closed its socket before.
     ///
     /// # Errors
     ///
-    /// Whatever else ended the call.
+    /// Any other failure of the call.
     fn run(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         loop {
             self.write()?;
             let mut wanted = PollFlags::IN;
-            if !self.dialogue.to_tell().is_empty() {
+            if !self.dialogue.unsent().is_empty() {
                 wanted |= PollFlags::OUT;
             }
             let terms = self.dialogue.terms();
@@ -149,24 +149,24 @@ impl<'a> Talk<'a> {
                 Err(Errno::AGAIN | Errno::INTR) => continue,
                 Err(error) => return Err(Failure::Protocol(format!("its socket: {error}"))),
             }
-            if let Some(response) = self.dialogue.hear(&self.buffer)? {
+            if let Some(response) = self.dialogue.recv(&self.buffer)? {
                 return Ok(Some(response));
             }
         }
     }
 
-    /// Writes what it can. That a worker listens no longer, its silence will explain.
+    /// Send what the socket takes. A worker that no longer receives shows by having no response.
     fn write(&mut self) -> Result<(), Failure> {
-        while !self.dialogue.to_tell().is_empty() {
+        while !self.dialogue.unsent().is_empty() {
             match send(
                 self.socket,
-                self.dialogue.to_tell(),
+                self.dialogue.unsent(),
                 SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
             ) {
-                Ok(count) => self.dialogue.told(count),
+                Ok(count) => self.dialogue.sent(count),
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => {}
-                Err(Errno::PIPE | Errno::CONNRESET) => self.dialogue.unheard(),
+                Err(Errno::PIPE | Errno::CONNRESET) => self.dialogue.drop_unsent(),
                 Err(error) => return Err(Failure::Protocol(format!("its socket: {error}"))),
             }
         }

@@ -1,4 +1,4 @@
-//! Starts monitors, and begins runs of their guests: a monitor stays in its slot until it fails.
+//! Starts monitors and runs of their guests. A monitor stays in its slot until it fails.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -6,35 +6,35 @@ use std::sync::{Arc, Mutex};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use super::wire::{Order, tell};
+use super::wire::{Order, send};
 use super::worker::{Monitor, Visit};
 use crate::binary::Binary;
 use crate::descriptors::moved_up;
 use crate::limits::Limits;
 use crate::lock::lock;
-use crate::mode::{Nursery, Template, Worker};
+use crate::mode::{Spawner, Template, Worker};
 use crate::process::launch::Launcher;
-use crate::process::nursery::block_signals;
 use crate::process::recipe::Recipe;
+use crate::process::spawner::block_signals;
 use crate::process::verify::Evidence;
 use crate::slot::Slot;
 
 /// Files that a monitor has open at once.
 const FILES: u32 = 32;
 
-/// What monitors of one binary are made from.
-pub struct Nest {
+/// The template from which monitors of one binary are made.
+pub struct KvmTemplate {
     pub(super) binary: Arc<Binary>,
     pub(super) limits: Limits,
     pub(super) kvm: OwnedFd,
     pub(super) monitor: OwnedFd,
 }
 
-impl Template for Nest {
-    fn settle(&self) -> Result<Box<dyn Nursery>, String> {
+impl Template for KvmTemplate {
+    fn settle(&self) -> Result<Box<dyn Spawner>, String> {
         block_signals();
         let copy = |descriptor: &OwnedFd| descriptor.try_clone().map_err(|error| error.to_string());
-        Ok(Box::new(Cradle {
+        Ok(Box::new(MonitorSpawner {
             binary: self.binary.clone(),
             limits: self.limits.clone(),
             kvm: copy(&self.kvm)?,
@@ -57,7 +57,7 @@ impl Template for Nest {
     }
 }
 
-struct Cradle {
+struct MonitorSpawner {
     binary: Arc<Binary>,
     limits: Limits,
     kvm: OwnedFd,
@@ -68,7 +68,7 @@ struct Cradle {
     resting: HashMap<u32, Arc<Mutex<Option<Monitor>>>>,
 }
 
-impl Cradle {
+impl MonitorSpawner {
     fn recipe(&self, slot: &Slot) -> Recipe {
         let mut recipe = Recipe::default();
         recipe.begin(slot, self.monitor.as_raw_fd());
@@ -98,12 +98,12 @@ impl Cradle {
             cpu_s: self.limits.cpu_s.into(),
         };
         let beside = [self.kvm.as_fd(), self.binary.file()];
-        tell(monitor.control(), &make, &beside).map_err(|error| format!("the monitor: {error}"))?;
+        send(monitor.control(), &make, &beside).map_err(|error| format!("the monitor: {error}"))?;
         Ok(monitor)
     }
 }
 
-impl Nursery for Cradle {
+impl Spawner for MonitorSpawner {
     fn spawn(&mut self, slot: &Slot) -> Result<Box<dyn Worker>, String> {
         let place = self.resting.entry(slot.number).or_default().clone();
         let rested = lock(&place).take();
@@ -121,7 +121,7 @@ impl Nursery for Cradle {
         )))
     }
 
-    fn staying(&self, slot: &Slot) -> Option<i32> {
+    fn resident(&self, slot: &Slot) -> Option<i32> {
         let place = lock(self.resting.get(&slot.number)?);
         place.as_ref().map(Monitor::pid)
     }

@@ -1,4 +1,4 @@
-//! What the accounting itself takes: the kernel times its programs while two threads make it switch.
+//! The cost of the BPF programs: the kernel times them while two threads switch back and forth.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -10,7 +10,7 @@ use libbpf_rs::{Object, libbpf_sys};
 
 const TURNS: usize = 5000;
 
-/// Nanoseconds that the programs take at one event, on average.
+/// Return the mean nanoseconds that the programs take per event.
 pub fn of_an_event(object: &Object) -> Result<f64> {
     // SAFETY: takes a number, and returns a descriptor of the caller's or an error.
     let timing = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
@@ -18,16 +18,16 @@ pub fn of_an_event(object: &Object) -> Result<f64> {
     // SAFETY: the descriptor has just been made for this caller; timing ends with it.
     let _timing = unsafe { OwnedFd::from_raw_fd(timing) };
     let before = run(object)?;
-    switch_to_and_fro().context("switching between two threads")?;
+    switch_back_and_forth().context("switching between two threads")?;
     let after = run(object)?;
     ensure!(
         after.1 > before.1,
-        "the kernel ran none of the accounting programs"
+        "the kernel ran none of the BPF programs"
     );
     Ok((after.0 - before.0) as f64 / (after.1 - before.1) as f64)
 }
 
-/// Nanoseconds, and how often, all programs have run while they were timed.
+/// Return the nanoseconds and the number of runs of all programs while they were timed.
 fn run(object: &Object) -> Result<(u64, u64)> {
     let mut sum = (0, 0);
     for program in object.progs() {
@@ -49,7 +49,7 @@ fn run(object: &Object) -> Result<(u64, u64)> {
     Ok(sum)
 }
 
-fn switch_to_and_fro() -> Result<()> {
+fn switch_back_and_forth() -> Result<()> {
     let (mut here, mut there) = UnixStream::pair()?;
     let other = thread::spawn(move || -> std::io::Result<()> {
         let mut byte = [0];

@@ -1,4 +1,4 @@
-//! The binary as people use it: conditions, files beside the result, stepped rates.
+//! The program as users run it: conditions, files beside the result, stepped rates.
 
 mod common;
 
@@ -10,9 +10,9 @@ use serde_json::Value;
 
 fn load(server: &Server, arguments: &[&str]) -> Output {
     let url = format!("http://{}/", server.address);
-    let usual = ["-c", "4", "-d", "1s", "--warmup", "100ms"];
+    let defaults = ["-c", "4", "-d", "1s", "--warmup", "100ms"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare-load"));
-    command.arg(url).args(usual).args(arguments);
+    command.arg(url).args(defaults).args(arguments);
     command.output().expect("it starts")
 }
 

@@ -4,10 +4,10 @@ use anyhow::{Context, Result};
 use echo_server::log::say;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
-use crate::book::{Ledger, Source, Use};
 use crate::cost;
+use crate::report::{Reading, Source, Usage};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/account.bpf.o"));
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/usage.bpf.o"));
 const KERNEL_THREADS: u32 = 0xffff_fffe;
 const SOFTIRQ: u32 = 0xffff_ffff;
 
@@ -22,16 +22,14 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Loads and attaches them, and measures what one event costs.
+    /// Load and attach the programs, and measure the cost of one event.
     pub fn load() -> Result<Self> {
-        // ELF is read in place and wants to be aligned.
+        // libbpf reads ELF in place, so it must be aligned.
         let bytes = OBJECT.to_vec();
         let open = ObjectBuilder::default()
             .open_memory(&bytes)
             .context("the BPF object")?;
-        let object = open
-            .load()
-            .context("the kernel does not take the BPF programs")?;
+        let object = open.load().context("the kernel refuses the BPF programs")?;
         let handle = |name: &str| -> Result<MapHandle> {
             let found = object.maps().find(|map| map.name() == name);
             Ok(MapHandle::try_from(
@@ -49,7 +47,7 @@ impl Programs {
         }
         let event_ns = cost::of_an_event(&object)?;
         say(format_args!(
-            "accounting takes {event_ns:.0} ns at each event"
+            "the BPF programs take {event_ns:.0} ns per event"
         ));
         Ok(Self {
             _object: object,
@@ -60,9 +58,9 @@ impl Programs {
         })
     }
 
-    fn account(&self, key: &[u8]) -> Result<Use> {
+    fn usage(&self, key: &[u8]) -> Result<Usage> {
         let words = sums(&self.used, key)?;
-        Ok(Use {
+        Ok(Usage {
             ns: words[0],
             switches: words[1],
         })
@@ -74,24 +72,24 @@ impl Source for Programs {
         "bpf"
     }
 
-    fn read(&mut self) -> Result<Ledger> {
-        let mut ledger = Ledger::default();
+    fn read(&mut self) -> Result<Reading> {
+        let mut reading = Reading::default();
         let keys: Vec<Vec<u8>> = self.used.keys().collect();
         for key in keys {
-            let account = self.account(&key)?;
+            let usage = self.usage(&key)?;
             match u32::from_ne_bytes(key[..4].try_into().context("a key of four bytes")?) {
-                KERNEL_THREADS => ledger.kernel_threads = account,
-                SOFTIRQ => ledger.softirq = account,
-                process => ledger.processes.push((process, account)),
+                KERNEL_THREADS => reading.kernel_threads = usage,
+                SOFTIRQ => reading.softirq = usage,
+                process => reading.processes.push((process, usage)),
             }
         }
         let [_, events] = sums(&self.cpus, &0u32.to_ne_bytes())?;
-        ledger.overhead_ns = (events as f64 * self.event_ns) as u64;
-        Ok(ledger)
+        reading.overhead_ns = (events as f64 * self.event_ns) as u64;
+        Ok(reading)
     }
 }
 
-/// Two words of a value, each summed over all CPUs; an entry that is gone has none.
+/// Sum the two words of a value over all CPUs. The sums of a removed entry are 0.
 fn sums(map: &MapHandle, key: &[u8]) -> Result<[u64; 2]> {
     let mut sum = [0; 2];
     for value in map.lookup_percpu(key, MapFlags::ANY)?.unwrap_or_default() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::book::{Ledger, Source, Use};
+use crate::report::{Reading, Source, Usage};
 
 const PF_KTHREAD: u64 = 0x0020_0000;
 /// Columns of /proc/PID/stat behind the name.
@@ -14,7 +14,7 @@ const FLAGS: usize = 6;
 const SOFTIRQ: usize = 7;
 const TICK_NS: u64 = 10_000_000;
 
-/// All tasks that live when they are looked at.
+/// All tasks that are alive when read.
 #[derive(Debug)]
 pub struct Tasks;
 
@@ -23,22 +23,22 @@ impl Source for Tasks {
         "proc"
     }
 
-    fn read(&mut self) -> Result<Ledger> {
-        let mut ledger = Ledger::default();
+    fn read(&mut self) -> Result<Reading> {
+        let mut reading = Reading::default();
         for entry in fs::read_dir("/proc").context("/proc")? {
             let path = entry?.path();
             let number = path
                 .file_name()
                 .and_then(|name| name.to_str()?.parse::<u32>().ok());
-            // A process may end while it is being looked at.
+            // A process may end while it is read.
             let Some((number, (used, kernel))) = number.zip(process(&path)) else {
                 continue;
             };
             if kernel {
-                ledger.kernel_threads.ns += used.ns;
-                ledger.kernel_threads.switches += used.switches;
+                reading.kernel_threads.ns += used.ns;
+                reading.kernel_threads.switches += used.switches;
             } else {
-                ledger.processes.push((number, used));
+                reading.processes.push((number, used));
             }
         }
         let stat = fs::read_to_string("/proc/stat").context("/proc/stat")?;
@@ -47,21 +47,21 @@ impl Source for Tasks {
             .split_ascii_whitespace()
             .nth(SOFTIRQ)
             .and_then(|text| text.parse().ok());
-        ledger.softirq.ns = ticks.unwrap_or(0u64) * TICK_NS;
-        Ok(ledger)
+        reading.softirq.ns = ticks.unwrap_or(0u64) * TICK_NS;
+        Ok(reading)
     }
 }
 
-/// What a process used, and whether it is a thread of the kernel's.
-fn process(folder: &Path) -> Option<(Use, bool)> {
+/// Return the usage of a process, and true if it is a kernel thread.
+fn process(folder: &Path) -> Option<(Usage, bool)> {
     let stat = fs::read_to_string(folder.join("stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let flags: u64 = fields.split_ascii_whitespace().nth(FLAGS)?.parse().ok()?;
-    let mut used = Use::default();
+    let mut used = Usage::default();
     for task in fs::read_dir(folder.join("task")).ok()?.flatten() {
         // Nanoseconds on a CPU, nanoseconds of waiting, times that it was given a CPU.
         let Ok(text) = fs::read_to_string(task.path().join("schedstat")) else {
-            // A thread may end, too; the others' account stays.
+            // A thread may end, too. The others still count.
             continue;
         };
         let mut words = text
@@ -78,12 +78,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_process_is_found_with_what_it_used() {
+    fn this_process_is_found_with_its_usage() {
         let (used, kernel) = process(Path::new("/proc/self")).expect("it lives");
         assert!(used.ns > 0 && used.switches > 0 && !kernel, "{used:?}");
-        let ledger = Tasks.read().expect("proc is mounted");
+        let reading = Tasks.read().expect("proc is mounted");
         let own = std::process::id();
-        let found = ledger.processes.iter().find(|(number, _)| *number == own);
+        let found = reading.processes.iter().find(|(number, _)| *number == own);
         // Not more than before: threads of other tests may have ended since.
         assert!(found.is_some_and(|(_, later)| later.ns > 0));
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_ended_has_no_account() {
+    fn a_process_that_has_ended_has_no_usage() {
         assert!(process(Path::new("/proc/4194305")).is_none());
     }
 }

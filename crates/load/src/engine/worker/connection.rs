@@ -1,9 +1,9 @@
-//! One connection's place, kept while it is closed.
+//! The state of one connection, kept while it is closed.
 
 use slab::Slab;
 
-/// A place for a connection. Times are in nanoseconds since the start.
-pub struct Slot<C> {
+/// The state of a connection. Times are in nanoseconds since the start.
+pub struct ConnectionState<C> {
     pub connection: Option<C>,
     pub target: usize,
     /// The time at which it was last opened.
@@ -14,8 +14,8 @@ pub struct Slot<C> {
     pub carried: u64,
     /// True if it has carried an answer since it was opened.
     pub proved: bool,
-    /// The time since which it has waited in a line.
-    pub in_line_since: Option<u64>,
+    /// The time since which it has waited in a queue.
+    pub queued_since: Option<u64>,
     /// The time before which it sends no request.
     pub thinks_until: u64,
     /// The time at which the protocol's timer is due.
@@ -31,17 +31,17 @@ pub struct InFlight {
     pub begun: Option<u64>,
 }
 
-impl<C> Slot<C> {
-    /// A place for connections to one target.
+impl<C> ConnectionState<C> {
+    /// The state of a closed connection to one target.
     pub fn new(target: usize) -> Self {
-        Slot {
+        ConnectionState {
             connection: None,
             target,
             opened: 0,
             connected: 0,
             carried: 0,
             proved: false,
-            in_line_since: None,
+            queued_since: None,
             thinks_until: 0,
             timer: None,
             requests: Slab::new(),

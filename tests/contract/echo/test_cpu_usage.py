@@ -1,4 +1,4 @@
-"""Whose the machine's CPU time was: by BPF, and from /proc where that is not permitted."""
+"""CPU time by owner: from BPF, and from /proc where BPF is not permitted."""
 
 import json
 import socket
@@ -20,15 +20,15 @@ _WITHOUT_BPF = ("setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin")
 _BYTES = 32 << 20
 _SPIN = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 _SPUN_NS = 300_000_000
-_ACCOUNTS = ("server_ns", "client_ns", "kernel_ns", "softirq_ns", "other_ns")
+_OWNERS = ("server_ns", "client_ns", "kernel_ns", "softirq_ns", "other_ns")
 
 
-class Account:
-    """A running accounting, and what it said."""
+class Probe:
+    """A running probe and its log."""
 
     def __init__(self, server: Server, folder: Path, wrap: tuple[str, ...] = ()) -> None:
-        self.control, self.log = folder / "account", folder / "account.log"
-        made = build.component("echo-account", print) / "bin" / "echo-account"
+        self.control, self.log = folder / "usage", folder / "usage.log"
+        made = build.component("echo-cpu-usage", print) / "bin" / "echo-cpu-usage"
         argv = [*wrap, str(made), "--control", str(self.control), "--server", str(server.control)]
         with self.log.open("wb") as stream:
             self.process = subprocess.Popen(
@@ -39,7 +39,7 @@ class Account:
         )
 
     def read(self) -> dict[str, Any]:
-        """All accounts so far."""
+        """All CPU time so far."""
         with socket.socket(socket.AF_UNIX) as asked:
             asked.settimeout(10)
             asked.connect(str(self.control))
@@ -53,22 +53,22 @@ class Account:
 
 
 @pytest.fixture(params=["bpf", "proc"])
-def account(
+def probe(
     request: pytest.FixtureRequest, serve: Callable[..., Server], tmp_path: Path
-) -> Iterator[tuple[str, Server, Account]]:
+) -> Iterator[tuple[str, Server, Probe]]:
     if request.param == "bpf" and not may_load_bpf():
         pytest.skip("BPF programs are loaded as root only")
     server = serve("epoll")
     wrap = _WITHOUT_BPF if request.param == "proc" and may_load_bpf() else ()
-    made = Account(server, tmp_path, wrap)
+    made = Probe(server, tmp_path, wrap)
     yield request.param, server, made
     made.end()
 
 
 def test_the_server_and_a_client_are_charged_for_what_they_do(
-    account: tuple[str, Server, Account],
+    probe: tuple[str, Server, Probe],
 ) -> None:
-    source, server, made = account
+    source, server, made = probe
     before = made.read()
     assert before["source"] == source
     # A child of the starter is the client, for as long as it lives.
@@ -82,20 +82,20 @@ def test_the_server_and_a_client_are_charged_for_what_they_do(
             used, then = _cpu_ns(client.pid), used
         after = made.read()
         client.communicate(b"\n")
-    spent = {name: after[name] - before[name] for name in _ACCOUNTS}
-    # Softirqs that came while it spun are in its time for the scheduler, and not in its account.
+    spent = {name: after[name] - before[name] for name in _OWNERS}
+    # The scheduler's time contains softirqs that came while the client spun; the probe's does not.
     assert spent["client_ns"] + spent["softirq_ns"] >= _SPUN_NS * 0.95, spent
     own = server.statistics()
     assert spent["server_ns"] > 0, spent
     assert spent["server_ns"] <= (own["cpu_user_s"] + own["cpu_system_s"]) * 1e9 + 2e7, spent
     # This process is the other end of the connection, and no child of itself; /proc forgets
-    # whoever ends.
+    # processes that have ended.
     assert spent["other_ns"] > 0 or source == "proc", spent
     assert after["server_switches"] >= before["server_switches"]
 
 
-def test_without_bpf_it_says_what_is_less_true(account: tuple[str, Server, Account]) -> None:
-    source, _, made = account
+def test_without_bpf_it_says_which_figures_are_less_exact(probe: tuple[str, Server, Probe]) -> None:
+    source, _, made = probe
     said = made.log.read_text()
     assert ("softirq time is a sample" in said) == (source == "proc"), said
     assert (made.read()["overhead_ns"] > 0) == (source == "bpf")

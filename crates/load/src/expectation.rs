@@ -1,4 +1,4 @@
-//! The oracle: judges answers.
+//! The expected answer, and the check of an answer against it.
 
 use sha2::{Digest, Sha256};
 

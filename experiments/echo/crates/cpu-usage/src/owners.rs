@@ -1,4 +1,4 @@
-//! Which process is which.
+//! The owner of each process: server, client, backend or other.
 
 use std::fs;
 use std::io::Read;
@@ -8,27 +8,27 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use rustix::net::sockopt::socket_peercred;
 
-/// Whose account a process's time goes on.
+/// The owner of a process's CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Person {
+pub enum Owner {
     Server,
     Client,
     Backend,
     Other,
 }
 
-/// The numbers of the processes that are known.
+/// The numbers of the known processes.
 #[derive(Debug)]
-pub struct People {
+pub struct Processes {
     server: u32,
     backend: Option<u32>,
     own: u32,
     starter: u32,
 }
 
-impl People {
-    /// Whoever answers at the control sockets is the server and the backend; every other child of
-    /// the process that started this one is the client.
+impl Processes {
+    /// Find the server and the backend behind their control sockets. Every other child of the process that
+    /// started this one is the client.
     pub fn find(server: &Path, backend: Option<&Path>) -> Result<Self> {
         let starter = std::os::unix::process::parent_id();
         let own = std::process::id();
@@ -41,16 +41,16 @@ impl People {
         })
     }
 
-    /// Who a process is; one that has ended is somebody else.
-    pub fn who_is(&self, process: u32) -> Person {
+    /// Return the owner of a process. A process that has ended belongs to `Other`.
+    pub fn owner_of(&self, process: u32) -> Owner {
         if process == self.server {
-            Person::Server
+            Owner::Server
         } else if Some(process) == self.backend {
-            Person::Backend
+            Owner::Backend
         } else if process != self.own && parent(process) == Some(self.starter) {
-            Person::Client
+            Owner::Client
         } else {
-            Person::Other
+            Owner::Other
         }
     }
 }
@@ -91,25 +91,25 @@ mod tests {
             .spawn()
             .expect("cat");
         let own = u32::MAX;
-        let people = People {
+        let processes = Processes {
             server: 5,
             backend: Some(6),
             own,
             starter: std::process::id(),
         };
-        assert_eq!(people.who_is(5), Person::Server);
-        assert_eq!(people.who_is(6), Person::Backend);
-        assert_eq!(people.who_is(child.id()), Person::Client);
-        assert_eq!(people.who_is(std::process::id()), Person::Other);
-        let itself = People {
+        assert_eq!(processes.owner_of(5), Owner::Server);
+        assert_eq!(processes.owner_of(6), Owner::Backend);
+        assert_eq!(processes.owner_of(child.id()), Owner::Client);
+        assert_eq!(processes.owner_of(std::process::id()), Owner::Other);
+        let itself = Processes {
             own: child.id(),
-            ..people
+            ..processes
         };
-        assert_eq!(itself.who_is(child.id()), Person::Other);
+        assert_eq!(itself.owner_of(child.id()), Owner::Other);
         drop(child.stdin.take());
         child.wait().expect("its end");
-        let none = People { own, ..itself };
-        assert_eq!(none.who_is(child.id()), Person::Other);
+        let none = Processes { own, ..itself };
+        assert_eq!(none.owner_of(child.id()), Owner::Other);
     }
 
     proptest! {

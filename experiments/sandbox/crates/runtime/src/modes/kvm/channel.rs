@@ -1,4 +1,5 @@
-//! What a guest is connected to: its socket, and whoever may stop it while it waits.
+//! A guest's connection: its socket, and the daemon's orders that may stop the guest while it
+//! waits.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -16,18 +17,18 @@ const SAID_MAX: usize = 1024;
 pub struct Stopped;
 
 /// The socket of one run, until the guest closes it, and the way orders come.
-pub struct Line<'a> {
+pub struct Channel<'a> {
     socket: Option<OwnedFd>,
     control: BorrowedFd<'a>,
     run: u32,
-    /// What the guest has said so far, up to [`SAID_MAX`] bytes and one.
+    /// The guest's bytes so far, up to [`SAID_MAX`] + 1.
     said: Vec<u8>,
 }
 
-impl<'a> Line<'a> {
-    /// For the guest's run number `run`.
+impl<'a> Channel<'a> {
+    /// Make the connection of run number `run`.
     pub fn new(socket: OwnedFd, control: BorrowedFd<'a>, run: u32) -> Self {
-        Line {
+        Channel {
             socket: Some(socket),
             control,
             run,
@@ -40,25 +41,25 @@ impl<'a> Line<'a> {
         self.socket.as_ref().map(AsFd::as_fd)
     }
 
-    /// As the guest closes it.
+    /// Close the guest's socket.
     pub fn close(&mut self) {
         self.socket = None;
     }
 
-    /// The guest has said `bytes`.
+    /// Note that the guest has sent `bytes`.
     pub fn has_said(&mut self, bytes: &[u8]) {
         let room = (SAID_MAX + 1).saturating_sub(self.said.len());
         self.said.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// All that the guest has said, if that is something, and not too much to be said again.
+    /// Return all that the guest has sent, if that is something, and not too much to be sent again.
     pub fn greeting(&self) -> Option<&[u8]> {
         (1..=SAID_MAX)
             .contains(&self.said.len())
             .then_some(&self.said)
     }
 
-    /// Waits until the socket is as wanted (true), or until the time is up (false).
+    /// Wait until the socket is as wanted (true), or until the time is up (false).
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What the socket is ready for.
+    /// Return the events for which the socket is ready.
     pub fn ready(&self, wanted: PollFlags) -> PollFlags {
         let Some(socket) = &self.socket else {
             return PollFlags::NVAL;
@@ -97,14 +98,14 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Hears what has been ordered meanwhile, without waiting.
+    /// Receive what has been ordered meanwhile, without waiting.
     ///
     /// # Errors
     ///
     /// When the guest is to be stopped.
     pub fn check(&self) -> Result<(), Stopped> {
         loop {
-            match wire::hear(self.control, false) {
+            match wire::recv(self.control, false) {
                 Ok(Some((Order::Stop { run }, _))) if run != self.run => {}
                 Ok(None) => return Ok(()),
                 // Its own end, somebody who has forgotten that it is under way, or nobody at all.

@@ -10,16 +10,16 @@ const PATIENCE: f64 = 1e6;
 
 /// Connections in the order of their waiting, and the sends that they wait for.
 #[derive(Debug)]
-pub struct Line {
+pub struct Queue {
     pub waiting: VecDeque<usize>,
     /// The intended sends, in an open loop.
     pub arrivals: Option<Arrivals>,
 }
 
-impl Line {
-    /// An empty line.
+impl Queue {
+    /// An empty queue.
     pub fn new(arrivals: Option<Arrivals>) -> Self {
-        Line {
+        Queue {
             waiting: VecDeque::new(),
             arrivals,
         }
@@ -52,7 +52,7 @@ impl Permits {
         self.next as u64
     }
 
-    /// Account for a send at `now`, which must be permitted.
+    /// Count a send at `now`, which must be permitted.
     pub fn take(&mut self, now: u64) {
         self.next = self.next.max(now as f64 - PATIENCE) + self.gap;
     }
