@@ -50,20 +50,20 @@ def _spec(file: str) -> dict[str, Any]:
 def _measure(spec: dict[str, Any]) -> None:
     depths = spec["depths"]
     begun = time.monotonic()
-    warm = _ask(spec, depths[-1], spec["warmup_s"], 0.0)
+    warm = _run_harness(spec, depths[-1], spec["warmup_s"], 0.0)
     opened = time.monotonic()
-    _say({"event": "measure", "t_s": opened - begun})
+    _print_event({"event": "measure", "t_s": opened - begun})
     part_s = spec["duration_s"] / len(depths)
     # The threads are warm, and only the depth is new.
-    found = {depth: _ask(spec, depth, part_s / 10, part_s) for depth in depths}
+    found = {depth: _run_harness(spec, depth, part_s / 10, part_s) for depth in depths}
     closed = time.monotonic()
-    _say({"event": "measured", "t_s": closed - begun})
+    _print_event({"event": "measured", "t_s": closed - begun})
     outcomes: dict[str, float | None] = {"tasks": sum(each["tasks"] for each in found.values())}
     for depth, each in found.items():
         outcomes |= {f"{name}_{depth}": value for name, value in _outcomes(each).items()}
     asked = (warm, *found.values())
     errors = {kind: sum(each[kind] for each in asked) for kind in ("refused", "wrong")}
-    _say(
+    _print_event(
         {
             "event": "result",
             "schema": 1,
@@ -94,7 +94,9 @@ def _outcomes(found: dict[str, int]) -> dict[str, float | None]:
     }
 
 
-def _ask(spec: dict[str, Any], depth: int, warmup_s: float, duration_s: float) -> dict[str, int]:
+def _run_harness(
+    spec: dict[str, Any], depth: int, warmup_s: float, duration_s: float
+) -> dict[str, int]:
     query = urlencode(
         {
             "depth": depth,
@@ -117,7 +119,7 @@ def _ask(spec: dict[str, Any], depth: int, warmup_s: float, duration_s: float) -
     return found
 
 
-def _say(event: dict[str, Any]) -> None:
+def _print_event(event: dict[str, Any]) -> None:
     print(json.dumps(event), flush=True)
 
 

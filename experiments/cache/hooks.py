@@ -49,7 +49,7 @@ def oracle(site: SiteView) -> None:
     _knows_what_the_client_has(connection, whole)
     connection.close()
     if _has_module(site):
-        _reads_as_it_says(site, before, counters(site))
+        _check_reads(site, before, counters(site))
 
 
 def counters(site: SiteView) -> dict[str, int]:
@@ -61,12 +61,12 @@ def counters(site: SiteView) -> dict[str, int]:
     """
     tasks = dict.fromkeys(_COUNTS, 0)
     if _has_module(site):
-        tasks = json.loads(_ask(site, "status", "/tasks", "POST"))
+        tasks = json.loads(_request(site, "status", "/tasks", "POST"))
     if _has_module(site) and site.study == "mixed":
-        tasks |= json.loads(_ask(site, "status", "/counts"))
+        tasks |= json.loads(_request(site, "status", "/counts"))
     measured = (site.folder / "measuring").exists()
     marks = {name: value if measured else 0 for name, value in tasks.items() if "_max" in name}
-    asked = int(_ask(site, "asked", "/").split()[9])
+    asked = int(_request(site, "asked", "/").split()[9])
     return tasks | marks | {"counted": int(measured and _has_own_queue(site)), "asked": asked}
 
 
@@ -192,7 +192,7 @@ def _content(path: str, size: int) -> bytes:
     return b"".join(made)[:size]
 
 
-def _reads_as_it_says(site: SiteView, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+def _check_reads(site: SiteView, before: Mapping[str, int], after: Mapping[str, int]) -> None:
     """Check that the configured queue has done the work, and no other."""
     moved = {name for name in after if after[name] != before[name] and name not in _OTHERS}
     words = site.properties["queue"].split()
@@ -216,7 +216,7 @@ def _connect(site: SiteView, port: str = "cache") -> http.client.HTTPConnection:
     return http.client.HTTPConnection(site.host, site.port[port], timeout=_PATIENCE_S)
 
 
-def _ask(site: SiteView, port: str, path: str, method: str = "GET") -> bytes:
+def _request(site: SiteView, port: str, path: str, method: str = "GET") -> bytes:
     connection = _connect(site, port)
     connection.request(method, path)
     answer = connection.getresponse()

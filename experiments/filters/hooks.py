@@ -80,15 +80,15 @@ TARGETS: list[tuple[bytes, bytes | int]] = [
 
 
 class Wire:
-    """A connection that sends what it is told, byte for byte, and is made again when closed."""
+    """A connection that sends given bytes unchanged, and reconnects when closed."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)
         self._socket: socket.socket | None = None
         self._buffer = b""
 
-    def ask(self, line: bytes) -> tuple[int, bytes]:
-        """Send `METHOD TARGET`; the status and body of the answer."""
+    def request(self, line: bytes) -> tuple[int, bytes]:
+        """Send `METHOD TARGET`. Return the status and body of the answer."""
         request = line + b" HTTP/1.1\r\nHost: example\r\n\r\n"
         while True:
             reused = self._socket is not None
@@ -98,7 +98,7 @@ class Wire:
                 self._socket.sendall(request)
                 return self._answer()
             except ConnectionError:
-                # nginx closes idle connections when it reloads; the request was not looked at.
+                # nginx closes idle connections when it reloads; it has not processed the request.
                 self.close()
                 if not reused:
                     raise
@@ -144,7 +144,7 @@ def oracle(site: SiteView) -> None:
             expected = 200 if accepted or not site.properties["filters"] else 403
         else:
             expected = outcome
-        status, _ = wire.ask(line)
+        status, _ = wire.request(line)
         if status != expected:
             raise OracleError(
                 f"{line[:60]!r} with prefix {prefix[:60]!r}: "
@@ -158,7 +158,7 @@ def counters(site: SiteView) -> dict[str, int]:
     """Return the filter's accepted and rejected requests so far, or else nginx's requests."""
     own = site.properties["counters"]
     wire = Wire(site.host, site.port["status"])
-    status, body = wire.ask(b"GET /filter" if own else b"GET /requests")
+    status, body = wire.request(b"GET /filter" if own else b"GET /requests")
     wire.close()
     if status != 200:
         raise OracleError(f"the counters' port answers {status}, expected 200")

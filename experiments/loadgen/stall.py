@@ -139,7 +139,7 @@ def main() -> int:
     cpus = host.assign(host.by_core(), server=1, client=1)
     os.sched_setaffinity(0, cpus.server)
     loaded = catalog.load("loadgen")
-    up = instances.up(loaded, loaded.experiment.baseline, {}, _say)
+    up = instances.up(loaded, loaded.experiment.baseline, {}, _progress)
     echo = subprocess.Popen([sys.executable, ECHO, up.host], stdout=subprocess.PIPE, text=True)
     os.sched_setaffinity(0, cpus.client)
     failed = False
@@ -166,7 +166,7 @@ def main() -> int:
 
 def _argv(loaded: catalog.Loaded, generator: Generator, url: str) -> list[str]:
     """The generator's command line. Raises TareError when it cannot be had."""
-    prepared = prepare(loaded, [generator.variant], _say)
+    prepared = prepare(loaded, [generator.variant], _progress)
     if why := prepared.why_not(generator.variant):
         raise TareError(why)
     components = prepared.built[generator.variant].components
@@ -227,7 +227,7 @@ def _ms(text: str) -> float:
     return float(number) * {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4}[unit]
 
 
-def _say(line: str) -> None:
+def _progress(line: str) -> None:
     print(f"stall: {line}", file=sys.stderr, flush=True)
 
 

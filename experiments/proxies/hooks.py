@@ -35,7 +35,7 @@ def oracle(site: SiteView) -> None:
     _handles_bodies(site)
     if site.parameters["fault"] == "none":
         _keeps_connections(site)
-    _tells_the_backend(site)
+    _check_probe(site)
 
 
 def counters(site: SiteView) -> dict[str, int]:
@@ -91,7 +91,7 @@ def _await_routes(site: SiteView) -> None:
     give_up = time.monotonic() + _START_S
     while True:
         try:
-            _ask(site, "/probe", b"ok", rounds=1, connections=1)
+            _request(site, "/probe", b"ok", rounds=1, connections=1)
             return
         except OracleError:
             if time.monotonic() > give_up:
@@ -105,22 +105,22 @@ def _handles_bodies(site: SiteView) -> None:
         raise OracleError(
             f"body.json: found {len(body)} bytes, expected {site.parameters['bytes']}"
         )
-    result = _ask(site, "/body.json", body, rounds=_ROUNDS)
+    result = _request(site, "/body.json", body, rounds=_ROUNDS)
     _encrypted(site, result)
 
 
 def _keeps_connections(site: SiteView) -> None:
     body = (site.folder / "backend" / "body.json").read_bytes()
     before = counters(site)
-    result = _ask(site, "/body.json", body, rounds=_ROUNDS)
+    result = _request(site, "/body.json", body, rounds=_ROUNDS)
     after = counters(site)
     _kept(site, after["connections"] - before["connections"] - 1, result.total.requests)
 
 
-def _tells_the_backend(site: SiteView) -> None:
+def _check_probe(site: SiteView) -> None:
     log = site.folder / "backend" / "probe.log"
     known = len(_lines(log))
-    _ask(site, "/probe", b"ok", rounds=1, connections=1)
+    _request(site, "/probe", b"ok", rounds=1, connections=1)
     probe = json.loads(_awaited(log, known))
     found = {"method": probe["method"], "body": _sha256(probe["body"].encode())}
     sent = (site.folder / "backend" / "upload.json").read_bytes()
@@ -146,7 +146,7 @@ def _tells_the_backend(site: SiteView) -> None:
 
 
 def _seen(site: SiteView, probe: Mapping[str, str]) -> str:
-    """The version of HTTP in which the proxy was asked, as it says in a header or in its log."""
+    """Return the HTTP version of the request to the proxy, from its header or its log."""
     if site.properties["names_protocol"]:
         seen = probe["seen"]
     else:
@@ -154,9 +154,12 @@ def _seen(site: SiteView, probe: Mapping[str, str]) -> str:
     return seen + ".0" if seen in ("HTTP/2", "HTTP/3") else seen
 
 
-def _ask(site: SiteView, path: str, body: bytes, *, rounds: int, connections: int = 0) -> Result:
-    """The instrument's result of asking for `path` on each connection `rounds` times, each answer
-    compared with `body`. Raises OracleError for any that is not it.
+def _request(
+    site: SiteView, path: str, body: bytes, *, rounds: int, connections: int = 0
+) -> Result:
+    """Request `path` on each connection `rounds` times and return the instrument's result.
+
+    Raises OracleError for any answer other than `body`.
     """
     known = site.parameters
     connections = connections or int(known["connections"])

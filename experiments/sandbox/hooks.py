@@ -38,7 +38,7 @@ def oracle(site: SiteView) -> None:
     call, answer = _call("udf", request), _response(response)
     begun = time.monotonic()
     for number in range(3 * site.parameters["workers"]):
-        if _ask(_path(site), call) != answer:
+        if _request(_path(site), call) != answer:
             raise OracleError(f"call {number}: an answer other than the right one")
         if number >= _ASKED_LEAST and time.monotonic() - begun > _ASKED_S:
             break  # the answers to a call that takes long are compared while it is measured, too
@@ -47,7 +47,7 @@ def oracle(site: SiteView) -> None:
         (_bytes_field(_UNLOAD, b"nobody"), "unloaded"),
         (b"", "request"),
     ):
-        if (found := _refusal(_ask(_path(site), request))) != kind:
+        if (found := _refusal(_request(_path(site), request))) != kind:
             raise OracleError(f"a wrong request: found {found!r}, expected the refusal {kind!r}")
 
 
@@ -159,7 +159,7 @@ def _path(site: SiteView) -> str:
 
 
 def _statistics(site: SiteView, *, anew: bool = False) -> dict[str, Any]:
-    report = _fields(_ask(_path(site), _number_field(_STATS, anew)))[_REPORT]
+    report = _fields(_request(_path(site), _number_field(_STATS, anew)))[_REPORT]
     return dict(json.loads(report)["handles"]["udf"])
 
 
@@ -169,7 +169,7 @@ def _refusal(reply: bytes) -> str | None:
     return None if found is None else _fields(found)[1].decode()
 
 
-def _ask(socket_path: str, request: bytes) -> bytes:
+def _request(socket_path: str, request: bytes) -> bytes:
     """One request over a connection of its own; the reply."""
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(_PATIENCE_S)

@@ -44,14 +44,14 @@ def command(tune: bool, applies: bool, revert: bool, only: tuple[str, ...], as_j
     if revert:
         outcomes = tuning.revert(paths.tuning())
         if not outcomes:
-            say("the machine has restarted since, so its settings are its own again")
-        _tell(outcomes, as_json)
+            say("the machine has restarted since, so its settings are the kernel's own again")
+        _print_outcomes(outcomes, as_json)
     elif tune:
         known = settings(cpus.server)
         _ensure_known(only, [setting.name for setting in known])
         changes = tuning.plan(each for each in known if not only or each.name in only)
         if applies:
-            _tell(tuning.apply(changes, paths.tuning()), as_json)
+            _print_outcomes(tuning.apply(changes, paths.tuning()), as_json)
         else:
             _show(changes, as_json)
     else:
@@ -106,7 +106,7 @@ def _show(changes: Sequence["Change"], as_json: bool) -> None:
         say("nothing to change")
 
 
-def _tell(outcomes: Sequence["Outcome"], as_json: bool) -> None:
+def _print_outcomes(outcomes: Sequence["Outcome"], as_json: bool) -> None:
     """List the settings that changed; exit code 1 when a setting would not take its value."""
     if as_json:
         print_json([asdict(outcome) for outcome in outcomes])

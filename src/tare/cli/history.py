@@ -129,5 +129,5 @@ def _show(rows: list[dict[str, Any]], *, effects: bool) -> None:
                     effect = percent(item["effect_pct"], item["ci_pct"])
                     click.echo(f"  {row['run']:32} {effect:34} {item['verdict']}")
     console().print(
-        Text("\nEffects are against the baseline of each run; tare compare says what changed.")
+        Text("\nEffects are against the baseline of each run; tare compare shows what changed.")
     )

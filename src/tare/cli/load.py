@@ -11,7 +11,7 @@ import click
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(arguments: tuple[str, ...]) -> None:
-    """Load a URL: closed or open loop, true latencies; `tare load --help` says all.
+    """Load a URL: closed or open loop, true latencies; `tare load --help` lists all options.
 
     \b
     tare load http://127.0.0.1:8080/ -c 20 -d 10

@@ -12,7 +12,7 @@ from tare.model.scenario import expand, parse_selection
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """One study to run, with the options that reach it."""
 
     loaded: Loaded
@@ -24,7 +24,7 @@ class Asked:
 class Reach:
     """The studies to run, and a note for each option that does not reach all of them."""
 
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
 
@@ -59,14 +59,14 @@ def reach(found: list[Loaded], scenarios: list[str], overrides: Mapping[str, Any
         if scenarios and not fitting:
             passed_by.append(loaded)
         else:
-            made.asked.append(Asked(loaded, fitting, _declared(loaded, overrides)))
-    if not made.asked:
+            made.requests.append(Request(loaded, fitting, _declared(loaded, overrides)))
+    if not made.requests:
         # The only or the first study says which factors it has.
-        made.asked.append(Asked(found[0], scenarios, dict(overrides)))
+        made.requests.append(Request(found[0], scenarios, dict(overrides)))
         return made
     for loaded in passed_by:
         made.remarks.append(f"{loaded.title} has no such scenario: not run")
-    made.remarks.extend(_remarks([each.loaded for each in made.asked], overrides))
+    made.remarks.extend(_remarks([each.loaded for each in made.requests], overrides))
     return made
 
 
@@ -74,13 +74,15 @@ def _declared(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in overrides.items() if name in loaded.study.parameters}
 
 
-def _remarks(asked: list[Loaded], overrides: Mapping[str, Any]) -> list[str]:
-    """Say of each option which studies it does not reach. Raises UnknownName if it reaches none."""
+def _remarks(chosen: list[Loaded], overrides: Mapping[str, Any]) -> list[str]:
+    """Return a remark for each option that misses a study. Raises UnknownName if it misses all."""
     found = []
     for name in overrides:
-        without = [each.title for each in asked if name not in each.study.parameters]
-        if len(without) == len(asked):
-            known = ", ".join(dict.fromkeys(key for each in asked for key in each.study.parameters))
+        without = [each.title for each in chosen if name not in each.study.parameters]
+        if len(without) == len(chosen):
+            known = ", ".join(
+                dict.fromkeys(key for each in chosen for key in each.study.parameters)
+            )
             raise UnknownName(f"{', '.join(without)}: no parameter {name!r}; there are: {known}")
         if without:
             found.append(f"{name} does not reach {', '.join(without)}, which does not declare it")

@@ -97,7 +97,7 @@ def command(
             seed=seed,
             overrides=each.overrides,
         )
-        for each in reached.asked
+        for each in reached.requests
     ]
     if dry_run:
         show_plan(plans, as_json=as_json)

@@ -6,7 +6,7 @@ class TareError(Exception):
 
 
 class ManifestError(TareError):
-    """A manifest that does not say what it should."""
+    """A manifest with an error."""
 
 
 class UnknownName(ManifestError):
@@ -26,4 +26,4 @@ class Unavailable(TareError):
 
 
 class Interrupted(BaseException):
-    """The user asked to stop: nothing that handles failures may take it for one."""
+    """The user's wish to stop. Code that handles failures must let it pass."""

@@ -18,9 +18,9 @@ class BenchmarkName(Record):
     name: str
     label: str = ""
     says: list[Key] = []
-    """Factors beside those of `within` whose level the name tells."""
+    """Factors beside those of `within` whose level the name contains."""
     defaults: dict[Key, str] = {}
-    """Factor → the level that goes without saying, else its first; another is added to the name."""
+    """Factor → the level that is omitted from the name (default: its first)."""
     counters: dict[Key, float | str] = {}
 
 

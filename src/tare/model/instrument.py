@@ -16,7 +16,7 @@ Figures = dict[str, float | None]
 Counts = dict[str, NonNegativeInt]
 
 _LOADED = ("requests", "requests_per_second", "latency_mean_us")
-"""Outcomes of every instrument that says what its load was: gates look at them."""
+"""Outcomes of every instrument with a `load`: gates need them."""
 _SCHEDULED = ("latency_p50_us", "latency_p99_us")
 """Further ones of an open loop."""
 _OF_OPEN_LOOPS = ("offered", "completed", "send_lag_p50_us", "send_lag_p99_us")
@@ -61,7 +61,7 @@ class Load(Answer):
         return self
 
     def figures(self) -> Figures:
-        """Return the numbers that the instrument told."""
+        """Return the numbers that the instrument reported."""
         return {name: getattr(self, name) for name in LOAD_FIGURES if name in self.model_fields_set}
 
 

@@ -1,6 +1,6 @@
 """The content of manifests: experiment.toml, variant.toml and component.toml.
 
-Every manifest is read by `tare.lab.project.catalog`; this file only says what is allowed in one.
+Every manifest is read by `tare.lab.project.catalog`; this file only defines what is allowed in one.
 Strings marked *template* are Jinja2 and may use the names of docs/FORMAT.md, "Manifests".
 """
 
@@ -111,7 +111,7 @@ class Variant(Record):
 
 
 class Experiment(Record):
-    """A subject: roles, components, variants and their baseline; its studies ask about it."""
+    """A subject: roles, components, variants and their baseline. Studies are questions about it."""
 
     schema_: Literal[1] = Field(alias="schema")
     title: str
@@ -130,7 +130,7 @@ class Experiment(Record):
     priority: Priority = "high"
     """`normal` where the kernel's own threads do a part of the work, which roles would starve."""
     idle: Idle = "poll"
-    """`sleep` where waking sleeping CPUs belongs to what is asked; a template."""
+    """`sleep` where waking sleeping CPUs is part of the question; a template."""
     gates: dict[Key, Any] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
     image: dict[str, Any] = {}

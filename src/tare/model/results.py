@@ -1,4 +1,4 @@
-"""results.json: what a run has to say, as docs/FORMAT.md defines it."""
+"""results.json: a run's results, as docs/FORMAT.md defines them."""
 
 from typing import Any, Literal
 

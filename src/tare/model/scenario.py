@@ -11,7 +11,7 @@ from tare.model.fields import Selection
 from tare.model.study import Factor
 
 EFFORT = ("duration_s", "warmup_s")
-"""Parameters that say how long is measured, and not what: they are no part of a scenario's name."""
+"""Parameters of the duration of a measurement: they are no part of a scenario's name."""
 
 
 class Scenario(Record):

@@ -1,4 +1,4 @@
-"""A study: one question about an experiment, as studies/<study>.toml says it."""
+"""A study: one question about an experiment, from studies/<study>.toml."""
 
 from collections.abc import Mapping
 from typing import Any, Literal

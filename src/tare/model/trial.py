@@ -92,7 +92,7 @@ class Gate(Record):
 class Trial(Record):
     """One measurement of one variant in one scenario with fresh processes: a line of trials.jsonl.
 
-    `status`: `valid`; `invalid` (measured, but a gate says it does not count); `failed` (the
+    `status`: `valid`; `invalid` (measured, but refused by a gate); `failed` (the
     variant did not do its job: it did not start, crashed, or its oracle refused it);
     `unavailable` (a requirement is not met).
     """

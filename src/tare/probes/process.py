@@ -41,7 +41,7 @@ def switches(pids: Iterable[int]) -> Switches:
     """Sum over the living threads of `pids` (proc(5), /proc/PID/task/TID/status).
 
     It is read while a window is open, on a test CPU, and a server may have hundreds of threads: no
-    file is parsed for more than is asked.
+    file is parsed for more than these fields.
     """
     voluntary = involuntary = 0
     for pid in pids:

@@ -13,7 +13,7 @@ _IDLE_EXIT_MAX_US = 10
 
 @dataclass(frozen=True)
 class Setting:
-    """One or many files of the kernel that say one thing."""
+    """One setting, in one or several files of the kernel."""
 
     name: str
     pattern: str

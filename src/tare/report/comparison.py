@@ -24,7 +24,7 @@ NOTE = (
 
 
 class NotComparable(Exception):
-    """Two runs that do not ask the same question."""
+    """Two runs of different questions."""
 
 
 def stored(path: Path) -> Results:

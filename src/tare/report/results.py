@@ -1,4 +1,4 @@
-"""results.json: what a run has to say, from its folder alone."""
+"""results.json: a run's results, from its folder alone."""
 
 from collections.abc import Mapping, Sequence
 

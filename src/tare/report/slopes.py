@@ -1,4 +1,4 @@
-"""Slopes: what results.json says of them, and how they are put into words."""
+"""Slopes: their part of results.json, and their texts."""
 
 from tare.model.results import Growth, SlopeOfVariant, SlopePair, SlopeResult
 from tare.report.numbers import figure
@@ -139,7 +139,7 @@ def heading(result: SlopeResult) -> str:
 
 
 def remarks(result: SlopeResult, label: str) -> str:
-    """All that there is to say of a variant beside its figures."""
+    """Return the remarks on a variant beside its figures."""
     found = result.variants[label]
     said = (alike(result, label), bending(found, result.unit))
     return "; ".join(filter(None, said))

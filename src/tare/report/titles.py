@@ -1,4 +1,4 @@
-"""Scenarios by what tells them apart: names that hold every level are too long to read."""
+"""Short titles of scenarios: only the levels in which they differ."""
 
 from tare.model.results import Results
 from tare.stats.plan_order import CONTROL

@@ -51,7 +51,7 @@ def change(before: Measured, after: Measured, better: Direction, margin_percent:
     The interval reaches from the difference of the nearest ends to that of the farthest (on the log
     scale). Two independent 95 % intervals both hold at least 90 times in 100, and where their
     widths are alike and their noise is normal the difference lies inside 99 times: it is wide
-    rather than narrow. *Worse* or *better* asks for an interval without 0 and an estimate beyond
+    rather than narrow. *Worse* or *better* requires an interval without 0 and an estimate beyond
     the noise floor of either run.
     """
     shift = from_percent(after.effect) - from_percent(before.effect)

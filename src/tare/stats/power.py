@@ -8,7 +8,7 @@ from tare.stats.signed_rank import fewest_for
 def blocks_needed(comparisons: int, alpha: float = 0.05) -> int:
     """The fewest blocks at which the exact test can find anything among `comparisons`.
 
-    Holm's first step asks for p ≤ alpha / comparisons, and n blocks have no p below 2/2^n.
+    Holm's first step requires p ≤ alpha / comparisons, and n blocks have no p below 2/2^n.
     Raises ValueError for no comparisons.
     """
     if comparisons < 1:

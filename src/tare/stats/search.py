@@ -15,10 +15,10 @@ def highest(
 
     `steps` halvings leave a bracket of ratio (high / low) ** 2 ** -steps, whose geometric middle is
     returned. `dither`, from 0 to 1, shifts the rates that can be tried by so much of that bracket,
-    so that trials with different dithers do not all fall on one grid. An end of the range is asked
-    only when every rate tried before spoke for it.
+    so that trials with different dithers do not all fall on one grid. An end of the range is tried
+    only when every earlier rate pointed to it.
 
-    The rate above the bracket is asked again: if it holds now, it had failed by accident, and the
+    The rate above the bracket is tried again: if it holds now, it had failed by accident, and the
     search goes on above it, towards the next rate that failed; at most 2 × `steps` rates are tried.
     So an accident at an early step, far from the answer, does not decide.
 

@@ -23,12 +23,12 @@ class Window:
 
 
 def slope(windows: Sequence[Window]) -> float:
-    """The response's growth for each unit of dose.
+    """Return the response's growth per unit of dose.
 
-    The median of the slopes of all pairs of windows in a round, each weighted by the distance of
-    its doses: a pair that lies far apart says more. Like the unweighted median of Theil and Sen it
-    takes no harm from a few windows that were disturbed; the weights make it as sharp as least
-    squares nearly are. Raises ValueError when no round has two doses.
+    It is the median of the slopes of all pairs of windows in a round, each weighted by the distance
+    of its doses. Like the unweighted median of Theil and Sen it is robust against a few disturbed
+    windows; the weights make it nearly as precise as least squares.
+    Raises ValueError when no round has two doses.
     Source: Sievers (1978), JASA 73(363):628-631; Scholz (1978), Ann. Statist. 6(3):603-609.
     """
     return _weighted_median(
@@ -42,9 +42,9 @@ def slope(windows: Sequence[Window]) -> float:
 def intercept(windows: Sequence[Window]) -> float:
     """Return the response without any dose.
 
-    The median of where the lines through all pairs of windows in a round meet dose 0, each weighted
-    by how well its pair tells it where noise is a share of the response, as that of times is: low
-    doses then say most, and a line that bends far from 0 does not move it. Robust as `slope` is.
+    It is the median of the points at which the lines through all pairs of windows in a round meet
+    dose 0, each weighted by its precision if noise is proportional to the response, as that of
+    times is. Low doses weigh most, so a bend at high doses does not move it. Robust as `slope` is.
     Raises ValueError when no round has two doses.
     """
     found = []

@@ -92,7 +92,7 @@ def judge(
     """Judge one comparison of a family of so many, given its Holm-adjusted p.
 
     *costs* or *saves*: `p_adjusted` ≤ alpha, the interval excludes 0 and the estimate exceeds the
-    noise floor. Else *equivalent*: the interval lies within the margin, ±ln(1 + SESOI) on the log
+    noise floor. Else *equivalent*: the interval lies within the margin, ±ln(1 + margin) on the log
     scale so that swapping variant and baseline changes nothing (2 % is -1.96 % to +2 %). With a
     95 % interval this is two one-sided tests at 2.5 % each. Else *unresolved*.
     """

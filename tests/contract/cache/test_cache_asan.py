@@ -30,7 +30,7 @@ def faults(folder) -> list[str]:
 
 def test_nothing_is_found(start_of):
     site = start_of("cache-nginx-asan", QUIET)("mutex", SMALL)
-    site.ask_oracle()
+    site.run_oracle()
     queues = [loaded.variants[name].properties["queue"] for name in OTHERS]
     bounded = [f"{name} nowait uring max_reads=1 max_queue=2 open" for name in ("threads", "ck")]
     for queue in [*queues, *(f"{name} nowait uring open" for name in QUEUES), *bounded]:

@@ -22,7 +22,7 @@ spec.loader.exec_module(hooks)
 
 @pytest.mark.parametrize("variant", variants)
 def test_every_byte(start, variant):
-    start(variant).ask_oracle()
+    start(variant).run_oracle()
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_another_way_of_reading_than_the_variant_names_is_noticed(start, variant
 
 @pytest.mark.parametrize("variant", ["aio-off", "threads", "spsc"])
 def test_every_byte_with_sendfile(start, variant):
-    start(variant, sendfile="on").ask_oracle()
+    start(variant, sendfile="on").run_oracle()
 
 
 def test_a_disk_that_is_quicker_than_the_look_is_given_time(start, monkeypatch):
@@ -59,7 +59,7 @@ def test_a_disk_that_is_quicker_than_the_look_is_given_time(start, monkeypatch):
 
 def test_every_byte_over_several_disks(start):
     site = start("ck", {"disks": 3})
-    site.ask_oracle()
+    site.run_oracle()
     disks = [list((site.folder / "sut" / f"disk{disk}").rglob("*")) for disk in range(3)]
     assert all(disks)
 

@@ -13,7 +13,7 @@ def peer(request):
 
 
 def test_every_byte(start, peer):
-    start(peer).ask_oracle()
+    start(peer).run_oracle()
 
 
 def test_what_is_cold_is_on_the_disk_only(start, peer):

@@ -46,7 +46,7 @@ def test_reloads_lose_no_request(start):
             over.set()
         assert [each.result() for each in asked] == [[], [], [], []]
     assert 0 < posted[0] < posted[-1] and posted == sorted(posted), "counts go on over reloads"
-    site.ask_oracle()
+    site.run_oracle()
 
 
 @pytest.mark.parametrize(

@@ -23,14 +23,14 @@ def test_size_and_hash(level):
 @pytest.mark.parametrize("variant", fronts)
 def test_posts_of_large_bodies_over_new_connections(start, variant):
     levels = {"method": "post", "body": "1m", "protocol": "https", "connection": "new"}
-    start(variant, {"connections": 2}, **levels).ask_oracle()
+    start(variant, {"connections": 2}, **levels).run_oracle()
 
 
 @pytest.mark.parametrize("variant", fronts)
 def test_nothing_to_answer_and_many_clients(start, variant):
-    start(variant, body="0b", connections="100").ask_oracle()
+    start(variant, body="0b", connections="100").run_oracle()
 
 
 def test_what_nginx_puts_on_disk_as_shipped_it_can_write_there(start):
     """Bodies that its buffers do not hold, in both directions."""
-    start("nginx", FEW, method="post", body="1m", profile="as-shipped").ask_oracle()
+    start("nginx", FEW, method="post", body="1m", profile="as-shipped").run_oracle()

@@ -52,7 +52,7 @@ def site(request, make):
     """
     started = make(request.param, connections="100")
     started.start()
-    started.ask_oracle()
+    started.run_oracle()
     return started
 
 

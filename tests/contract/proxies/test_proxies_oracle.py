@@ -15,12 +15,12 @@ SECURE = [
 
 @pytest.mark.parametrize(("variant", "protocol"), SECURE)
 def test_tuned(start, variant, protocol):
-    start(variant, FEW, protocol=protocol).ask_oracle()
+    start(variant, FEW, protocol=protocol).run_oracle()
 
 
 @pytest.mark.parametrize("variant", fronts)
 def test_as_shipped(start, variant):
-    start(variant, FEW, protocol="h2", profile="as-shipped").ask_oracle()
+    start(variant, FEW, protocol="h2", profile="as-shipped").run_oracle()
 
 
 @pytest.mark.parametrize("variant", fronts)

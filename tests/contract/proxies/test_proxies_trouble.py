@@ -71,7 +71,7 @@ def test_a_binary_that_is_missing_is_named(make, monkeypatch):
 @pytest.mark.parametrize("profile", ["tuned", "as-shipped"])
 def test_without_a_backend_the_answer_is_5xx_and_comes_back_with_it(start, variant, profile):
     site = start(variant, FEW, profile=profile)
-    site.ask_oracle()
+    site.run_oracle()
     backend = site.processes["backend"]
     backend.child.send_signal(signal.SIGTERM)
     backend.child.wait()
@@ -89,12 +89,12 @@ def test_without_a_backend_the_answer_is_5xx_and_comes_back_with_it(start, varia
 def test_the_oracle_sees_a_backend_that_answers_something_else(start):
     site = start("nginx", FEW)
     body = site.folder / "backend" / "body.json"
-    site.ask_oracle()
+    site.run_oracle()
     _changed(body).replace(body)
     site.processes["backend"].child.send_signal(signal.SIGHUP)  # its open files are cached
     time.sleep(0.3)
     with pytest.raises(OracleError, match=r"body\.json: found 20461 bytes, expected 20460"):
-        site.ask_oracle()
+        site.run_oracle()
 
 
 def _changed(body):

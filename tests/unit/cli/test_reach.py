@@ -20,7 +20,7 @@ def test_an_experiment_stands_for_its_default_studies() -> None:
 
 def test_a_duration_does_not_reach_the_windows_of_a_slope() -> None:
     found = reach(studies("filters", quick=False), [], {"duration_s": 10.0})
-    reached = {each.loaded.study_name: each.overrides for each in found.asked}
+    reached = {each.loaded.study_name: each.overrides for each in found.requests}
     assert reached == {
         "requests": {"duration_s": 10.0}, "price": {}, "library": {"duration_s": 10.0},
     }  # fmt: skip
@@ -34,12 +34,12 @@ def test_an_option_that_no_study_declares_is_refused() -> None:
 
 def test_a_scenario_is_measured_by_the_studies_that_have_it() -> None:
     found = reach(studies("sandbox", quick=False), ["call=sieve-1e7"], {})
-    assert [each.loaded.title for each in found.asked] == ["sandbox/compute"]
+    assert [each.loaded.title for each in found.requests] == ["sandbox/compute"]
     assert "sandbox/calls has no such scenario: not run" in found.remarks
 
 
 def test_a_scenario_that_no_study_has_is_left_to_the_first_to_refuse() -> None:
     found = reach(studies("sandbox", quick=False), ["call=nothing"], {})
-    assert [each.loaded.title for each in found.asked] == ["sandbox/calls"]
+    assert [each.loaded.title for each in found.requests] == ["sandbox/calls"]
     with pytest.raises(UnknownName, match="expected FACTOR=LEVEL"):
         reach(studies("sandbox", quick=False), ["call"], {})

@@ -91,7 +91,7 @@ def test_idle_cpus_are_told_to_poll_or_sleep_by_a_file_that_stays_open(tmp_path:
     idle, reader = Idle(latency), os.open(latency, os.O_RDONLY | os.O_NONBLOCK)
     assert idle.remark is None
     for poll, wanted in ((True, 0), (False, 2_000_000_000), (True, 0)):
-        idle.tell(poll=poll)
+        idle.set(poll=poll)
         assert os.read(reader, 8) == wanted.to_bytes(4, sys.byteorder)
     with pytest.raises(BlockingIOError):
         os.read(reader, 1)
@@ -103,5 +103,5 @@ def test_idle_cpus_are_told_to_poll_or_sleep_by_a_file_that_stays_open(tmp_path:
 def test_cpus_that_may_not_be_told_are_a_remark(tmp_path: Path) -> None:
     idle = Idle(tmp_path / "none")
     assert idle.remark is not None and "idle CPUs sleep" in idle.remark and "none" in idle.remark
-    idle.tell(poll=True)
+    idle.set(poll=True)
     idle.close()

@@ -18,7 +18,7 @@ def journal(tmp_path: Path) -> Journal:
 
 
 def test_each_line_is_stamped_and_named(tmp_path: Path, journal: Journal) -> None:
-    journal.say("sut", "one\ntwo")
+    journal.write("sut", "one\ntwo")
     text = (tmp_path / "events.log").read_text()
     assert len(re.findall(STAMP, text, re.MULTILINE)) == 2
     assert lines(tmp_path / "events.log") == ["sut: one", "sut: two"]
@@ -52,10 +52,10 @@ def test_a_log_that_its_role_removed_is_no_error(tmp_path: Path, journal: Journa
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_full_disk_costs_lines_that_are_counted(tmp_path: Path) -> None:
     journal = Journal(Path("/dev/full"))
-    journal.say("sut", "lost\nlost too")
+    journal.write("sut", "lost\nlost too")
     journal._stream = (tmp_path / "events.log").open("ab", buffering=0)
-    journal.say("sut", "kept")
-    journal.say("sut", "also")
+    journal.write("sut", "kept")
+    journal.write("sut", "also")
     journal.close()
     assert lines(tmp_path / "events.log") == [
         "sut: (2 lines before this could not be stored)",

@@ -171,4 +171,4 @@ def test_other_systems_go_on_with_what_is_there(
     programs.clear()
     requirements.meet(debian("zlib"), said.append)
     assert fake.asked == []
-    assert said == ["this is no Debian, so nothing is installed; needed are its zlib"]
+    assert said == ["this system is not Debian: install the equivalents of zlib yourself"]

@@ -1,7 +1,7 @@
-"""Waits until the laboratory that started it has ended, then takes away what a run left.
+"""Wait until the laboratory that started it has ended, then remove all that a run left.
 
 `python -m tare.lab.machine.guardian LEDGER`, with a pipe from the laboratory as standard input. A
-farewell in it says that there is nothing to do; without one the laboratory was killed.
+farewell in it means that nothing is left to do; without one the laboratory was killed.
 """
 
 import sys

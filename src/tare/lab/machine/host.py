@@ -17,7 +17,7 @@ _ANY_LATENCY_US = 2_000_000_000
 
 @dataclass(frozen=True)
 class Cpus:
-    """CPU numbers for the parts of a trial; `remark` says what a reader must know of them."""
+    """CPU numbers for the parts of a trial; `remark` is a note for the reader."""
 
     server: list[int]
     client: list[int]
@@ -109,14 +109,14 @@ class Idle:
 
     def __init__(self, latency: Path = _LATENCY) -> None:
         self.remark: str | None = None
-        """That they sleep always, where they may not be told otherwise."""
+        """The remark that CPUs always sleep, if this user may not change that."""
         self._request: IO[bytes] | None = None
         try:
             self._request = latency.open("r+b", buffering=0)
         except OSError as error:
             self.remark = f"idle CPUs sleep, so figures include the time to wake them ({error})"
 
-    def tell(self, *, poll: bool) -> None:
+    def set(self, *, poll: bool) -> None:
         """Poll from now on, or sleep as the kernel sees fit."""
         if self._request is not None:
             most_us = 0 if poll else _ANY_LATENCY_US

@@ -12,7 +12,7 @@ class Journal:
         self._followed: dict[Path, tuple[str, int]] = {}
         self._lost = 0
 
-    def say(self, source: str, text: str) -> None:
+    def write(self, source: str, text: str) -> None:
         """One timestamped line for each line of `text`."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         lines = text.splitlines()
@@ -36,13 +36,13 @@ class Journal:
             whole = fresh[: fresh.rfind(b"\n") + 1]
             if whole:
                 self._followed[log] = (source, position + len(whole))
-                self.say(source, whole.decode(errors="replace"))
+                self.write(source, whole.decode(errors="replace"))
 
     def unfollow(self) -> None:
         """Copy the last of the followed logs and forget them."""
         self.poll()
         for log, (source, position) in self._followed.items():
-            self.say(source, _after(log, position).decode(errors="replace"))
+            self.write(source, _after(log, position).decode(errors="replace"))
         self._followed.clear()
 
     def close(self) -> None:

@@ -116,6 +116,6 @@ def _set(file: Path, text: str) -> None:
         found = file.read_text().strip()
     except OSError as error:
         raise Unavailable(f"its limit cannot be set: {file.name}: {error.strerror}") from error
-    # Behind a disk's limit of reads, v2 tells its other limits.
+    # v2 lists a disk's other limits behind that of reads.
     if not f"{found} ".startswith(f"{text} "):
         raise Unavailable(f"its limit does not hold: {file.name} found {found}, expected {text}")

@@ -71,10 +71,10 @@ def apply(changes: Iterable[Change], journal: Path) -> list[Outcome]:
 
 
 def revert(journal: Path) -> list[Outcome]:
-    """Restore what the journal tells of, last first, and forget what is as it was.
+    """Restore the settings in the journal, last first, and forget those that are restored.
 
-    Nothing is written, and told of, when the machine was started anew since: the kernel has its own
-    values again.
+    After a restart of the machine nothing is written or reported: the kernel has its own values
+    again.
     Raises TareError when the journal cannot be read.
     """
     boot, changes = _load(journal)

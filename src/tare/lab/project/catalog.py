@@ -35,7 +35,7 @@ class Loaded:
     experiment: Experiment
     study_name: str
     study: Study
-    """As its file says it, over what the experiment says."""
+    """The study's file, merged over the experiment's."""
     variants: dict[str, Variant]
 
     @property
@@ -133,7 +133,7 @@ def load(name: str, study: str | None = None, root: Path = ROOT) -> Loaded:
 
 
 def _for_study(own: Mapping[str, Any], study: str, file: Path, known: list[str]) -> dict[str, Any]:
-    """Return a variant's manifest with what its `[instruments.STUDY]` says as its `[instrument]`.
+    """Return a variant's manifest with its `[instruments.STUDY]` as its `[instrument]`.
 
     Raises ManifestError for a study that does not exist.
     """
@@ -253,7 +253,7 @@ def _explain(
 def _has(data: Any, path: tuple[int | str, ...]) -> bool:
     """Return true if `data` has the key that `path` leads to.
 
-    Behind a value, the rest of a path only says what was expected there, and is not followed.
+    Behind a value, the rest of a path only describes what was expected there, and is ignored.
     """
     for part in path:
         if not isinstance(data, Mapping) or part == "[key]":

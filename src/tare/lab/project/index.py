@@ -14,7 +14,7 @@ from tare.lab.paths import ROOT
 
 @dataclass(frozen=True)
 class Entry:
-    """An experiment as its manifest's head and its folders' names tell of it."""
+    """An experiment, from its manifest's head and its folders' names."""
 
     name: str
     question: str
@@ -27,7 +27,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class StudyEntry:
-    """A study as its file's head tells of it."""
+    """A study, from its file's head."""
 
     name: str
     question: str

@@ -56,8 +56,9 @@ class Prepared:
 def prepare(
     loaded: Loaded, variants: Iterable[str], say: Say, scenarios: Sequence[Scenario] = ()
 ) -> Prepared:
-    """Install, build and ask for versions; one variant's failure is no other's. What single levels
-    need is prepared for those of `scenarios`.
+    """Install, build and read versions. One variant's failure does not affect the others.
+
+    Requirements of single levels are met for the levels of `scenarios`.
     """
     prepared = Prepared()
     for name in variants:

@@ -58,7 +58,7 @@ def meet(requirements: Iterable[Requirement], say: Say) -> None:
     if packages and is_debian():
         _install(packages, say)
     elif packages:
-        say(f"this is no Debian, so nothing is installed; needed are its {' '.join(packages)}")
+        say(f"this system is not Debian: install the equivalents of {' '.join(packages)} yourself")
 
 
 def _name(item: Requirement) -> str | None:

@@ -45,7 +45,7 @@ def of(
 
 
 def _extra_levels(loaded: Loaded, rule: BenchmarkName, levels: Mapping[str, str]) -> str:
-    """The levels that the name does not say and that do not go without saying."""
+    """Return the levels that the name does not contain and that are not the default."""
     factors = loaded.study.factors
     defaults = {name: next(iter(factor.levels)) for name, factor in factors.items()} | rule.defaults
     return "".join(

@@ -78,7 +78,7 @@ def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
         site = Site(bench, variant, parameters, seed=0, name=variant, folder=home / variant)
         try:
             site.start()
-            site.ask_oracle()
+            site.run_oracle()
         finally:
             stubborn = site.stop()
     except Unavailable:

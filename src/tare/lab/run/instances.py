@@ -115,7 +115,7 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
     try:
         site = Site(bench, variant, parameters, seed=0, name="site", folder=home / "site")
         site.start()
-        _ask_oracle(site)
+        _run_oracle(site)
         instance = _instance(loaded, site, own)
         write_json(home / "state.json", instance)
     except BaseException:
@@ -159,9 +159,9 @@ def _read(state: Path) -> Instance:
         ) from error
 
 
-def _ask_oracle(site: Site) -> None:
+def _run_oracle(site: Site) -> None:
     try:
-        site.ask_oracle()
+        site.run_oracle()
     except RoleError:
         raise
     except TareError as error:

@@ -63,7 +63,7 @@ class Run:
             raise TareError(f"the baseline {plan.baseline} cannot be measured: {why}")
 
     def execute(self) -> None:
-        """Carry the plan out, from where it stands. Raises Interrupted when asked to stop."""
+        """Make the trials that the plan still lacks. Raises Interrupted if the user stops it."""
         if not sweep(self._store.folder / LEDGER):
             raise TareError(f"{self._store.folder} is in use by another process")
         sweep_all(self._store.folder.parent.glob(f"*/{LEDGER}"))
@@ -106,7 +106,7 @@ class Run:
                 os.sched_setaffinity(0, cpus.support)
                 for remark in self._remarks:
                     self._watcher.remark(remark)
-                    bench.journal.say("tare", remark)
+                    bench.journal.write("tare", remark)
                 yield bench
         finally:
             os.sched_setaffinity(0, allowed)
@@ -139,7 +139,7 @@ class Run:
             return
         parameters, gates = scenario.parameters, self._loaded.study.gates
         retries = gate_limits.limits(gates, parameters, self._loaded.title).retries
-        self._idle.tell(poll=self._polls(parameters))
+        self._idle.set(poll=self._polls(parameters))
         for attempt in range(len(made) + 1, retries + 2):
             self._watcher.begins(planned, attempt)
             done = run_trial(
@@ -231,7 +231,7 @@ class Run:
         write_json(self._store.folder / "environment.json", self._environment)
 
     def _differences(self) -> dict[str, Any]:
-        """Variant → what its levels are, of those that say so."""
+        """Return variant → the descriptions of its levels, where its manifest has some."""
         known = self._loaded.variants
         return {
             name: known[name].differences for name in self._plan.variants if known[name].differences

@@ -40,7 +40,7 @@ class Store:
         return store
 
     def prepare(self) -> None:
-        """Make room for records, so that a disk that fills up can still be told of."""
+        """Reserve room for records, so that a full disk can still be reported."""
         for name in ("histograms", "logs", "work"):
             (self.folder / name).mkdir(exist_ok=True)
         stored = {trial.id for trial in self.trials()}

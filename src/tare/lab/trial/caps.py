@@ -1,4 +1,4 @@
-"""Limits of a role as its manifest asks for them, with templates rendered."""
+"""The limits in a role's manifest, with templates rendered."""
 
 import os
 from collections.abc import Mapping

@@ -188,7 +188,7 @@ class _Reader:
 
     def _parse(self, line: bytes) -> dict[str, Any]:
         if not line.startswith(b'{"event":"result"') and not line.startswith(b'{"event": "result"'):
-            self._site.bench.journal.say(ROLE, line.decode(errors="replace"))
+            self._site.bench.journal.write(ROLE, line.decode(errors="replace"))
         try:
             event = json.loads(line)
         except json.JSONDecodeError as error:

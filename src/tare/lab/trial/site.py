@@ -119,7 +119,7 @@ class Site:
             self.bench.hierarchy.role(self.bench.tag, role), known[wanted], allowed, network
         )
 
-    def ask_oracle(self) -> None:
+    def run_oracle(self) -> None:
         """Raise what the oracle finds, or the end of a role that had ended by then."""
         try:
             self.hooks.oracle(self)
@@ -162,7 +162,7 @@ class Site:
                 **streams,
             )
             self.processes[name] = process
-        self.bench.journal.say(name, f"started pid {process.pid}: {' '.join(argv)}")
+        self.bench.journal.write(name, f"started pid {process.pid}: {' '.join(argv)}")
         self.bench.journal.follow(name, log)
         return process
 

@@ -47,7 +47,7 @@ def run_trial(
     started, begun = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
     name = planned.id if attempt == 1 else f"{planned.id}-a{attempt}"
     own_seed = random.Random(f"{seed}/{planned.id}/{attempt}").getrandbits(31)
-    bench.journal.say("trial", f"{name}: begins, seed {own_seed}")
+    bench.journal.write("trial", f"{name}: begins, seed {own_seed}")
     site: Site | None = None
     try:
         site = Site(
@@ -82,7 +82,7 @@ def run_trial(
         counters=made.counters,
         instrument=made.instrument,
     )
-    bench.journal.say("trial", f"{name}: {trial.status}{_because(trial.reason)}")
+    bench.journal.write("trial", f"{name}: {trial.status}{_because(trial.reason)}")
     return Done(trial, made.histograms, site.rendered if site is not None else {})
 
 

@@ -1,7 +1,7 @@
 //! CPU time from the scheduler's and the softirqs' tracepoints.
 
 use anyhow::{Context, Result};
-use echo_server::log::say;
+use echo_server::log;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
 use crate::cost;
@@ -46,7 +46,7 @@ impl Programs {
             );
         }
         let event_ns = cost::of_an_event(&object)?;
-        say(format_args!(
+        log::line(format_args!(
             "the BPF programs take {event_ns:.0} ns per event"
         ));
         Ok(Self {

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use echo_server::log::say;
+use echo_server::log;
 use echo_server::privileges;
 
 use crate::owners::Processes;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     match run(&Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(format_args!("echo-cpu-usage: {error:#}"));
+            log::line(format_args!("echo-cpu-usage: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -58,7 +58,7 @@ fn run(cli: &Cli) -> Result<()> {
             let why = permitted
                 .err()
                 .map_or("--procfs is given".to_owned(), |error| format!("{error:#}"));
-            say(format_args!(
+            log::line(format_args!(
                 "reading /proc ({why}): softirq time is a sample, and part of it is also charged \
                  to the interrupted task"
             ));
@@ -68,12 +68,12 @@ fn run(cli: &Cli) -> Result<()> {
     let _ = std::fs::remove_file(&cli.control);
     let listener = UnixListener::bind(&cli.control)
         .with_context(|| format!("cannot make the control socket {}", cli.control.display()))?;
-    say("echo-cpu-usage: ready");
+    log::line("echo-cpu-usage: ready");
     loop {
         let (mut stream, _) = listener.accept().context("accept")?;
         let line = serde_json::to_string(&Report::make(source.as_mut(), &processes)?)? + "\n";
         if let Err(error) = stream.write_all(line.as_bytes()) {
-            say(format_args!("the control socket's client: {error}"));
+            log::line(format_args!("the control socket's client: {error}"));
         }
     }
 }

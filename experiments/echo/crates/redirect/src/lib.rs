@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result};
-use echo_server::log::say;
+use echo_server::log;
 use echo_server::{Moved, Options};
 
 use kernel::Kernel;
@@ -25,7 +25,7 @@ pub fn serve(name: &str, options: &Options, limits: &Limits, object: &[u8]) -> E
     let kernels = match loaded {
         Ok(kernels) => kernels,
         Err(error) => {
-            say(format_args!("{name}: {error:#}"));
+            log::line(format_args!("{name}: {error:#}"));
             return ExitCode::FAILURE;
         }
     };

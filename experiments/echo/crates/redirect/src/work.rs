@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use echo_server::accept::{Acceptor, admit};
 use echo_server::copy::Copy;
-use echo_server::log::say;
+use echo_server::log;
 use echo_server::readiness::Forwarder;
 use echo_server::sockets::{abort_on_close, connecting};
 use echo_server::{Counters, Options, Thread};
@@ -226,7 +226,7 @@ impl<'a> Loop<'a> {
             Ok(true) => {}
             Ok(false) => self.refused.push(slot),
             Err(error) => {
-                say(format_args!("a client is turned away: {error:#}"));
+                log::line(format_args!("a client is turned away: {error:#}"));
                 self.abort(slot);
             }
         }
@@ -238,7 +238,7 @@ impl<'a> Loop<'a> {
         if let Some(&slot) = self.by_cookie.get(&cookie)
             && !self.dead.contains(&slot)
         {
-            say(
+            log::line(
                 "a connection has more in flight than it may and is reset: its client does not read",
             );
             self.abort(slot);

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 
 use crate::counters::Counters;
-use crate::log::say;
+use crate::log;
 use crate::options::Options;
 use crate::sockets::verify;
 
@@ -50,7 +50,7 @@ impl Acceptor {
 
     /// Accept one client only to close it.
     pub fn turn_away(&mut self) -> Result<()> {
-        say("out of file descriptors: a client is turned away; raise the limit (ulimit -n)");
+        log::line("out of file descriptors: a client is turned away; raise the limit (ulimit -n)");
         self.spare = None;
         drop(accept_with(self.listener.as_fd(), SocketFlags::CLOEXEC));
         self.spare = Some(spare()?);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::log::say;
+use crate::log;
 
 /// Bytes that went out of the server, and in how many pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Counters {
 
     /// An accepted client could not be served.
     pub fn turned_away(&self, error: &anyhow::Error) {
-        say(format_args!("a client is turned away: {error:#}"));
+        log::line(format_args!("a client is turned away: {error:#}"));
         Self::add(&self.closed, 1);
         Self::add(&self.aborted, 1);
     }
@@ -61,7 +61,7 @@ impl Counters {
     /// Count `left` connections that did not end in time.
     pub fn gave_up(&self, left: u64) {
         if left > 0 {
-            say(format_args!(
+            log::line(format_args!(
                 "{left} connection(s) did not end in time and are closed"
             ));
         }

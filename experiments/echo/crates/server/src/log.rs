@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::time::SystemTime;
 
 /// Write one line.
-pub fn say(line: impl Display) {
+pub fn line(text: impl Display) {
     eprintln!(
-        "{} {line}",
+        "{} {text}",
         humantime::format_rfc3339_millis(SystemTime::now())
     );
 }

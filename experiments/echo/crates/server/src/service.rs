@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use crate::counters::{Counters, Moved};
-use crate::log::say;
+use crate::log;
 use crate::options::Options;
 use crate::sockets;
 use crate::usage::usage;
@@ -74,7 +74,7 @@ where
     match run(name, options, &work, &in_kernel) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(format_args!("{name}: {error:#}"));
+            log::line(format_args!("{name}: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -117,7 +117,7 @@ where
                 })
             })
             .collect();
-        say(format_args!(
+        log::line(format_args!(
             "{name}: listening on {} with {} thread(s), {:?}, congestion control {}",
             options.listen, options.threads, options.shape, options.congestion
         ));
@@ -197,7 +197,7 @@ impl<'a, K: Fn() -> Result<Moved>> Service<'a, K> {
                     return Ok(());
                 }
                 self.draining = true;
-                say(format_args!("{}: told to stop; draining", self.name));
+                log::line(format_args!("{}: told to stop; draining", self.name));
                 raise(stop);
             }
             if asked && let Some(control) = control {
@@ -213,7 +213,7 @@ impl<'a, K: Fn() -> Result<Moved>> Service<'a, K> {
             stream.write_all(line.as_bytes())
         });
         if let Err(error) = answered {
-            say(format_args!(
+            log::line(format_args!(
                 "{}: the control socket's client: {error}",
                 self.name
             ));
@@ -273,7 +273,7 @@ impl<'a, K: Fn() -> Result<Moved>> Service<'a, K> {
     }
 
     fn last_word(&self) -> Result<()> {
-        say(format_args!("{}: ended", self.name));
+        log::line(format_args!("{}: ended", self.name));
         std::io::stdout()
             .write_all(self.line().as_bytes())
             .context("standard output")

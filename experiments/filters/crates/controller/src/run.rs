@@ -43,12 +43,12 @@ pub fn run<F: Filter>(
 
     let mut last = memory.counts();
     if let Origin::Recovered(owner) = origin {
-        say(&format!(
+        print_line(&format!(
             "recovered {name} from process {owner}, which is gone: {}",
             describe(last, last, 1.0)
         ));
     }
-    say(&format!(
+    print_line(&format!(
         "controller ready: {name}, prefix \"{}\"",
         prefix.escape_ascii()
     ));
@@ -61,7 +61,7 @@ pub fn run<F: Filter>(
             Ok(Event::Line(line)) => obey(&memory, &line),
             Err(RecvTimeoutError::Timeout) => {
                 let now = memory.counts();
-                say(&describe(now, last, printed.elapsed().as_secs_f64()));
+                print_line(&describe(now, last, printed.elapsed().as_secs_f64()));
                 (last, printed) = (now, Instant::now());
             }
             Err(RecvTimeoutError::Disconnected) => break,
@@ -77,7 +77,7 @@ fn obey(memory: &impl Filter, line: &[u8]) {
         return;
     };
     match memory.publish(prefix) {
-        Ok(()) => say(&format!("prefix is now \"{}\"", prefix.escape_ascii())),
+        Ok(()) => print_line(&format!("prefix is now \"{}\"", prefix.escape_ascii())),
         Err(error) => eprintln!("{error:#}"),
     }
 }
@@ -98,7 +98,7 @@ fn describe(now: Counts, last: Counts, seconds: f64) -> String {
 }
 
 /// A line of output; a reader that went away does not stop the controller.
-fn say(line: &str) {
+fn print_line(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 

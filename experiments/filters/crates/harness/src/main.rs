@@ -141,7 +141,7 @@ fn measure(spec: &Spec) -> Result<()> {
                 WaitStatus::Exited(_, 0) => {}
                 other => bail!("the calling process ended as {other:?}, expected exit code 0"),
             }
-            say(&report(spec, &cases, serde_json::from_str(&text)?, &counts))
+            print_event(&report(spec, &cases, serde_json::from_str(&text)?, &counts))
         }
     }
 }
@@ -152,11 +152,11 @@ fn call(spec: &Spec, library: &Library, cases: &[Case]) -> Result<Told> {
     let begun = Instant::now();
     let mut clock = Clock::new(library.filter, cases)?;
     clock.run(Duration::from_secs_f64(spec.warmup_s))?;
-    say(&json!({"event": "measure", "t_s": begun.elapsed().as_secs_f64()}))?;
+    print_event(&json!({"event": "measure", "t_s": begun.elapsed().as_secs_f64()}))?;
     let opened = Instant::now();
     let timings = clock.run(Duration::from_secs_f64(spec.duration_s))?;
     let window_s = opened.elapsed().as_secs_f64();
-    say(&json!({"event": "measured", "t_s": begun.elapsed().as_secs_f64()}))?;
+    print_event(&json!({"event": "measured", "t_s": begun.elapsed().as_secs_f64()}))?;
     let accepted = stepping::be_stepped(library.filter, cases)?;
     for (case, accepted) in cases.iter().zip(accepted) {
         clock.note(case, stepping::REPEATS as u64, accepted);
@@ -212,7 +212,7 @@ fn report(spec: &Spec, cases: &[Case], told: Told, counts: &[u64]) -> Report {
 }
 
 /// One event, in a line of its own.
-fn say(event: &impl Serialize) -> Result<()> {
+fn print_event(event: &impl Serialize) -> Result<()> {
     println!("{}", serde_json::to_string(event)?);
     Ok(())
 }

@@ -65,7 +65,7 @@ class Capacity:
 
 
 class _Spoilt(Exception):
-    """Windows that say nothing of the variant, as often as they were repeated."""
+    """The number of disturbed windows, which were repeated."""
 
 
 @dataclass(frozen=True)

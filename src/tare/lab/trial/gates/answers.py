@@ -27,7 +27,7 @@ def _requests(limits: Gates, window: Conditions) -> Iterator[Finding]:
 
 
 def _achieved(limits: Gates, window: Conditions) -> Iterator[Finding]:
-    """An open loop is answered as fast as it asks."""
+    """Check that an open loop's requests are answered as fast as they are sent."""
     load = window.result.load
     if load is not None and load.loop == "open":
         achieved = load.completed / load.offered if load.offered else 0.0

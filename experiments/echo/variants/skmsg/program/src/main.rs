@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use echo_server::copy::Copy;
-use echo_server::log::say;
+use echo_server::log;
 use echo_server::{Moved, Options, privileges, readiness, serve};
 use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder};
 
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     let _bypass = match Bypass::set_up(&cli) {
         Ok(bypass) => bypass,
         Err(error) => {
-            say(format_args!("skmsg: {error:#}"));
+            log::line(format_args!("skmsg: {error:#}"));
             return ExitCode::FAILURE;
         }
     };

@@ -9,20 +9,20 @@ use rustix::io::Errno;
 
 use super::wire::{self, Order};
 
-/// The most that a guest can have said before it wants its request, to be run again.
-const SAID_MAX: usize = 1024;
+/// The number of bytes that a guest may send before its request, if it is to be run again.
+const SENT_MAX: usize = 1024;
 
-/// The guest is to be stopped, or nobody is left who could want it to go on.
+/// The guest must stop: it was ordered to, or its daemon is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// The socket of one run, until the guest closes it, and the way orders come.
+/// One run's socket, until the guest closes it, and the socket of orders.
 pub struct Channel<'a> {
     socket: Option<OwnedFd>,
     control: BorrowedFd<'a>,
     run: u32,
-    /// The guest's bytes so far, up to [`SAID_MAX`] + 1.
-    said: Vec<u8>,
+    /// The guest's bytes so far, up to [`SENT_MAX`] + 1.
+    sent: Vec<u8>,
 }
 
 impl<'a> Channel<'a> {
@@ -32,7 +32,7 @@ impl<'a> Channel<'a> {
             socket: Some(socket),
             control,
             run,
-            said: Vec::new(),
+            sent: Vec::new(),
         }
     }
 
@@ -47,16 +47,16 @@ impl<'a> Channel<'a> {
     }
 
     /// Note that the guest has sent `bytes`.
-    pub fn has_said(&mut self, bytes: &[u8]) {
-        let room = (SAID_MAX + 1).saturating_sub(self.said.len());
-        self.said.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    pub fn note_sent(&mut self, bytes: &[u8]) {
+        let room = (SENT_MAX + 1).saturating_sub(self.sent.len());
+        self.sent.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     /// Return all that the guest has sent, if that is something, and not too much to be sent again.
     pub fn greeting(&self) -> Option<&[u8]> {
-        (1..=SAID_MAX)
-            .contains(&self.said.len())
-            .then_some(&self.said)
+        (1..=SENT_MAX)
+            .contains(&self.sent.len())
+            .then_some(&self.sent)
     }
 
     /// Wait until the socket is as wanted (true), or until the time is up (false).
@@ -98,7 +98,7 @@ impl<'a> Channel<'a> {
         }
     }
 
-    /// Receive what has been ordered meanwhile, without waiting.
+    /// Read the orders that have arrived, without waiting.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl<'a> Channel<'a> {
             match wire::recv(self.control, false) {
                 Ok(Some((Order::Stop { run }, _))) if run != self.run => {}
                 Ok(None) => return Ok(()),
-                // Its own end, somebody who has forgotten that it is under way, or nobody at all.
+                // An order to stop this run, an order out of place, or a closed socket.
                 Ok(Some(_)) | Err(_) => return Err(Stopped),
             }
         }

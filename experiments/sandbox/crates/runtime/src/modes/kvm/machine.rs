@@ -23,7 +23,7 @@ struct Kept {
     /// The system call by which it wanted its request.
     call: Call,
     /// The bytes that it had sent until then.
-    said: Vec<u8>,
+    sent: Vec<u8>,
 }
 
 /// A guest and its processor.
@@ -69,8 +69,8 @@ impl Machine {
     }
 
     /// Return the bytes that it had sent until then. They are sent again in a later run.
-    pub fn said(&self) -> &[u8] {
-        self.kept.as_ref().map_or(&[], |kept| &kept.said)
+    pub fn sent(&self) -> &[u8] {
+        self.kept.as_ref().map_or(&[], |kept| &kept.sent)
     }
 
     /// Return the flag that makes it read orders when set to 1.
@@ -107,14 +107,14 @@ impl Machine {
     /// Serve a call, before which the guest is kept if it is the moment.
     fn serve(&mut self, call: &Call, channel: &mut Channel<'_>) -> Result<Option<End>, String> {
         let mut then = serve(call, &mut self.guest, channel);
-        if let Then::Listen(said) = then {
+        if let Then::Listen(sent) = then {
             self.guest.memory.freeze()?;
             let processor = self.vm.save()?;
             self.kept = Some(Kept {
                 own: self.guest.own,
                 processor,
                 call: *call,
-                said,
+                sent,
             });
             then = serve(call, &mut self.guest, channel);
         }

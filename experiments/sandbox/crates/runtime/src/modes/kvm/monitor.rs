@@ -63,10 +63,10 @@ fn serve(control: BorrowedFd<'_>) -> Result<(), String> {
         limit_cpu(cpu_s);
         let mut channel = Channel::new(socket, control, run);
         if let Some(socket) = channel.socket() {
-            // What it said before it was kept. Nobody has written to this socket yet, and it takes more.
+            // What it sent before it was kept. Nobody has written to this socket yet, and it takes more.
             let _ = send(
                 socket,
-                machine.said(),
+                machine.sent(),
                 SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
             );
         }

@@ -26,17 +26,17 @@ pub enum Then {
     Return(u64),
     /// The run is over.
     End(End),
-    /// The guest wants its request, after it has said this: the moment to keep, before the same call
+    /// The guest wants its request, after it has sent this: the moment to keep, before the same call
     /// is served.
     Listen(Vec<u8>),
 }
 
 /// Serve a call.
 pub fn serve(call: &Call, guest: &mut Guest, channel: &mut Channel<'_>) -> Then {
-    if let (false, Some(said)) = (guest.memory.is_frozen(), channel.greeting())
+    if let (false, Some(sent)) = (guest.memory.is_frozen(), channel.greeting())
         && socket::wants_input(call, guest)
     {
-        return Then::Listen(said.to_vec());
+        return Then::Listen(sent.to_vec());
     }
     match answer(call, guest, channel) {
         Ok(value) => Then::Return(value),

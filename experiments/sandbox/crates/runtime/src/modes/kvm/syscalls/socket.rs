@@ -104,7 +104,7 @@ pub fn write(
             Ok(count) => {
                 if !guest.memory.is_frozen() {
                     // SAFETY: as above.
-                    channel.has_said(unsafe {
+                    channel.note_sent(unsafe {
                         std::slice::from_raw_parts(from.add(written as usize), count as usize)
                     });
                 }
