@@ -60,5 +60,5 @@ def test_who_reads_from_the_disk_is_seen(file):
 
 
 def test_where_nobody_reads_it_cannot_be_seen_that_nobody_read(file):
-    with pytest.raises(SystemExit, match="nobody has"):
+    with pytest.raises(SystemExit, match="no process has a file of the cache open"):
         memory.read_by_users([file])

@@ -14,7 +14,7 @@ from tare.lab.trial.bench import Bench
 from tare.lab.trial.site import Site
 from tare.lab.trial.trial import run_trial
 from tare.model.scenario import Scenario
-from tare.model.trial import Slot, Trial
+from tare.model.trial import PlannedTrial, Trial
 
 SHORT = {"connections": 3, "warmup_s": 0.3, "duration_s": 0.5}
 
@@ -35,10 +35,10 @@ def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
 
     def make(peer: str, **levels: str) -> Trial:
         scenario = _scenario(levels)
-        slot = Slot(block=0, scenario=scenario.name, label=peer, variant=peer, id=peer)
+        planned = PlannedTrial(block=0, scenario=scenario.name, label=peer, variant=peer, id=peer)
         return run_trial(
             bench,
-            slot,
+            planned,
             1,
             scenario.parameters,
             seed=1,

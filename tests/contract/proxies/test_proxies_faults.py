@@ -7,7 +7,7 @@ from proxies import FEW, variants
 from tare.lab.project import catalog, levels
 from tare.lab.run import planning
 from tare.lab.trial.trial import run_trial
-from tare.model.trial import Slot
+from tare.model.trial import PlannedTrial
 
 pytestmark = pytest.mark.contract
 
@@ -35,7 +35,7 @@ def trial(bench, tmp_path):
         scenario = planning.scenario_at(faults, asked, SHORT | changed)
         return run_trial(
             of_study(bench, "faults"),
-            Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id="f"),
+            PlannedTrial(block=0, scenario=scenario.name, label=variant, variant=variant, id="f"),
             attempt,
             scenario.parameters,
             seed=1,

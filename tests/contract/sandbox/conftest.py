@@ -11,7 +11,7 @@ from sandboxes import MODES, Sandbox, loaded
 from tare.lab.run import planning
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.trial import run_trial
-from tare.model.trial import Slot, Trial
+from tare.model.trial import PlannedTrial, Trial
 
 SHORT = {"warmup_s": 0.1, "duration_s": 0.5}
 
@@ -57,7 +57,9 @@ def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
         scenario = planning.scenario_at(own.loaded, levels, SHORT)
         return run_trial(
             own,
-            Slot(block=0, scenario=scenario.name, label=variant, variant=variant, id=variant),
+            PlannedTrial(
+                block=0, scenario=scenario.name, label=variant, variant=variant, id=variant
+            ),
             1,
             scenario.parameters,
             seed=1,
