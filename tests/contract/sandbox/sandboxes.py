@@ -132,7 +132,7 @@ class Sandbox:
         """As `call`, with the response as it is."""
         ask = wire.bytes_field(1, name.encode()) + wire.bytes_field(2, request)
         ask += wire.number_field(3, deadline_ms)
-        reply = wire.fields(wire.ask(self.socket, wire.bytes_field(2, ask)))
+        reply = wire.fields(wire.request(self.socket, wire.bytes_field(2, ask)))
         if 2 in reply:
             refusal = wire.fields(reply[2])
             raise Refused(refusal[1].decode(), refusal[2].decode())
