@@ -15,6 +15,8 @@ pub enum Use {
     Keys(usize),
     /// Think delays.
     Think,
+    /// The order of a duel's slices.
+    Slices,
 }
 
 /// The numbers of one thread for one use, which overlap with no other's.
@@ -25,8 +27,9 @@ pub fn stream(seed: u64, thread: usize, usage: Use) -> Random {
     }
     let offset = match usage {
         Use::Think => 0,
-        Use::Keys(target) => 1 + 2 * target,
-        Use::Arrivals(target) => 2 + 2 * target,
+        Use::Slices => 1,
+        Use::Keys(target) => 2 + 2 * target,
+        Use::Arrivals(target) => 3 + 2 * target,
     };
     for _ in 0..offset {
         random.long_jump();

@@ -288,6 +288,7 @@ impl Cli {
             cpus: self.cpus,
             pace,
             think: self.think,
+            slices: None,
             requests: rounds,
             warmup_s: self.warmup.unwrap_or(match rounds {
                 None => default::warmup_s(),

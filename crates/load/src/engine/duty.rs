@@ -2,6 +2,7 @@
 
 use super::arrivals::Arrivals;
 use super::load::{Load, Timeouts};
+use super::slices::Slices;
 use crate::random::{Random, Use, stream};
 use crate::spec::{Pace, Think, Wait};
 
@@ -14,6 +15,8 @@ pub struct Duty {
     pub turns: Turns,
     /// The pause before a connection's next request, and the random numbers that it is drawn by.
     pub think: Option<(Think, Random)>,
+    /// The slices in which targets take turns, and the random numbers of their order.
+    pub slices: Option<(Slices, Random)>,
     /// Requests to be sent in the window, if their number is fixed.
     pub requests: Option<u64>,
     /// Requests on a connection before it is closed and another opened.
@@ -51,6 +54,9 @@ pub fn of(load: &Load, index: usize) -> Duty {
         think: load
             .think
             .map(|think| (think, stream(load.seed, index, Use::Think))),
+        slices: load
+            .slices
+            .map(|slices| (slices, stream(load.seed, index, Use::Slices))),
         requests: load.requests.map(|requests| {
             let threads = load.threads as u64;
             requests / threads + u64::from((index as u64) < requests % threads)

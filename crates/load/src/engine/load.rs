@@ -1,5 +1,6 @@
 //! The load of a run: targets, threads, pace, phases and time limits.
 
+use super::slices::Slices;
 use crate::spec::{Pace, Think};
 
 /// The load of a run. Times are in nanoseconds.
@@ -15,6 +16,8 @@ pub struct Load {
     pub pace: Pace,
     /// The pause of a closed loop between an answer and the connection's next request.
     pub think: Option<Think>,
+    /// The slices in which targets take turns; all are loaded at once if absent.
+    pub slices: Option<Slices>,
     /// Requests of the window after which it ends, over all threads.
     pub requests: Option<u64>,
     /// Requests on a connection before it is closed and another opened.
@@ -38,8 +41,8 @@ pub struct Load {
 pub struct Share {
     /// Its connections over all threads; at least one.
     pub connections: usize,
-    /// Its part of an open loop's rate, all of which add up to 1; none if its connections are kept
-    /// busy beside it, as in a closed loop.
+    /// Its part of an open loop's rate, all of which add up to 1 (in slices each has all of it);
+    /// none if its connections are kept busy beside it, as in a closed loop.
     pub rate: Option<f64>,
 }
 

@@ -9,6 +9,7 @@ mod limits;
 mod load;
 mod poller;
 pub mod progress;
+pub mod slices;
 pub mod tally;
 mod timeline;
 mod watch;

@@ -103,6 +103,38 @@ pub struct Times {
     pub ttfb: u64,
 }
 
+/// The slices that a target had in the window of a duel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SliceCounts {
+    /// All slices.
+    pub all: u64,
+    /// Those of rounds that count.
+    pub kept: u64,
+    /// Correct answers that came within the kept slices.
+    pub answers: u64,
+    /// The kept slices' time, in nanoseconds.
+    pub time: u64,
+}
+
+impl SliceCounts {
+    /// Count a slice with its answers and its time.
+    pub fn end(&mut self, (answers, time): (u64, u64), kept: bool) {
+        self.all += 1;
+        if kept {
+            self.kept += 1;
+            self.answers += answers;
+            self.time += time;
+        }
+    }
+
+    fn merge(&mut self, other: &SliceCounts) {
+        self.all += other.all;
+        self.kept += other.kept;
+        self.answers += other.answers;
+        self.time += other.time;
+    }
+}
+
 /// The requests of the window, and the counts of the whole run.
 #[derive(Clone, Debug)]
 pub struct Tally {
@@ -124,8 +156,12 @@ pub struct Tally {
     pub answered: u64,
     /// Requests of the window without an answer when the drain ended.
     pub unfinished: u64,
+    /// Correct answers to requests of the window.
+    pub correct: u64,
     /// Bytes of the window's correct answers.
     pub bytes: u64,
+    /// The slices of a duel.
+    pub slices: SliceCounts,
     /// Answers and failures of the window.
     pub window: Counts,
     /// Answers and failures from the first to the last.
@@ -148,7 +184,9 @@ impl Default for Tally {
             offered: 0,
             answered: 0,
             unfinished: 0,
+            correct: 0,
             bytes: 0,
+            slices: SliceCounts::default(),
             window: Counts::default(),
             total: Counts::default(),
             in_flight_area: 0,
@@ -158,20 +196,27 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Count an answer; if it is correct and in the window, record its times.
-    pub fn answer(&mut self, answer: &Answer, times: &Times, in_window: bool) {
+    /// Count an answer; return true if it is correct and in the window.
+    pub fn answer(&mut self, answer: &Answer, in_window: bool) -> bool {
         self.total.answer(answer);
         if !in_window {
-            return;
+            return false;
         }
         self.offered += 1;
         self.window.answer(answer);
-        if answer.failure.is_none() {
+        let correct = answer.failure.is_none();
+        if correct {
+            self.correct += 1;
             self.bytes += answer.bytes;
-            self.latency.saturating_record(times.latency);
-            self.service.saturating_record(times.service);
-            self.ttfb.saturating_record(times.ttfb);
         }
+        correct
+    }
+
+    /// Record the times of a correct answer.
+    pub fn record(&mut self, times: &Times) {
+        self.latency.saturating_record(times.latency);
+        self.service.saturating_record(times.service);
+        self.ttfb.saturating_record(times.ttfb);
     }
 
     /// Count a request that was never answered, and add the rest of its time in flight.
@@ -205,7 +250,9 @@ impl Tally {
         self.offered += other.offered;
         self.answered += other.answered;
         self.unfinished += other.unfinished;
+        self.correct += other.correct;
         self.bytes += other.bytes;
+        self.slices.merge(&other.slices);
         self.window.merge(&other.window);
         self.total.merge(&other.total);
         self.in_flight_area += other.in_flight_area;

@@ -1,6 +1,7 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
 pub mod http;
+mod slices;
 pub mod targets;
 
 use base64::Engine as _;
@@ -63,6 +64,7 @@ pub fn load(spec: &Spec) -> Result<Load, SpecError> {
         cpus,
         pace: spec.pace,
         think: spec.think,
+        slices: slices::slices(spec)?,
         requests: spec.requests,
         warmup: nanoseconds("warmup_s", spec.warmup_s)?,
         duration: nanoseconds("duration_s", spec.duration_s)?,

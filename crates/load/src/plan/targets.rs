@@ -137,6 +137,13 @@ pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
         let remedy = "take loop.kind open, and leave it out of one target at least";
         return Err(SpecError::new("targets.closed", found, remedy));
     }
+    if spec.slices.is_some() {
+        let alone = |entry: &TargetSpec| Share {
+            connections: entry.connections.unwrap_or(spec.connections),
+            rate: Some(1.0),
+        };
+        return Ok(entries.iter().map(alone).collect());
+    }
     let sum: f64 = entries.iter().map(|entry| entry.weight).sum();
     let mut given = 0.0;
     let mut dealt = 0;

@@ -9,7 +9,8 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::Serialize;
 
 use super::judgement::Judgement;
-use crate::engine::tally::{Counts, Failures, Tally};
+use crate::engine::slices::Slices;
+use crate::engine::tally::{Counts, Failures, SliceCounts, Tally};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
 use crate::spec::{Pace, SCHEMA};
@@ -36,6 +37,9 @@ pub struct Result {
     pub total: Total,
     /// The targets by themselves, if the spec lists any.
     pub targets: Vec<TargetReport>,
+    /// The slices in which they took turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slices: Option<SliceReport>,
     /// The outcome of the TLS handshakes, if the run had any.
     pub tls: Option<TlsReport>,
     /// The conditions that the run was given.
@@ -61,6 +65,21 @@ pub struct TargetReport {
     pub outcomes: Outcomes,
     pub errors: Errors,
     pub statuses: BTreeMap<usize, u64>,
+    pub total: Total,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub histograms: BTreeMap<&'static str, String>,
+}
+
+/// The slices of a duel, in the window.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct SliceReport {
+    pub length_ms: f64,
+    pub lead_in_ms: f64,
+    /// Rounds of one slice for each target.
+    pub rounds: u64,
+    /// Rounds in which the generator lost no time.
+    pub kept: u64,
 }
 
 /// The load, and the figures that show whether the generator kept up.
@@ -176,15 +195,19 @@ impl Result {
                 url: url.clone(),
                 connections: load.targets[index].connections,
                 offered: tally.offered,
-                completed: tally.latency.len(),
+                completed: tally.correct,
                 unfinished: tally.unfinished,
                 answered: tally.answered,
                 outcomes: outcomes(tally, window),
                 errors: (&tally.window.failures).into(),
                 statuses: tally.window.statuses().collect(),
+                total: (&tally.total).into(),
+                histograms: match load.slices {
+                    Some(_) => encoded(tally),
+                    None => BTreeMap::new(),
+                },
             }
         };
-        let histograms = distributions(tally);
         Result {
             schema: SCHEMA,
             instrument: concat!("tare-load ", env!("CARGO_PKG_VERSION")),
@@ -196,11 +219,23 @@ impl Result {
             statuses: tally.window.statuses().collect(),
             total: (&tally.total).into(),
             targets: names.iter().enumerate().map(target).collect(),
+            slices: load
+                .slices
+                .map(|slices| SliceReport::new(slices, &outcome.targets[0])),
             tls: None,
             conditions: Vec::new(),
-            histograms: histograms
-                .map(|(name, histogram)| (name, encode(histogram)))
-                .into(),
+            histograms: encoded(tally),
+        }
+    }
+}
+
+impl SliceReport {
+    fn new(slices: Slices, tally: &Tally) -> Self {
+        SliceReport {
+            length_ms: slices.length as f64 / 1e6,
+            lead_in_ms: slices.lead_in as f64 / 1e6,
+            rounds: tally.slices.all,
+            kept: tally.slices.kept,
         }
     }
 }
@@ -226,7 +261,7 @@ impl LoadReport {
             connections: load.connections(),
             threads: load.threads,
             offered: tally.offered,
-            completed: tally.latency.len(),
+            completed: tally.correct,
             unfinished: tally.unfinished,
             in_flight_mean: tally.in_flight_area as f64 / 1e9 / window_s.max(f64::MIN_POSITIVE),
             send_lag_p50_us: quantile_us(&tally.send_lag, 0.5),
@@ -262,15 +297,24 @@ fn distributions(tally: &Tally) -> [(&'static str, &Histogram<u64>); 6] {
     ]
 }
 
+/// The distributions as the formats have them.
+fn encoded(tally: &Tally) -> BTreeMap<&'static str, String> {
+    let each = distributions(tally).into_iter();
+    each.map(|(name, histogram)| (name, encode(histogram)))
+        .collect()
+}
+
 fn outcomes(tally: &Tally, window_s: f64) -> Outcomes {
-    let completed = tally.latency.len() as f64;
+    let completed = tally.correct as f64;
+    let rate = match tally.slices {
+        SliceCounts { all: 0, .. } => completed / window_s,
+        SliceCounts { answers, time, .. } => answers as f64 * 1e9 / time.max(1) as f64,
+    };
+    let bytes = tally.bytes as f64 / completed.max(1.0);
     let mut outcomes = Outcomes::from([
         ("requests".into(), Some(completed)),
-        ("requests_per_second".into(), Some(completed / window_s)),
-        (
-            "bytes_per_second".into(),
-            Some(tally.bytes as f64 / window_s),
-        ),
+        ("requests_per_second".into(), Some(rate)),
+        ("bytes_per_second".into(), Some(bytes * rate)),
     ]);
     for (name, histogram) in distributions(tally) {
         let mut add = |what: &str, value| outcomes.insert(format!("{name}_{what}_us"), value);

@@ -4,6 +4,7 @@ mod error;
 mod keys;
 mod pace;
 mod parts;
+mod slices;
 mod think;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ pub use self::error::SpecError;
 pub use self::keys::{KeySpec, Order};
 pub use self::pace::{Pace, Spread, Wait};
 pub use self::parts::{Body, Expect, TargetSpec, Tls};
+pub use self::slices::SliceSpec;
 pub use self::think::Think;
 
 /// The version of the spec and of the result.
@@ -78,6 +80,9 @@ pub struct Spec {
     /// The pause of a closed loop between an answer and the connection's next request.
     #[serde(default)]
     pub think: Option<Think>,
+    /// The slices in which the targets take turns; without them all are loaded at once.
+    #[serde(default)]
+    pub slices: Option<SliceSpec>,
     /// Requests after which the window ends.
     #[serde(default)]
     pub requests: Option<u64>,

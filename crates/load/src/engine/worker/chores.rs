@@ -52,8 +52,8 @@ impl<P: Protocol> Worker<'_, P> {
 
     /// The number of past intended sends that no connection had room for.
     fn queued(&self, now: u64) -> u64 {
-        let end = now.min(self.timeline.stop());
-        let queued = |queue: &Queue| {
+        let queued = |(target, queue): (usize, &Queue)| {
+            let end = now.min(self.sends_until(target));
             let Some(mut arrivals) = queue.arrivals.clone() else {
                 return 0;
             };
@@ -64,7 +64,7 @@ impl<P: Protocol> Worker<'_, P> {
             }
             queued
         };
-        self.queues.iter().map(queued).sum()
+        self.queues.iter().enumerate().map(queued).sum()
     }
 
     fn find_timeouts(&mut self, now: u64) {
@@ -125,11 +125,12 @@ impl<P: Protocol> Worker<'_, P> {
                 self.tallies[id.target].unanswered(window, in_window);
             }
         }
-        for (target, queue) in self.queues.iter_mut().enumerate() {
-            let Some(arrivals) = &mut queue.arrivals else {
+        for target in 0..self.queues.len() {
+            let end = self.sends_until(target);
+            let Some(arrivals) = &mut self.queues[target].arrivals else {
                 continue;
             };
-            while self.left != Some(0) && arrivals.next() < self.timeline.stop() {
+            while self.left != Some(0) && arrivals.next() < end {
                 let intended = arrivals.take();
                 let area = window - self.timeline.window_before(intended);
                 self.tallies[target].unanswered(area, self.timeline.in_window(intended));

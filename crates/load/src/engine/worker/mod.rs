@@ -2,6 +2,7 @@
 
 mod chores;
 mod connection;
+mod duel;
 mod queue;
 mod sending;
 
@@ -11,6 +12,7 @@ use std::num::NonZeroU64;
 use std::sync::mpsc::Sender;
 
 use self::connection::{ConnectionState, InFlight};
+use self::duel::Duel;
 use self::queue::{Permits, Queue};
 use super::cpu::CpuTime;
 use super::duty::{Duty, Turns};
@@ -66,6 +68,8 @@ pub struct Worker<'a, P: Protocol> {
     /// Time before an intended send at which the thread stops sleeping, in nanoseconds.
     spin: u64,
     think: Option<(Think, Random)>,
+    /// The turns of the targets, if not all are loaded at once.
+    duel: Option<Duel>,
     /// Requests that a connection carries.
     per_connection: u64,
     /// Requests still to be sent in the window.
@@ -134,6 +138,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
             at_once,
             spin,
             think: duty.think,
+            duel: duty
+                .slices
+                .map(|(slices, random)| Duel::new(slices, targets, random)),
             per_connection: duty.per_connection.unwrap_or(u64::MAX),
             left: duty.requests,
             in_flight: 0,
@@ -169,6 +176,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 return Ok(self.finish());
             }
             self.ring(now)?;
+            self.take_turns(now);
             self.send_due(now);
             let edges = self.poller.wait(self.next_wake().saturating_sub(now))?;
             for edge in 0..edges {
@@ -177,7 +185,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 self.send_due(now);
             }
             // A closed loop has nothing due by the clock, so that the last edge's time will do.
-            if edges == 0 || !self.queues.is_empty() {
+            if edges == 0 || !self.queues.is_empty() || self.duel.is_some() {
                 now = self.timeline.now();
             }
         }
@@ -190,12 +198,19 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     /// Return true if requests are left to send; otherwise no connection is needed.
     fn wants_more(&self, now: u64) -> bool {
-        let stop = self.timeline.stop();
-        let waiting = |queue: &Queue| queue.next().is_some_and(|next| next < stop);
-        self.left != Some(0) && (now < stop || self.queues.iter().any(waiting))
+        let mut queues = self.queues.iter().enumerate();
+        let waiting = |(target, queue): (usize, &Queue)| {
+            let end = self.sends_until(target);
+            queue.next().is_some_and(|next| next < end)
+        };
+        self.left != Some(0) && (now < self.timeline.stop() || queues.any(waiting))
     }
 
     fn next_wake(&self) -> u64 {
+        if self.duel.is_some() {
+            // A duel polls: it would otherwise not know what it slept through.
+            return 0;
+        }
         let alarm = self.alarms.first().map(|(at, ..)| *at);
         let others = alarm.into_iter().chain(self.next_send());
         others.fold(self.next_chore, u64::min)
@@ -312,7 +327,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
             service: now - request.sent,
             ttfb: request.begun.unwrap_or(now) - request.sent,
         };
-        self.tallies[target].answer(&answer, &times, in_window);
+        if self.tallies[target].answer(&answer, in_window) {
+            match &mut self.duel {
+                Some(duel) => duel.hold(target, request.intended, times, now),
+                None => self.tallies[target].record(&times),
+            }
+        }
         if answer.failure.is_none() {
             self.tallies[target].answered += u64::from(self.timeline.in_window(now));
             self.second.record(times.latency);

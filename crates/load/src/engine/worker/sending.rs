@@ -21,7 +21,7 @@ impl<P: Protocol> Worker<'_, P> {
         }
         if self.at_once[self.connections[id].target] {
             // The one reading of the clock serves as intended and as actual send.
-            while self.may_send(now) && self.has_room(id) {
+            while self.may_send(self.connections[id].target, now) && self.has_room(id) {
                 self.send(id, now, now);
             }
         } else if self.connections[id].queued_since.is_none() && self.has_room(id) {
@@ -40,17 +40,21 @@ impl<P: Protocol> Worker<'_, P> {
 
     /// The time at which the next send is due that a connection waits for.
     pub(super) fn next_send(&self) -> Option<u64> {
-        let stop = self.timeline.stop();
-        let due = self.queues.iter().filter_map(|queue| {
-            queue.waiting.front()?;
-            match queue.next() {
-                Some(intended) => {
-                    Some(intended.saturating_sub(self.spin)).filter(|_| intended < stop)
+        let due = self
+            .queues
+            .iter()
+            .enumerate()
+            .filter_map(|(target, queue)| {
+                queue.waiting.front()?;
+                match queue.next() {
+                    Some(intended) => {
+                        let send = intended < self.sends_until(target);
+                        send.then(|| intended.saturating_sub(self.spin))
+                    }
+                    None if self.in_flight >= self.most => None,
+                    None => self.permits.map(|permits| permits.next()),
                 }
-                None if self.in_flight >= self.most => None,
-                None => self.permits.map(|permits| permits.next()),
-            }
-        });
+            });
         due.min().filter(|_| self.left != Some(0))
     }
 
@@ -83,11 +87,11 @@ impl<P: Protocol> Worker<'_, P> {
     fn send_next(&mut self, queue: usize, now: u64) -> bool {
         let next = self.queues[queue].next();
         let early = match (next, self.permits) {
-            (Some(intended), _) => intended > now || intended >= self.timeline.stop(),
+            (Some(intended), _) => intended > now || intended >= self.sends_until(queue),
             (None, Some(permits)) => permits.next() > now,
             (None, None) => false,
         };
-        let allowed = next.is_some() || self.may_send(now);
+        let allowed = next.is_some() || self.may_send(queue, now);
         if early || !allowed || self.left == Some(0) || self.in_flight >= self.most {
             return false;
         }
@@ -117,9 +121,9 @@ impl<P: Protocol> Worker<'_, P> {
         true
     }
 
-    /// Return true if a closed loop may send at `now`.
-    fn may_send(&self, now: u64) -> bool {
-        now < self.timeline.stop() && self.left != Some(0)
+    /// Return true if a closed loop may send to `target` at `now`.
+    fn may_send(&self, target: usize, now: u64) -> bool {
+        now < self.sends_until(target) && self.left != Some(0)
     }
 
     fn queue_of(&self, id: usize) -> usize {

@@ -1,0 +1,135 @@
+//! Duels: two targets that take turns in slices.
+
+mod common;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use common::{OK, Server, Silent, Then, assert_adds_up, count, errors};
+use serde_json::{Value, json};
+use tare_load::spec::Spec;
+
+/// A gap that no machine reaches.
+const NEVER_US: f64 = 1e9;
+
+fn duel(sides: [&Server; 2], changes: &Value) -> Value {
+    let target = |(name, server): (&str, &Server)| {
+        let url = format!("http://{}/", server.address);
+        json!({"name": name, "url": url})
+    };
+    let targets: Vec<Value> = ["old", "new"].into_iter().zip(sides).map(target).collect();
+    let mut spec = json!({
+        "targets": targets, "connections": 3, "warmup_s": 0.1, "duration_s": 0.6,
+        "timeout_s": 20.0, "slices": {"length_ms": 10, "gap_us": NEVER_US},
+    });
+    for (field, value) in changes.as_object().expect("an object") {
+        spec[field] = value.clone();
+    }
+    let spec = Spec::from_json(&spec.to_string()).expect("a valid spec");
+    let report = tare_load::run::run(&spec, &mut Silent, &AtomicBool::new(false));
+    serde_json::to_value(report.expect("a finished run")).expect("a result is JSON")
+}
+
+/// A server that takes its time, counts its requests in `own`, and notes in `both` when another's
+/// are in flight.
+fn exclusive(own: Arc<AtomicU64>, others: Arc<AtomicU64>, both: Arc<AtomicU64>) -> Server {
+    Server::start(move |stream, _| {
+        own.fetch_add(1, SeqCst);
+        thread::sleep(Duration::from_millis(1));
+        both.fetch_add(others.load(SeqCst), SeqCst);
+        own.fetch_sub(1, SeqCst);
+        stream.write_all(OK)?;
+        Ok(Then::Keep)
+    })
+}
+
+fn paces() -> [Value; 3] {
+    [
+        json!({"kind": "closed"}),
+        json!({"kind": "open", "rate": 1500, "arrivals": "poisson"}),
+        json!({"kind": "open", "rate": 1500, "arrivals": "even"}),
+    ]
+}
+
+#[test]
+fn no_target_is_asked_while_another_answers() {
+    for pace in paces() {
+        let [old, new, both] = [(); 3].map(|()| Arc::<AtomicU64>::default());
+        let sides = [
+            exclusive(old.clone(), new.clone(), both.clone()),
+            exclusive(new, old, both.clone()),
+        ];
+        let result = duel([&sides[0], &sides[1]], &json!({"loop": pace}));
+        assert_eq!(both.load(SeqCst), 0, "{pace}");
+        for (index, side) in sides.iter().enumerate() {
+            assert!(side.answered() > 0, "{pace}");
+            let total = count(&result["targets"][index], "total.requests");
+            assert_eq!(total, side.answered(), "{pace}");
+        }
+        assert_eq!(errors(&result), 0, "{result}");
+        assert_adds_up(&result);
+    }
+}
+
+#[test]
+fn rounds_are_kept_unless_the_generator_lost_time() {
+    let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
+    for (gap_us, kept) in [(NEVER_US, true), (0.001, false)] {
+        let slices = json!({"length_ms": 5, "gap_us": gap_us});
+        let result = duel([&servers[0], &servers[1]], &json!({"slices": slices}));
+        let rounds = count(&result, "slices.rounds");
+        assert!(rounds > 0, "{result}");
+        let expected = if kept { rounds } else { 0 };
+        assert_eq!(count(&result, "slices.kept"), expected);
+        for side in 0..2 {
+            let target = &result["targets"][side];
+            assert_eq!(target["outcomes"]["latency_p50_us"].is_f64(), kept);
+            let rate = target["outcomes"]["requests_per_second"].as_f64();
+            assert_eq!(rate.expect("a number") > 0.0, kept);
+            assert!(count(target, "outcomes.requests") > 0);
+            assert!(target["histograms"]["latency"].is_string());
+        }
+    }
+}
+
+#[test]
+fn requests_of_the_lead_in_are_not_measured() {
+    let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
+    let slices = json!({"length_ms": 10, "lead_in_ms": 9.999_999, "gap_us": NEVER_US});
+    let pace = json!({"kind": "open", "rate": 1000, "arrivals": "even"});
+    let changes = json!({"slices": slices, "loop": pace});
+    let result = duel([&servers[0], &servers[1]], &changes);
+    assert!(count(&result, "slices.kept") > 0);
+    for side in 0..2 {
+        let outcomes = &result["targets"][side]["outcomes"];
+        assert!(outcomes["requests"].as_f64().expect("a number") > 0.0);
+        assert!(outcomes["latency_mean_us"].is_null(), "{outcomes}");
+    }
+}
+
+#[test]
+fn each_side_has_its_own_latency_and_errors() {
+    let fast = Server::always(OK, || Then::Keep);
+    let slow = Server::start(|stream, number| {
+        thread::sleep(Duration::from_millis(3));
+        let bad = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
+        stream.write_all(if number % 4 == 3 { bad } else { OK })?;
+        Ok(Then::Keep)
+    });
+    let result = duel([&fast, &slow], &json!({}));
+    let [old, new] = [0, 1].map(|side| &result["targets"][side]);
+    assert_eq!(count(old, "total.errors.status"), 0);
+    assert!(count(new, "total.errors.status") > 0);
+    assert_eq!(
+        count(new, "total.statuses.503"),
+        count(new, "total.errors.status")
+    );
+    let p50 = new["outcomes"]["latency_p50_us"]
+        .as_f64()
+        .expect("a number");
+    assert!(p50 >= 3000.0, "{p50}");
+    assert!(count(old, "outcomes.requests") > count(new, "outcomes.requests"));
+}
