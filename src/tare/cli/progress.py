@@ -67,6 +67,8 @@ class Follower:
 
     def ends(self, trial: Trial) -> None:
         """A trial is stored."""
+        if trial.label != trial.shown_as and trial.status != "failed":
+            return  # the other side of its duel speaks for both
         because = f": {trial.reason}" if trial.reason else ""
         if trial.status == "invalid":
             self.remark(f"{trial.id} does not count{because}")

@@ -20,6 +20,7 @@ KINDS: Mapping[str, Kind] = {
     "send-lag": "generator",
     "generator": "generator",
     "little": "steady-state",
+    "slices": "machine",
     "foreign-cpu": "machine",
     "steal": "machine",
     "bottleneck": "bottleneck",
@@ -33,6 +34,8 @@ class Gates(Record):
     achieved_min: float = 0.99
     errors_max: float = 0.0
     little_max: float = 0.05
+    slices_kept_min: float = 0.5
+    """Rounds of a duel that must count."""
     foreign_cpu_max: float = 0.05
     steal_max: float = 0.1
     generator_cpu_max: float = 0.97

@@ -69,31 +69,6 @@ LOAD_FIGURES = tuple(name for name in Load.model_fields if name not in ("loop", 
 """The numbers of a load."""
 
 
-class Target(Answer):
-    """The answers of one of several targets."""
-
-    name: str
-    url: str | None = None
-    connections: NonNegativeInt | None = None
-    offered: NonNegativeInt
-    completed: NonNegativeInt
-    unfinished: NonNegativeInt
-    answered: NonNegativeInt
-    outcomes: Figures
-    errors: Counts = {}
-    statuses: Counts = {}
-
-    def figures(self) -> Figures:
-        """Return its outcomes, and its counts beside them."""
-        return {
-            **self.outcomes,
-            "offered": self.offered,
-            "completed": self.completed,
-            "unfinished": self.unfinished,
-            "answered": self.answered,
-        }
-
-
 class Reason(Answer):
     """Failures of one kind for one reason."""
 
@@ -124,6 +99,48 @@ class Total(Answer):
         return self.__pydantic_extra__
 
 
+class Target(Answer):
+    """The answers of one of several targets."""
+
+    name: str
+    url: str | None = None
+    connections: NonNegativeInt | None = None
+    offered: NonNegativeInt
+    completed: NonNegativeInt
+    unfinished: NonNegativeInt
+    answered: NonNegativeInt
+    outcomes: Figures
+    errors: Counts = {}
+    statuses: Counts = {}
+    total: Total = Total()
+    """Of the whole run."""
+    histograms: dict[str, str] = Field(default={}, repr=False)
+    """Of a target that has slices of its own."""
+
+    def figures(self) -> Figures:
+        """Return its outcomes, and its counts beside them."""
+        return {
+            **self.outcomes,
+            "offered": self.offered,
+            "completed": self.completed,
+            "unfinished": self.unfinished,
+            "answered": self.answered,
+        }
+
+
+class Slices(Answer):
+    """The slices in which targets took turns, in the window."""
+
+    length_ms: NonNegativeFloat
+    lead_in_ms: NonNegativeFloat
+    rounds: NonNegativeInt
+    """Each has one slice of every target."""
+    kept: NonNegativeInt
+    """Rounds in which the generator lost no time: latencies and rates are of these alone."""
+    share: NonNegativeFloat
+    """Of the window in which a slice had the load, and not the wait for its last answers."""
+
+
 class Tls(Answer):
     """The result of the TLS handshakes: that of the first, and how many differ from it."""
 
@@ -142,6 +159,9 @@ class Condition(Answer):
     condition: str
     ok: bool
     found: float | None
+
+
+_OF_A_SIDE = ("outcomes", "errors", "statuses", "total", "histograms")
 
 
 class Result(Answer):
@@ -164,6 +184,7 @@ class Result(Answer):
     statuses: Counts = {}
     total: Total = Total()
     targets: list[Target] = []
+    slices: Slices | None = None
     tls: Tls | None = None
     conditions: list[Condition] = []
     histograms: dict[str, str] = Field(default={}, repr=False)
@@ -188,7 +209,20 @@ class Result(Answer):
 
     def stored(self) -> dict[str, Any]:
         """Return what the instrument answered, as JSON has it, without its histograms."""
-        return {key: item for key, item in super().stored().items() if key != "histograms"}
+        found = {key: item for key, item in super().stored().items() if key != "histograms"}
+        for target in found.get("targets", []):
+            target.pop("histograms", None)
+        return found
+
+    def side(self, name: str) -> "Result":
+        """Return the result as if the target of that name had been the only one; the load is that
+        of all. Raises KeyError.
+        """
+        target = self.target(name)
+        if target is None:
+            raise KeyError(name)
+        own = {field: getattr(target, field) for field in _OF_A_SIDE}
+        return self.model_copy(update={**own, "targets": []})
 
     def target(self, name: str) -> Target | None:
         """Return the target of that name, or None if it was not loaded."""

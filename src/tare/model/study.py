@@ -57,6 +57,20 @@ class Blocks(Record):
     target_half_width_pct: float = Field(default=1.0, gt=0)
 
 
+Pairing = Literal["trials", "slices"]
+"""How a variant and its baseline are brought together: one trial after the other, or both alive at
+once and loaded in turns of milliseconds, which is a duel."""
+
+
+class Slices(Record):
+    """The turns of a duel."""
+
+    length_ms: float = Field(default=2.0, gt=0)
+    """Of a turn, without the time in which the requests in flight are awaited."""
+    lead_in_ms: float = Field(default=0.0, ge=0)
+    """At its beginning, of which no request is measured."""
+
+
 class Quick(Record):
     """The changes that `--quick` makes."""
 
@@ -99,6 +113,9 @@ class Study(Record):
     """The margin of equivalence; without it, the experiment's."""
     gates: dict[Key, Any] = {}
     """Over the experiment's."""
+    pairing: Pairing = "trials"
+    slices: Slices = Slices()
+    """The turns, with pairing = "slices"."""
     blocks: Blocks = Blocks()
     quick: Quick | None = None
     """Without it the study takes no part in `tare run EXPERIMENT --quick`."""
@@ -124,6 +141,11 @@ class Study(Record):
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise ValueError(f"each outcome once in judged and shown, and {twice[0]} not twice")
         checked_gates(self.gates)
+        if self.pairing == "slices" and not isinstance(self.analysis, Compare):
+            raise ValueError(
+                f"pairing = 'trials' with an analysis that takes several windows, as "
+                f"{self.analysis.kind!r} does"
+            )
         return self
 
     @property

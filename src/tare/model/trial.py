@@ -6,7 +6,16 @@ from tare.model.base import Record
 from tare.model.gates import Kind
 from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
-from tare.model.study import Blocks
+from tare.model.study import Blocks, Pairing
+
+_SIDE = "@"
+"""Between the variant and the duel, in the label of a baseline's side."""
+_BASE = "base"
+
+
+def side_label(baseline: str, label: str) -> str:
+    """Return the label of the baseline's side of the duel called `label`."""
+    return f"{baseline}{_SIDE}{label}"
 
 
 class Benchmark(Record):
@@ -52,6 +61,7 @@ class Plan(Record):
     """Scenario → label, where the experiment has names of its own for them."""
     margin_pct: float
     """The margin of equivalence."""
+    pairing: Pairing = "trials"
     blocks: Blocks
     quick: bool
 
@@ -64,6 +74,13 @@ class Plan(Record):
         """The variant that a label is compared with."""
         return self.baselines.get(label, self.baseline)
 
+    def opponent_of(self, label: str) -> str:
+        """The label of the trials that a label's are paired with: its baseline's, or in duels those
+        of its baseline's side.
+        """
+        baseline = self.baseline_of(label)
+        return side_label(baseline, label) if self.pairing == "slices" else baseline
+
 
 class PlannedTrial(Record):
     """One trial of the plan: its block, its scenario and its variant."""
@@ -74,6 +91,11 @@ class PlannedTrial(Record):
     """The variant's name, or `control`, the A/A control."""
     variant: str
     id: str
+
+    def side(self, baseline: str) -> "PlannedTrial":
+        """Return the baseline's side of the duel that is planned."""
+        own = {"label": side_label(baseline, self.label), "variant": baseline}
+        return self.model_copy(update={**own, "id": f"{self.id}-{_BASE}"})
 
 
 class Gate(Record):
@@ -101,6 +123,7 @@ class Trial(Record):
     block: int
     scenario: str
     label: str
+    """As planned; `BASELINE@LABEL` is the baseline's side of the duel called `LABEL`."""
     variant: str
     attempt: int
     status: Literal["valid", "invalid", "failed", "unavailable"]
@@ -117,6 +140,11 @@ class Trial(Record):
     counters: dict[str, int] = {}
     instrument: dict[str, Any] = {}
     """The instrument's result, without its histograms."""
+
+    @property
+    def shown_as(self) -> str:
+        """The label under which tables show it."""
+        return self.label.split(_SIDE)[0]
 
 
 def parse_trials(content: bytes) -> list[Trial]:

@@ -40,7 +40,7 @@ class RunFolder:
         files = (
             self.path / "histograms" / f"{trial.id}.json"
             for trial in self.trials
-            if (trial.scenario, trial.label, trial.status) == (scenario, label, "valid")
+            if (trial.scenario, trial.shown_as, trial.status) == (scenario, label, "valid")
         )
         kept = (json.loads(file.read_text()) for file in files if file.exists())
         return [histograms["latency"] for histograms in kept if "latency" in histograms]

@@ -141,7 +141,7 @@ def _floor(paired: BlockedTrials, outcome: str, verdicts: Mapping[Key, Judgement
 def _variant(
     folder: RunFolder, paired: BlockedTrials, label: str, verdicts: Mapping[Key, Judgement]
 ) -> VariantResult:
-    own = [trial for trial in paired.trials if trial.label == label]
+    own = [trial for trial in paired.trials if trial.shown_as == label]
     by_status = {
         status: [trial for trial in own if trial.status == status]
         for status in ("valid", "invalid", "failed", "unavailable")

@@ -30,7 +30,7 @@ def planned_trials(plan: Plan, block: int) -> list[PlannedTrial]:
     found = []
     for index, scenario in enumerate(plan.scenarios):
         seed = plan.seed ^ zlib.crc32(scenario.name.encode())
-        for label in block_order(plan.variants, seed, block):
+        for label in block_order(planned_variants(plan), seed, block):
             variant = plan.baseline if label == CONTROL else label
             name = f"b{block:02d}-s{index}-{label}"
             found.append(
@@ -39,6 +39,13 @@ def planned_trials(plan: Plan, block: int) -> list[PlannedTrial]:
                 )
             )
     return found
+
+
+def planned_variants(plan: Plan) -> list[str]:
+    """Return the variants that have trials planned for themselves: in duels all but the baseline,
+    which is there anyway, beside each of the others.
+    """
+    return plan.variants[1:] if plan.pairing == "slices" else plan.variants
 
 
 @dataclass(frozen=True)
@@ -66,24 +73,49 @@ class BlockedTrials:
         return found
 
     def values(self, label: str, outcome: str) -> list[float]:
-        """One value per valid trial, in block order."""
-        by_block = self._values.get((label, outcome), {})
-        return [by_block[block] for block in sorted(by_block)]
+        """One value per valid trial that is shown under the label, in block order."""
+        found = [
+            (trial.block, value)
+            for trial in self._own
+            if trial.shown_as == label
+            and trial.status == "valid"
+            and (value := trial.outcomes.get(outcome)) is not None
+        ]
+        return [value for _, value in sorted(found)]
 
     def effect(self, label: str, outcome: str) -> Effect | None:
         """Against its baseline, over the blocks in which both were valid; None without any.
 
         A zero on either side has no ratio, and leaves its block out. A slope has none at all.
         """
-        return self.between(label, self.plan.baseline_of(label), outcome)
+        return self._paired(
+            self._positive(label, outcome), self._positive(self.plan.opponent_of(label), outcome)
+        )
 
     def between(self, label: str, other: str, outcome: str) -> Effect | None:
-        """The same against any other label."""
+        """The same against another label that is not its baseline; in duels, by how far each is
+        from their common one.
+        """
+        if self.plan.pairing == "slices":
+            return self._paired(self._ratios(label, outcome), self._ratios(other, outcome))
+        return self._paired(self._positive(label, outcome), self._positive(other, outcome))
+
+    def _positive(self, label: str, outcome: str) -> Mapping[int, float]:
+        """Block → value above 0; none of a slope."""
         if self.plan.outcomes[outcome].is_slope:
-            return None
-        own = self._values.get((label, outcome), {})
-        base = self._values.get((other, outcome), {})
-        blocks = [block for block in sorted(own) if own[block] > 0 and base.get(block, 0) > 0]
+            return {}
+        found = self._values.get((label, outcome), {})
+        return {block: value for block, value in found.items() if value > 0}
+
+    def _ratios(self, label: str, outcome: str) -> Mapping[int, float]:
+        """Block → the value in the units of the baseline's in the same duel."""
+        own = self._positive(label, outcome)
+        base = self._positive(self.plan.opponent_of(label), outcome)
+        return {block: own[block] / base[block] for block in own if block in base}
+
+    @staticmethod
+    def _paired(own: Mapping[int, float], base: Mapping[int, float]) -> Effect | None:
+        blocks = sorted(own.keys() & base.keys())
         if not blocks:
             return None
         return paired_effect([own[block] for block in blocks], [base[block] for block in blocks])

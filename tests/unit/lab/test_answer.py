@@ -6,7 +6,7 @@ import pytest
 
 from tare.lab.errors import RoleError
 from tare.lab.project.hooks import Answered, Window
-from tare.lab.trial.measure import parse
+from tare.lab.trial.instrument import parse
 
 ANSWER: dict[str, Any] = {
     "event": "result", "schema": 1, "instrument": "x", "window_s": 1.0, "outcomes": {},

@@ -13,7 +13,7 @@ LIMITS = Gates(bottleneck="proxy")
 
 
 def found(steal: float = 0.0, **uses: Use) -> tuple[bool, str]:
-    finding = judged("proxy", LIMITS, uses, steal)
+    finding = judged("proxy", LIMITS, uses, 1 - steal)
     assert finding.wanted == "proxy, at least 90% busy"
     return finding.ok, finding.found
 

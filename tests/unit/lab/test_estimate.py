@@ -65,7 +65,7 @@ def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) 
     for number, planned in enumerate([*planned_trials(made, 0), *planned_trials(made, 1)]):
         body = {"attempt": 1, "started": "now", "measured_s": 1.5, "wall_s": 1.5 + 2 * number**2}
         status = {"status": "valid" if number else "failed"}
-        store.append(Trial.model_validate(planned.model_dump() | body | status))
+        store.append([Trial.model_validate(planned.model_dump() | body | status)])
     found = estimate(made, loaded, tmp_path / "runs", Prepared())
     assert (found.overhead_s, found.overhead_of) == (22.0, "5 trials of the latest runs")
     (store.folder / "trials.jsonl").write_text("{]\n")

@@ -49,7 +49,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_trials_are_read_in_the_order_they_were_made(store: Store) -> None:
     made = [trial(name) for name in ("b", "a", "c")]
-    assert all(store.append(each) for each in made)
+    assert all(store.append([each]) for each in made)
     assert store.trials() == made
 
 
@@ -59,17 +59,17 @@ def test_every_line_is_synced_before_append_returns(
     synced: list[bytes] = []
     file = store.folder / "trials.jsonl"
     monkeypatch.setattr(os, "fsync", lambda _: synced.append(file.read_bytes()))
-    store.append(trial("a"))
-    store.append(trial("b"))
+    store.append([trial("a")])
+    store.append([trial("b")])
     assert [len(parse_trials(content)) for content in synced] == [1, 2]
 
 
 def test_a_torn_last_line_is_dropped_and_written_over(store: Store) -> None:
-    store.append(trial("a"))
+    store.append([trial("a")])
     with (store.folder / "trials.jsonl").open("a") as stream:
         stream.write('{"id": "torn", "blo')
     assert [each.id for each in store.trials()] == ["a"]
-    store.append(trial("b"))
+    store.append([trial("b")])
     assert [each.id for each in store.trials()] == ["a", "b"]
 
 
@@ -86,7 +86,7 @@ def test_a_full_disk_takes_the_ballast(small_disk: Path) -> None:
         while True:
             file.write(b"x" * 4096)
             file.flush()
-    assert store.append(trial("a", reason="x" * 9000))
+    assert store.append([trial("a", reason="x" * 9000)])
     assert not (small_disk / "ballast").exists()
     assert [each.id for each in store.trials()] == ["a"]
 
@@ -99,11 +99,11 @@ def test_what_finds_no_room_is_kept_and_told_of(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        assert not store.append(trial("a"))
+        assert not store.append([trial("a")])
         assert store.trials() == []
         with pytest.raises(TareError, match="no room to store a; make room and resume"):
             store.finish()
-    assert store.append(trial("b"))
+    assert store.append([trial("b")])
     assert [each.id for each in store.trials()] == ["a", "b"]
     store.finish()
 

@@ -80,6 +80,8 @@ pub struct SliceReport {
     pub rounds: u64,
     /// Rounds in which the generator lost no time.
     pub kept: u64,
+    /// Share of the window in which a slice had the load, and not a drain.
+    pub share: f64,
 }
 
 /// The load, and the figures that show whether the generator kept up.
@@ -221,7 +223,7 @@ impl Result {
             targets: names.iter().enumerate().map(target).collect(),
             slices: load
                 .slices
-                .map(|slices| SliceReport::new(slices, &outcome.targets[0])),
+                .map(|slices| SliceReport::new(slices, outcome)),
             tls: None,
             conditions: Vec::new(),
             histograms: encoded(tally),
@@ -230,12 +232,15 @@ impl Result {
 }
 
 impl SliceReport {
-    fn new(slices: Slices, tally: &Tally) -> Self {
+    fn new(slices: Slices, outcome: &Outcome) -> Self {
+        let length_s = slices.length as f64 / 1e9;
         SliceReport {
             length_ms: slices.length as f64 / 1e6,
             lead_in_ms: slices.lead_in as f64 / 1e6,
-            rounds: tally.slices.all,
-            kept: tally.slices.kept,
+            rounds: outcome.targets[0].slices.all,
+            kept: outcome.targets[0].slices.kept,
+            share: outcome.tally.slices.all as f64 * length_s
+                / outcome.window_s.max(f64::MIN_POSITIVE),
         }
     }
 }

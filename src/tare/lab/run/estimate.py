@@ -9,7 +9,7 @@ from tare.lab.project.preparation import Prepared
 from tare.model.base import Record
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, parse_trials
-from tare.stats.blocks import fewest_blocks
+from tare.stats.blocks import fewest_blocks, planned_variants
 from tare.stats.plan_order import CONTROL
 
 OVERHEAD_S = 0.7
@@ -56,7 +56,7 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
 
 def _labels(plan: Plan, loaded: Loaded, scenario: Scenario, prepared: Prepared) -> list[str]:
     """List what a block measures in the scenario, without the variants that cannot be measured."""
-    names = {label: label for label in plan.variants} | {CONTROL: plan.baseline}
+    names = {label: label for label in planned_variants(plan)} | {CONTROL: plan.baseline}
     return [
         label
         for label, name in names.items()

@@ -68,6 +68,7 @@ def make(
         shown=study.shown,
         overview=study.overview,
         margin_pct=study.margin_pct,
+        pairing=study.pairing,
         blocks=_blocks(study.blocks, shorter if quick else None, blocks),
         quick=quick,
     )

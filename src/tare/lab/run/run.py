@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
@@ -14,8 +14,10 @@ from tare.lab.project import gate_limits, render
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import Prepared, fingerprint
 from tare.lab.run.store import Store, write_json
+from tare.lab.trial.attempt import Done
 from tare.lab.trial.bench import LEDGER, Bench, open_bench
-from tare.lab.trial.trial import Done, run_trial
+from tare.lab.trial.duel import Opponents, run_duel
+from tare.lab.trial.trial import run_trial
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.probes.audit import audit
@@ -142,19 +144,40 @@ class Run:
         self._idle.set(poll=self._polls(parameters))
         for attempt in range(len(made) + 1, retries + 2):
             self._watcher.begins(planned, attempt)
-            done = run_trial(
+            ended = self._make(bench, planned, attempt, parameters)
+            self._keep(ended)
+            if any(done.trial.status != "invalid" for done in ended):
+                return
+
+    def _make(
+        self, bench: Bench, planned: PlannedTrial, attempt: int, parameters: Mapping[str, Any]
+    ) -> list[Done]:
+        """Make one attempt: a trial, or both sides of a duel."""
+        plan, versions = self._plan, self._prepared.versions
+        work, progress = self._store.work, self._watcher.progress
+        if plan.pairing == "slices":
+            opponents = Opponents(plan.baseline_of(planned.label), versions)
+            return run_duel(
                 bench,
                 planned,
                 attempt,
                 parameters,
-                seed=self._plan.seed,
-                version=self._prepared.versions[planned.variant],
-                work=self._store.work,
-                progress=self._watcher.progress,
+                opponents=opponents,
+                seed=plan.seed,
+                work=work,
+                progress=progress,
             )
-            self._keep(done)
-            if done.trial.status != "invalid":
-                return
+        done = run_trial(
+            bench,
+            planned,
+            attempt,
+            parameters,
+            seed=plan.seed,
+            version=versions[planned.variant],
+            work=work,
+            progress=progress,
+        )
+        return [done]
 
     def _polls(self, parameters: Mapping[str, Any]) -> bool:
         where = f"{self._loaded.name}: idle"
@@ -193,13 +216,20 @@ class Run:
     def _note(self, planned: PlannedTrial, status: str, reason: str) -> None:
         head = planned.model_dump() | {"attempt": 1, "status": status, "reason": reason}
         trial = Trial.model_validate(head | {"started": self._plan.created, "wall_s": 0.0})
-        self._keep(Done(trial, {}, {}))
+        self._keep([Done(trial, {}, {})])
 
-    def _keep(self, done: Done) -> None:
+    def _keep(self, made: Sequence[Done]) -> None:
+        """Store what was made together, so that a resumed run finds all of it or nothing."""
+        trials = [done.trial for done in made]
+        self._trials += trials
+        if not self._store.append(trials):
+            names = " and ".join(trial.id for trial in trials)
+            self._watcher.remark(f"{names} could not be stored yet: is the disk full?")
+        for done in made:
+            self._keep_files(done)
+
+    def _keep_files(self, done: Done) -> None:
         trial = done.trial
-        self._trials.append(trial)
-        if not self._store.append(trial):
-            self._watcher.remark(f"{trial.id} could not be stored yet: is the disk full?")
         try:
             self._store.keep_histograms(trial, done.histograms)
             self._store.clear_work(trial)

@@ -5,7 +5,7 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +70,9 @@ class Store:
         except ValueError as error:
             raise TareError(f"{file}: a damaged line: {error}") from error
 
-    def append(self, trial: Trial) -> bool:
-        """Add one line and sync it. False when the disk takes it not; it is kept for later."""
-        self._unwritten.append(trial)
+    def append(self, trials: Sequence[Trial]) -> bool:
+        """Add a line for each and sync them. Return False if that fails; it is retried later."""
+        self._unwritten += trials
         try:
             self._flush()
         except OSError:

@@ -1,31 +1,21 @@
-"""Runs an instrument against a started site, with probes read at both ends of its window."""
+"""Runs an instrument against started sites, with probes read at both ends of its window."""
 
-import json
-import selectors
-import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import ValidationError
-
-from tare.lab.errors import RoleError
-from tare.lab.machine.process import Place, Process, ending
-from tare.lab.project import render
+from tare.lab.machine.process import Place
+from tare.lab.trial import instrument
+from tare.lab.trial.instrument import Assignment, assignment
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
-from tare.model.role import INSTRUMENT_ROLE as ROLE
 from tare.probes import registry
 from tare.probes.probe import Scene, Seen
 from tare.probes.reading import Reading
 
 MEASURING = "measuring"
 """Made in the site's folder when the window opens: what acts within it waits for this file."""
-_TICK_S = 0.2
-_SLACK_S = 15.0
-_FOUND_MAX = 120
-"""Characters of what was found in an answer, as messages have them."""
 Progress = Callable[[Mapping[str, Any]], None]
 
 
@@ -57,6 +47,16 @@ class Measurement:
         """The instrument's own window."""
         return self.result.window_s
 
+    def without(self, role: str) -> "Measurement":
+        """Return the measurement without what was read of a role."""
+
+        def left(seen: Snapshot) -> Snapshot:
+            roles = {name: read for name, read in seen.seen.roles.items() if name != role}
+            return replace(seen, seen=Seen(roles, seen.seen.machine))
+
+        places = {name: place for name, place in self.places.items() if name != role}
+        return replace(self, opened=left(self.opened), closed=left(self.closed), places=places)
+
     @property
     def probed_s(self) -> float:
         """The window the probes saw, longer or shorter by the delay of two readings."""
@@ -64,135 +64,92 @@ class Measurement:
 
 
 def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None) -> Measurement:
-    """One run of the variant's instrument, whose spec may use the names in `own` over the site's,
-    and those of the hook `workload` over both.
+    """One run of the variant's instrument, with the names in `own` over the site's.
 
     Raises RoleError when it or a role fails or its answer is malformed, and HookError.
     """
-    manifest = site.manifest.instrument
     changed = dict(own or {})
-    names = site.names(ROLE) | changed
-    names |= site.hooks.workload(site, site.parameters | changed)
-    where = f"{site.bench.loaded.name}/{site.variant}: instrument"
-    spec = render.value(manifest.spec, names, where)
-    file = site.folder / "spec.json"
-    file.write_text(json.dumps(spec, indent=1))
-    argv = [render.text(part, names, where) for part in manifest.argv] + ["--spec", str(file)]
-    process = site.launch(ROLE, argv, manifest.cpus, {}, stdout=subprocess.PIPE)
-    planned = float(spec.get("warmup_s", 0)) + float(spec.get("duration_s", 0))
-    reader = _Reader(site, process, planned + _SLACK_S)
-    opened = closed = answer = None
-    held = Seen()
-    for event in reader.events():
+    result, watch = observe([site], assignment(site, changed), progress)
+    return watch.measurement(0, changed, result)
+
+
+@dataclass
+class Watch:
+    """Sites as the probes see them at both ends of an instrument's window, each in their order."""
+
+    sites: Sequence[Site]
+    opened: list[Snapshot] = field(default_factory=list)
+    closed: list[Snapshot] = field(default_factory=list)
+    held: list[Seen] = field(default_factory=list)
+    places: list[dict[str, Place]] = field(default_factory=list)
+
+    def open(self) -> None:
+        """Read what the window begins with."""
+        for site in self.sites:
+            (site.folder / MEASURING).touch()
+        self.opened = self._snapshots()
+
+    def close(self) -> None:
+        """Read what the window ends with, and what takes time to read."""
+        self.closed = self._snapshots()
+        self.places = [
+            {role: each.place for role, each in site.processes.items()} for site in self.sites
+        ]
+        self.held = self._read(registry.read_last, self.closed[0].at)
+
+    def measurement(self, number: int, own: Mapping[str, Any], result: Result) -> Measurement:
+        """Return what was seen of the site of this number, beside an instrument's answer."""
+        return Measurement(
+            own,
+            result,
+            self.opened[number],
+            self.closed[number],
+            self.held[number],
+            self.places[number],
+        )
+
+    def _snapshots(self) -> list[Snapshot]:
+        at = time.monotonic()
+        seen = self._read(registry.read, at)
+        return [
+            Snapshot(at, each, site.hooks.probe(site))
+            for site, each in zip(self.sites, seen, strict=True)
+        ]
+
+    def _read(self, probes: Callable[[Scene], Seen], at: float) -> list[Seen]:
+        """Read all sites as one scene: what one uses is not foreign to the other."""
+        named = {
+            f"{number}/{role}": process
+            for number, site in enumerate(self.sites)
+            for role, process in site.processes.items()
+        }
+        seen = probes(Scene(at, named, self.sites[0].bench.cpus.tested))
+        found: list[Seen] = []
+        for number in range(len(self.sites)):
+            mark = f"{number}/"
+            own = {
+                key.removeprefix(mark): read
+                for key, read in seen.roles.items()
+                if key.startswith(mark)
+            }
+            found.append(Seen(own, seen.machine))
+        return found
+
+
+def observe(sites: Sequence[Site], what: Assignment, progress: Progress) -> tuple[Result, Watch]:
+    """Run an instrument against sites; return its answer, and the sites as the probes saw them.
+
+    Raises as `instrument.run`.
+    """
+    watch = Watch(sites)
+
+    def on(event: Mapping[str, Any]) -> None:
         match event.get("event"):
             case "progress":
                 progress(event)
             case "measure":
-                (site.folder / MEASURING).touch()
-                opened = _snapshot(site)
+                watch.open()
             case "measured":
-                closed = _snapshot(site)
-                held = registry.read_last(_scene(site, closed.at))
-            case "result":
-                answer = event
-    places = {role: each.place for role, each in site.processes.items()}
-    code = _exit_code(process)
-    process.kill()
-    site.processes.pop(ROLE)
-    if code != 0 or answer is None or opened is None or closed is None:
-        site.blame()
-        lacks = "" if code else ", but without measure, measured and result"
-        raise RoleError(f"{where} ended with {ending(code)}{lacks}{process.last_words()}")
-    return Measurement(changed, parse(answer, where), opened, closed, held, places)
+                watch.close()
 
-
-def parse(answer: Mapping[str, Any], where: str) -> Result:
-    """Return the record of a `result` event. Raises RoleError that names `where` and the fields."""
-    try:
-        return Result.model_validate(answer)
-    except ValidationError as error:
-        raise RoleError(
-            "; ".join(f"{where}: result: {fault}" for fault in _faults(error))
-        ) from error
-
-
-def _faults(error: ValidationError) -> Iterator[str]:
-    """Field, what was found, what was expected."""
-    for problem in error.errors():
-        field = ".".join(str(part) for part in problem["loc"]) or "fields"
-        match problem["type"]:
-            case "missing":
-                yield f"{field}: missing, expected a value"
-            case "extra_forbidden":
-                yield f"{field}: unknown field"
-            case _:
-                found = problem["input"]
-                named = f"only {', '.join(found)}" if isinstance(found, dict) else repr(found)
-                expected = problem["msg"].removeprefix("Input should be ")
-                yield (
-                    f"{field}: found {named[:_FOUND_MAX]}, "
-                    f"expected {expected.removeprefix('Value error, ')}"
-                )
-
-
-def _exit_code(process: Process) -> int:
-    try:
-        return process.child.wait(_SLACK_S)
-    except subprocess.TimeoutExpired as error:
-        raise RoleError("the instrument closed its output and did not end") from error
-
-
-def _snapshot(site: Site) -> Snapshot:
-    at = time.monotonic()
-    return Snapshot(at, registry.read(_scene(site, at)), site.hooks.probe(site))
-
-
-def _scene(site: Site, at: float) -> Scene:
-    return Scene(at, site.processes, site.bench.cpus.tested)
-
-
-class _Reader:
-    """The instrument's lines as they come, with a watch on the roles and on the time."""
-
-    def __init__(self, site: Site, process: Process, patience_s: float) -> None:
-        self._site, self._process = site, process
-        self._give_up = time.monotonic() + patience_s
-        self._patience_s = patience_s
-        self._next_look = 0.0
-
-    def events(self) -> Any:
-        stream = self._process.child.stdout
-        assert stream is not None
-        pending = b""
-        with selectors.DefaultSelector() as selector, stream:
-            selector.register(stream, selectors.EVENT_READ)
-            while True:
-                if selector.select(_TICK_S):
-                    chunk = stream.read1()  # type: ignore[attr-defined]
-                    if not chunk:
-                        return
-                    *lines, pending = (pending + chunk).split(b"\n")
-                    for line in lines:
-                        yield self._parse(line)
-                if time.monotonic() >= self._next_look:
-                    self._watch()
-
-    def _watch(self) -> None:
-        self._next_look = time.monotonic() + _TICK_S
-        self._site.bench.journal.poll()
-        for role, process in self._site.processes.items():
-            if role != ROLE:
-                process.ensure_alive()
-        if time.monotonic() > self._give_up:
-            raise RoleError(f"the instrument did not end within {self._patience_s:g} s")
-
-    def _parse(self, line: bytes) -> dict[str, Any]:
-        if not line.startswith(b'{"event":"result"') and not line.startswith(b'{"event": "result"'):
-            self._site.bench.journal.write(ROLE, line.decode(errors="replace"))
-        try:
-            event = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise RoleError(f"the instrument printed {line[:80]!r}, expected JSON") from error
-        if not isinstance(event, dict):
-            raise RoleError(f"the instrument printed {line[:80]!r}, expected a JSON object")
-        return event
+    return instrument.run(sites, what, on), watch

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from tare.lab.trial import usage
+from tare.lab.trial.measure import Measurement
 from tare.model.instrument import Result
 from tare.model.outcome import Outcome
 from tare.model.paths import Path
@@ -69,3 +71,22 @@ class Measured:
                 return self.probed
             case "analysis":
                 return self.analysis if path.name in self.analysis else None
+
+
+def of_window(
+    found: Measurement,
+    declared: Collection[str],
+    counters: Mapping[str, int] | None = None,
+    analysis: Mapping[str, float | None] | None = None,
+) -> Measured:
+    """Return the values of a window in which outcomes are looked up; `declared` are the roles that
+    the experiment knows.
+    """
+    return Measured(
+        found.result,
+        usage.roles(found),
+        counters or {},
+        usage.probed(found),
+        declared,
+        analysis or {},
+    )

@@ -46,8 +46,11 @@ class Site:
         seed: int,
         name: str,
         folder: Path,
+        side: str = "",
     ) -> None:
-        """Allocate; nothing runs yet. `name` is unique in the run; `folder` is made."""
+        """Allocate; nothing runs yet. `name` is unique in the run; `folder` is made. `side` tells
+        sites apart that stand at the same time.
+        """
         self.bench, self.variant, self.seed = bench, variant, seed
         self.study, self.manifest = bench.loaded.study_name, bench.loaded.variants[variant]
         self.properties = self.manifest.properties
@@ -55,6 +58,7 @@ class Site:
         self._network: Network | None = None
         self._apart: set[str] = set()
         self.tag = f"{bench.tag}.{name}"
+        self._side = side
         self.folder = folder
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
@@ -116,7 +120,10 @@ class Site:
             raise RoleError(f"{where}: cpus: found {wanted!r}, expected one of {', '.join(known)}")
         network = self._network if role in self._apart else None
         return Place(
-            self.bench.hierarchy.role(self.bench.tag, role), known[wanted], allowed, network
+            self.bench.hierarchy.role(self.bench.tag, f"{role}{self._side and '-'}{self._side}"),
+            known[wanted],
+            allowed,
+            network,
         )
 
     def run_oracle(self) -> None:

@@ -23,7 +23,10 @@ def _bottleneck(limits: Gates, window: Conditions) -> Iterator[Finding]:
     load, wanted = window.result.load, limits.bottleneck
     closed = load is not None and load.loop == "closed"
     if closed and wanted is not None and wanted in window.places:
-        yield judged(wanted, limits, _uses(window), window.machine["steal_share"])
+        slices = window.result.slices
+        loaded = slices.share if slices is not None else 1.0
+        available = (1 - window.machine["steal_share"]) * loaded
+        yield judged(wanted, limits, _uses(window), available)
 
 
 def _uses(window: Conditions) -> dict[str, Use]:
@@ -33,12 +36,12 @@ def _uses(window: Conditions) -> dict[str, Use]:
     }
 
 
-def judged(wanted: str, limits: Gates, uses: Mapping[str, Use], steal_share: float) -> Finding:
+def judged(wanted: str, limits: Gates, uses: Mapping[str, Use], available: float) -> Finding:
     """Return whether the role `wanted`, one of `uses`, was what the loop waited for.
 
-    `steal_share` of its CPUs' time was not there to be used.
+    `available` is the share of its CPUs' time that was there to be used, and had a load.
     """
-    ok, found = _judge(wanted, limits, uses, 1 - steal_share)
+    ok, found = _judge(wanted, limits, uses, available)
     return Finding(ok, found, f"{wanted}, at least {limits.bottleneck_min:.0%} busy")
 
 

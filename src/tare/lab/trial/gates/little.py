@@ -9,7 +9,8 @@ from tare.stats.little import little_residual
 
 def _little(limits: Gates, window: Conditions) -> Iterator[Finding]:
     result = window.result
-    if result.load is None or not result.requests:
+    # A duel drops rounds, and between slices nothing is in flight.
+    if result.load is None or not result.requests or result.slices is not None:
         return
     rate, mean_us = result.outcomes["requests_per_second"], result.outcomes["latency_mean_us"]
     if rate is not None and mean_us is not None:

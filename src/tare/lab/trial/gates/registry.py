@@ -6,6 +6,7 @@ from tare.lab.trial.gates.gate import Conditions, Finding, Gate
 from tare.lab.trial.gates.generator import GENERATOR, SEND_LAG
 from tare.lab.trial.gates.little import LITTLE
 from tare.lab.trial.gates.machine import FOREIGN_CPU, STEAL
+from tare.lab.trial.gates.slices import SLICES
 from tare.model import trial
 from tare.model.gates import Gates
 
@@ -16,6 +17,7 @@ GATES: tuple[Gate, ...] = (
     SEND_LAG,
     GENERATOR,
     LITTLE,
+    SLICES,
     FOREIGN_CPU,
     STEAL,
     BOTTLENECK,

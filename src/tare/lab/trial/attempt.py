@@ -1,0 +1,107 @@
+"""One attempt at a planned trial: what came of it, and its record."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from tare.lab.errors import RoleError
+from tare.lab.project.hooks import OracleError
+from tare.lab.trial.site import Site
+from tare.model.trial import Gate, PlannedTrial, Trial
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished trial, its histograms, and the files it was run with."""
+
+    trial: Trial
+    histograms: dict[str, str]
+    rendered: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The outcome of an attempt: fields of `Trial`, and histograms."""
+
+    status: Literal["valid", "invalid", "failed", "unavailable"]
+    reason: str | None = None
+    measured_s: float = 0.0
+    gates: list[Gate] = field(default_factory=list)
+    outcomes: dict[str, float | None] = field(default_factory=dict)
+    roles: dict[str, dict[str, float]] = field(default_factory=dict)
+    machine: dict[str, float] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    instrument: dict[str, Any] = field(default_factory=dict)
+    histograms: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A planned trial of which an attempt begins."""
+
+    planned: PlannedTrial
+    attempt: int
+    started: str
+    begun: float
+
+    @classmethod
+    def now(cls, planned: PlannedTrial, attempt: int) -> "Beginning":
+        """An attempt that begins now."""
+        started = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return cls(planned, attempt, started, time.monotonic())
+
+    @property
+    def name(self) -> str:
+        """Its name, which no other of the run has."""
+        if self.attempt == 1:
+            return self.planned.id
+        return f"{self.planned.id}-a{self.attempt}"
+
+    def record(self, made: Attempt, version: str) -> Trial:
+        """Return the attempt's record, now that it has ended."""
+        planned = self.planned
+        return Trial(
+            id=self.name,
+            block=planned.block,
+            scenario=planned.scenario,
+            label=planned.label,
+            variant=planned.variant,
+            attempt=self.attempt,
+            status=made.status,
+            reason=made.reason,
+            started=self.started,
+            wall_s=time.monotonic() - self.begun,
+            measured_s=made.measured_s,
+            version=version,
+            gates=made.gates,
+            outcomes=made.outcomes,
+            roles=made.roles,
+            machine=made.machine,
+            counters=made.counters,
+            instrument=made.instrument,
+        )
+
+
+def refusal(gates: Sequence[Gate]) -> str | None:
+    """Return why the gates refuse a trial, or None if they do not."""
+    refused = [gate for gate in gates if not gate.ok]
+    return "; ".join(f"{each.name}: {each.found}, wanted {each.wanted}" for each in refused) or None
+
+
+def because(reason: str | None) -> str:
+    """Return a reason behind a colon, if there is one."""
+    return f": {reason}" if reason else ""
+
+
+def cause(site: Site | None, error: Exception) -> str:
+    """Return the error; before it, the end of a role that had ended by then, which caused it."""
+    kind = "oracle" if isinstance(error, OracleError) else type(error).__name__
+    noticed = f"{kind}: {error}"
+    if site is not None and not isinstance(error, RoleError):
+        try:
+            site.blame()
+        except RoleError as earlier:
+            return f"RoleError: {earlier}; noticed by {noticed}"
+    return noticed

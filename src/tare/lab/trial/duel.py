@@ -1,0 +1,198 @@
+"""One duel: a variant and its baseline alive at once, loaded in turns of milliseconds.
+
+Source: Bulej and others, "Duet Benchmarking: Improving Measurement Accuracy in the Cloud", ICPE
+2020 (arXiv 2001.05811), whose pairs run in parallel; here one generator alternates between them.
+"""
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tare.lab.errors import Unavailable
+from tare.lab.project import gate_limits
+from tare.lab.project.hooks import Answered, Window
+from tare.lab.trial import usage
+from tare.lab.trial.attempt import Attempt, Beginning, Done, because, cause, refusal
+from tare.lab.trial.bench import Bench
+from tare.lab.trial.gates import registry
+from tare.lab.trial.gates.gate import Conditions
+from tare.lab.trial.instrument import assignment
+from tare.lab.trial.measure import Measurement, Progress, observe
+from tare.lab.trial.outcomes import of_window
+from tare.lab.trial.site import Site
+from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
+from tare.model.role import INSTRUMENT_ROLE
+from tare.model.trial import Gate, PlannedTrial
+
+
+@dataclass(frozen=True)
+class Opponents:
+    """The two sides of a duel, by name, with the versions that were read of them."""
+
+    baseline: str
+    versions: Mapping[str, str]
+
+
+def run_duel(
+    bench: Bench,
+    planned: PlannedTrial,
+    attempt: int,
+    parameters: Mapping[str, Any],
+    *,
+    opponents: Opponents,
+    seed: int,
+    work: Path,
+    progress: Progress,
+) -> list[Done]:
+    """Make one attempt at a planned duel: the baseline's side, then the variant's.
+
+    A side that fails is a `failed` trial, and the other one an `invalid` one.
+    """
+    sides = {BASELINE: planned.side(opponents.baseline), VARIANT: planned}
+    beginnings = {side: Beginning.now(each, attempt) for side, each in sides.items()}
+    draw = random.Random(f"{seed}/{planned.id}/{attempt}")
+    sites: dict[str, Site] = {}
+    made = {side: Attempt("invalid", "the duel did not begin") for side in sides}
+    bench.journal.write("trial", f"{beginnings[VARIANT].name}: the duel begins")
+    try:
+        # Whatever comes first may have the better memory.
+        for side in draw.sample(sorted(sides), len(sides)):
+            name = beginnings[side].name
+            with _blamed(side, sites):
+                sites[side] = Site(
+                    bench,
+                    sides[side].variant,
+                    parameters,
+                    seed=draw.getrandbits(31),
+                    name=name,
+                    folder=work / name,
+                    side=side,
+                )
+        made = _fought(sites, progress)
+    except _Lost as lost:
+        made = _lost(lost, sides)
+    finally:
+        stubborn = {side: site.stop() for side, site in sites.items()}
+    for side, left in stubborn.items():
+        if left and made[side].status == "valid":
+            made = {name: replace(each, status="invalid") for name, each in made.items()}
+            made[side] = replace(made[side], status="failed", reason="; ".join(left))
+    done = []
+    for side in (BASELINE, VARIANT):
+        trial = beginnings[side].record(made[side], opponents.versions[sides[side].variant])
+        bench.journal.write("trial", f"{trial.id}: {trial.status}{because(trial.reason)}")
+        rendered = sites[side].rendered if side in sites else {}
+        done.append(Done(trial, made[side].histograms, rendered))
+    return done
+
+
+class _Lost(Exception):
+    """A side that could not do its part, and why."""
+
+    def __init__(self, side: str, attempt: Attempt) -> None:
+        super().__init__(attempt.reason)
+        self.side, self.attempt = side, attempt
+
+
+@contextmanager
+def _blamed(side: str, sites: Mapping[str, Site]) -> Iterator[None]:
+    """Say of what is raised within that it was this side's doing. Raises _Lost."""
+    try:
+        yield
+    except _Lost:
+        raise
+    except Unavailable as reason:
+        raise _Lost(side, Attempt("unavailable", str(reason))) from reason
+    except Exception as error:
+        raise _Lost(side, Attempt("failed", cause(sites.get(side), error))) from error
+
+
+def _lost(lost: _Lost, sides: Mapping[str, PlannedTrial]) -> dict[str, Attempt]:
+    other = VARIANT if lost.side == BASELINE else BASELINE
+    what = f"its opponent {sides[lost.side].variant} is {lost.attempt.status}: {lost}"
+    return {lost.side: lost.attempt, other: Attempt("invalid", what)}
+
+
+def _fought(sites: Mapping[str, Site], progress: Progress) -> dict[str, Attempt]:
+    before = {}
+    for side, site in sites.items():
+        with _blamed(side, sites):
+            site.start()
+    for side, site in sites.items():
+        with _blamed(side, sites):
+            site.hooks.oracle(site)
+            before[side] = site.hooks.counters(site)
+    with _blamed(VARIANT, sites):
+        found = _observed(sites, progress)
+        gates = _judged(sites, found)
+    attempts = {}
+    for side, site in sites.items():
+        with _blamed(side, sites):
+            attempts[side] = _side(site, found[side], before[side], gates)
+    return attempts
+
+
+def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measurement]:
+    """Load both sides in turns. The instrument runs in the variant's site."""
+    order = [VARIANT, BASELINE]
+    study = sites[VARIANT].bench.loaded.study
+    each = {side: assignment(sites[side], study.analysis.window) for side in order}
+    what = in_turns(each, study.slices)
+    try:
+        result, watch = observe([sites[side] for side in order], what, progress)
+    except Exception:
+        for side in order:
+            with _blamed(side, sites):
+                sites[side].blame()
+        raise
+    own = dict(study.analysis.window)
+    return {
+        side: watch.measurement(number, own, result.side(side)).without(INSTRUMENT_ROLE)
+        for number, side in enumerate(order)
+    }
+
+
+def _judged(sites: Mapping[str, Site], found: Mapping[str, Measurement]) -> list[Gate]:
+    """Judge the window of both: what either side's roles used, they used of the same CPUs."""
+    site, own = sites[VARIANT], found[VARIANT]
+    loaded = site.bench.loaded
+    limits = gate_limits.limits(loaded.study.gates, site.parameters, loaded.title)
+    roles: dict[str, dict[str, float]] = {}
+    for made in found.values():
+        for role, probes in usage.roles(made).items():
+            sums = roles.setdefault(role, {})
+            for name, value in probes.items():
+                sums[name] = sums.get(name, 0.0) + value
+    both = [made.result for made in found.values()]
+    errors = {kind: sum(each.errors.get(kind, 0) for each in both) for kind in both[0].errors}
+    result = own.result.model_copy(update={"errors": errors})
+    places = {**found[BASELINE].places, **own.places}
+    return registry.judge(limits, Conditions(result, usage.machine(own), roles, places))
+
+
+def _side(site: Site, found: Measurement, before: Mapping[str, int], gates: list[Gate]) -> Attempt:
+    site.ensure_alive()
+    after = site.hooks.counters(site)
+    answered = Answered(found.result, [Window(found.own, found.result)])
+    site.hooks.audit(site, before, after, answered)
+    counters = {key: after[key] - before.get(key, 0) for key in after}
+    loaded = site.bench.loaded
+    # The instrument's own use is of both sides, and so nobody's.
+    declared = {*site.manifest.roles, INSTRUMENT_ROLE}
+    measured = of_window(found, declared, counters)
+    refused = refusal(gates)
+    return Attempt(
+        status="invalid" if refused else "valid",
+        reason=refused,
+        measured_s=found.window_s,
+        gates=gates,
+        outcomes={name: measured.outcome(loaded.outcomes[name]) for name in loaded.study.reported},
+        roles=usage.roles(found),
+        machine=usage.machine(found),
+        counters=counters,
+        instrument=found.result.stored(),
+        histograms=found.result.histograms,
+    )

@@ -1,0 +1,20 @@
+"""The gate of a duel's slices: enough rounds must have gone undisturbed."""
+
+from collections.abc import Iterator
+
+from tare.lab.trial.gates.gate import Conditions, Finding, Gate
+from tare.model.gates import Gates
+
+
+def _slices(limits: Gates, window: Conditions) -> Iterator[Finding]:
+    slices = window.result.slices
+    if slices is not None:
+        kept = slices.kept / slices.rounds if slices.rounds else 0.0
+        yield Finding(
+            kept >= limits.slices_kept_min,
+            f"{kept:.1%} of {slices.rounds} rounds undisturbed",
+            f"at least {limits.slices_kept_min:.0%}",
+        )
+
+
+SLICES = Gate("slices", _slices)
