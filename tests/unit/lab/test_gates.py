@@ -229,3 +229,18 @@ def test_gates_that_a_level_spoils_are_refused_before_the_run(tmp_path: Path) ->
     assert planning.make(loaded, scenarios=["loop=closed"], **asked)
     with pytest.raises(ManifestError, match=r"gates.retries: found 1.5, expected a valid integer"):
         planning.make(loaded, scenarios=["loop=open"], **asked)
+
+
+@pytest.mark.parametrize(("kept", "ok"), [(100, True), (50, True), (49, False), (0, False)])
+def test_a_duel_of_disturbed_rounds_does_not_count(kept: int, ok: bool) -> None:
+    slices = {"length_ms": 2, "lead_in_ms": 0, "rounds": 100, "kept": kept, "share": 0.9}
+    found = gates(result(slices=slices, in_flight_mean=99.0))
+    assert found["slices"].ok is ok
+    assert found["slices"].found == f"{kept}.0% of 100 rounds undisturbed"
+    assert "little" not in found, "rounds are dropped, and drains have nothing in flight"
+
+
+def test_a_generator_that_takes_turns_polls_and_so_is_always_busy() -> None:
+    slices = {"length_ms": 2, "lead_in_ms": 0, "rounds": 9, "kept": 9, "share": 0.9}
+    busy = result(loop="closed", cpu_busiest_thread=1.0, slices=slices)
+    assert "generator" not in gates(busy)

@@ -110,25 +110,25 @@ def test_what_finds_no_room_is_kept_and_told_of(
 
 def test_a_line_that_was_cut_off_leaves_nothing(store: Store) -> None:
     first, second = (trial(name, reason="x" * 5000) for name in ("first", "second"))
-    assert store.append(first)
+    assert store.append([first])
     # Enough for each half of the second line by itself.
     room = (store.folder / "trials.jsonl").stat().st_size + 3000
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
-        assert not store.append(second)
+        assert not store.append([second])
         assert store.trials() == [first]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     third = trial("third")
-    assert store.append(third)
+    assert store.append([third])
     assert store.trials() == [first, second, third]
 
 
 def test_what_a_cut_off_trial_left_is_cleared_and_what_a_failed_one_left_is_kept(
     store: Store,
 ) -> None:
-    store.append(trial("failed", status="failed"))
+    store.append([trial("failed", status="failed")])
     for name in ("failed", "cut-off"):
         (store.work / name / "sut").mkdir(parents=True)
     store.prepare()

@@ -37,6 +37,7 @@ LOADER = {
     "targets": [TARGET],
     "tls": {"version": "1.3", "cipher": "X", "group": "X25519", "alpn": None,
             "full": 64, "resumed": 0, "other": 0},
+    "slices": {"length_ms": 2.0, "lead_in_ms": 0.0, "rounds": 5, "kept": 4, "share": 0.9},
     "conditions": [{"condition": "p99<5ms", "ok": False, "found": None}],
     "histograms": {"latency": "HISTFAAA"},
 }  # fmt: skip
@@ -145,3 +146,15 @@ def test_totals_add_up_by_their_names() -> None:
     }
     assert found.failed == 1 and found.counts == {"accepted": 8}
     assert together([]) == Total()
+
+
+def test_a_side_of_a_duel_reads_as_if_it_were_alone() -> None:
+    own = TARGET | {"total": {"requests": 7}, "histograms": {"latency": "HISTFBBB"}}
+    head = {"event": "result", "schema": 1, "instrument": "x", "window_s": 1.0}
+    whole = Result.model_validate(head | LOADER | {"targets": [own]})
+    side = whole.side("hot")
+    assert (side.outcomes, side.total.requests, side.targets) == (FIGURES, 7, [])
+    assert side.histograms == {"latency": "HISTFBBB"} and side.slices == whole.slices
+    assert "HIST" not in str(whole.stored()), "what is stored beside trials has no histograms"
+    with pytest.raises(KeyError):
+        whole.side("cold")

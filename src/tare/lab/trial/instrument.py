@@ -25,7 +25,7 @@ _FOUND_MAX = 120
 
 @dataclass(frozen=True)
 class Assignment:
-    """What an instrument is to do for a site: its program with the spec that it is given."""
+    """An instrument's program, and the spec that it is given for a site."""
 
     where: str
     argv: list[str]
