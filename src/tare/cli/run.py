@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from tare.cli.output import json_option, say
+from tare.cli.span import Span
 from tare.lab import paths
 from tare.lab.errors import Interrupted, UnknownName
+from tare.model.trial import Until
 
 _POSITIVE = click.FloatRange(0, min_open=True)
 
@@ -25,6 +27,20 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     help="Only these levels; repeatable; `all` for every sensible combination.",
 )
 @click.option("--blocks", type=click.IntRange(1), help="Exactly so many blocks.")
+@click.option(
+    "--until",
+    type=click.Choice(["narrow", "resolved"]),
+    default="narrow",
+    help="Go on until intervals are narrow, or until every verdict is there (a test that may be "
+    "looked at after every block).",
+)
+@click.option(
+    "--within",
+    "within_s",
+    type=Span(),
+    metavar="T",
+    help="The most time for --until resolved, such as 90s or 10m.",
+)
 @click.option("--duration", type=_POSITIVE, metavar="S", help="Seconds measured in a trial.")
 @click.option("--connections", type=click.IntRange(1), help="Connections of the load.")
 @click.option(
@@ -44,6 +60,8 @@ def command(
     variants: str | None,
     scenarios: tuple[str, ...],
     blocks: int | None,
+    until: Until,
+    within_s: float | None,
     duration: float | None,
     connections: int | None,
     threads: int | None,
@@ -64,6 +82,7 @@ def command(
     tare run filters --quick
     tare run filters/requests --scenarios all --dry-run
     tare run filters --blocks 20 --seed 7
+    tare run filters/requests --variants njs --until resolved --within 5m
     tare run filters/steady --variants c-module --rate 10000
     tare run filters/requests --duration 10 --connections 100 -p url_path=/aaaa
     tare run echo --connections 20 --size 128
@@ -74,6 +93,8 @@ def command(
     from tare.lab.run import planning
     from tare.lab.run.store import Store
 
+    if within_s is not None and until != "resolved":
+        raise click.UsageError("--within: expected --until resolved beside it")
     out = benchmark_out.target()
     named = {
         "duration_s": duration,
@@ -96,6 +117,8 @@ def command(
             blocks=blocks,
             seed=seed,
             overrides=each.overrides,
+            until=until,
+            within_s=within_s,
         )
         for each in reached.requests
     ]

@@ -8,6 +8,9 @@ from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks, Pairing
 
+Until = Literal["narrow", "resolved"]
+"""When a run has enough blocks: when its intervals are narrow, or when every verdict is there."""
+
 _SIDE = "@"
 """Between the variant and the duel, in the label of a baseline's side."""
 _BASE = "base"
@@ -62,6 +65,9 @@ class Plan(Record):
     margin_pct: float
     """The margin of equivalence."""
     pairing: Pairing = "trials"
+    until: Until = "narrow"
+    within_s: float | None = None
+    """Seconds of trials after which a run ends that goes on until it is resolved."""
     blocks: Blocks
     quick: bool
 

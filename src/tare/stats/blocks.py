@@ -9,7 +9,8 @@ from itertools import combinations
 
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, PlannedTrial, Trial
-from tare.stats.effect import Effect, paired_effect
+from tare.stats import sequential
+from tare.stats.effect import Effect, effect_of, effect_so_far, paired_log_ratios
 from tare.stats.floor import NoiseFloor
 from tare.stats.plan_order import CONTROL, block_order
 from tare.stats.power import blocks_needed
@@ -113,12 +114,14 @@ class BlockedTrials:
         base = self._positive(self.plan.opponent_of(label), outcome)
         return {block: own[block] / base[block] for block in own if block in base}
 
-    @staticmethod
-    def _paired(own: Mapping[int, float], base: Mapping[int, float]) -> Effect | None:
+    def _paired(self, own: Mapping[int, float], base: Mapping[int, float]) -> Effect | None:
         blocks = sorted(own.keys() & base.keys())
         if not blocks:
             return None
-        return paired_effect([own[block] for block in blocks], [base[block] for block in blocks])
+        ratios = paired_log_ratios(
+            [own[block] for block in blocks], [base[block] for block in blocks]
+        )
+        return effect_so_far(ratios) if self.plan.until == "resolved" else effect_of(ratios)
 
     def floor(self, outcome: str) -> NoiseFloor | None:
         """Return the A/A control's effect against its baseline; None if they never both counted."""
@@ -165,6 +168,20 @@ class BlockedTrials:
         return {
             pair: (family[pair].effect, found) for pair, found in zip(family, verdicts, strict=True)
         }
+
+    def unresolved(self) -> list[Key]:
+        """The awaited comparisons without a verdict; a variant that failed awaits none."""
+        failed = {t.variant for t in self._own if t.status in ("failed", "unavailable")}
+        verdicts = self.judge()
+        awaited = [name for name in self.judged() if name in self.plan.awaited]
+        return [
+            (variant, outcome)
+            for variant in self.plan.variants[1:]
+            if variant not in failed
+            for outcome in awaited
+            if (found := verdicts.get((variant, outcome))) is None
+            or found.verdict is Verdict.UNRESOLVED
+        ]
 
     def watched(self) -> list[Effect]:
         """The effects whose intervals decide when there are enough blocks.
@@ -226,13 +243,17 @@ def comparisons(plan: Plan) -> int:
 def fewest_blocks(plan: Plan) -> int:
     """The plan's smallest number of blocks, or more where so many could show nothing."""
     family = comparisons(plan)
+    if plan.until == "resolved":
+        return sequential.fewest_for(Criteria().alpha / max(family, 1))
     return max(plan.blocks.min, blocks_needed(family) if family else 1)
 
 
 def shortage(plan: Plan) -> str | None:
     """Return why the plan's blocks give no effect, however large, a verdict; None if they can."""
     family, most = comparisons(plan), plan.blocks.max
-    fewest = blocks_needed(family) if family else 1
+    if not family:
+        return None
+    fewest = fewest_blocks(plan) if plan.until == "resolved" else blocks_needed(family)
     if most >= fewest:
         return None
     what = f"{most} blocks cannot show a difference among {family} comparisons"
@@ -241,6 +262,8 @@ def shortage(plan: Plan) -> str | None:
 
 def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
     """Decide what to do after `blocks` whole blocks."""
+    if plan.until == "resolved":
+        return _until_resolved(plan, list(trials), blocks)
     fewest = min(fewest_blocks(plan), plan.blocks.max)
     rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
     known = list(trials)
@@ -250,3 +273,15 @@ def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
         for effect in BlockedTrials(plan, scenario, known).watched()
     ]
     return rule.decide(watched, blocks)
+
+
+def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
+    """Stop when every awaited verdict is there, or the plan's blocks or its time are used up."""
+    if blocks >= plan.blocks.max:
+        return Stop.MOST_BLOCKS
+    scenarios = [BlockedTrials(plan, scenario, trials) for scenario in plan.scenarios]
+    if not any(each.unresolved() for each in scenarios):
+        return Stop.RESOLVED
+    # Both sides of a duel have its time.
+    spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
+    return Stop.TIME if plan.within_s is not None and spent >= plan.within_s else Stop.GO_ON

@@ -11,6 +11,7 @@ import numpy as np
 
 from tare.stats.interval import Interval
 from tare.stats.location import locate
+from tare.stats.sequential import look
 from tare.stats.signed_rank import Floats
 
 
@@ -20,7 +21,8 @@ class Effect:
 
     `log_ratio` is the Hodges-Lehmann estimate, `interval` its exact signed-rank interval or
     `None` (then `missing` says why), `p` the exact two-sided signed-rank p-value before any
-    correction, `spread` the standard deviation of the n log ratios (0 for n = 1).
+    correction (or both as of `effect_so_far`), `spread` the standard deviation of the n log
+    ratios (0 for n = 1).
     """
 
     n: int
@@ -51,6 +53,15 @@ def paired_effect(
     Errors as of `paired_log_ratios`.
     """
     return effect_of(paired_log_ratios(variant, baseline), level)
+
+
+def effect_so_far(differences: Floats, level: float = 0.95) -> Effect:
+    """The effect from log ratios in their order, shape (n,), n ≥ 1, with an interval and a p-value
+    that are good at every look (`tare.stats.sequential`).
+    """
+    found, looked = locate(differences, level), look(differences, level)
+    missing = "" if looked.interval else f"{found.n} pairs give no interval yet"
+    return Effect(found.n, found.estimate, looked.interval, missing, looked.p, found.spread)
 
 
 def effect_of(differences: Floats, level: float = 0.95) -> Effect:

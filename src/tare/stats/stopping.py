@@ -1,8 +1,10 @@
 """The stopping rule of a run: its intervals are narrow enough, whatever they say.
 
-The rule sees widths and counts, never a p-value or the sign of an estimate: looking at p after
-every block and stopping once it is small finds differences where there are none (Armitage,
-McPherson & Rowe 1969, J. R. Stat. Soc. A 132(2):235-244).
+A run may go on until every verdict is there instead, if its test is one that may be looked at
+after every block (`tare.stats.sequential`). With any other test, this rule sees widths and counts,
+never a p-value or the sign of an estimate: looking at p after every block and stopping once it is
+small finds differences where there are none (Armitage, McPherson & Rowe 1969, J. R. Stat. Soc. A
+132(2):235-244).
 """
 
 import math
@@ -18,6 +20,8 @@ class Stop(StrEnum):
 
     GO_ON = "go-on"
     NARROW = "narrow"
+    RESOLVED = "resolved"
+    TIME = "time"
     MOST_BLOCKS = "most-blocks"
 
 

@@ -250,3 +250,28 @@ def test_a_variant_is_held_against_its_own_baseline() -> None:
     verdicts = {label: found.verdict.value for (label, _), found in paired.judge().items()}
     assert verdicts == {"other-build": "costs", "script": "costs", "module": "costs"}
     assert paired.judge_pairs() == {}, "nothing of another build is held against ours"
+
+
+def test_a_run_until_it_is_resolved_ends_with_its_last_verdict() -> None:
+    made = plan(until="resolved", blocks=Blocks(min=1, max=1000), scenarios=[CLOSED])
+    assert fewest_blocks(made) > 1 and shortage(made) is None
+    many = trials(made, 30, one=1.5, two=1.0001)
+    decisions = [
+        stop(made, [trial for trial in many if trial.block < blocks], blocks)
+        for blocks in range(1, 31)
+    ]
+    assert decisions[0] is Stop.GO_ON and decisions[-1] is Stop.RESOLVED
+    first = decisions.index(Stop.RESOLVED) + 1
+    assert first >= fewest_blocks(made)
+    paired = BlockedTrials(made, CLOSED, [trial for trial in many if trial.block < first])
+    verdicts = {variant: paired.judge()[variant, "cpu"].verdict for variant in ("one", "two")}
+    assert verdicts == {"one": "costs", "two": "equivalent"}
+
+
+def test_a_run_until_it_is_resolved_ends_with_its_time() -> None:
+    made = plan(until="resolved", within_s=10.0, blocks=Blocks(min=1, max=1000), scenarios=[CLOSED])
+    few = trials(made, 2)
+    assert stop(made, few, 2) is Stop.GO_ON  # eight trials of a second
+    assert stop(made, trials(made, 3), 3) is Stop.TIME
+    failed = [with_status(trial, "failed") if trial.label != "none" else trial for trial in few]
+    assert stop(made, failed, 2) is Stop.RESOLVED, "what fails has no verdict to wait for"

@@ -21,9 +21,11 @@ from tare.model.scenario import (
     repeated,
 )
 from tare.model.study import Blocks, Quick
-from tare.model.trial import Plan
+from tare.model.trial import Plan, Until
 
 _SEED_BITS = 32
+_MANY = Blocks(min=1, max=1000)
+"""Of a run that ends when it is resolved, or when its time is over."""
 
 
 def make(
@@ -35,6 +37,8 @@ def make(
     blocks: int | None,
     seed: int | None,
     overrides: Mapping[str, Any],
+    until: Until = "narrow",
+    within_s: float | None = None,
 ) -> Plan:
     """Return the plan of a new run of a study. Raises UnknownName for names that do not exist and
     scenarios that the overrides make equal, and ManifestError for gates that a scenario makes none
@@ -69,7 +73,11 @@ def make(
         overview=study.overview,
         margin_pct=study.margin_pct,
         pairing=study.pairing,
-        blocks=_blocks(study.blocks, shorter if quick else None, blocks),
+        until=until,
+        within_s=within_s,
+        blocks=_MANY
+        if until == "resolved" and blocks is None
+        else _blocks(study.blocks, shorter if quick else None, blocks),
         quick=quick,
     )
     named = {}

@@ -1,0 +1,113 @@
+"""A test that may be looked at after every pair, and stopped at any look, without more errors.
+
+Where there is no effect, a pair's log ratio is as likely above 0 as below, however far from it. So
+whoever bets on its sign, knowing its distance from 0 and all pairs before, wins nothing in the
+mean: the capital is a nonnegative martingale. Ville's inequality says that it ever grows to 1/α
+with a chance of at most α, so that such a capital is evidence at level α whenever it is seen.
+Testing every other shift likewise gives a confidence sequence: an interval that holds at all looks
+at once.
+
+Sources: Ville (1939), Étude critique de la notion de collectif; de la Peña (1999), Ann. Probab.
+27(1):537-564, for sums that are symmetric given the past; Ramdas, Grünwald, Vovk & Shafer (2023),
+Statist. Sci. 38(4):576-601, for testing by betting.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tare.stats.interval import Interval
+from tare.stats.signed_rank import Floats
+
+_LEAST = 0.3
+"""Least effect that is bet on, in standard deviations of the pairs."""
+_MOST = 0.98
+"""Largest share of the capital that one pair can cost."""
+_FIRST = float(np.tanh(1.0))
+"""Share that is bet on the first two pairs, of whose spread nothing is known."""
+_GRID = 257
+_REFINEMENTS = 3
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The findings after n pairs of log ratios, good at all looks together.
+
+    `capital` is the largest that a bet against "no effect" has reached, from 1; `p` its
+    anytime-valid p-value; `interval` the confidence sequence, None as long as it has no bounds.
+    """
+
+    n: int
+    capital: float
+    interval: Interval | None
+
+    @property
+    def p(self) -> float:
+        """The p-value, valid at every look."""
+        return min(1.0, 1 / self.capital)
+
+
+def look(differences: Floats, level: float = 0.95) -> Looked:
+    """Look at the log ratios of n pairs in their order, shape (n,), n ≥ 1."""
+    capital = float(_capital(differences, np.zeros(1))[0])
+    return Looked(differences.size, capital, _interval(differences, level))
+
+
+def fewest_for(alpha: float) -> int:
+    """The smallest n whose capital can reach 1 / `alpha` (0 < alpha < 1): of n equal signs."""
+    n, capital = 0, 0.5
+    while capital < 1 / alpha:
+        capital *= 1 + (_FIRST if n < 2 else _MOST)
+        n += 1
+    return n
+
+
+def _capital(differences: Floats, shifts: Floats) -> Floats:
+    """Return the largest capital so far against each shift, shape (m,) for `shifts` of shape (m,).
+
+    One half is bet on shifts above and one on shifts below, each as much as pays best if pairs are
+    normal with the mean and the spread of those before (Kelly's bet).
+    """
+    above, below = np.full(shifts.size, 0.5), np.full(shifts.size, 0.5)
+    largest = np.ones(shifts.size)
+    for index, value in enumerate(differences):
+        distance = value - shifts
+        size = np.minimum(_MOST, _bet(differences[:index], np.abs(distance), shifts))
+        above *= 1 + np.sign(distance) * size
+        below *= 1 - np.sign(distance) * size
+        largest = np.maximum(largest, above + below)
+    return largest
+
+
+def _bet(past: Floats, distance: Floats, shifts: Floats) -> Floats:
+    """Return the share of the capital to bet on a pair whose distance from the shift is known."""
+    if past.size < 2:
+        return np.full(shifts.size, _FIRST)
+    spread = max(float(past.std(ddof=1)), 1e-12)
+    effect = np.maximum(_LEAST, np.abs(past.mean() - shifts) / spread)
+    return np.asarray(np.tanh(effect * distance / spread))
+
+
+def _interval(differences: Floats, level: float) -> Interval | None:
+    """Return the hull of the shifts against which no bet has ever grown to 1 / (1 - level)."""
+    limit, middle = 1 / (1 - level), float(np.median(differences))
+    reach = max(float(np.abs(differences - middle).max()), 1e-9)
+    bounds = [_bound(differences, middle, sign * 4 * reach, limit) for sign in (-1, 1)]
+    if bounds[0] is None or bounds[1] is None:
+        return None
+    return Interval(bounds[0], bounds[1], level)
+
+
+def _bound(differences: Floats, middle: float, reach: float, limit: float) -> float | None:
+    """Return the farthest shift on one side that is not refused; None if none is refused."""
+    shifts = middle + np.linspace(0, reach, _GRID)
+    refused = _capital(differences, shifts) >= limit
+    if not refused[-1]:
+        return None
+    for _ in range(_REFINEMENTS):
+        last = int(np.flatnonzero(~refused)[-1]) if not refused.all() else 0
+        inner, outer = shifts[last], shifts[min(last + 1, _GRID - 1)]
+        shifts = np.linspace(inner, outer, _GRID)
+        refused = _capital(differences, shifts) >= limit
+    # Outward: the refused neighbour, so that rounding never narrows the interval.
+    return float(shifts[int(np.flatnonzero(refused)[0])])
