@@ -10,20 +10,21 @@ from tare.lab import paths
 from tare.lab.errors import Interrupted
 from tare.lab.project import catalog, levels
 from tare.lab.project.preparation import Prepared, prepare
-from tare.lab.run import estimate
+from tare.lab.run import estimate, subject
 from tare.lab.run.run import Run
 from tare.lab.run.store import Store
 from tare.model.results import Results
 from tare.model.trial import Plan
 from tare.report import folder as run_folder
 from tare.report import html, results, stored, table
+from tare.report.sentence import answers
 from tare.stats.blocks import shortage
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:
     """Carry out what the stored plan still lacks, and report. False when anything failed."""
     plan = store.plan()
-    loaded = catalog.load(plan.experiment, plan.study)
+    loaded = subject.of(store, plan)
     prepared = prepare(loaded, plan.variants, say, plan.scenarios)
     expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
@@ -55,6 +56,8 @@ def report(folder: Path, *, as_json: bool) -> Results:
         print_json(stored.data(found))
     else:
         click.echo()
+        for words in answers(found):
+            click.echo(words)
         table.show(found, console())
     return found
 

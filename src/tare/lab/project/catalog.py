@@ -101,7 +101,7 @@ def load(name: str, study: str | None = None, root: Path = ROOT) -> Loaded:
         raise UnknownName(_unknown(f"study of {name}", chosen, known))
     study_file = folder / "studies" / f"{chosen}.toml"
     raw = read_toml(study_file)
-    asked = _over(experiment, _validate(Study, raw, [study_file]))
+    asked = over(experiment, _validate(Study, raw, [study_file]))
     _refuse(study_file, references.of_study(asked, experiment))
     gate_limits.limits(asked.gates, asked.parameters, str(study_file))
     common = dict(experiment.variants)
@@ -151,7 +151,7 @@ def _rules(manifest: Mapping[str, Any]) -> list[Any]:
     return rules if isinstance(rules, list) else [rules]
 
 
-def _over(experiment: Experiment, study: Study) -> Study:
+def over(experiment: Experiment, study: Study) -> Study:
     """The study with all that it leaves to the experiment."""
     return study.model_copy(
         update={

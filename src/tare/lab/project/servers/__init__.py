@@ -1,0 +1,195 @@
+"""A user's own servers as an experiment, so that they are measured as all others are."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from tare.lab.project.catalog import Loaded, over
+from tare.model.manifest import Experiment, Variant
+from tare.model.servers import Server, Servers
+from tare.model.study import Study
+
+NAME, STUDY = "servers", "duel"
+_FILLED = {
+    "port": "{{ port.http }}",
+    "folder": "{{ folder }}",
+    "host": "{{ host }}",
+    "cpus": "{{ cpus.server | join(',') }}",
+}
+_SIMPLE = re.compile(r"[^;&|<>$`\n]*")
+"""A command that the shell may become, so that signals reach the server itself."""
+_READY_S = 30.0
+
+
+def loaded(servers: Servers) -> Loaded:
+    """Return the experiment that these servers are."""
+    first = servers.servers[0].name
+    experiment = Experiment.model_validate(
+        {
+            "schema": 1,
+            "title": "Your own servers",
+            "question": "What does the change cost?",
+            "baseline": first,
+            "studies": [STUDY],
+            "parameters": _parameters(servers),
+            "outcomes": _OUTCOMES,
+            "margin_pct": servers.margin_pct,
+        }
+    )
+    by_clock = servers.load.rate is not None
+    study = Study.model_validate(
+        {
+            "schema": 1,
+            "title": "Duel",
+            "question": _question(servers),
+            "judged": _BY_CLOCK if by_clock else _SATURATED,
+            "awaited": (_BY_CLOCK if by_clock else _SATURATED)[:2],
+            "shown": [name for name in _OUTCOMES if name not in (*_BY_CLOCK, *_SATURATED)],
+            "pairing": "slices",
+            "blocks": {"min": 8, "max": 40},
+        }
+    )
+    variants = {each.name: _variant(servers, each) for each in servers.servers}
+    return Loaded(NAME, Path(__file__).parent, experiment, STUDY, over(experiment, study), variants)
+
+
+def _question(servers: Servers) -> str:
+    names = [server.name for server in servers.servers]
+    rate = servers.load.rate
+    how = "as fast as they answer" if rate is None else f"at {rate:g} requests per second"
+    return f"What does {' or '.join(names[1:])} cost against {names[0]}, {how}?"
+
+
+def _parameters(servers: Servers) -> dict[str, Any]:
+    load, request = servers.load, servers.request
+    found: dict[str, Any] = {
+        "protocol": request.protocol,
+        "connections": load.connections,
+        "duration_s": load.duration_s,
+        "warmup_s": load.warmup_s,
+    }
+    return found | ({"rate": load.rate} if load.rate is not None else {})
+
+
+def _variant(servers: Servers, server: Server) -> Variant:
+    request, load = servers.request, servers.load
+    expected = server.expected
+    closed = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
+    spec: dict[str, Any] = {
+        "schema": 1,
+        "protocol": request.protocol,
+        "url": f"{request.scheme}://{{{{ host }}}}:{{{{ port.http }}}}{_raw(request.path)}",
+        "method": request.method,
+        "headers": {key: _raw(value) for key, value in request.headers.items()},
+        "connections": "{{ connections }}",
+        "cpus": "{{ cpus.client }}",
+        "loop": closed,
+        "warmup_s": "{{ warmup_s }}",
+        "duration_s": "{{ duration_s }}",
+        "seed": "{{ seed }}",
+        "expect": {
+            "status": [expected.status if expected else 200],
+            "body_length": expected.body_length if expected else None,
+        },
+    }
+    if request.body_file is not None:
+        spec["body"] = {"file": _raw(request.body_file)}
+    return Variant.model_validate(
+        {
+            "schema": 1,
+            "title": server.command,
+            "components": ["load"],
+            "ports": ["http"],
+            "version": {"argv": ["echo", _raw(server.version)], "pattern": "(.+)"},
+            "roles": {
+                "sut": {
+                    "argv": ["/bin/sh", "-c", _shell(server)],
+                    "env": {
+                        "HOME": _raw(str(Path.home())),
+                        **{key: _raw(value) for key, value in servers.environment.items()},
+                    },
+                    "ready": {"tcp": ["{{ port.http }}"], "timeout_s": _READY_S},
+                }
+            },
+            "instrument": {"argv": ["{{ component.load }}/bin/tare-load"], "spec": spec},
+            "properties": {
+                "scheme": request.scheme,
+                "path": request.path,
+                "method": request.method,
+                "headers": "\n".join(f"{key}: {value}" for key, value in request.headers.items()),
+                "body_file": request.body_file or "",
+                "status": expected.status if expected else 0,
+                "body_sha256": (expected.body_sha256 if expected else None) or "",
+            },
+        }
+    )
+
+
+def _shell(server: Server) -> str:
+    command = server.command.strip()
+    become = "exec " if _SIMPLE.fullmatch(command) else ""
+    parts = re.split(r"\{(port|folder|host|cpus)\}", command)
+    filled = "".join(
+        _FILLED[part] if number % 2 else _raw(part) for number, part in enumerate(parts)
+    )
+    return f"cd {_raw(_quoted(server.folder))} && {become}{filled}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _raw(text: str) -> str:
+    """Text that is no template, whatever is in it."""
+    return "{% raw %}" + text + "{% endraw %}" if re.search(r"\{[{%#]", text) else text
+
+
+def working_folder() -> str:
+    """The folder in which the user called tare."""
+    return os.environ.get("PWD") or str(Path.cwd())
+
+
+_BY_CLOCK = ["cpu_us_per_request", "latency_p50_us", "latency_p99_us"]
+_SATURATED = ["cpu_us_per_request", "requests_per_second"]
+_OUTCOMES: dict[str, Any] = {
+    "cpu_us_per_request": {
+        "title": "Server CPU per request",
+        "unit": "µs",
+        "better": "lower",
+        "value": "role.sut.cpu_us",
+        "per": "instrument.requests",
+    },
+    "latency_p50_us": {
+        "title": "Median latency",
+        "unit": "µs",
+        "better": "lower",
+        "value": "instrument.latency_p50_us",
+    },
+    "latency_p99_us": {
+        "title": "p99 latency",
+        "unit": "µs",
+        "better": "lower",
+        "value": "instrument.latency_p99_us",
+    },
+    "requests_per_second": {
+        "title": "Requests per second",
+        "unit": "1/s",
+        "better": "higher",
+        "value": "instrument.requests_per_second",
+    },
+    "memory": {
+        "title": "Server memory",
+        "unit": "MB",
+        "better": "lower",
+        "value": "role.sut.memory_bytes",
+        "times": 1e-6,
+    },
+    "switches": {
+        "title": "Context switches per request",
+        "unit": "1",
+        "better": "lower",
+        "value": "role.sut.switches_voluntary + role.sut.switches_involuntary",
+        "per": "instrument.requests",
+    },
+}

@@ -1,0 +1,135 @@
+"""A first look at a user's own servers, before anything is timed: do both give the same answer,
+and at which rate can both be asked?
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tare.lab import paths
+from tare.lab.errors import TareError
+from tare.lab.machine import host
+from tare.lab.project import servers as own
+from tare.lab.project.build import Say
+from tare.lab.project.preparation import prepare
+from tare.lab.project.servers.answer import Answer, Difference, ask, differences
+from tare.lab.run import planning
+from tare.lab.trial.bench import Bench, open_bench
+from tare.lab.trial.instrument import assignment
+from tare.lab.trial.measure import observe
+from tare.lab.trial.site import Site
+from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
+from tare.model.servers import Servers
+
+_SHARE = 0.4
+"""Of what the slower server can answer: the rate at which latencies are compared."""
+_FIRST = {"duration_s": 0.8, "warmup_s": 0.4}
+
+
+@dataclass
+class Faced:
+    """The servers with what they are expected to answer, and what was noticed."""
+
+    servers: Servers
+    differences: list[tuple[str, Difference]] = field(default_factory=list)
+    """Server → a difference between its answer and the first server's."""
+    remarks: list[str] = field(default_factory=list)
+
+
+def face(servers: Servers, say: Say, *, saturated: bool) -> Faced:
+    """Start all servers, ask each twice, and find a rate unless one is given.
+
+    Raises TareError for a server that does not start or does not answer, with its last lines.
+    """
+    asked = servers.model_copy(update={"load": servers.load.model_copy(update={"rate": None})})
+    with _bench(asked, say) as (bench, home), ExitStack() as stack:
+        sites = {each.name: _started(bench, each.name, home, stack) for each in asked.servers}
+        answers = {name: (_answer(site), _answer(site)) for name, site in sites.items()}
+        first = asked.servers[0].name
+        faced = Faced(
+            servers.model_copy(
+                update={
+                    "servers": [
+                        each.model_copy(
+                            update={
+                                "expected": answers[each.name][0].expected(answers[each.name][1])
+                            }
+                        )
+                        for each in servers.servers
+                    ]
+                }
+            )
+        )
+        for name, (one, again) in answers.items():
+            if one.body != again.body:
+                faced.remarks.append(f"{name}: the body changes from request to request")
+            elif name != first and answers[first][0].body == answers[first][1].body:
+                found = differences(answers[first][0], one)
+                faced.differences += [(name, each) for each in found]
+        if servers.load.rate is None and not saturated:
+            rates = [_rate(sites[first], sites[name]) for name in sites if name != first]
+            load = servers.load.model_copy(update={"rate": _round(_SHARE * min(rates))})
+            faced.servers = faced.servers.model_copy(update={"load": load})
+    return faced
+
+
+def _answer(site: Site) -> Answer:
+    try:
+        return ask(site)
+    except TareError as error:
+        words = "".join(process.last_words() for process in site.processes.values())
+        raise TareError(f"{site.variant}: {error}{words}") from error
+
+
+def _started(bench: Bench, name: str, home: Path, stack: ExitStack) -> Site:
+    parameters = planning.scenario_at(bench.loaded, {}, _FIRST).parameters
+    site = Site(bench, name, parameters, seed=0, name=name, folder=home / name, side=name)
+    stack.callback(site.stop)
+    try:
+        site.start()
+    except TareError as error:
+        raise TareError(f"{name} does not start: {error}") from error
+    return site
+
+
+def _rate(baseline: Site, variant: Site) -> float:
+    """Return the requests per second that the slower of two answers, in turns, as fast as it can."""
+    sides = {VARIANT: variant, BASELINE: baseline}
+    each = {side: assignment(site, {}) for side, site in sides.items()}
+    what = in_turns(each, baseline.bench.loaded.study.slices)
+    result, _ = observe(list(sides.values()), what, lambda _: None)
+    rates = [result.side(side).outcomes["requests_per_second"] or 0.0 for side in sides]
+    if min(rates) <= 0:
+        counts = ", ".join(f"{kind} {count}" for kind, count in result.errors.items() if count)
+        raise TareError(
+            f"{variant.variant} against {baseline.variant}: no right answers under load "
+            f"({counts or 'none came in time'})"
+        )
+    return min(rates)
+
+
+def _round(rate: float) -> float:
+    return float(f"{rate:.2g}")
+
+
+@contextmanager
+def _bench(servers: Servers, say: Say) -> Iterator[tuple[Bench, Path]]:
+    loaded = own.loaded(servers)
+    prepared = prepare(loaded, loaded.variants, say)
+    for name in loaded.variants:
+        if why := prepared.why_not(name):
+            raise TareError(f"{name}: {why}")
+    paths.cache().mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(prefix="face-", dir=paths.cache()))
+    try:
+        cpus = host.assign(host.by_core(), server=1, client=1)
+        bench = open_bench(loaded, prepared.built, folder=home, name=home.name, cpus=cpus)
+        try:
+            yield bench, home
+        finally:
+            bench.close()
+    finally:
+        shutil.rmtree(home, ignore_errors=True)

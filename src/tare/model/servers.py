@@ -1,0 +1,68 @@
+"""A user's own servers, without manifests: how each is started, and what both are asked."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tare.model.base import Record
+from tare.model.fields import Name
+
+
+class Expected(Record):
+    """A server's right answer, as it was seen before anything was measured."""
+
+    status: int
+    body_sha256: str | None = None
+    """None where the body changes from request to request."""
+    body_length: int | None = None
+
+
+class Server(Record):
+    """One server: a command of the shell, in which {port}, {folder}, {cpus} and {host} are filled
+    in.
+    """
+
+    name: Name
+    command: str = Field(min_length=1)
+    folder: str
+    """Where the command runs."""
+    version: str = "as given"
+    expected: Expected | None = None
+
+
+class Request(Record):
+    """The request that all are sent."""
+
+    scheme: Literal["http", "https"] = "http"
+    protocol: Literal["h1", "h2", "h3"] = "h1"
+    path: str = "/"
+    method: str = "GET"
+    headers: dict[str, str] = {}
+    body_file: str | None = None
+
+
+class Load(Record):
+    """How they are loaded: by the clock at `rate`, or as fast as they answer without one."""
+
+    rate: float | None = Field(default=None, gt=0)
+    connections: int = Field(default=16, ge=1)
+    duration_s: float = Field(default=1.0, gt=0)
+    warmup_s: float = Field(default=0.3, ge=0)
+
+
+class Servers(Record):
+    """The servers, the first of which is the baseline; stored as servers.json of their run."""
+
+    servers: list[Server] = Field(min_length=2)
+    request: Request = Request()
+    load: Load = Load()
+    environment: dict[str, str] = {}
+    margin_pct: float = Field(default=1.0, gt=0)
+    """The margin of equivalence."""
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "Servers":
+        names = [server.name for server in self.servers]
+        if len(set(names)) < len(names):
+            raise ValueError(f"names that differ, and not {', '.join(names)}")
+        return self
