@@ -265,7 +265,7 @@ impl Cli {
             url,
             targets,
             method: self.method,
-            headers: self.headers.into_iter().collect(),
+            headers: self.headers,
             body: text.or(file).or(made),
             keys: self.keys.map(|count| KeySpec {
                 count,

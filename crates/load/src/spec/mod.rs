@@ -1,12 +1,12 @@
 //! The load generator's spec, as docs/FORMAT.md describes it.
 
 mod error;
+mod headers;
 mod keys;
 mod pace;
 mod parts;
 mod think;
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Deserialize;
@@ -39,9 +39,9 @@ pub struct Spec {
     /// The request's method.
     #[serde(default = "default::method")]
     pub method: String,
-    /// The request's own headers.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
+    /// The request's own headers, in their order.
+    #[serde(default, deserialize_with = "headers::read")]
+    pub headers: Vec<(String, String)>,
     /// The request's body.
     #[serde(default)]
     pub body: Option<Body>,
@@ -196,6 +196,14 @@ mod tests {
     }
 
     #[test]
+    fn a_header_has_one_value_or_several() {
+        let json = r#"{"headers": {"X-B": ["2", "1"], "X-A": "3"}}"#;
+        let wanted = [("X-B", "2"), ("X-B", "1"), ("X-A", "3")];
+        let wanted = wanted.map(|(name, value)| (name.into(), value.into()));
+        assert_eq!(Spec::from_json(json).unwrap().headers, wanted);
+    }
+
+    #[test]
     fn errors_name_the_field() {
         for (json, name) in [
             (r#"{"url": "u", "conections": 1}"#, "conections"),
@@ -206,6 +214,7 @@ mod tests {
             ),
             (r#"{"url": "u", "expect": {"statuses": [200]}}"#, "expect"),
             (r#"{"url": "u", "schema": 2}"#, "schema"),
+            (r#"{"url": "u", "headers": {"X-A": 1}}"#, "headers"),
         ] {
             let error = Spec::from_json(json).unwrap_err().to_string();
             assert!(error.contains(name), "{error}");
