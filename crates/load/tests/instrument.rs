@@ -112,8 +112,20 @@ fn a_spec_that_cannot_be_used_exits_with_2() {
             json!({"url": url, "loop": {"kind": "open", "rate": -1}}),
             "loop.rate",
         ),
+        (
+            json!({"url": url, "loop": {"kind": "open", "rate": 1e9}}),
+            "loop.rate: 1000000000 is more than 10000000 a second for each thread",
+        ),
+        (
+            json!({"url": url, "sources": ["127.0.0.2", "192.0.2.1"]}),
+            "sources: 192.0.2.1 is not an address of this machine",
+        ),
+        (
+            json!({"url": url, "sources": ["::1"]}),
+            "sources: ::1 is not of the family of the server's address 127.0.0.1:9",
+        ),
     ] {
-        let file = File::with(name, &spec.to_string());
+        let file = File::with("unusable", &spec.to_string());
         let output = tare_load()
             .arg("--spec")
             .arg(&file.0)

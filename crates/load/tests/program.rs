@@ -3,7 +3,7 @@
 mod common;
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use common::{OK, Server, Then};
 use serde_json::Value;
@@ -125,6 +125,62 @@ fn stepped_rates_find_the_highest_that_holds() {
         .map(|rate| rate.as_f64().expect("a number"))
         .collect();
     assert_eq!(rates, [100.0, 200.0, 300.0]);
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_nothing_in_a_panic() {
+    let server = Server::always(OK, || Then::Keep);
+    let steps = ["--steps", "100:200:100"];
+    for arguments in [
+        &[][..],
+        &["--json"],
+        &steps,
+        &[&steps[..], &["--json"]].concat(),
+    ] {
+        let (url, short) = (
+            format!("http://{}/", server.address),
+            ["-c", "4", "-d", "200ms"],
+        );
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+            .arg(url)
+            .args(short)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        // On a busy machine no rate may hold.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+        let errors = text(&output.stderr);
+        assert!(
+            !errors.contains("panicked") && !errors.contains("pipe"),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_goes_during_the_run_ends_it() {
+    let server = Server::always(OK, || Then::Keep);
+    let spec = File::new("gone.json");
+    let json = format!(
+        r#"{{"url": "http://{}/", "duration_s": 600}}"#,
+        server.address
+    );
+    std::fs::write(&spec.0, json).expect("a writable folder");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args(["--spec", spec.name()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    // As a shell reports a program that SIGPIPE ended.
+    assert_eq!(output.status.code(), Some(141), "{output:?}");
+    assert_eq!(text(&output.stderr), "");
 }
 
 #[test]

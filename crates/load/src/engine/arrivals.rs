@@ -63,13 +63,6 @@ impl Arrivals {
         self.next
     }
 
-    /// Give up the sends that were intended until `time`.
-    pub fn skip_to(&mut self, time: u64) {
-        while self.next <= time {
-            self.take();
-        }
-    }
-
     /// Take the next intended send.
     pub fn take(&mut self) -> u64 {
         let taken = self.next;

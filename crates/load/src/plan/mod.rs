@@ -1,6 +1,7 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
 pub mod http;
+mod sources;
 pub mod targets;
 
 use base64::Engine as _;
@@ -10,6 +11,9 @@ use crate::expectation::Expectation;
 use crate::random;
 use crate::spec::default::{LONGEST_S, message_size};
 use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};
+
+/// Most sends per second of a thread in an open loop: several times what it can send.
+const MOST_PER_THREAD: f64 = 1e7;
 
 /// The load that `spec` describes.
 ///
@@ -81,7 +85,18 @@ pub fn load(spec: &Spec) -> Result<Load, SpecError> {
 fn check_pace(spec: &Spec) -> Result<(), SpecError> {
     let refuse = |field, found, remedy| Err(SpecError::new(field, found, remedy));
     match spec.pace {
-        Pace::Open { rate, .. } => positive("loop.rate", rate)?,
+        Pace::Open { rate, .. } => {
+            positive("loop.rate", rate)?;
+            if rate > MOST_PER_THREAD * spec.threads as f64 {
+                let found =
+                    format!("{rate} is more than {MOST_PER_THREAD} a second for each thread");
+                return refuse(
+                    "loop.rate",
+                    found,
+                    "write a lower rate, or take more threads",
+                );
+            }
+        }
         Pace::Closed { limit } | Pace::Serial { limit } => {
             limit.map_or(Ok(()), |limit| positive("loop.limit", limit))?;
         }

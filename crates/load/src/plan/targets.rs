@@ -2,6 +2,7 @@
 
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
+use super::sources;
 use crate::engine::Share;
 use crate::spec::{Expect, KeySpec, Pace, Spec, SpecError, TargetSpec};
 use crate::stream::endpoint::Endpoint;
@@ -84,8 +85,10 @@ impl Targets {
             can_have(name)?;
         }
         let endpoint = |(target, _): &(Target, Expect)| {
+            let address = target.resolve()?;
+            sources::check(&spec.sources, &address)?;
             Ok(Endpoint {
-                address: target.resolve()?,
+                address,
                 sources: spec.sources.clone(),
                 congestion: spec.congestion.clone(),
             })

@@ -2,7 +2,6 @@
 
 use super::Worker;
 use super::connection::ConnectionState;
-use super::queue::Queue;
 use crate::engine::cpu::CpuTime;
 use crate::engine::tally::{Failures, Tally};
 use crate::protocol::{End, Failure, Kind, Protocol};
@@ -51,20 +50,9 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     /// The number of past intended sends that no connection had room for.
-    fn queued(&self, now: u64) -> u64 {
+    fn queued(&mut self, now: u64) -> u64 {
         let end = now.min(self.timeline.stop());
-        let queued = |queue: &Queue| {
-            let Some(mut arrivals) = queue.arrivals.clone() else {
-                return 0;
-            };
-            let mut queued = 0;
-            while arrivals.next() < end {
-                arrivals.take();
-                queued += 1;
-            }
-            queued
-        };
-        self.queues.iter().map(queued).sum()
+        self.queues.iter_mut().map(|queue| queue.queued(end)).sum()
     }
 
     fn find_timeouts(&mut self, now: u64) {

@@ -14,6 +14,10 @@ pub struct Queue {
     pub waiting: VecDeque<usize>,
     /// The intended sends, in an open loop.
     pub arrivals: Option<Arrivals>,
+    /// The first intended send that is not counted yet, and the number of those counted.
+    counted: Option<(Arrivals, u64)>,
+    /// Intended sends that were taken.
+    taken: u64,
 }
 
 impl Queue {
@@ -21,8 +25,32 @@ impl Queue {
     pub fn new(arrivals: Option<Arrivals>) -> Self {
         Queue {
             waiting: VecDeque::new(),
+            counted: arrivals.clone().map(|arrivals| (arrivals, 0)),
             arrivals,
+            taken: 0,
         }
+    }
+
+    /// Take the next intended send, in an open loop.
+    pub fn take(&mut self) -> Option<u64> {
+        self.taken += 1;
+        self.arrivals.as_mut().map(Arrivals::take)
+    }
+
+    /// The number of intended sends before `end` that were not taken. `end` does not fall from call
+    /// to call, so that a long queue is not counted from its beginning again and again.
+    pub fn queued(&mut self, end: u64) -> u64 {
+        let (Some(arrivals), Some((ahead, count))) = (&self.arrivals, &mut self.counted) else {
+            return 0;
+        };
+        if *count < self.taken {
+            (*ahead, *count) = (arrivals.clone(), self.taken);
+        }
+        while ahead.next() < end {
+            ahead.take();
+            *count += 1;
+        }
+        *count - self.taken
     }
 
     /// The next intended send.
@@ -61,6 +89,28 @@ impl Permits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_queue_is_counted_as_if_from_its_beginning() {
+        use crate::random::{Use, stream};
+        use crate::spec::Spread;
+        let random = stream(5, 0, Use::Arrivals(0));
+        let arrivals = Arrivals::new(Spread::Poisson, 1000.0, random, 0, 1);
+        let mut queue = Queue::new(Some(arrivals));
+        // Taken ahead of the clock, then behind it, and again.
+        for (end_ms, takes) in [(0, 5), (50, 10), (50, 3), (200, 0), (300, 400), (1000, 20)] {
+            let end = end_ms * 1_000_000;
+            let mut copy = queue.arrivals.clone().expect("an open loop");
+            let mut expected = 0;
+            while copy.next() < end {
+                copy.take();
+                expected += 1;
+            }
+            assert_eq!(queue.queued(end), expected);
+            (0..takes).for_each(|_| assert!(queue.take().is_some()));
+        }
+        assert_eq!(Queue::new(None).queued(u64::MAX), 0);
+    }
 
     #[test]
     fn a_limit_holds_on_average_and_is_not_made_up_for() {

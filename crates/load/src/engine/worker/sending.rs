@@ -98,8 +98,8 @@ impl<P: Protocol> Worker<'_, P> {
         if !self.has_room(id) {
             return true;
         }
-        let (intended, sent) = match &mut self.queues[queue].arrivals {
-            Some(arrivals) => (arrivals.take(), self.timeline.now()),
+        let (intended, sent) = match self.queues[queue].take() {
+            Some(intended) => (intended, self.timeline.now()),
             None => (now, now),
         };
         let target = self.connections[id].target;

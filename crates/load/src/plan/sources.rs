@@ -1,0 +1,42 @@
+//! Checks the local addresses that connections come from.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType};
+
+use crate::spec::SpecError;
+use crate::stream::endpoint::Address;
+
+/// Refuse sources that are not this machine's, or from which `server` cannot be reached.
+///
+/// # Errors
+/// A [`SpecError`] that names the source.
+pub fn check(sources: &[IpAddr], server: &Address) -> Result<(), SpecError> {
+    sources.iter().try_for_each(|source| {
+        if let Address::Inet(server) = server
+            && server.is_ipv4() != source.is_ipv4()
+        {
+            let found = format!("{source} is not of the family of the server's address {server}");
+            let remedy = "name sources of that family, or another address in the URL";
+            return Err(SpecError::new("sources", found, remedy));
+        }
+        is_local(*source)
+    })
+}
+
+fn is_local(source: IpAddr) -> Result<(), SpecError> {
+    let family = match source {
+        IpAddr::V4(_) => AddressFamily::INET,
+        IpAddr::V6(_) => AddressFamily::INET6,
+    };
+    let bound = rustix::net::socket(family, SocketType::STREAM, None)
+        .and_then(|socket| rustix::net::bind(&socket, &SocketAddr::new(source, 0)));
+    bound.map_err(|error| {
+        let found = match error {
+            Errno::ADDRNOTAVAIL => format!("{source} is not an address of this machine"),
+            error => format!("no connection can come from {source} ({error})"),
+        };
+        SpecError::new("sources", found, "name some that `ip address` lists")
+    })
+}
