@@ -207,9 +207,14 @@ pub struct Cli {
     #[arg(long, value_name = "NAME", help_heading = TLS)]
     server_name: Option<String>,
 
-    /// Verify the server's certificate by those of a PEM file; without it, any will do
+    /// Verify the server's certificate by those of a PEM file; without it, by the system's, unless
+    /// the server is on this machine
     #[arg(long, value_name = "FILE", help_heading = TLS)]
     roots: Option<PathBuf>,
+
+    /// Accept any certificate of the server
+    #[arg(short = 'k', long, conflicts_with = "roots", help_heading = TLS)]
+    insecure: bool,
 
     /// Local addresses that connections take turns in, separated by commas
     #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
@@ -279,6 +284,7 @@ impl Cli {
                 resume: self.resume,
                 server_name: self.server_name,
                 roots: self.roots,
+                insecure: self.insecure,
             },
             connections: self.connections,
             depth: self.depth,

@@ -14,6 +14,7 @@ use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
 use crate::spec::{Pace, SCHEMA};
 use crate::stream::tls::negotiated::TlsReport;
+use crate::stream::tls::trust::Trust;
 
 /// The last line of the instrument protocol.
 #[derive(Debug, Serialize)]
@@ -38,6 +39,8 @@ pub struct Result {
     pub targets: Vec<TargetReport>,
     /// The outcome of the TLS handshakes, if the run had any.
     pub tls: Option<TlsReport>,
+    /// The way in which the servers' certificates were verified, if they had any.
+    pub certificates: Option<Trust>,
     /// The conditions that the run was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Judgement>,
@@ -197,6 +200,7 @@ impl Result {
             total: (&tally.total).into(),
             targets: names.iter().enumerate().map(target).collect(),
             tls: None,
+            certificates: None,
             conditions: Vec::new(),
             histograms: histograms
                 .map(|(name, histogram)| (name, encode(histogram)))

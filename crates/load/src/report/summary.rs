@@ -108,6 +108,9 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
     if let Some(tls) = &result.tls {
         writeln!(text, "TLS           {tls}")?;
     }
+    if let Some(trust) = &result.certificates {
+        writeln!(text, "certificates  {trust}")?;
+    }
     for judgement in &result.conditions {
         writeln!(text, "condition     {judgement}")?;
     }

@@ -29,6 +29,16 @@ pub enum Address {
     Unix(PathBuf),
 }
 
+impl Address {
+    /// Return true if the server is on this machine whatever its network.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Address::Inet(address) => address.ip().to_canonical().is_loopback(),
+            Address::Unix(_) => true,
+        }
+    }
+}
+
 impl Endpoint {
     /// Start to connect a stream, the `number`th of its thread; over TCP without Nagle's delay.
     ///
@@ -98,6 +108,14 @@ fn bind_address_no_port(socket: &OwnedFd) -> rustix::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loopback_is_known_by_its_address() {
+        let inet = |text: &str| Address::Inet(text.parse().unwrap()).is_loopback();
+        assert!(inet("127.9.9.9:1") && inet("[::1]:1") && inet("[::ffff:127.0.0.1]:1"));
+        assert!(!inet("192.0.2.1:1") && !inet("[2001:db8::1]:1"));
+        assert!(Address::Unix("/a".into()).is_loopback());
+    }
 
     #[test]
     fn a_connection_has_the_congestion_control_that_was_asked_for() {
