@@ -23,6 +23,9 @@ use tare_load::run::{self, Error};
 use tare_load::spec::{Spec, SpecError, Spread, Wait};
 use tare_load::steps::{self, Steps};
 
+/// The exit code of a run that a signal stopped, as shells report SIGINT.
+const STOPPED: u8 = 130;
+
 /// The exit code of a run whose output nobody reads any more, as shells report SIGPIPE.
 const GONE: u8 = 141;
 
@@ -82,6 +85,9 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     })?;
     let complaints = schedule::complaints(&report);
     complaints.iter().for_each(complain);
+    if report.stopped_early {
+        return Ok(stopped());
+    }
     let met = report.conditions.iter().all(|judgement| judgement.ok);
     let well = met && complaints.is_empty() && report.failures() == 0;
     Ok(ExitCode::from(u8::from(!well)))
@@ -105,7 +111,16 @@ fn trace(
         }
         false => to.write_all(steps::table(&traced).as_bytes()),
     })?;
+    if traced.last().is_some_and(|step| step.report.stopped_early) {
+        return Ok(stopped());
+    }
     Ok(ExitCode::from(u8::from(steps::knee(&traced).is_none())))
+}
+
+/// The end of a run that a signal stopped.
+fn stopped() -> ExitCode {
+    complain("stopped early by a signal: the result covers the time before it");
+    ExitCode::from(STOPPED)
 }
 
 /// Write a finished run's result to standard output; a reader that has gone changes nothing.
@@ -139,7 +154,7 @@ fn create(file: &Path) -> Result<File, Error> {
     })
 }
 
-/// A flag that the first SIGINT or SIGTERM sets.
+/// A flag that each SIGINT or SIGTERM sets.
 fn interrupt() -> io::Result<Arc<AtomicBool>> {
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

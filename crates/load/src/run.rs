@@ -49,7 +49,7 @@ impl From<io::Error> for Error {
 }
 
 /// Make the load that `spec` describes, and report progress to `observer`. A set `interrupt` ends
-/// it early.
+/// it early; set again, it ends the wait for the last answers.
 ///
 /// # Errors
 /// When the spec cannot be used, or the kernel or the observer refuses.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 use crate::engine::Observer;
 use crate::report::conditions::Condition;
@@ -53,11 +53,13 @@ pub struct Step {
     pub rate: f64,
     /// The result of the run at that rate.
     pub report: Report,
-    /// True if all conditions were met, the schedule was kept, and nothing failed.
+    /// True if it was not stopped early, all conditions were met, the schedule was kept, and nothing
+    /// failed.
     pub held: bool,
 }
 
-/// Run `spec` at each of the rates, each with connections of its own.
+/// Run `spec` at each of the rates, each with connections of its own. A set `interrupt` cuts the step
+/// under way, which is the last then.
 ///
 /// # Errors
 /// As [`run`].
@@ -85,14 +87,16 @@ pub fn trace(
             &mut *observer(),
             interrupt,
         )?;
-        if interrupt.load(Relaxed) {
-            break;
-        }
         let met = conditions
             .iter()
             .all(|condition| condition.judge(&report).ok);
-        let held = met && schedule::complaints(&report).is_empty() && report.failures() == 0;
+        let stopped = report.stopped_early;
+        let kept = schedule::complaints(&report).is_empty() && report.failures() == 0;
+        let held = met && kept && !stopped;
         traced.push(Step { rate, report, held });
+        if stopped {
+            break;
+        }
     }
     Ok(traced)
 }
@@ -140,7 +144,11 @@ pub fn table(steps: &[Step]) -> String {
             shown("send_lag_p99_us"),
             report.failures()
         );
-        text.push_str(if step.held { "\n" } else { "   did not hold\n" });
+        text.push_str(match step {
+            step if step.held => "\n",
+            step if step.report.stopped_early => "   stopped early\n",
+            _ => "   did not hold\n",
+        });
     }
     match knee(steps) {
         Some(rate) => text + &format!("highest rate that held, as all below it: {rate}/s\n"),

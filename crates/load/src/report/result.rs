@@ -23,6 +23,8 @@ pub struct Result {
     schema: u32,
     instrument: &'static str,
     protocol: String,
+    /// True if a signal ended the run before its time.
+    pub stopped_early: bool,
     /// The window's length.
     pub window_s: f64,
     /// The measured quantities.
@@ -192,6 +194,7 @@ impl Result {
             schema: SCHEMA,
             instrument: concat!("tare-load ", env!("CARGO_PKG_VERSION")),
             protocol: protocol.into(),
+            stopped_early: outcome.interrupted,
             window_s: *window_s,
             outcomes: outcomes(tally, window),
             load: LoadReport::new(load, outcome),
