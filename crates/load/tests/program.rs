@@ -87,6 +87,52 @@ fn seconds_are_written_beside_the_result() {
     assert!(lines.clone().count() >= 2 && lines.clone().all(|line| line.contains(",HISTFAAA")));
 }
 
+/// The number of latencies in a log of HdrHistogram's.
+fn logged(log: &str) -> u64 {
+    use base64::Engine as _;
+    use hdrhistogram::serialization::Deserializer;
+    let lines = log.lines().filter(|line| !line.starts_with('#'));
+    let count = |line: &str| {
+        let digits = line.rsplit(',').next().expect("a histogram");
+        let bytes = base64::engine::general_purpose::STANDARD.decode(digits);
+        let bytes = bytes.expect("base64");
+        let read = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice());
+        read.expect("a histogram").len()
+    };
+    lines.map(count).sum()
+}
+
+#[test]
+fn what_follows_the_last_whole_second_is_written_too() {
+    let server = Server::always(OK, || Then::Keep);
+    let (series, log) = (File::new("cut-series"), File::new("cut-log"));
+    for threads in ["1", "3"] {
+        let files = ["--series", series.name(), "--hdr-log", log.name()];
+        let rest = ["-d", "1300ms", "--warmup", "0", "-t", threads, "--json"];
+        let output = load(&server, &[&files[..], &rest].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let answers = result["total"]["requests"].as_u64().expect("a count");
+        let lines: Vec<Value> = series
+            .text()
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .filter(|line: &Value| line["event"] == "progress")
+            .collect();
+        let rates = lines
+            .iter()
+            .map(|line| line["rate"].as_u64().expect("a count"));
+        assert_eq!(rates.sum::<u64>(), answers);
+        let ends: Vec<f64> = lines
+            .iter()
+            .map(|line| line["t_s"].as_f64().expect("a time"))
+            .collect();
+        assert_eq!(ends[0], 1.0);
+        assert!(ends.len() >= 2 && ends[1] >= 1.3, "{ends:?}");
+        assert_eq!(logged(&log.text()), answers);
+    }
+}
+
 #[test]
 fn a_file_that_cannot_be_written_is_named() {
     let server = Server::always(OK, || Then::Keep);

@@ -83,7 +83,7 @@ pub fn watch(
         let mut ended = false;
         match seconds.recv_timeout(wait) {
             Ok(second) => {
-                if let Some(second) = sum.add(second) {
+                for second in sum.add(second) {
                     observer.second(&second, phase(&second, timeline))?;
                 }
             }

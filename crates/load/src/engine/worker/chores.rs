@@ -36,10 +36,7 @@ impl<P: Protocol> Worker<'_, P> {
         }
         if now >= self.second.end() {
             let queued = self.queued(now);
-            let mut failures = Failures::default();
-            for tally in &self.tallies {
-                failures.merge(&tally.total.failures);
-            }
+            let failures = self.failures();
             let second = self.second.turn(self.in_flight + queued, failures);
             // Nobody listens any more when the run was given up.
             let _ = self.seconds.send(second);
@@ -47,6 +44,15 @@ impl<P: Protocol> Worker<'_, P> {
         self.find_timeouts(now);
         let boundary = self.timeline.boundary_after(now).unwrap_or(u64::MAX);
         self.next_chore = boundary.min(self.second.end()).min(now + TICK);
+    }
+
+    /// The failures of all targets so far.
+    fn failures(&self) -> Failures {
+        let mut failures = Failures::default();
+        for tally in &self.tallies {
+            failures.merge(&tally.total.failures);
+        }
+        failures
     }
 
     /// The number of past intended sends that no connection had room for.
@@ -104,8 +110,10 @@ impl<P: Protocol> Worker<'_, P> {
         }
     }
 
-    /// Count the requests without an answer, and return each target's tally.
-    pub(super) fn finish(mut self) -> Vec<Tally> {
+    /// Report the last second, count the requests without an answer, and return each target's tally.
+    pub(super) fn finish(mut self, now: u64) -> Vec<Tally> {
+        let failures = self.failures();
+        let _ = self.seconds.send(self.second.end_at(now, failures));
         let window = self.timeline.window_before(self.timeline.end());
         for id in &self.connections {
             for (_, request) in &id.requests {

@@ -161,12 +161,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
             self.timeline.finish();
         }
         loop {
-            if now >= self.next_chore {
+            while now >= self.next_chore {
                 self.chores(now);
             }
             if now >= self.timeline.stop() && (self.is_done(now) || now >= self.timeline.deadline())
             {
-                return Ok(self.finish());
+                return Ok(self.finish(now));
             }
             self.ring(now)?;
             self.send_due(now);
