@@ -71,7 +71,7 @@ pub struct Worker<'a, P: Protocol> {
     /// Requests still to be sent in the window.
     left: Option<u64>,
     in_flight: u64,
-    /// Connections that failed since one was made.
+    /// Connections that failed since one took a request.
     refused: usize,
     events: Vec<Event>,
     tallies: Vec<Tally>,
@@ -282,7 +282,6 @@ impl<'a, P: Protocol> Worker<'a, P> {
             Event::Connected => {
                 tally.connect.saturating_record(now - state.opened);
                 state.connected = now;
-                self.refused = 0;
             }
             Event::Secured => tally.handshake.saturating_record(now - state.connected),
             Event::Begun(request) => {

@@ -169,6 +169,7 @@ impl<P: Protocol> Worker<'_, P> {
         let outcome = self.protocol.send(connection, request);
         *carried += 1;
         self.in_flight += 1;
+        self.refused = 0;
         self.tallies[*target].in_flight_area -= i128::from(self.timeline.window_before(intended));
         if let Some(left) = &mut self.left
             && sent >= self.timeline.start()
