@@ -18,6 +18,7 @@ use tare_load::report::hdr_log::HdrLog;
 use tare_load::report::live::{Lines, Live};
 use tare_load::report::result::Result as Report;
 use tare_load::report::summary::summary;
+use tare_load::report::verdict::is_well;
 use tare_load::report::{All, schedule};
 use tare_load::run::{self, Error};
 use tare_load::spec::{Spec, SpecError, Spread, Wait};
@@ -88,8 +89,7 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     if report.stopped_early {
         return Ok(stopped());
     }
-    let met = report.conditions.iter().all(|judgement| judgement.ok);
-    let well = met && complaints.is_empty() && report.failures() == 0;
+    let well = is_well(&report, &output.fail_on);
     Ok(ExitCode::from(u8::from(!well)))
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use crate::engine::Observer;
 use crate::report::conditions::Condition;
 use crate::report::result::Result as Report;
-use crate::report::schedule;
+use crate::report::verdict::is_well;
 use crate::run::{Error, run};
 use crate::spec::{Pace, Spec, Spread, Wait};
 use crate::time::format_us;
@@ -53,8 +53,7 @@ pub struct Step {
     pub rate: f64,
     /// The result of the run at that rate.
     pub report: Report,
-    /// True if it was not stopped early, all conditions were met, the schedule was kept, and nothing
-    /// failed.
+    /// True if all was well, and it was not stopped early.
     pub held: bool,
 }
 
@@ -87,12 +86,8 @@ pub fn trace(
             &mut *observer(),
             interrupt,
         )?;
-        let met = conditions
-            .iter()
-            .all(|condition| condition.judge(&report).ok);
         let stopped = report.stopped_early;
-        let kept = schedule::complaints(&report).is_empty() && report.failures() == 0;
-        let held = met && kept && !stopped;
+        let held = is_well(&report, conditions) && !stopped;
         traced.push(Step { rate, report, held });
         if stopped {
             break;

@@ -60,6 +60,56 @@ fn conditions_decide_the_exit_code() {
 }
 
 #[test]
+fn requests_without_an_answer_are_errors_to_conditions() {
+    let silent = Server::start(|_, _| Ok(Then::Keep));
+    let conditions = ["--fail-on", "errors<1%", "--fail-on", "errors<4"];
+    let short = ["-d", "200ms", "--warmup", "0", "--timeout", "1h", "--json"];
+    // The drain is as long as the time limit; the second signal ends it.
+    let url = format!("http://{}/", silent.address);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args([&url, "-c", "4"])
+        .args(conditions)
+        .args(short)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    while child.try_wait().expect("a child").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a child");
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["load"]["unfinished"], 4);
+    for (condition, found) in [(0, 1.0), (1, 4.0)] {
+        assert_eq!(result["conditions"][condition]["ok"], false, "{result}");
+        assert_eq!(result["conditions"][condition]["found"], found, "{result}");
+    }
+}
+
+#[test]
+fn a_condition_on_errors_decides_about_errors() {
+    let server = Server::start(|stream, number| {
+        let bad = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
+        std::io::Write::write_all(stream, if number % 4 == 0 { bad } else { OK })?;
+        Ok(Then::Keep)
+    });
+    let code = |arguments: &[&str]| {
+        let short = ["-d", "300ms", "--warmup", "0"];
+        let output = load(&server, &[&short[..], arguments].concat());
+        output.status.code().expect("an exit")
+    };
+    assert_eq!(code(&[]), 1);
+    assert_eq!(code(&["--fail-on", "p50<60s"]), 1);
+    assert_eq!(code(&["--fail-on", "errors<50%"]), 0);
+    assert_eq!(code(&["--fail-on", "errors<10%"]), 1);
+    assert_eq!(
+        code(&["--fail-on", "errors<50%", "--fail-on", "rate>1000000000"]),
+        1
+    );
+}
+
+#[test]
 fn seconds_are_written_beside_the_result() {
     let server = Server::always(OK, || Then::Keep);
     let (series, log) = (File::new("series"), File::new("log"));

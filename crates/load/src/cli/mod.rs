@@ -44,8 +44,8 @@ Errors by their kinds:
   timeout          an answer not whole in time (--timeout), from the actual send
   ttfb_timeout     an answer not begun in time (--ttfb-timeout), from the actual send
 
-Exit codes: 0 all is well; 1 an answer was not correct, a condition of --fail-on does not hold, or the
-generator did not keep its schedule; 2 the arguments cannot be used; 130 a signal stopped it early: the
+Exit codes: 0 all is well; 1 a condition of --fail-on does not hold, an answer was not correct or did not
+come (unless a condition on errors allows it), or the generator did not keep its schedule; 2 the arguments cannot be used; 130 a signal stopped it early: the
 first ends the load, the next one the wait for the last answers; 141 nobody reads its output any more.
 With --spec: 0 there is a result, 2 the spec cannot be used, 1 anything else.";
 
