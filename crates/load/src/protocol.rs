@@ -177,6 +177,13 @@ pub trait Protocol {
         events: &mut Vec<Event>,
     ) -> Result<Reading, End>;
 
+    /// Return true if the connection, which failed, was not made, and the target has another address
+    /// that the next connection goes to.
+    fn goes_elsewhere(&mut self, connection: &Self::Connection) -> bool {
+        let _ = connection;
+        false
+    }
+
     /// Give up one request; its answer is no longer reported. Return false if only closing the
     /// connection can do that.
     fn cancel(&mut self, connection: &mut Self::Connection, request: RequestId) -> bool {

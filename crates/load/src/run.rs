@@ -19,7 +19,7 @@ use crate::protocol::Protocol;
 use crate::report::result::Result as Report;
 use crate::spec::{KeySpec, Spec, SpecError, Tls};
 use crate::stream::Stream;
-use crate::stream::endpoint::Endpoint;
+use crate::stream::endpoint::{Address, Endpoint};
 use crate::stream::plain::Plain;
 use crate::stream::tls;
 use crate::stream::tls::negotiated::TlsReport;
@@ -65,7 +65,10 @@ pub fn run(
         return Err(SpecError::new("tls", found, "write https://").into());
     }
     let endpoints = targets.endpoints(spec)?;
-    let loopback = endpoints.iter().all(|each| each.address.is_loopback());
+    let loopback = endpoints
+        .iter()
+        .flat_map(|each| &each.addresses)
+        .all(Address::is_loopback);
     let trust = Trust::of(&spec.tls, loopback)?;
     let mut job = Job {
         spec,

@@ -1,12 +1,12 @@
 //! The URL that is measured.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use http::Uri;
 use http::uri::Authority;
 
-use crate::spec::SpecError;
+use crate::resolve;
+use crate::spec::{IpVersion, SpecError};
 use crate::stream::endpoint::Address;
 
 const EXPECTED: &str = "expected http://HOST[:PORT]/PATH, https://…, http://unix:/SOCKET:/PATH, \
@@ -125,21 +125,19 @@ impl Target {
         }
     }
 
-    /// The first address that the host's name stands for, or the socket's path.
+    /// The addresses that the host's name stands for, in the order in which they are tried, or the
+    /// socket's path.
     ///
     /// # Errors
-    /// A [`SpecError`] when the name has no address.
-    pub fn resolve(&self) -> Result<Address, SpecError> {
-        let (host, port) = match &self.place {
-            Place::Socket(path) => return Ok(Address::Unix(path.clone())),
-            Place::Host { host, port } => (host.as_str(), *port),
-        };
-        let found = (host, port).to_socket_addrs();
-        let first: Option<SocketAddr> = found.ok().and_then(|mut addresses| addresses.next());
-        first.map(Address::Inet).ok_or_else(|| {
-            let found = format!("the host {host:?} has no address");
-            SpecError::new("url", found, "check the name, or write an address")
-        })
+    /// A [`SpecError`] when the name has no address of `version`.
+    pub fn resolve(&self, version: Option<IpVersion>) -> Result<Vec<Address>, SpecError> {
+        match &self.place {
+            Place::Socket(path) => Ok(vec![Address::Unix(path.clone())]),
+            Place::Host { host, port } => {
+                let found = resolve::addresses(host, *port, version)?;
+                Ok(found.into_iter().map(Address::Inet).collect())
+            }
+        }
     }
 }
 
@@ -164,7 +162,7 @@ mod tests {
 
     fn parse(url: &str) -> (Scheme, String, String, Address) {
         let target = Target::parse(url).unwrap();
-        let address = target.resolve().unwrap();
+        let address = target.resolve(None).unwrap().remove(0);
         (target.scheme, target.authority, target.path, address)
     }
 

@@ -11,8 +11,8 @@ use clap::Parser;
 pub use self::output::Output;
 use self::values::{header, think};
 use crate::spec::{
-    Body, Expect, KeySpec, Order, Pace, Spec, SpecError, Spread, TargetSpec, Think, Tls, Wait,
-    default,
+    Body, Expect, IpVersion, KeySpec, Order, Pace, Spec, SpecError, Spread, TargetSpec, Think, Tls,
+    Wait, default,
 };
 use crate::time::seconds;
 
@@ -217,6 +217,14 @@ pub struct Cli {
     #[arg(short = 'k', long, conflicts_with = "roots", help_heading = TLS)]
     insecure: bool,
 
+    /// Connect over IPv4 only
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    ipv4: bool,
+
+    /// Connect over IPv6 only
+    #[arg(short = '6', long)]
+    ipv6: bool,
+
     /// Local addresses that connections take turns in, separated by commas
     #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
     sources: Vec<IpAddr>,
@@ -289,6 +297,11 @@ impl Cli {
             },
             connections: self.connections,
             depth: self.depth,
+            ip_version: match (self.ipv4, self.ipv6) {
+                (true, _) => Some(IpVersion::V4),
+                (_, true) => Some(IpVersion::V6),
+                _ => None,
+            },
             sources: self.sources,
             congestion: self.congestion,
             threads: self.threads,
@@ -389,6 +402,13 @@ mod tests {
             };
             assert_eq!(made(more), wanted);
         }
+    }
+
+    #[test]
+    fn one_version_of_ip_may_be_asked_for() {
+        assert_eq!(spec("http://a/ -4").ip_version, Some(IpVersion::V4));
+        assert_eq!(spec("http://a/ -6").ip_version, Some(IpVersion::V6));
+        assert!(Cli::try_parse_from(["tare-load", "http://a/", "-4", "-6"]).is_err());
     }
 
     #[test]

@@ -8,21 +8,27 @@ use rustix::net::{AddressFamily, SocketType};
 use crate::spec::SpecError;
 use crate::stream::endpoint::Address;
 
-/// Refuse sources that are not this machine's, or from which `server` cannot be reached.
+/// The server's `addresses` that can be reached from all `sources`.
 ///
 /// # Errors
-/// A [`SpecError`] that names the source.
-pub fn check(sources: &[IpAddr], server: &Address) -> Result<(), SpecError> {
-    sources.iter().try_for_each(|source| {
-        if let Address::Inet(server) = server
-            && server.is_ipv4() != source.is_ipv4()
-        {
+/// A [`SpecError`] that names a source which is not this machine's, or from which no address can be
+/// reached.
+pub fn reachable(sources: &[IpAddr], addresses: Vec<Address>) -> Result<Vec<Address>, SpecError> {
+    sources.iter().try_for_each(|source| is_local(*source))?;
+    let mut left = addresses;
+    for source in sources {
+        let first = left.first().cloned();
+        left.retain(|address| match address {
+            Address::Inet(address) => address.is_ipv4() == source.is_ipv4(),
+            Address::Unix(_) => true,
+        });
+        if let (Some(Address::Inet(server)), true) = (first, left.is_empty()) {
             let found = format!("{source} is not of the family of the server's address {server}");
             let remedy = "name sources of that family, or another address in the URL";
             return Err(SpecError::new("sources", found, remedy));
         }
-        is_local(*source)
-    })
+    }
+    Ok(left)
 }
 
 fn is_local(source: IpAddr) -> Result<(), SpecError> {

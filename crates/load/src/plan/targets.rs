@@ -85,10 +85,9 @@ impl Targets {
             can_have(name)?;
         }
         let endpoint = |(target, _): &(Target, Expect)| {
-            let address = target.resolve()?;
-            sources::check(&spec.sources, &address)?;
+            let addresses = target.resolve(spec.ip_version)?;
             Ok(Endpoint {
-                address,
+                addresses: sources::reachable(&spec.sources, addresses)?,
                 sources: spec.sources.clone(),
                 congestion: spec.congestion.clone(),
             })

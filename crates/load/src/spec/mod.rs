@@ -2,6 +2,7 @@
 
 mod error;
 mod headers;
+mod ip_version;
 mod keys;
 mod pace;
 mod parts;
@@ -12,6 +13,7 @@ use std::net::IpAddr;
 use serde::Deserialize;
 
 pub use self::error::SpecError;
+pub use self::ip_version::IpVersion;
 pub use self::keys::{KeySpec, Order};
 pub use self::pace::{Pace, Spread, Wait};
 pub use self::parts::{Body, Expect, TargetSpec, Tls};
@@ -60,6 +62,9 @@ pub struct Spec {
     /// Requests on a connection before it is closed and another opened.
     #[serde(default)]
     pub requests_per_connection: Option<u64>,
+    /// The version of the Internet Protocol; both if absent.
+    #[serde(default)]
+    pub ip_version: Option<IpVersion>,
     /// Local addresses that connections take turns in.
     #[serde(default)]
     pub sources: Vec<IpAddr>,

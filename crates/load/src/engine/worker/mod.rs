@@ -351,8 +351,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn close(&mut self, id: usize, end: End, now: u64) {
         self.set_timer(id, None);
         let state = &mut self.connections[id];
-        state.connection = None;
+        let connection = state.connection.take();
         let target = state.target;
+        if end != End::Proper && connection.is_some_and(|one| self.protocol.goes_elsewhere(&one)) {
+            self.alarms.insert((now, id, Alarm::Open));
+            return;
+        }
         let again = if state.proved { now } else { now + RETRY };
         self.alarms.insert((again, id, Alarm::Open));
         let lost = std::mem::take(&mut state.requests);
