@@ -116,6 +116,9 @@ pub enum Event {
     Answered(Answer),
     /// The request failed, and the connection continues.
     Failed(RequestId, Failure),
+    /// The server says that it has not processed the request, which may be sent on another
+    /// connection; the failure is what it counts as if that comes to nothing.
+    Refused(RequestId, Failure),
 }
 
 /// The reason why a connection is of no more use.

@@ -42,6 +42,7 @@ impl<P: Protocol> Worker<'_, P> {
             let _ = self.seconds.send(second);
         }
         self.find_timeouts(now);
+        self.expire_retries(now);
         let boundary = self.timeline.boundary_after(now).unwrap_or(u64::MAX);
         self.next_chore = boundary.min(self.second.end()).min(now + TICK);
     }
@@ -115,11 +116,17 @@ impl<P: Protocol> Worker<'_, P> {
         let failures = self.failures();
         let _ = self.seconds.send(self.second.end_at(now, failures));
         let window = self.timeline.window_before(self.timeline.end());
-        for id in &self.connections {
-            for (_, request) in &id.requests {
-                let in_window = self.timeline.in_window(request.intended);
-                self.tallies[id.target].unanswered(window, in_window);
-            }
+        let on_connections = self.connections.iter().flat_map(|state| {
+            let requests = state.requests.iter();
+            requests.map(|(_, request)| (state.target, request.intended))
+        });
+        let on_none = self
+            .retries
+            .iter()
+            .map(|(target, request, _)| (*target, request.intended));
+        for (target, intended) in on_connections.chain(on_none) {
+            let in_window = self.timeline.in_window(intended);
+            self.tallies[target].unanswered(window, in_window);
         }
         for (target, queue) in self.queues.iter_mut().enumerate() {
             let Some(arrivals) = &mut queue.arrivals else {

@@ -29,6 +29,8 @@ pub struct InFlight {
     pub sent: u64,
     /// The time of the answer's first byte, if it came in several pieces.
     pub begun: Option<u64>,
+    /// Times that it was sent again.
+    pub retries: u8,
 }
 
 impl<C> ConnectionState<C> {

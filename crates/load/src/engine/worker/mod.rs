@@ -3,6 +3,7 @@
 mod chores;
 mod connection;
 mod queue;
+mod retries;
 mod sending;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use std::sync::mpsc::Sender;
 
 use self::connection::{ConnectionState, InFlight};
 use self::queue::{Permits, Queue};
+use self::retries::Retries;
 use super::cpu::CpuTime;
 use super::duty::{Duty, Turns};
 use super::load::Timeouts;
@@ -71,8 +73,10 @@ pub struct Worker<'a, P: Protocol> {
     /// Requests still to be sent in the window.
     left: Option<u64>,
     in_flight: u64,
+    /// Requests in flight that are on no connection.
+    retries: Retries,
     /// Connections that failed since one took a request.
-    refused: usize,
+    broken: usize,
     events: Vec<Event>,
     tallies: Vec<Tally>,
     second: Second,
@@ -137,7 +141,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             per_connection: duty.per_connection.unwrap_or(u64::MAX),
             left: duty.requests,
             in_flight: 0,
-            refused: 0,
+            retries: Retries::new(),
+            broken: 0,
             events: Vec::new(),
             tallies: vec![Tally::default(); targets],
             second: Second::default(),
@@ -192,7 +197,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn wants_more(&self, now: u64) -> bool {
         let stop = self.timeline.stop();
         let waiting = |queue: &Queue| queue.next().is_some_and(|next| next < stop);
-        self.left != Some(0) && (now < stop || self.queues.iter().any(waiting))
+        let new = self.left != Some(0) && (now < stop || self.queues.iter().any(waiting));
+        new || !self.retries.is_empty()
     }
 
     fn next_wake(&self) -> u64 {
@@ -291,6 +297,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
             Event::Answered(answer) => self.answered(id, answer, now),
             Event::Failed(request, failure) => self.failed(id, request, failure, now),
+            Event::Refused(request, failure) => self.refused(id, request, failure, now),
         }
     }
 
@@ -367,8 +374,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
         if lost.is_empty() && end != End::Proper {
             let in_window = self.timeline.in_window(now);
             self.tallies[target].failure(failure, in_window);
-            self.refused += 1;
-            if self.refused > HOPELESS + self.connections.len()
+            self.broken += 1;
+            if self.broken > HOPELESS + self.connections.len()
                 && self.left.is_some_and(|left| left > 0)
             {
                 self.left = Some(0);

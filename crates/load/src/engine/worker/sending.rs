@@ -16,6 +16,9 @@ impl<P: Protocol> Worker<'_, P> {
             }
             return;
         }
+        if !self.retries.is_empty() {
+            self.send_again(id, now);
+        }
         if now < self.connections[id].thinks_until {
             return;
         }
@@ -127,7 +130,7 @@ impl<P: Protocol> Worker<'_, P> {
         if self.intends[target] { target } else { 0 }
     }
 
-    fn has_room(&self, id: usize) -> bool {
+    pub(super) fn has_room(&self, id: usize) -> bool {
         let ConnectionState {
             connection,
             carried,
@@ -151,33 +154,39 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     fn send(&mut self, id: usize, intended: u64, sent: u64) {
-        let ConnectionState {
-            connection: Some(connection),
-            requests,
-            carried,
-            target,
-            ..
-        } = &mut self.connections[id]
-        else {
-            return;
-        };
-        let request = requests.insert(InFlight {
-            intended,
-            sent,
-            begun: None,
-        });
-        let outcome = self.protocol.send(connection, request);
-        *carried += 1;
+        let target = self.connections[id].target;
         self.in_flight += 1;
-        self.refused = 0;
-        self.tallies[*target].in_flight_area -= i128::from(self.timeline.window_before(intended));
+        self.tallies[target].in_flight_area -= i128::from(self.timeline.window_before(intended));
         if let Some(left) = &mut self.left
             && sent >= self.timeline.start()
         {
             *left -= 1;
         }
+        let request = InFlight {
+            intended,
+            sent,
+            begun: None,
+            retries: 0,
+        };
+        self.put(id, request, sent);
+    }
+
+    /// Put a request that is in flight on a connection, which must have room.
+    pub(super) fn put(&mut self, id: usize, request: InFlight, now: u64) {
+        let ConnectionState {
+            connection: Some(connection),
+            requests,
+            carried,
+            ..
+        } = &mut self.connections[id]
+        else {
+            return;
+        };
+        let outcome = self.protocol.send(connection, requests.insert(request));
+        *carried += 1;
+        self.broken = 0;
         if let Err(end) = outcome {
-            self.close(id, end, sent);
+            self.close(id, end, now);
         }
     }
 }
