@@ -160,6 +160,19 @@ fn people_get_a_summary_and_an_exit_code() {
         "{text}"
     );
 
+    assert!(text.contains("from the send to the last byte"), "{text}");
+    let open = tare_load()
+        .arg(&url)
+        .args(common)
+        .args(["--rate", "100"])
+        .output()
+        .expect("it starts");
+    let text = String::from_utf8_lossy(&open.stdout);
+    assert!(
+        text.contains("from the intended send to the last byte"),
+        "{text}"
+    );
+
     let wrong = tare_load()
         .arg(&url)
         .args(common)

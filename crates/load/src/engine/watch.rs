@@ -76,19 +76,8 @@ pub fn watch(
     let mut cpu_at_start = None;
     let mut cpu = None;
     let mut interrupted = false;
+    let mut ended = false;
     loop {
-        let now = timeline.now();
-        let boundary = timeline.boundary_after(now).unwrap_or(u64::MAX);
-        let wait = LOOK.min(Duration::from_nanos(boundary - now));
-        let mut ended = false;
-        match seconds.recv_timeout(wait) {
-            Ok(second) => {
-                for second in sum.add(second) {
-                    observer.second(&second, phase(&second, timeline))?;
-                }
-            }
-            Err(error) => ended = error == RecvTimeoutError::Disconnected,
-        }
         if interrupt.swap(false, Relaxed) {
             interrupted = true;
             timeline.interrupt();
@@ -108,6 +97,16 @@ pub fn watch(
                 cpu: cpu.unwrap_or_default(),
                 interrupted,
             });
+        }
+        let boundary = timeline.boundary_after(now).unwrap_or(u64::MAX);
+        let wait = LOOK.min(Duration::from_nanos(boundary - now));
+        match seconds.recv_timeout(wait) {
+            Ok(second) => {
+                for second in sum.add(second) {
+                    observer.second(&second, phase(&second, timeline))?;
+                }
+            }
+            Err(error) => ended = error == RecvTimeoutError::Disconnected,
         }
     }
 }

@@ -138,7 +138,9 @@ impl<P: Protocol> Worker<'_, P> {
                 self.tallies[target].unanswered(area, self.timeline.in_window(intended));
             }
         }
-        if let (Some(start), Some(end)) = (self.cpu_at_start, self.cpu_at_end) {
+        if let Some(start) = self.cpu_at_start {
+            // The last request may have ended the window since the last chore.
+            let end = self.cpu_at_end.unwrap_or_else(CpuTime::of_thread);
             let share = end.since(start).sum_s() / (window.max(1) as f64 / 1e9);
             self.tallies[0].busiest = share;
         }

@@ -61,6 +61,8 @@ pub struct Worker<'a, P: Protocol> {
     permits: Option<Permits>,
     /// Most requests in flight.
     most: u64,
+    /// The time since which there are fewer.
+    room_since: u64,
     /// True if requests have intended sends, by target.
     intends: Vec<bool>,
     /// True if connections send as soon as they are free, by target.
@@ -134,6 +136,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             queues,
             permits,
             most,
+            room_since: 0,
             intends,
             at_once,
             spin,
@@ -340,6 +343,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     /// Take a request out of flight; return true if it belongs to the window.
     fn settled(&mut self, request: &InFlight, target: usize, now: u64) -> bool {
+        if self.in_flight == self.most {
+            self.room_since = now;
+        }
         self.in_flight -= 1;
         self.tallies[target].in_flight_area += i128::from(self.timeline.window_before(now));
         let decisive = if self.intends[target] {

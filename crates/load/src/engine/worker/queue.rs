@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::engine::arrivals::Arrivals;
 
-/// Delay after which a limited sender gives up the sends that it missed, in nanoseconds: it is a
-/// limit and no schedule, but threads wake up late.
+/// Delay after which a limited sender gives up the sends that no connection was free for, in
+/// nanoseconds: it is a limit and no schedule, but threads learn late of what is free.
 const PATIENCE: f64 = 1e6;
 
 /// Connections in the order of their waiting, and the sends that they wait for.
@@ -64,6 +64,8 @@ impl Queue {
 pub struct Permits {
     gap: f64,
     next: f64,
+    /// The delay that is made up for.
+    owed: f64,
 }
 
 impl Permits {
@@ -72,6 +74,7 @@ impl Permits {
         Permits {
             gap: 1e9 / rate,
             next: 0.0,
+            owed: PATIENCE,
         }
     }
 
@@ -80,9 +83,11 @@ impl Permits {
         self.next as u64
     }
 
-    /// Count a send at `now`, which must be permitted.
-    pub fn take(&mut self, now: u64) {
-        self.next = self.next.max(now as f64 - PATIENCE) + self.gap;
+    /// Count a send at `now`, which must be permitted, on a connection that could have sent since
+    /// `free_since`. Delays while a connection was free are the generator's doing, and made up for.
+    pub fn take(&mut self, now: u64, free_since: u64) {
+        self.next = self.next.max(free_since as f64 - self.owed) + self.gap;
+        self.owed = PATIENCE.max(now as f64 - self.next);
     }
 }
 
@@ -120,14 +125,41 @@ mod tests {
                 permits.next() <= now,
                 "lateness below its patience does not add up"
             );
-            permits.take(now);
+            permits.take(now, now);
         }
-        permits.take(10_000_000_000);
+        // A server that answered late: the connection was free at last.
+        permits.take(10_000_000_000, 10_000_000_000);
         let mut burst = 0;
         while permits.next() <= 10_000_000_000 {
-            permits.take(10_000_000_000);
+            permits.take(10_000_000_000, 10_000_000_000);
             burst += 1;
         }
         assert!(burst <= 1, "{burst} sends at once after a pause");
+    }
+
+    #[test]
+    fn what_a_late_thread_missed_is_sent_while_connections_are_free() {
+        let mut permits = Permits::new(10_000.0);
+        let mut sent = 0;
+        // The thread gets the CPU every 7 ms. Twenty connections are free then, and as many again
+        // 10 µs later, since the server is quick.
+        for wake in (7_000_000..=1_001_000_000).step_by(7_000_000) {
+            for (round, free_since) in [wake - 6_000_000].into_iter().chain(wake..).enumerate() {
+                let now = wake + round as u64 * 10_000;
+                let free_since = if round == 0 { free_since } else { now };
+                let due = (0..20).take_while(|_| {
+                    let due = permits.next() <= now;
+                    if due {
+                        permits.take(now, free_since);
+                    }
+                    due
+                });
+                match due.count() {
+                    0 => break,
+                    count => sent += count,
+                }
+            }
+        }
+        assert!((9_900..=10_011).contains(&sent), "{sent} sends");
     }
 }

@@ -112,7 +112,7 @@ impl<P: Protocol> Worker<'_, P> {
             self.tallies[target].send_lag.saturating_record(lag);
         }
         if let Some(permits) = &mut self.permits {
-            permits.take(now);
+            permits.take(now, free_since.max(self.room_since));
         }
         self.send(id, intended, sent);
         self.flush(id, now);
