@@ -11,9 +11,8 @@ use std::io;
 use std::num::NonZeroU64;
 use std::sync::mpsc::Sender;
 
-use self::connection::{ConnectionState, InFlight};
+use self::connection::{ConnectionState, InFlight, Retries};
 use self::queue::{Permits, Queue};
-use self::retries::Retries;
 use super::cpu::CpuTime;
 use super::duty::{Duty, Turns};
 use super::load::Timeouts;

@@ -1,17 +1,11 @@
 //! Requests that a server has not processed, as it says, and that are sent again.
 
-use std::collections::VecDeque;
-
 use super::Worker;
 use super::connection::InFlight;
 use crate::protocol::{Failure, Protocol};
 
 /// Times that a request is sent again: a server that refuses it each time will not answer it.
 const MOST: u8 = 5;
-
-/// Refused requests in the order of their refusals, each with its target and what it counts as if
-/// it is not answered.
-pub type Retries = VecDeque<(usize, InFlight, Failure)>;
 
 impl<P: Protocol> Worker<'_, P> {
     /// Take a request from the connection that refused it, to be sent on another one.
@@ -33,10 +27,12 @@ impl<P: Protocol> Worker<'_, P> {
         while self.has_room(id) {
             let first = self.retries.iter().position(|(of, ..)| *of == target);
             let Some((_, request, _)) = first.and_then(|index| self.retries.remove(index)) else {
-                return;
+                break;
             };
             self.put(id, request, now);
         }
+        // Protocols share a thread's buffers: unsent bytes must not reach another connection.
+        self.flush(id, now);
     }
 
     /// Give up the refused requests whose time is over.
