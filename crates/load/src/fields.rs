@@ -1,8 +1,6 @@
 //! Header fields of HTTP/2 and HTTP/3 (RFC 9113, section 8; RFC 9114, section 4): those of a
 //! request, and the ones that matter in a response.
 
-use std::collections::BTreeMap;
-
 use http::{HeaderName, HeaderValue};
 
 use crate::spec::SpecError;
@@ -34,7 +32,7 @@ impl Fields {
     /// A [`SpecError`] that names the header which is not allowed.
     pub fn new(
         target: &Target,
-        headers: &BTreeMap<String, String>,
+        headers: &[(String, String)],
         body: Option<&[u8]>,
     ) -> Result<Self, SpecError> {
         let mut authority = target.authority.clone().into_bytes();

@@ -23,6 +23,7 @@ pub mod proto;
 pub mod protocol;
 pub mod random;
 pub mod report;
+pub mod resolve;
 pub mod run;
 pub mod spec;
 pub mod steps;

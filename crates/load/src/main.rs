@@ -1,7 +1,8 @@
 //! The binary: reads the arguments, runs the load, and prints the result.
 
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, IsTerminal};
+use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,10 +18,17 @@ use tare_load::report::hdr_log::HdrLog;
 use tare_load::report::live::{Lines, Live};
 use tare_load::report::result::Result as Report;
 use tare_load::report::summary::summary;
+use tare_load::report::verdict::is_well;
 use tare_load::report::{All, schedule};
 use tare_load::run::{self, Error};
 use tare_load::spec::{Spec, SpecError, Spread, Wait};
 use tare_load::steps::{self, Steps};
+
+/// The exit code of a run that a signal stopped, as shells report SIGINT.
+const STOPPED: u8 = 130;
+
+/// The exit code of a run whose output nobody reads any more, as shells report SIGPIPE.
+const GONE: u8 = 141;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -31,11 +39,12 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(Error::Usage(error)) => {
-            eprintln!("tare-load: {error}");
+            complain(error);
             ExitCode::from(2)
         }
+        Err(Error::Other(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::from(GONE),
         Err(Error::Other(error)) => {
-            eprintln!("tare-load: {error}");
+            complain(error);
             ExitCode::from(1)
         }
     }
@@ -71,17 +80,16 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     drop(observers);
     let judge = |condition: &Condition| condition.judge(&report);
     report.conditions = output.fail_on.iter().map(judge).collect();
-    if output.json {
-        Events(io::stdout().lock()).result(&report)?;
-    } else {
-        print!("{}", summary(&report));
-    }
+    show(|to| match output.json {
+        true => Events(to).result(&report),
+        false => to.write_all(summary(&report).as_bytes()),
+    })?;
     let complaints = schedule::complaints(&report);
-    complaints
-        .iter()
-        .for_each(|complaint| eprintln!("tare-load: {complaint}"));
-    let met = report.conditions.iter().all(|judgement| judgement.ok);
-    let well = met && complaints.is_empty() && report.failures() == 0;
+    complaints.iter().for_each(complain);
+    if report.stopped_early {
+        return Ok(stopped());
+    }
+    let well = is_well(&report, &output.fail_on);
     Ok(ExitCode::from(u8::from(!well)))
 }
 
@@ -94,15 +102,38 @@ fn trace(
 ) -> Result<ExitCode, Error> {
     let (interrupt, conditions) = (interrupt()?, &output.fail_on);
     let traced = steps::trace(spec, steps, arrivals, wait, conditions, view, &interrupt)?;
-    if output.json {
-        let mut events = Events(io::stdout().lock());
-        traced
-            .iter()
-            .try_for_each(|step| events.result(&step.report))?;
-    } else {
-        print!("{}", steps::table(&traced));
+    show(|to| match output.json {
+        true => {
+            let mut events = Events(to);
+            traced
+                .iter()
+                .try_for_each(|step| events.result(&step.report))
+        }
+        false => to.write_all(steps::table(&traced).as_bytes()),
+    })?;
+    if traced.last().is_some_and(|step| step.report.stopped_early) {
+        return Ok(stopped());
     }
     Ok(ExitCode::from(u8::from(steps::knee(&traced).is_none())))
+}
+
+/// The end of a run that a signal stopped.
+fn stopped() -> ExitCode {
+    complain("stopped early by a signal: the result covers the time before it");
+    ExitCode::from(STOPPED)
+}
+
+/// Write a finished run's result to standard output; a reader that has gone changes nothing.
+fn show(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> io::Result<()> {
+    match write(&mut io::stdout().lock()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
+/// Write a complaint to standard error, which may be closed.
+fn complain(text: impl Display) {
+    let _ = writeln!(io::stderr(), "tare-load: {text}");
 }
 
 /// A progress line that changes on a terminal; one line per second elsewhere.
@@ -123,7 +154,7 @@ fn create(file: &Path) -> Result<File, Error> {
     })
 }
 
-/// A flag that the first SIGINT or SIGTERM sets.
+/// A flag that each SIGINT or SIGTERM sets.
 fn interrupt() -> io::Result<Arc<AtomicBool>> {
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

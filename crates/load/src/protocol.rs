@@ -116,6 +116,9 @@ pub enum Event {
     Answered(Answer),
     /// The request failed, and the connection continues.
     Failed(RequestId, Failure),
+    /// The server says that it has not processed the request, which may be sent on another
+    /// connection; the failure is what it counts as if that comes to nothing.
+    Refused(RequestId, Failure),
 }
 
 /// The reason why a connection is of no more use.
@@ -176,6 +179,13 @@ pub trait Protocol {
         hangup: bool,
         events: &mut Vec<Event>,
     ) -> Result<Reading, End>;
+
+    /// Return true if the connection, which failed, was not made, and the target has another address
+    /// that the next connection goes to.
+    fn goes_elsewhere(&mut self, connection: &Self::Connection) -> bool {
+        let _ = connection;
+        false
+    }
 
     /// Give up one request; its answer is no longer reported. Return false if only closing the
     /// connection can do that.

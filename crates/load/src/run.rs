@@ -19,11 +19,12 @@ use crate::protocol::Protocol;
 use crate::report::result::Result as Report;
 use crate::spec::{KeySpec, Spec, SpecError, Tls};
 use crate::stream::Stream;
-use crate::stream::endpoint::Endpoint;
+use crate::stream::endpoint::{Address, Endpoint};
 use crate::stream::plain::Plain;
 use crate::stream::tls;
 use crate::stream::tls::negotiated::TlsReport;
 use crate::stream::tls::terms::Terms;
+use crate::stream::tls::trust::Trust;
 use crate::target::Scheme;
 
 /// The reason why there is no result.
@@ -48,7 +49,7 @@ impl From<io::Error> for Error {
 }
 
 /// Make the load that `spec` describes, and report progress to `observer`. A set `interrupt` ends
-/// it early.
+/// it early; set again, it ends the wait for the last answers.
 ///
 /// # Errors
 /// When the spec cannot be used, or the kernel or the observer refuses.
@@ -63,9 +64,16 @@ pub fn run(
         let found = format!("{} has no TLS", targets.scheme().name());
         return Err(SpecError::new("tls", found, "write https://").into());
     }
+    let endpoints = targets.endpoints(spec)?;
+    let loopback = endpoints
+        .iter()
+        .flat_map(|each| &each.addresses)
+        .all(Address::is_loopback);
+    let trust = Trust::of(&spec.tls, loopback)?;
     let mut job = Job {
         spec,
-        endpoints: targets.endpoints(spec)?,
+        endpoints,
+        trust,
         targets: &targets,
         load: &load,
         observer,
@@ -85,6 +93,7 @@ pub fn run(
     };
     let mut report = Report::new(&spec.protocol, &targets.names(spec), &load, &outcome);
     report.tls = tls;
+    report.certificates = Some(trust).filter(|_| targets.scheme() == Scheme::Https);
     Ok(report)
 }
 
@@ -94,6 +103,7 @@ struct Job<'a, O: ?Sized> {
     spec: &'a Spec,
     targets: &'a Targets,
     endpoints: Vec<Endpoint>,
+    trust: Trust,
     load: &'a Load,
     observer: &'a mut O,
     interrupt: &'a AtomicBool,
@@ -183,7 +193,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
 
     fn terms(&self, alpn: &[u8]) -> Result<Terms, SpecError> {
         let hosts = self.targets.iter().map(|(target, _)| target.host());
-        Terms::of(&self.spec.tls, hosts, alpn)
+        Terms::of(&self.spec.tls, self.trust, hosts, alpn)
     }
 
     /// Each thread's keys, by target.

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 use crate::engine::Observer;
 use crate::report::conditions::Condition;
 use crate::report::result::Result as Report;
-use crate::report::schedule;
+use crate::report::verdict::is_well;
 use crate::run::{Error, run};
 use crate::spec::{Pace, Spec, Spread, Wait};
 use crate::time::format_us;
@@ -53,11 +53,12 @@ pub struct Step {
     pub rate: f64,
     /// The result of the run at that rate.
     pub report: Report,
-    /// True if all conditions were met, the schedule was kept, and nothing failed.
+    /// True if all was well, and it was not stopped early.
     pub held: bool,
 }
 
-/// Run `spec` at each of the rates, each with connections of its own.
+/// Run `spec` at each of the rates, each with connections of its own. A set `interrupt` cuts the step
+/// under way, which is the last then.
 ///
 /// # Errors
 /// As [`run`].
@@ -85,14 +86,12 @@ pub fn trace(
             &mut *observer(),
             interrupt,
         )?;
-        if interrupt.load(Relaxed) {
+        let stopped = report.stopped_early;
+        let held = is_well(&report, conditions) && !stopped;
+        traced.push(Step { rate, report, held });
+        if stopped {
             break;
         }
-        let met = conditions
-            .iter()
-            .all(|condition| condition.judge(&report).ok);
-        let held = met && schedule::complaints(&report).is_empty() && report.failures() == 0;
-        traced.push(Step { rate, report, held });
     }
     Ok(traced)
 }
@@ -140,7 +139,11 @@ pub fn table(steps: &[Step]) -> String {
             shown("send_lag_p99_us"),
             report.failures()
         );
-        text.push_str(if step.held { "\n" } else { "   did not hold\n" });
+        text.push_str(match step {
+            step if step.held => "\n",
+            step if step.report.stopped_early => "   stopped early\n",
+            _ => "   did not hold\n",
+        });
     }
     match knee(steps) {
         Some(rate) => text + &format!("highest rate that held, as all below it: {rate}/s\n"),

@@ -1,11 +1,12 @@
 //! The URL that is measured.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use http::Uri;
+use http::uri::Authority;
 
-use crate::spec::SpecError;
+use crate::resolve;
+use crate::spec::{IpVersion, SpecError};
 use crate::stream::endpoint::Address;
 
 const EXPECTED: &str = "expected http://HOST[:PORT]/PATH, https://…, http://unix:/SOCKET:/PATH, \
@@ -97,16 +98,18 @@ impl Target {
         if authority.as_str().contains('@') {
             return Err(error("has a user name, which would not be sent".into()));
         }
-        let port = authority.port_u16().or(default_port);
+        let port = port(url, authority)?.or(default_port);
         // An IPv6 literal resolves without its brackets.
         let host = authority.host().trim_matches(['[', ']']).to_string();
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
         Ok(Target {
             scheme,
             authority: authority.to_string(),
-            path: uri
-                .path_and_query()
-                .map_or("/", |path| path.as_str())
-                .to_string(),
+            // The path before a query may be left out in a URL, but not in a request.
+            path: match path.starts_with('/') {
+                true => path.into(),
+                false => format!("/{path}"),
+            },
             place: Place::Host {
                 host,
                 port: port.ok_or_else(|| error("has no port".into()))?,
@@ -122,22 +125,35 @@ impl Target {
         }
     }
 
-    /// The first address that the host's name stands for, or the socket's path.
+    /// The addresses that the host's name stands for, in the order in which they are tried, or the
+    /// socket's path.
     ///
     /// # Errors
-    /// A [`SpecError`] when the name has no address.
-    pub fn resolve(&self) -> Result<Address, SpecError> {
-        let (host, port) = match &self.place {
-            Place::Socket(path) => return Ok(Address::Unix(path.clone())),
-            Place::Host { host, port } => (host.as_str(), *port),
-        };
-        let found = (host, port).to_socket_addrs();
-        let first: Option<SocketAddr> = found.ok().and_then(|mut addresses| addresses.next());
-        first.map(Address::Inet).ok_or_else(|| {
-            let found = format!("the host {host:?} has no address");
-            SpecError::new("url", found, "check the name, or write an address")
-        })
+    /// A [`SpecError`] when the name has no address of `version`.
+    pub fn resolve(&self, version: Option<IpVersion>) -> Result<Vec<Address>, SpecError> {
+        match &self.place {
+            Place::Socket(path) => Ok(vec![Address::Unix(path.clone())]),
+            Place::Host { host, port } => {
+                let found = resolve::addresses(host, *port, version)?;
+                Ok(found.into_iter().map(Address::Inet).collect())
+            }
+        }
     }
+}
+
+/// The port that `authority` names, if any.
+fn port(url: &str, authority: &Authority) -> Result<Option<u16>, SpecError> {
+    let rest = &authority.as_str()[authority.host().len()..];
+    let Some(digits) = rest.strip_prefix(':').filter(|digits| !digits.is_empty()) else {
+        return Ok(None);
+    };
+    // `parse` alone would take a sign.
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let port = digits.parse().ok().filter(|port| plain && *port > 0);
+    port.map(Some).ok_or_else(|| {
+        let found = format!("{url:?} has the port {digits:?}");
+        SpecError::new("url", found, "write a port from 1 to 65535")
+    })
 }
 
 #[cfg(test)]
@@ -146,7 +162,7 @@ mod tests {
 
     fn parse(url: &str) -> (Scheme, String, String, Address) {
         let target = Target::parse(url).unwrap();
-        let address = target.resolve().unwrap();
+        let address = target.resolve(None).unwrap().remove(0);
         (target.scheme, target.authority, target.path, address)
     }
 
@@ -180,6 +196,25 @@ mod tests {
         assert_eq!((path.as_str(), address), ("/", socket("/run/a.sock")));
         let (scheme, _, _, address) = parse("unix:/run/a.sock");
         assert_eq!((scheme, address), (Scheme::Tcp, socket("/run/a.sock")));
+    }
+
+    #[test]
+    fn a_query_without_a_path_is_of_the_root() {
+        assert_eq!(parse("http://127.0.0.1:1?q=/a").2, "/?q=/a");
+    }
+
+    #[test]
+    fn a_port_that_is_none_is_named_with_its_remedy() {
+        for port in ["99999", "65536", "0", "abc", "-1", "+1", "1x"] {
+            for url in [format!("http://h:{port}/"), format!("tcp://[::1]:{port}")] {
+                let error = Target::parse(&url).unwrap_err().to_string();
+                assert_eq!(
+                    error,
+                    format!("url: {url:?} has the port {port:?}; write a port from 1 to 65535")
+                );
+            }
+        }
+        assert_eq!(parse("http://127.0.0.1:/").3, inet("127.0.0.1:80"));
     }
 
     #[test]

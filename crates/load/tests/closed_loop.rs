@@ -205,6 +205,22 @@ fn an_interrupt_ends_the_window_and_keeps_its_result() {
 }
 
 #[test]
+fn a_run_that_ends_with_its_requests_reports_its_cpu_time() {
+    let server = Server::always(OK, || Then::Keep);
+    for kind in ["serial", "closed"] {
+        let changes = json!({"requests": 3000, "warmup_s": 0, "duration_s": 600,
+                             "loop": {"kind": kind}});
+        let load = &run(server.address, &changes)["load"];
+        let number = |name: &str| load[name].as_f64().expect("a number");
+        assert!(
+            number("cpu_user_s") + number("cpu_system_s") > 0.0,
+            "{load}"
+        );
+        assert!(number("cpu_busiest_thread") > 0.0, "{load}");
+    }
+}
+
+#[test]
 fn a_connection_carries_as_many_requests_as_it_may() {
     let server = Server::always(OK, || Then::Keep);
     let changes = json!({"requests": 30, "warmup_s": 0, "duration_s": 600, "connections": 2,

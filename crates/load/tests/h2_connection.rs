@@ -83,7 +83,7 @@ fn goaway_lets_the_streams_below_finish() {
     let mut client = Client::new(&Method::GET, &exchanges, 9);
     (0..3).for_each(|request| client.send(request));
     client.recv(&[settings(&[]), goaway(3, 0)].concat());
-    let refused = Event::Failed(2, Failure::read("refused by the server's GOAWAY"));
+    let refused = Event::Refused(2, Failure::read("refused by the server's GOAWAY"));
     assert_eq!(
         (client.events.as_slice(), client.room(), client.end),
         ([refused].as_slice(), 0, None)

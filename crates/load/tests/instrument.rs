@@ -61,7 +61,8 @@ fn tells_its_events_in_order() {
     let names: Vec<&Value> = others.iter().map(|line| &line["event"]).collect();
     assert_eq!(names, ["measure", "measured", "result"]);
     let phases: Vec<&Value> = progress.iter().map(|line| &line["phase"]).collect();
-    assert_eq!(phases, ["warmup", "measure"]);
+    // The last is a part of a second.
+    assert_eq!(phases, ["warmup", "measure", "measure"]);
     assert!(progress[1]["p50_us"].as_f64().is_some());
     let result = others[2];
     assert_eq!(count(result, "total.requests"), server.answered());
@@ -112,8 +113,20 @@ fn a_spec_that_cannot_be_used_exits_with_2() {
             json!({"url": url, "loop": {"kind": "open", "rate": -1}}),
             "loop.rate",
         ),
+        (
+            json!({"url": url, "loop": {"kind": "open", "rate": 1e9}}),
+            "loop.rate: 1000000000 is more than 10000000 a second for each thread",
+        ),
+        (
+            json!({"url": url, "sources": ["127.0.0.2", "192.0.2.1"]}),
+            "sources: 192.0.2.1 is not an address of this machine",
+        ),
+        (
+            json!({"url": url, "sources": ["::1"]}),
+            "sources: ::1 is not of the family of the server's address 127.0.0.1:9",
+        ),
     ] {
-        let file = File::with(name, &spec.to_string());
+        let file = File::with("unusable", &spec.to_string());
         let output = tare_load()
             .arg("--spec")
             .arg(&file.0)
@@ -144,6 +157,19 @@ fn people_get_a_summary_and_an_exit_code() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         text.contains("req/s") && text.contains("errors        0"),
+        "{text}"
+    );
+
+    assert!(text.contains("from the send to the last byte"), "{text}");
+    let open = tare_load()
+        .arg(&url)
+        .args(common)
+        .args(["--rate", "100"])
+        .output()
+        .expect("it starts");
+    let text = String::from_utf8_lossy(&open.stdout);
+    assert!(
+        text.contains("from the intended send to the last byte"),
         "{text}"
     );
 

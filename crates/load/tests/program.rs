@@ -3,7 +3,7 @@
 mod common;
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use common::{OK, Server, Then};
 use serde_json::Value;
@@ -60,6 +60,56 @@ fn conditions_decide_the_exit_code() {
 }
 
 #[test]
+fn requests_without_an_answer_are_errors_to_conditions() {
+    let silent = Server::start(|_, _| Ok(Then::Keep));
+    let conditions = ["--fail-on", "errors<1%", "--fail-on", "errors<4"];
+    let short = ["-d", "200ms", "--warmup", "0", "--timeout", "1h", "--json"];
+    // The drain is as long as the time limit; the second signal ends it.
+    let url = format!("http://{}/", silent.address);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args([&url, "-c", "4"])
+        .args(conditions)
+        .args(short)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    while child.try_wait().expect("a child").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a child");
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["load"]["unfinished"], 4);
+    for (condition, found) in [(0, 1.0), (1, 4.0)] {
+        assert_eq!(result["conditions"][condition]["ok"], false, "{result}");
+        assert_eq!(result["conditions"][condition]["found"], found, "{result}");
+    }
+}
+
+#[test]
+fn a_condition_on_errors_decides_about_errors() {
+    let server = Server::start(|stream, number| {
+        let bad = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
+        std::io::Write::write_all(stream, if number % 4 == 0 { bad } else { OK })?;
+        Ok(Then::Keep)
+    });
+    let code = |arguments: &[&str]| {
+        let short = ["-d", "300ms", "--warmup", "0"];
+        let output = load(&server, &[&short[..], arguments].concat());
+        output.status.code().expect("an exit")
+    };
+    assert_eq!(code(&[]), 1);
+    assert_eq!(code(&["--fail-on", "p50<60s"]), 1);
+    assert_eq!(code(&["--fail-on", "errors<50%"]), 0);
+    assert_eq!(code(&["--fail-on", "errors<10%"]), 1);
+    assert_eq!(
+        code(&["--fail-on", "errors<50%", "--fail-on", "rate>1000000000"]),
+        1
+    );
+}
+
+#[test]
 fn seconds_are_written_beside_the_result() {
     let server = Server::always(OK, || Then::Keep);
     let (series, log) = (File::new("series"), File::new("log"));
@@ -85,6 +135,52 @@ fn seconds_are_written_beside_the_result() {
     let log = log.text();
     let lines = log.lines().filter(|line| !line.starts_with('#'));
     assert!(lines.clone().count() >= 2 && lines.clone().all(|line| line.contains(",HISTFAAA")));
+}
+
+/// The number of latencies in a log of HdrHistogram's.
+fn logged(log: &str) -> u64 {
+    use base64::Engine as _;
+    use hdrhistogram::serialization::Deserializer;
+    let lines = log.lines().filter(|line| !line.starts_with('#'));
+    let count = |line: &str| {
+        let digits = line.rsplit(',').next().expect("a histogram");
+        let bytes = base64::engine::general_purpose::STANDARD.decode(digits);
+        let bytes = bytes.expect("base64");
+        let read = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice());
+        read.expect("a histogram").len()
+    };
+    lines.map(count).sum()
+}
+
+#[test]
+fn what_follows_the_last_whole_second_is_written_too() {
+    let server = Server::always(OK, || Then::Keep);
+    let (series, log) = (File::new("cut-series"), File::new("cut-log"));
+    for threads in ["1", "3"] {
+        let files = ["--series", series.name(), "--hdr-log", log.name()];
+        let rest = ["-d", "1300ms", "--warmup", "0", "-t", threads, "--json"];
+        let output = load(&server, &[&files[..], &rest].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let answers = result["total"]["requests"].as_u64().expect("a count");
+        let lines: Vec<Value> = series
+            .text()
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .filter(|line: &Value| line["event"] == "progress")
+            .collect();
+        let rates = lines
+            .iter()
+            .map(|line| line["rate"].as_u64().expect("a count"));
+        assert_eq!(rates.sum::<u64>(), answers);
+        let ends: Vec<f64> = lines
+            .iter()
+            .map(|line| line["t_s"].as_f64().expect("a time"))
+            .collect();
+        assert_eq!(ends[0], 1.0);
+        assert!(ends.len() >= 2 && ends[1] >= 1.3, "{ends:?}");
+        assert_eq!(logged(&log.text()), answers);
+    }
 }
 
 #[test]
@@ -125,6 +221,62 @@ fn stepped_rates_find_the_highest_that_holds() {
         .map(|rate| rate.as_f64().expect("a number"))
         .collect();
     assert_eq!(rates, [100.0, 200.0, 300.0]);
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_nothing_in_a_panic() {
+    let server = Server::always(OK, || Then::Keep);
+    let steps = ["--steps", "100:200:100"];
+    for arguments in [
+        &[][..],
+        &["--json"],
+        &steps,
+        &[&steps[..], &["--json"]].concat(),
+    ] {
+        let (url, short) = (
+            format!("http://{}/", server.address),
+            ["-c", "4", "-d", "200ms"],
+        );
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+            .arg(url)
+            .args(short)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        // On a busy machine no rate may hold.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+        let errors = text(&output.stderr);
+        assert!(
+            !errors.contains("panicked") && !errors.contains("pipe"),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_goes_during_the_run_ends_it() {
+    let server = Server::always(OK, || Then::Keep);
+    let spec = File::new("gone.json");
+    let json = format!(
+        r#"{{"url": "http://{}/", "duration_s": 600}}"#,
+        server.address
+    );
+    std::fs::write(&spec.0, json).expect("a writable folder");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args(["--spec", spec.name()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    // As a shell reports a program that SIGPIPE ended.
+    assert_eq!(output.status.code(), Some(141), "{output:?}");
+    assert_eq!(text(&output.stderr), "");
 }
 
 #[test]

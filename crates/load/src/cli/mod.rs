@@ -11,8 +11,8 @@ use clap::Parser;
 pub use self::output::Output;
 use self::values::{header, think};
 use crate::spec::{
-    Body, Expect, KeySpec, Order, Pace, Spec, SpecError, Spread, TargetSpec, Think, Tls, Wait,
-    default,
+    Body, Expect, IpVersion, KeySpec, Order, Pace, Spec, SpecError, Spread, TargetSpec, Think, Tls,
+    Wait, default,
 };
 use crate::time::seconds;
 
@@ -44,8 +44,9 @@ Errors by their kinds:
   timeout          an answer not whole in time (--timeout), from the actual send
   ttfb_timeout     an answer not begun in time (--ttfb-timeout), from the actual send
 
-Exit codes: 0 all is well; 1 an answer was not correct, a condition of --fail-on does not hold, or the
-generator did not keep its schedule; 2 the arguments cannot be used.
+Exit codes: 0 all is well; 1 a condition of --fail-on does not hold, an answer was not correct or did not
+come (unless a condition on errors allows it), or the generator did not keep its schedule; 2 the arguments cannot be used; 130 a signal stopped it early: the
+first ends the load, the next one the wait for the last answers; 141 nobody reads its output any more.
 With --spec: 0 there is a result, 2 the spec cannot be used, 1 anything else.";
 
 /// The heading of the options for https://.
@@ -207,9 +208,22 @@ pub struct Cli {
     #[arg(long, value_name = "NAME", help_heading = TLS)]
     server_name: Option<String>,
 
-    /// Verify the server's certificate by those of a PEM file; without it, any will do
+    /// Verify the server's certificate by those of a PEM file; without it, by the system's, unless
+    /// the server is on this machine
     #[arg(long, value_name = "FILE", help_heading = TLS)]
     roots: Option<PathBuf>,
+
+    /// Accept any certificate of the server
+    #[arg(short = 'k', long, conflicts_with = "roots", help_heading = TLS)]
+    insecure: bool,
+
+    /// Connect over IPv4 only
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    ipv4: bool,
+
+    /// Connect over IPv6 only
+    #[arg(short = '6', long)]
+    ipv6: bool,
 
     /// Local addresses that connections take turns in, separated by commas
     #[arg(long, value_name = "ADDRESSES", value_delimiter = ',')]
@@ -265,7 +279,7 @@ impl Cli {
             url,
             targets,
             method: self.method,
-            headers: self.headers.into_iter().collect(),
+            headers: self.headers,
             body: text.or(file).or(made),
             keys: self.keys.map(|count| KeySpec {
                 count,
@@ -279,9 +293,15 @@ impl Cli {
                 resume: self.resume,
                 server_name: self.server_name,
                 roots: self.roots,
+                insecure: self.insecure,
             },
             connections: self.connections,
             depth: self.depth,
+            ip_version: match (self.ipv4, self.ipv6) {
+                (true, _) => Some(IpVersion::V4),
+                (_, true) => Some(IpVersion::V6),
+                _ => None,
+            },
             sources: self.sources,
             congestion: self.congestion,
             threads: self.threads,
@@ -383,6 +403,13 @@ mod tests {
             };
             assert_eq!(made(more), wanted);
         }
+    }
+
+    #[test]
+    fn one_version_of_ip_may_be_asked_for() {
+        assert_eq!(spec("http://a/ -4").ip_version, Some(IpVersion::V4));
+        assert_eq!(spec("http://a/ -6").ip_version, Some(IpVersion::V6));
+        assert!(Cli::try_parse_from(["tare-load", "http://a/", "-4", "-6"]).is_err());
     }
 
     #[test]

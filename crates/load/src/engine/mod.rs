@@ -25,6 +25,7 @@ pub use self::load::{Load, Share, Timeouts};
 use self::progress::Second;
 use self::tally::Tally;
 use self::timeline::Timeline;
+use self::watch::Watched;
 pub use self::watch::{Observer, Phase};
 use self::worker::Worker;
 use crate::protocol::Protocol;
@@ -41,10 +42,12 @@ pub struct Outcome {
     pub targets: Vec<Tally>,
     /// CPU time of the process in the window.
     pub cpu: CpuTime,
+    /// True if an interrupt ended the window or the drain.
+    pub interrupted: bool,
 }
 
 /// Run `load` with one protocol per thread, made by `protocol` from the thread's number. A set
-/// `interrupt` ends the window early.
+/// `interrupt` ends the window early; set again, it ends the drain.
 ///
 /// # Errors
 /// When the kernel refuses a thread, its CPU, its descriptors or a poller, or the observer fails.
@@ -84,13 +87,15 @@ pub fn run<P: Protocol>(
             let pairs = targets.iter_mut().zip(&done);
             pairs.for_each(|(sum, more)| sum.merge(more));
         }
+        let Watched { cpu, interrupted } = watched?;
         let mut tally = Tally::default();
         targets.iter().for_each(|target| tally.merge(target));
         Ok(Outcome {
             window_s: timeline.window_before(timeline.end()) as f64 / 1e9,
             tally,
             targets,
-            cpu: watched?,
+            cpu,
+            interrupted,
         })
     })
 }

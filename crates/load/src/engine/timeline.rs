@@ -15,7 +15,7 @@ pub struct Timeline {
     start: u64,
     end: AtomicU64,
     stop: AtomicU64,
-    drain: u64,
+    drain: AtomicU64,
     /// Threads that have requests of a fixed number left to make.
     unfinished: AtomicUsize,
 }
@@ -29,7 +29,7 @@ impl Timeline {
             start: load.warmup,
             end: AtomicU64::new(end),
             stop: AtomicU64::new(end + load.cooldown),
-            drain: load.timeouts.answer,
+            drain: AtomicU64::new(load.timeouts.answer),
             unfinished: AtomicUsize::new(load.threads),
         }
     }
@@ -56,7 +56,7 @@ impl Timeline {
 
     /// The time at which the run stops waiting for answers.
     pub fn deadline(&self) -> u64 {
-        self.stop() + self.drain
+        self.stop() + self.drain.load(Relaxed)
     }
 
     /// Return true if `time` lies in the window.
@@ -88,6 +88,15 @@ impl Timeline {
     /// An instant as the time since the start.
     pub fn at(&self, instant: Instant) -> u64 {
         instant.saturating_duration_since(self.origin).as_nanos() as u64
+    }
+
+    /// Take an interrupt: the first ends the window and the load, a further one the drain.
+    pub fn interrupt(&self) {
+        if self.now() < self.stop() {
+            self.cut();
+        } else {
+            self.drain.store(0, Relaxed);
+        }
     }
 
     /// End the window and the load now.

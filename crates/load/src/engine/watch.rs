@@ -55,32 +55,32 @@ pub trait Observer {
     fn measured(&mut self, t_s: f64) -> io::Result<()>;
 }
 
-/// Report progress to the observer until the run ends; return the CPU time of the window.
+/// The figures of a run that its threads do not know.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watched {
+    /// CPU time of the process in the window.
+    pub cpu: CpuTime,
+    /// True if an interrupt ended the window or the drain.
+    pub interrupted: bool,
+}
+
+/// Report progress to the observer until the run ends, early after an `interrupt`.
 pub fn watch(
     threads: usize,
     timeline: &Timeline,
     seconds: &Receiver<Second>,
     observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
-) -> io::Result<CpuTime> {
+) -> io::Result<Watched> {
     let mut sum = Seconds::new(threads);
     let mut cpu_at_start = None;
     let mut cpu = None;
+    let mut interrupted = false;
+    let mut ended = false;
     loop {
-        let now = timeline.now();
-        let boundary = timeline.boundary_after(now).unwrap_or(u64::MAX);
-        let wait = LOOK.min(Duration::from_nanos(boundary - now));
-        let mut ended = false;
-        match seconds.recv_timeout(wait) {
-            Ok(second) => {
-                if let Some(second) = sum.add(second) {
-                    observer.second(&second, phase(&second, timeline))?;
-                }
-            }
-            Err(error) => ended = error == RecvTimeoutError::Disconnected,
-        }
         if interrupt.swap(false, Relaxed) {
-            timeline.cut();
+            interrupted = true;
+            timeline.interrupt();
         }
         let now = timeline.now();
         let t_s = now as f64 / 1e9;
@@ -93,7 +93,20 @@ pub fn watch(
             observer.measured(t_s)?;
         }
         if ended {
-            return Ok(cpu.unwrap_or_default());
+            return Ok(Watched {
+                cpu: cpu.unwrap_or_default(),
+                interrupted,
+            });
+        }
+        let boundary = timeline.boundary_after(now).unwrap_or(u64::MAX);
+        let wait = LOOK.min(Duration::from_nanos(boundary - now));
+        match seconds.recv_timeout(wait) {
+            Ok(second) => {
+                for second in sum.add(second) {
+                    observer.second(&second, phase(&second, timeline))?;
+                }
+            }
+            Err(error) => ended = error == RecvTimeoutError::Disconnected,
         }
     }
 }

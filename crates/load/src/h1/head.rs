@@ -1,9 +1,11 @@
 //! The head of a response: its status, and the framing of its body.
 
+use std::mem::MaybeUninit;
+
 use super::malformed::Malformed;
 
 /// Most headers that a head may have.
-const MAX_HEADERS: usize = 128;
+const MAX_HEADERS: usize = 1024;
 
 /// The parts of a head that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +60,17 @@ impl HeadReader {
     }
 
     fn parse(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, Malformed> {
-        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-        let mut response = httparse::Response::new(&mut headers);
-        let length = match response.parse(bytes) {
+        // Left as they are, since clearing them takes longer than reading a usual head.
+        let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+        let mut response = httparse::Response::new(&mut []);
+        let config = httparse::ParserConfig::default();
+        let parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
+        let length = match parsed {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),
+            Err(httparse::Error::TooManyHeaders) => {
+                return Err(Malformed("more than 1024 headers"));
+            }
             Err(_) => return Err(Malformed("not an HTTP/1.1 head")),
         };
         let head = self.interpret(&response)?;
@@ -168,6 +176,14 @@ mod tests {
         ] {
             assert!(framing(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn takes_many_headers_and_refuses_more() {
+        let many = |count| framing(&("A: b\r\n".repeat(count) + "Content-Length: 3\r\n"));
+        assert_eq!(many(MAX_HEADERS - 1), Ok(Framing::Length(3)));
+        let why = "more than 1024 headers";
+        assert_eq!(many(MAX_HEADERS), Err(Malformed(why)));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The bytes of a request, composed once.
 
-use std::collections::BTreeMap;
-
 use http::{HeaderName, Method};
 
 use crate::expectation;
@@ -39,7 +37,7 @@ impl Request {
 pub fn compose(
     target: &Target,
     method: &Method,
-    headers: &BTreeMap<String, String>,
+    headers: &[(String, String)],
     body: Option<&[u8]>,
 ) -> Result<Request, SpecError> {
     let line = format!("{method} {} HTTP/1.1\r\n", target.path);
@@ -59,7 +57,7 @@ pub fn compose(
 /// The lines of a request below the first, and its body.
 fn lines(
     target: &Target,
-    headers: &BTreeMap<String, String>,
+    headers: &[(String, String)],
     body: Option<&[u8]>,
 ) -> Result<Vec<u8>, SpecError> {
     let mut bytes = Vec::new();
@@ -69,7 +67,11 @@ fn lines(
         bytes.extend_from_slice(value);
         bytes.extend_from_slice(b"\r\n");
     };
-    let given = |name: &str| headers.keys().any(|key| key.eq_ignore_ascii_case(name));
+    let given = |name: &str| {
+        headers
+            .iter()
+            .any(|(key, _)| key.eq_ignore_ascii_case(name))
+    };
     if !given("host") {
         add("Host", target.authority.as_bytes());
     }
@@ -99,7 +101,7 @@ mod tests {
     fn post(path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Result<String, SpecError> {
         let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let target = Target::parse(&format!("http://h:81{path}"))?;
-        let headers = headers.iter().map(own).collect();
+        let headers: Vec<_> = headers.iter().map(own).collect();
         let request = compose(&target, &Method::POST, &headers, body.map(str::as_bytes))?;
         let one = KeySpec {
             count: 1,

@@ -76,10 +76,6 @@ impl Receiving<'_> {
         }
         let last = frame::number(payload) & MAX_31;
         let error = frame::number(&payload[4..]);
-        let why = match error {
-            code::NO_ERROR => "refused by the server's GOAWAY",
-            error => farewell(error),
-        };
         let lost = self
             .connection
             .streams
@@ -91,7 +87,10 @@ impl Receiving<'_> {
         let reported = !lost.is_empty();
         self.connection.goaway = Some(if reported { code::NO_ERROR } else { error });
         for id in lost {
-            self.lose(id, why);
+            match error {
+                code::NO_ERROR => self.refuse(id),
+                error => self.lose(id, farewell(error)),
+            }
         }
         Ok(())
     }
@@ -102,6 +101,15 @@ impl Receiving<'_> {
             _ => "the server reset the stream",
         };
         self.lose(id, why);
+    }
+
+    /// Hand back a request that the server has not processed.
+    fn refuse(&mut self, id: u32) {
+        if let Some(stream) = self.connection.streams.get(id) {
+            let failure = Failure::read("refused by the server's GOAWAY");
+            self.events.push(Event::Refused(stream.request, failure));
+            self.connection.close(id);
+        }
     }
 
     /// Fail a request that the server itself gave up.

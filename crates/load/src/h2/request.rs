@@ -1,7 +1,5 @@
 //! A request's frames, composed once.
 
-use std::collections::BTreeMap;
-
 use http::Method;
 
 use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
@@ -109,7 +107,7 @@ fn frame(block: &[u8], end_stream: bool, out: &mut Vec<u8>) {
 pub fn compose(
     target: &Target,
     method: &Method,
-    headers: &BTreeMap<String, String>,
+    headers: &[(String, String)],
     body: Option<&[u8]>,
 ) -> Result<Request, SpecError> {
     let scheme = match target.scheme {
@@ -150,7 +148,7 @@ mod tests {
     fn composed(path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Request {
         let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let target = Target::parse(&format!("http://h:81{path}")).expect("a target");
-        let headers = headers.iter().map(own).collect();
+        let headers: Vec<_> = headers.iter().map(own).collect();
         compose(&target, &Method::POST, &headers, body).expect("a request")
     }
 
@@ -221,7 +219,7 @@ mod tests {
     fn refuses_headers_that_are_none() {
         let target = Target::parse("http://h/").expect("a target");
         for (name, value) in [("X A", "b"), ("X-A", "b\r\nc"), ("Connection", "close")] {
-            let headers = BTreeMap::from([(name.to_string(), value.to_string())]);
+            let headers = [(name.to_string(), value.to_string())];
             assert!(
                 compose(&target, &Method::GET, &headers, None).is_err(),
                 "{name}"

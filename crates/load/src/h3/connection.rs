@@ -51,6 +51,8 @@ impl Tools {
 pub struct Connection {
     /// The target's number.
     pub target: usize,
+    /// The number of the server's address that it goes to.
+    pub address: usize,
     socket: Socket,
     endpoint: Endpoint,
     handle: ConnectionHandle,
@@ -71,23 +73,24 @@ impl AsFd for Connection {
 }
 
 impl Connection {
-    /// Start to connect to a target.
+    /// Start to connect to a target, at the address of this number.
     ///
     /// # Errors
     /// When QUIC refuses the address or the name.
     pub fn new(
         setup: &Setup,
-        target: usize,
+        (target, address): (usize, usize),
         client: ClientConfig,
         socket: Socket,
     ) -> Result<Self, Failure> {
         let mut endpoint = Endpoint::new(setup.endpoint.clone(), None, true, None);
-        let (_, server) = setup.servers[target];
+        let server = setup.servers[target].1[address];
         let (handle, quic) = endpoint
             .connect(Instant::now(), client, server, &setup.names[target])
             .map_err(|_| Failure::connect("QUIC refuses the server's address or name"))?;
         Ok(Connection {
             target,
+            address,
             socket,
             endpoint,
             handle,
@@ -98,6 +101,11 @@ impl Connection {
             server_streams: Vec::new(),
             goaway: None,
         })
+    }
+
+    /// Return true once its handshake is done.
+    pub fn is_connected(&self) -> bool {
+        self.connected
     }
 
     /// The number of further requests that it takes now.

@@ -9,7 +9,7 @@ use crate::stream::socket_error;
 pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
     let why = match reason {
         ConnectionError::VersionMismatch => "the server supports no common version of QUIC",
-        ConnectionError::TransportError(_) if !connected => "the QUIC handshake failed",
+        ConnectionError::TransportError(error) if !connected => failure(error.code),
         ConnectionError::TransportError(_) => "the server broke a rule of QUIC",
         ConnectionError::ConnectionClosed(close) if !connected => refusal(close.error_code),
         ConnectionError::ApplicationClosed(_) if idle => return End::Proper,
@@ -27,6 +27,15 @@ pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
         true => Failure::read(why),
         false => Failure::connect(why),
     })
+}
+
+/// The text for this side's reason to end the handshake.
+fn failure(code: Code) -> &'static str {
+    // The alerts of TLS that are about certificates (RFC 8446, section 6.2).
+    match u64::from(code).checked_sub(0x100) {
+        Some(42..=46 | 48) => "the server's certificate was not accepted",
+        _ => "the QUIC handshake failed",
+    }
 }
 
 /// The text for the server's reason to end the handshake (RFC 9000, section 20.1).

@@ -23,6 +23,7 @@ pub use self::request::Exchange;
 pub use self::setup::{ALPN, Setup};
 use crate::keys::Keys;
 use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
+use crate::stream::addresses::Addresses;
 
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
@@ -34,6 +35,7 @@ pub struct H3<'a> {
     client: quinn_proto::ClientConfig,
     tools: Tools,
     buffers: Buffers,
+    addresses: Addresses,
     opened: usize,
 }
 
@@ -53,6 +55,7 @@ impl<'a> H3<'a> {
             client: setup.client(),
             tools: Tools::new(method == http::Method::HEAD, depth, keys),
             buffers: Buffers::default(),
+            addresses: Addresses::new(setup.servers.iter().map(|(_, all)| all.len())),
             opened: 0,
         }
     }
@@ -62,12 +65,24 @@ impl Protocol for H3<'_> {
     type Connection = Connection;
 
     fn open(&mut self, target: usize) -> Result<Connection, End> {
-        let number = self.opened;
-        self.opened += 1;
-        let (endpoint, server) = &self.setup.servers[target];
-        let socket = Socket::new(endpoint, *server, number);
-        let socket = socket.map_err(|error| End::Broken(Failure::connect(unreachable(&error))))?;
-        Connection::new(self.setup, target, self.client.clone(), socket).map_err(End::Broken)
+        let (endpoint, servers) = &self.setup.servers[target];
+        let (address, socket) = loop {
+            let address = self.addresses.next(target);
+            let socket = Socket::new(endpoint, servers[address], self.opened);
+            self.opened += 1;
+            match socket {
+                Ok(socket) => break (address, socket),
+                Err(_) if self.addresses.failed(target, address) => {}
+                Err(error) => return Err(End::Broken(Failure::connect(unreachable(&error)))),
+            }
+        };
+        let client = self.client.clone();
+        Connection::new(self.setup, (target, address), client, socket).map_err(End::Broken)
+    }
+
+    fn goes_elsewhere(&mut self, connection: &Connection) -> bool {
+        let (target, address) = (connection.target, connection.address);
+        !connection.is_connected() && self.addresses.failed(target, address)
     }
 
     fn room(&self, connection: &Connection) -> usize {

@@ -1,7 +1,5 @@
 //! A request's frames, composed once (RFC 9114, section 4.3.1).
 
-use std::collections::BTreeMap;
-
 use http::Method;
 
 use super::{qpack, varint};
@@ -62,7 +60,7 @@ impl Request {
 pub fn compose(
     target: &Target,
     method: &Method,
-    headers: &BTreeMap<String, String>,
+    headers: &[(String, String)],
     body: Option<&[u8]>,
 ) -> Result<Request, SpecError> {
     let Fields { authority, others } = Fields::new(target, headers, body)?;

@@ -23,7 +23,7 @@ pub const ALPN: &[u8] = b"h3";
 /// The servers, and how to connect to them.
 pub struct Setup {
     /// By target.
-    pub servers: Vec<(Endpoint, SocketAddr)>,
+    pub servers: Vec<(Endpoint, Vec<SocketAddr>)>,
     /// The servers' names, by target.
     pub names: Vec<String>,
     /// For the endpoint of each connection.
@@ -43,12 +43,17 @@ impl Setup {
         names: Vec<String>,
         tls: rustls::ClientConfig,
     ) -> Result<Self, SpecError> {
-        let server = |endpoint: Endpoint| match endpoint.address {
-            Address::Inet(address) => Ok((endpoint, address)),
+        let inet = |address: &Address| match address {
+            Address::Inet(address) => Ok(*address),
             Address::Unix(_) => {
                 let remedy = "write https://HOST[:PORT]/PATH";
                 Err(SpecError::new("url", "QUIC needs UDP", remedy))
             }
+        };
+        let server = |endpoint: Endpoint| {
+            let addresses = endpoint.addresses.iter().map(inet);
+            let addresses: Vec<SocketAddr> = addresses.collect::<Result<_, _>>()?;
+            Ok((endpoint, addresses))
         };
         let mut transport = TransportConfig::default();
         transport
@@ -61,7 +66,7 @@ impl Setup {
             servers: endpoints
                 .into_iter()
                 .map(server)
-                .collect::<Result<_, _>>()?,
+                .collect::<Result<_, SpecError>>()?,
             names,
             endpoint: Arc::new(EndpointConfig::default()),
             transport: Arc::new(transport),

@@ -172,7 +172,7 @@ impl Connection {
                 .position(|flow| u64::from(flow.stream) >= first)
             {
                 let refused = Failure::read("refused by the server's GOAWAY");
-                events.push(Event::Failed(self.flows[index].request, refused));
+                events.push(Event::Refused(self.flows[index].request, refused));
                 self.give_up(index);
             }
         }

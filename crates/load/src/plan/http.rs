@@ -1,7 +1,5 @@
 //! The HTTP requests that a spec describes, for any version of HTTP.
 
-use std::collections::BTreeMap;
-
 use http::Method;
 
 use super::expectation;
@@ -12,7 +10,7 @@ use crate::target::{Scheme, Target};
 
 /// Makes a request as one version of HTTP writes it: of target, method, headers and body.
 pub type Compose<R> =
-    fn(&Target, &Method, &BTreeMap<String, String>, Option<&[u8]>) -> Result<R, SpecError>;
+    fn(&Target, &Method, &[(String, String)], Option<&[u8]>) -> Result<R, SpecError>;
 
 /// One exchange with each target, whose request `compose` makes.
 ///

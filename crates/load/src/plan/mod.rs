@@ -2,15 +2,21 @@
 
 pub mod http;
 mod slices;
+mod sources;
 pub mod targets;
+mod values;
 
 use base64::Engine as _;
 
+use self::values::{nanoseconds, positive};
 use crate::engine::{Load, Timeouts, cpu};
 use crate::expectation::Expectation;
 use crate::random;
-use crate::spec::default::{LONGEST_S, message_size};
+use crate::spec::default::message_size;
 use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};
+
+/// Most sends per second of a thread in an open loop: several times what it can send.
+const MOST_PER_THREAD: f64 = 1e7;
 
 /// The load that `spec` describes.
 ///
@@ -83,7 +89,18 @@ pub fn load(spec: &Spec) -> Result<Load, SpecError> {
 fn check_pace(spec: &Spec) -> Result<(), SpecError> {
     let refuse = |field, found, remedy| Err(SpecError::new(field, found, remedy));
     match spec.pace {
-        Pace::Open { rate, .. } => positive("loop.rate", rate)?,
+        Pace::Open { rate, .. } => {
+            positive("loop.rate", rate)?;
+            if rate > MOST_PER_THREAD * spec.threads as f64 {
+                let found =
+                    format!("{rate} is more than {MOST_PER_THREAD} a second for each thread");
+                return refuse(
+                    "loop.rate",
+                    found,
+                    "write a lower rate, or take more threads",
+                );
+            }
+        }
         Pace::Closed { limit } | Pace::Serial { limit } => {
             limit.map_or(Ok(()), |limit| positive("loop.limit", limit))?;
         }
@@ -193,27 +210,4 @@ fn digest(text: &str) -> Option<[u8; 32]> {
         .collect();
     (text.len() == 64).then_some(())?;
     bytes.try_into().ok()
-}
-
-fn positive(field: &str, value: f64) -> Result<(), SpecError> {
-    if value.is_finite() && value > 0.0 {
-        return Ok(());
-    }
-    Err(SpecError::new(
-        field,
-        format!("{value} is not above 0"),
-        "write a positive number",
-    ))
-}
-
-fn nanoseconds(field: &str, seconds: f64) -> Result<u64, SpecError> {
-    if !(0.0..=LONGEST_S).contains(&seconds) {
-        let remedy = format!("write seconds from 0 to {LONGEST_S}");
-        return Err(SpecError::new(
-            field,
-            format!("{seconds} is out of range"),
-            remedy,
-        ));
-    }
-    Ok((seconds * 1e9).round() as u64)
 }

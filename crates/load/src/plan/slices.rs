@@ -1,6 +1,6 @@
 //! Checks the slices of a duel.
 
-use super::{nanoseconds, positive};
+use super::values::{nanoseconds, positive};
 use crate::engine::slices::Slices;
 use crate::spec::{Pace, Spec, SpecError};
 

@@ -2,6 +2,7 @@
 
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
+use super::sources;
 use crate::engine::Share;
 use crate::spec::{Expect, KeySpec, Pace, Spec, SpecError, TargetSpec};
 use crate::stream::endpoint::Endpoint;
@@ -84,8 +85,9 @@ impl Targets {
             can_have(name)?;
         }
         let endpoint = |(target, _): &(Target, Expect)| {
+            let addresses = target.resolve(spec.ip_version)?;
             Ok(Endpoint {
-                address: target.resolve()?,
+                addresses: sources::reachable(&spec.sources, addresses)?,
                 sources: spec.sources.clone(),
                 congestion: spec.congestion.clone(),
             })

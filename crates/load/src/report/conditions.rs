@@ -21,9 +21,9 @@ enum Figure {
     Time(String),
     /// Correct answers per second.
     Rate,
-    /// Failures of the whole run.
+    /// Failures of the whole run, and requests without an answer.
     Errors,
-    /// Failures as a share of all answers and failures.
+    /// The same as a share of all requests, failed connections among them.
     ErrorShare,
 }
 
@@ -130,12 +130,17 @@ impl Condition {
             found,
         }
     }
+
+    /// Return true if the condition is about the number or the share of errors.
+    pub fn is_about_errors(&self) -> bool {
+        matches!(self.figure, Figure::Errors | Figure::ErrorShare)
+    }
 }
 
 impl Figure {
     fn of(&self, report: &Report) -> Option<f64> {
         let outcome = |name: &str| report.outcomes.get(name).copied().flatten();
-        let errors = report.total.errors.sum() as f64;
+        let errors = report.failures() as f64;
         match self {
             Figure::Time(name) => outcome(name),
             Figure::Rate => outcome("requests_per_second"),

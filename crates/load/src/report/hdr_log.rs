@@ -36,7 +36,8 @@ impl<W: Write> Observer for HdrLog<W> {
         let mut log =
             IntervalLogWriterBuilder::new().begin_log_with(&mut self.to, &mut self.serializer)?;
         let begin = Duration::from_secs(second.index);
-        let written = log.write_histogram(&second.latency, begin, Duration::from_secs(1), None);
+        let length = Duration::from_nanos(second.length);
+        let written = log.write_histogram(&second.latency, begin, length, None);
         match written {
             Ok(()) => self.to.flush(),
             Err(IntervalLogWriterError::IoError(error)) => Err(error),

@@ -1,4 +1,6 @@
 //! The progress of a run for people: a line that changes, or one line per second.
+//!
+//! The last second is seldom whole, so that its rate would mislead; the summary follows at once.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -60,6 +62,9 @@ fn sparks(rates: impl Iterator<Item = u64> + Clone) -> String {
 
 impl<W: Write> Observer for Lines<W> {
     fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()> {
+        if second.last {
+            return Ok(());
+        }
         writeln!(self.0, "{}", line(second, phase))
     }
 
@@ -74,6 +79,9 @@ impl<W: Write> Observer for Lines<W> {
 
 impl<W: Write> Observer for Live<W> {
     fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()> {
+        if second.last {
+            return Ok(());
+        }
         self.rates.push_back(second.latency.len());
         if self.rates.len() > SPARKS {
             self.rates.pop_front();

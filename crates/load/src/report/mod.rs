@@ -8,6 +8,7 @@ pub mod live;
 pub mod result;
 pub mod schedule;
 pub mod summary;
+pub mod verdict;
 
 use std::io;
 

@@ -15,6 +15,7 @@ use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
 use crate::spec::{Pace, SCHEMA};
 use crate::stream::tls::negotiated::TlsReport;
+use crate::stream::tls::trust::Trust;
 
 /// The last line of the instrument protocol.
 #[derive(Debug, Serialize)]
@@ -23,6 +24,8 @@ pub struct Result {
     schema: u32,
     instrument: &'static str,
     protocol: String,
+    /// True if a signal ended the run before its time.
+    pub stopped_early: bool,
     /// The window's length.
     pub window_s: f64,
     /// The measured quantities.
@@ -42,6 +45,8 @@ pub struct Result {
     pub slices: Option<SliceReport>,
     /// The outcome of the TLS handshakes, if the run had any.
     pub tls: Option<TlsReport>,
+    /// The way in which the servers' certificates were verified, if they had any.
+    pub certificates: Option<Trust>,
     /// The conditions that the run was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Judgement>,
@@ -214,6 +219,7 @@ impl Result {
             schema: SCHEMA,
             instrument: concat!("tare-load ", env!("CARGO_PKG_VERSION")),
             protocol: protocol.into(),
+            stopped_early: outcome.interrupted,
             window_s: *window_s,
             outcomes: outcomes(tally, window),
             load: LoadReport::new(load, outcome),
@@ -221,10 +227,9 @@ impl Result {
             statuses: tally.window.statuses().collect(),
             total: (&tally.total).into(),
             targets: names.iter().enumerate().map(target).collect(),
-            slices: load
-                .slices
-                .map(|slices| SliceReport::new(slices, outcome)),
+            slices: load.slices.map(|slices| SliceReport::new(slices, outcome)),
             tls: None,
+            certificates: None,
             conditions: Vec::new(),
             histograms: encoded(tally),
         }

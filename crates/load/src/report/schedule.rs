@@ -11,6 +11,13 @@ const ANSWERED: f64 = 0.99;
 
 /// The ways in which an open loop missed its schedule, one sentence each.
 pub fn complaints(report: &Report) -> Vec<String> {
+    let mut complaints = lateness(report);
+    complaints.extend(overload(report));
+    complaints
+}
+
+/// The ways in which the generator itself was late, one sentence each.
+pub fn lateness(report: &Report) -> Vec<String> {
     let load = &report.load;
     if load.arrivals.is_none() {
         return Vec::new();
@@ -30,11 +37,18 @@ pub fn complaints(report: &Report) -> Vec<String> {
             ));
         }
     }
-    if (load.completed as f64) < ANSWERED * load.offered as f64 {
-        complaints.push(format!(
-            "{} of {} requests were answered: the rate is more than the server, or this machine, can do",
-            load.completed, load.offered,
-        ));
-    }
     complaints
+}
+
+/// A sentence about an open loop with requests that the server did not get to.
+fn overload(report: &Report) -> Option<String> {
+    let load = &report.load;
+    let few = (load.completed as f64) < ANSWERED * load.offered as f64;
+    (few && load.arrivals.is_some()).then(|| {
+        format!(
+            "{} of {} requests were answered correctly: the rate may be more than the server, or \
+             this machine, can do",
+            load.completed, load.offered,
+        )
+    })
 }

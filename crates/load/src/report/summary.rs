@@ -8,8 +8,11 @@ use crate::time::format_us;
 /// Most reasons of errors that are shown.
 const REASONS: usize = 8;
 
-/// The distributions that are shown: title, name, and meaning.
-const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
+/// A distribution that is shown: its title, its name in outcomes, and its meaning.
+type Distribution = (&'static str, &'static str, &'static str);
+
+/// Those of an open loop.
+const OPEN: [Distribution; 4] = [
     (
         "latency",
         "latency",
@@ -17,9 +20,19 @@ const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
     ),
     ("service time", "service", "from the actual send"),
     ("ttfb", "ttfb", "from the actual send to the first byte"),
+    ("send lag", "send_lag", "how late the generator itself sent"),
+];
+
+/// Those of a closed loop, which intends no other send than the actual one.
+const CLOSED: [Distribution; 2] = [
+    ("latency", "latency", "from the send to the last byte"),
+    ("ttfb", "ttfb", "from the send to the first byte"),
+];
+
+/// Those of connections.
+const CONNECTIONS: [Distribution; 2] = [
     ("connect", "connect", "the transport, whole run"),
     ("handshake", "handshake", "whole run"),
-    ("send lag", "send_lag", "how late the generator itself sent"),
 ];
 
 /// The columns: their titles, and their names in outcomes.
@@ -60,11 +73,12 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         write!(text, "{column:>11}")?;
     }
     writeln!(text)?;
-    for (title, name, about) in DISTRIBUTIONS {
-        // The two are the same where the actual send is the intended one.
-        if name != "service" || load.arrivals.is_some() {
-            row(text, title, &result.outcomes, name, about)?;
-        }
+    let of_requests = match load.arrivals {
+        Some(_) => &OPEN[..],
+        None => &CLOSED,
+    };
+    for (title, name, about) in of_requests.iter().chain(&CONNECTIONS) {
+        row(text, title, &result.outcomes, name, about)?;
     }
     for target in &result.targets {
         let rate = target
@@ -107,6 +121,9 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
     writeln!(text, "statuses      {}", statuses.join(", "))?;
     if let Some(tls) = &result.tls {
         writeln!(text, "TLS           {tls}")?;
+    }
+    if let Some(trust) = &result.certificates {
+        writeln!(text, "certificates  {trust}")?;
     }
     for judgement in &result.conditions {
         writeln!(text, "condition     {judgement}")?;

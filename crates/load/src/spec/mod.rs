@@ -1,18 +1,20 @@
 //! The load generator's spec, as docs/FORMAT.md describes it.
 
 mod error;
+mod headers;
+mod ip_version;
 mod keys;
 mod pace;
 mod parts;
 mod slices;
 mod think;
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Deserialize;
 
 pub use self::error::SpecError;
+pub use self::ip_version::IpVersion;
 pub use self::keys::{KeySpec, Order};
 pub use self::pace::{Pace, Spread, Wait};
 pub use self::parts::{Body, Expect, TargetSpec, Tls};
@@ -41,9 +43,9 @@ pub struct Spec {
     /// The request's method.
     #[serde(default = "default::method")]
     pub method: String,
-    /// The request's own headers.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
+    /// The request's own headers, in their order.
+    #[serde(default, deserialize_with = "headers::read")]
+    pub headers: Vec<(String, String)>,
     /// The request's body.
     #[serde(default)]
     pub body: Option<Body>,
@@ -62,6 +64,9 @@ pub struct Spec {
     /// Requests on a connection before it is closed and another opened.
     #[serde(default)]
     pub requests_per_connection: Option<u64>,
+    /// The version of the Internet Protocol; both if absent.
+    #[serde(default)]
+    pub ip_version: Option<IpVersion>,
     /// Local addresses that connections take turns in.
     #[serde(default)]
     pub sources: Vec<IpAddr>,
@@ -201,6 +206,14 @@ mod tests {
     }
 
     #[test]
+    fn a_header_has_one_value_or_several() {
+        let json = r#"{"headers": {"X-B": ["2", "1"], "X-A": "3"}}"#;
+        let wanted = [("X-B", "2"), ("X-B", "1"), ("X-A", "3")];
+        let wanted = wanted.map(|(name, value)| (name.into(), value.into()));
+        assert_eq!(Spec::from_json(json).unwrap().headers, wanted);
+    }
+
+    #[test]
     fn errors_name_the_field() {
         for (json, name) in [
             (r#"{"url": "u", "conections": 1}"#, "conections"),
@@ -211,6 +224,7 @@ mod tests {
             ),
             (r#"{"url": "u", "expect": {"statuses": [200]}}"#, "expect"),
             (r#"{"url": "u", "schema": 2}"#, "schema"),
+            (r#"{"url": "u", "headers": {"X-A": 1}}"#, "headers"),
         ] {
             let error = Spec::from_json(json).unwrap_err().to_string();
             assert!(error.contains(name), "{error}");

@@ -88,8 +88,11 @@ pub struct Tls {
     pub resume: bool,
     /// The server name to request, if not the URL's host.
     pub server_name: Option<String>,
-    /// A file of certificates, one of which the server's must come from. Without one any will do.
+    /// A file of certificates, one of which the server's must come from; if absent, the system's,
+    /// and any for servers on this machine.
     pub roots: Option<PathBuf>,
+    /// True to accept any certificate.
+    pub insecure: bool,
 }
 
 /// The properties of a correct answer.

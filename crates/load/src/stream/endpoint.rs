@@ -9,11 +9,11 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, socket_with, sockopt,
 };
 
-/// A server's address, and the local addresses to reach it from.
+/// A server's addresses, and the local addresses to reach it from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The server's address.
-    pub address: Address,
+    /// The server's addresses, in the order in which they are tried; at least one.
+    pub addresses: Vec<Address>,
     /// Local addresses that connections take turns in; the kernel's choice if there are none.
     pub sources: Vec<IpAddr>,
     /// TCP congestion control; the kernel's default if there is none.
@@ -29,14 +29,25 @@ pub enum Address {
     Unix(PathBuf),
 }
 
+impl Address {
+    /// Return true if the server is on this machine whatever its network.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Address::Inet(address) => address.ip().to_canonical().is_loopback(),
+            Address::Unix(_) => true,
+        }
+    }
+}
+
 impl Endpoint {
-    /// Start to connect a stream, the `number`th of its thread; over TCP without Nagle's delay.
+    /// Start to connect a stream to the address `which`, the `number`th of its thread; over TCP
+    /// without Nagle's delay.
     ///
     /// # Errors
     /// When that fails at once, or no descriptor is left.
-    pub fn connect(&self, number: usize) -> rustix::io::Result<OwnedFd> {
+    pub fn connect(&self, which: usize, number: usize) -> rustix::io::Result<OwnedFd> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let (socket, outcome) = match &self.address {
+        let (socket, outcome) = match &self.addresses[which] {
             Address::Inet(address) => {
                 let family = family(*address);
                 let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
@@ -100,14 +111,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn loopback_is_known_by_its_address() {
+        let inet = |text: &str| Address::Inet(text.parse().unwrap()).is_loopback();
+        assert!(inet("127.9.9.9:1") && inet("[::1]:1") && inet("[::ffff:127.0.0.1]:1"));
+        assert!(!inet("192.0.2.1:1") && !inet("[2001:db8::1]:1"));
+        assert!(Address::Unix("/a".into()).is_loopback());
+    }
+
+    #[test]
     fn a_connection_has_the_congestion_control_that_was_asked_for() {
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = Endpoint {
-            address: Address::Inet(server.local_addr().unwrap()),
+            addresses: vec![Address::Inet(server.local_addr().unwrap())],
             sources: vec![],
             congestion: Some("reno".into()),
         };
-        let socket = endpoint.connect(0).unwrap();
+        let socket = endpoint.connect(0, 0).unwrap();
         assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), "reno");
         assert!(sockopt::tcp_nodelay(&socket).unwrap());
     }

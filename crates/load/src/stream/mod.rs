@@ -1,5 +1,6 @@
 //! Makes a [`Protocol`] of a [`Dialogue`]: sockets, partial sends, and a layer of encryption.
 
+pub mod addresses;
 pub mod endpoint;
 pub mod layer;
 pub mod plain;
@@ -11,6 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, sockopt};
 
+use self::addresses::Addresses;
 use self::endpoint::Endpoint;
 use self::layer::{Layer, Received, Receiver};
 use self::socket_error::reason;
@@ -24,6 +26,7 @@ const READS: usize = 16;
 #[derive(Debug)]
 pub struct Stream<'a, D, L> {
     endpoints: &'a [Endpoint],
+    addresses: Addresses,
     dialogue: D,
     layer: L,
     opened: usize,
@@ -38,6 +41,8 @@ pub struct Stream<'a, D, L> {
 pub struct Connection<T, W> {
     socket: OwnedFd,
     target: usize,
+    /// The number of the address that it goes to.
+    address: usize,
     connected: bool,
     wire: W,
     /// The dialogue's state; none until requests may be sent.
@@ -57,6 +62,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
     pub fn new(endpoints: &'a [Endpoint], dialogue: D, layer: L) -> Self {
         Stream {
             endpoints,
+            addresses: Addresses::new(endpoints.iter().map(|each| each.addresses.len())),
             dialogue,
             layer,
             opened: 0,
@@ -169,11 +175,20 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
 
     fn open(&mut self, target: usize) -> Result<Self::Connection, End> {
         let wire = self.layer.begin(target).map_err(End::Broken)?;
-        let socket = self.endpoints[target].connect(self.opened);
-        self.opened += 1;
+        let (address, socket) = loop {
+            let address = self.addresses.next(target);
+            let socket = self.endpoints[target].connect(address, self.opened);
+            self.opened += 1;
+            match socket {
+                Ok(socket) => break (address, socket),
+                Err(_) if self.addresses.failed(target, address) => {}
+                Err(error) => return Err(End::Broken(Failure::connect(reason(error)))),
+            }
+        };
         Ok(Connection {
-            socket: socket.map_err(|error| End::Broken(Failure::connect(reason(error))))?,
+            socket,
             target,
+            address,
             connected: false,
             wire,
             session: None,
@@ -222,6 +237,13 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
     ) -> Result<Reading, End> {
         self.advance(connection, hangup, events)
             .inspect_err(|_| self.forget())
+    }
+
+    fn goes_elsewhere(&mut self, connection: &Self::Connection) -> bool {
+        let Connection {
+            target, address, ..
+        } = *connection;
+        !connection.connected && self.addresses.failed(target, address)
     }
 
     fn cancel(&mut self, connection: &mut Self::Connection, request: RequestId) -> bool {

@@ -1,8 +1,6 @@
 //! Our side of HTTP/2 without sockets.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use std::collections::BTreeMap;
-
 use http::Method;
 use tare_load::dialogue::Dialogue;
 use tare_load::expectation::Expectation;
@@ -17,7 +15,7 @@ use tare_load::target::Target;
 pub fn exchange(method: &Method, body: &[u8]) -> [Exchange; 1] {
     let target = Target::parse("http://h/").expect("a target");
     let body = (!body.is_empty()).then_some(body);
-    let request = compose(&target, method, &BTreeMap::new(), body).expect("a request");
+    let request = compose(&target, method, &[], body).expect("a request");
     let expect = Expectation {
         statuses: vec![200],
         ..Expectation::default()

@@ -54,6 +54,16 @@ fn what_is_no_handshake_is_a_connect_error() {
 }
 
 #[test]
+fn a_number_of_requests_is_given_up_when_all_handshakes_fail() {
+    let address = answering(&[21, 3, 3, 0, 2, 2, 40]);
+    let changes = json!({"requests": 10, "warmup_s": 0, "duration_s": 30, "connections": 2});
+    let result = run(address, &json!({}), &changes);
+    assert_eq!(count(&result, "load.offered"), 0, "{result}");
+    // 50 more than connections, and the one that was too much.
+    assert_eq!(count(&result, "total.errors.connect"), 53, "{result}");
+}
+
+#[test]
 fn a_handshake_without_an_answer_is_a_connect_timeout() {
     let address = listen(|_socket| {
         thread::sleep(Duration::from_secs(3600));

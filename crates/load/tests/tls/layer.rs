@@ -13,6 +13,7 @@ use tare_load::spec;
 use tare_load::stream::layer::{Layer, Received, Receiver};
 use tare_load::stream::tls::record::{Protection, content};
 use tare_load::stream::tls::terms::Terms;
+use tare_load::stream::tls::trust::Trust;
 use tare_load::stream::tls::{HTTP1, Tls, Wire};
 
 use crate::server;
@@ -61,7 +62,7 @@ fn terms(version: &str, alpn: &[u8]) -> Terms {
         resume: true,
         ..spec::Tls::default()
     };
-    Terms::of(&spec, ["localhost"].into_iter(), alpn).expect("terms")
+    Terms::of(&spec, Trust::Loopback, ["localhost"].into_iter(), alpn).expect("terms")
 }
 
 impl<'a> Client<'a> {
@@ -194,6 +195,24 @@ fn http_2_needs_a_server_that_chose_it() {
     let end = Client::new(&terms).shake(&mut connection(config), &[100_000]);
     assert_eq!(end, Ok(()));
     assert_eq!(terms.handshakes.report().first.alpn.as_deref(), Some("h2"));
+}
+
+#[test]
+fn the_system_s_roots_issued_no_certificate_of_ours() {
+    let spec = spec::Tls::default();
+    match Terms::of(&spec, Trust::System, ["localhost"].into_iter(), HTTP1) {
+        Ok(terms) => {
+            let end = Client::new(&terms).shake(&mut connection(server::config()), &[100_000]);
+            let why = "the server's certificate was issued by none of the roots";
+            assert_eq!(end, Err(End::Broken(Failure::connect(why))));
+        }
+        // A small system has none.
+        Err(error) => assert!(
+            error
+                .to_string()
+                .starts_with("tls.roots: this system has no")
+        ),
+    }
 }
 
 /// What the client makes of records that are made by hand after its handshake.

@@ -25,9 +25,14 @@ fn a_certificate_must_come_from_the_roots_if_there_are_any() {
     let (known, file) = authority("known");
     let (_, unknown) = authority("unknown");
     let address = correct(Identity::signed(&params(), &known).config());
-    for tls in [json!({}), json!({"roots": file})] {
+    for (tls, how) in [
+        (json!({}), "loopback"),
+        (json!({"roots": file}), "roots"),
+        (json!({"insecure": true}), "insecure"),
+    ] {
         let result = run(address, &tls, &json!({}));
         assert_eq!(errors(&result), 0, "{result}");
+        assert_eq!(result["certificates"], how);
         assert!(count(&result, "load.completed") > 0);
     }
     let mut expired = params();

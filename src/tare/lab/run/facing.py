@@ -49,20 +49,11 @@ def face(servers: Servers, say: Say, *, saturated: bool) -> Faced:
         sites = {each.name: _started(bench, each.name, home, stack) for each in asked.servers}
         answers = {name: (_answer(site), _answer(site)) for name, site in sites.items()}
         first = asked.servers[0].name
-        faced = Faced(
-            servers.model_copy(
-                update={
-                    "servers": [
-                        each.model_copy(
-                            update={
-                                "expected": answers[each.name][0].expected(answers[each.name][1])
-                            }
-                        )
-                        for each in servers.servers
-                    ]
-                }
-            )
-        )
+        known = [
+            each.model_copy(update={"expected": Answer.expected(*answers[each.name])})
+            for each in servers.servers
+        ]
+        faced = Faced(servers.model_copy(update={"servers": known}))
         for name, (one, again) in answers.items():
             if one.body != again.body:
                 faced.remarks.append(f"{name}: the body changes from request to request")
@@ -96,7 +87,7 @@ def _started(bench: Bench, name: str, home: Path, stack: ExitStack) -> Site:
 
 
 def _rate(baseline: Site, variant: Site) -> float:
-    """Return the requests per second that the slower of two answers, in turns, as fast as it can."""
+    """Return the most requests per second that the slower of two answers, in turns."""
     sides = {VARIANT: variant, BASELINE: baseline}
     each = {side: assignment(site, {}) for side, site in sides.items()}
     what = in_turns(each, baseline.bench.loaded.study.slices)

@@ -2,7 +2,6 @@
 
 use super::Worker;
 use super::connection::ConnectionState;
-use super::queue::Queue;
 use crate::engine::cpu::CpuTime;
 use crate::engine::tally::{Failures, Tally};
 use crate::protocol::{End, Failure, Kind, Protocol};
@@ -37,34 +36,33 @@ impl<P: Protocol> Worker<'_, P> {
         }
         if now >= self.second.end() {
             let queued = self.queued(now);
-            let mut failures = Failures::default();
-            for tally in &self.tallies {
-                failures.merge(&tally.total.failures);
-            }
+            let failures = self.failures();
             let second = self.second.turn(self.in_flight + queued, failures);
             // Nobody listens any more when the run was given up.
             let _ = self.seconds.send(second);
         }
         self.find_timeouts(now);
+        self.expire_retries(now);
         let boundary = self.timeline.boundary_after(now).unwrap_or(u64::MAX);
         self.next_chore = boundary.min(self.second.end()).min(now + TICK);
     }
 
+    /// The failures of all targets so far.
+    fn failures(&self) -> Failures {
+        let mut failures = Failures::default();
+        for tally in &self.tallies {
+            failures.merge(&tally.total.failures);
+        }
+        failures
+    }
+
     /// The number of past intended sends that no connection had room for.
-    fn queued(&self, now: u64) -> u64 {
-        let queued = |(target, queue): (usize, &Queue)| {
-            let end = now.min(self.sends_until(target));
-            let Some(mut arrivals) = queue.arrivals.clone() else {
-                return 0;
-            };
-            let mut queued = 0;
-            while arrivals.next() < end {
-                arrivals.take();
-                queued += 1;
-            }
-            queued
-        };
-        self.queues.iter().enumerate().map(queued).sum()
+    fn queued(&mut self, now: u64) -> u64 {
+        let ends: Vec<u64> = (0..self.queues.len())
+            .map(|target| now.min(self.sends_until(target)))
+            .collect();
+        let queues = self.queues.iter_mut().zip(ends);
+        queues.map(|(queue, end)| queue.queued(end)).sum()
     }
 
     fn find_timeouts(&mut self, now: u64) {
@@ -116,14 +114,22 @@ impl<P: Protocol> Worker<'_, P> {
         }
     }
 
-    /// Count the requests without an answer, and return each target's tally.
-    pub(super) fn finish(mut self) -> Vec<Tally> {
+    /// Report the last second, count the requests without an answer, and return each target's tally.
+    pub(super) fn finish(mut self, now: u64) -> Vec<Tally> {
+        let failures = self.failures();
+        let _ = self.seconds.send(self.second.end_at(now, failures));
         let window = self.timeline.window_before(self.timeline.end());
-        for id in &self.connections {
-            for (_, request) in &id.requests {
-                let in_window = self.timeline.in_window(request.intended);
-                self.tallies[id.target].unanswered(window, in_window);
-            }
+        let on_connections = self.connections.iter().flat_map(|state| {
+            let requests = state.requests.iter();
+            requests.map(|(_, request)| (state.target, request.intended))
+        });
+        let on_none = self
+            .retries
+            .iter()
+            .map(|(target, request, _)| (*target, request.intended));
+        for (target, intended) in on_connections.chain(on_none) {
+            let in_window = self.timeline.in_window(intended);
+            self.tallies[target].unanswered(window, in_window);
         }
         for target in 0..self.queues.len() {
             let end = self.sends_until(target);
@@ -136,7 +142,9 @@ impl<P: Protocol> Worker<'_, P> {
                 self.tallies[target].unanswered(area, self.timeline.in_window(intended));
             }
         }
-        if let (Some(start), Some(end)) = (self.cpu_at_start, self.cpu_at_end) {
+        if let Some(start) = self.cpu_at_start {
+            // The last request may have ended the window since the last chore.
+            let end = self.cpu_at_end.unwrap_or_else(CpuTime::of_thread);
             let share = end.since(start).sum_s() / (window.max(1) as f64 / 1e9);
             self.tallies[0].busiest = share;
         }

@@ -1,6 +1,10 @@
 //! The state of one connection, kept while it is closed.
 
+use std::collections::VecDeque;
+
 use slab::Slab;
+
+use crate::protocol::Failure;
 
 /// The state of a connection. Times are in nanoseconds since the start.
 pub struct ConnectionState<C> {
@@ -29,7 +33,13 @@ pub struct InFlight {
     pub sent: u64,
     /// The time of the answer's first byte, if it came in several pieces.
     pub begun: Option<u64>,
+    /// Times that it was sent again.
+    pub retries: u8,
 }
+
+/// Refused requests in the order of their refusals, each with its target and what it counts as if
+/// it is not answered.
+pub type Retries = VecDeque<(usize, InFlight, Failure)>;
 
 impl<C> ConnectionState<C> {
     /// The state of a closed connection to one target.

@@ -1,10 +1,8 @@
-//! A worker whose targets take turns: whose slice it is, and the answers of a round until it is
-//! known whether the round counts.
+//! A duel as a worker keeps it: whose slice it is, and the answers of a round until it is known
+//! whether the round counts.
 
-use super::Worker;
 use crate::engine::slices::{Schedule, Slices};
 use crate::engine::tally::{Tally, Times};
-use crate::protocol::Protocol;
 use crate::random::Random;
 
 /// Times of answers in a round, by target; it counts as a whole or not at all.
@@ -19,9 +17,9 @@ pub struct Duel {
     /// True if the generator lost time in this round.
     disturbed: bool,
     /// The time at which the round began.
-    begin: u64,
+    pub begin: u64,
     /// The time of the last look at the sockets.
-    looked: u64,
+    pub looked: u64,
 }
 
 impl Duel {
@@ -56,14 +54,14 @@ impl Duel {
     }
 
     /// Begin a slice at `now`; return its target.
-    fn turn(&mut self, now: u64) -> usize {
+    pub fn turn(&mut self, now: u64) -> usize {
         let target = self.schedule.turn(now);
         self.within[target].1 += self.schedule.end() - self.schedule.measured_from();
         target
     }
 
     /// Begin a round at `now`; give the answers of the round before to `tallies` if it counts.
-    fn close(&mut self, now: u64, counts: bool, tallies: &mut [Tally]) {
+    pub fn close(&mut self, now: u64, counts: bool, tallies: &mut [Tally]) {
         if counts {
             let kept = counts && !self.disturbed;
             for (tally, within) in tallies.iter_mut().zip(&self.within) {
@@ -78,59 +76,5 @@ impl Duel {
         self.within.fill((0, 0));
         self.disturbed = false;
         self.begin = now;
-    }
-}
-
-impl<P: Protocol> Worker<'_, P> {
-    /// Begin the next slice if this one has ended and all its requests are answered.
-    pub(super) fn take_turns(&mut self, now: u64) {
-        let Some(duel) = &mut self.duel else {
-            return;
-        };
-        duel.look(now);
-        let active = duel.schedule.active();
-        let late = |target: usize| self.queues.get(target).and_then(|queue| queue.next());
-        let due = active.and_then(late);
-        let waits = due.is_some_and(|next| next < duel.schedule.end());
-        if now < duel.schedule.end() || self.in_flight > 0 || waits || now >= self.timeline.stop() {
-            return;
-        }
-        if active.is_none() || duel.schedule.is_last() {
-            let whole = duel.begin >= self.timeline.start() && now <= self.timeline.end();
-            let counts = active.is_some() && whole;
-            duel.close(now, counts, &mut self.tallies);
-        }
-        let target = duel.turn(now);
-        if let Some(queue) = self.queues.get_mut(target)
-            && let Some(arrivals) = &mut queue.arrivals
-        {
-            arrivals.skip_to(now);
-        }
-        if self.at_once[target] {
-            self.start(target, now);
-        }
-        if let Some(duel) = &mut self.duel {
-            // Filling many connections takes time that was not lost.
-            duel.looked = self.timeline.now();
-        }
-    }
-
-    /// Let all connections to `target` send.
-    fn start(&mut self, target: usize, now: u64) {
-        for id in 0..self.connections.len() {
-            if self.connections[id].target == target {
-                self.offer(id, now);
-                self.flush(id, now);
-            }
-        }
-    }
-
-    /// The time until which `target` may be sent requests.
-    pub(super) fn sends_until(&self, target: usize) -> u64 {
-        let stop = self.timeline.stop();
-        match &self.duel {
-            Some(duel) => stop.min(duel.schedule.sends_until(target)),
-            None => stop,
-        }
     }
 }

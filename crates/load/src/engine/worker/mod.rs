@@ -4,14 +4,16 @@ mod chores;
 mod connection;
 mod duel;
 mod queue;
+mod retries;
 mod sending;
+mod turns;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::mpsc::Sender;
 
-use self::connection::{ConnectionState, InFlight};
+use self::connection::{ConnectionState, InFlight, Retries};
 use self::duel::Duel;
 use self::queue::{Permits, Queue};
 use super::cpu::CpuTime;
@@ -61,6 +63,8 @@ pub struct Worker<'a, P: Protocol> {
     permits: Option<Permits>,
     /// Most requests in flight.
     most: u64,
+    /// The time since which there are fewer.
+    room_since: u64,
     /// True if requests have intended sends, by target.
     intends: Vec<bool>,
     /// True if connections send as soon as they are free, by target.
@@ -75,8 +79,10 @@ pub struct Worker<'a, P: Protocol> {
     /// Requests still to be sent in the window.
     left: Option<u64>,
     in_flight: u64,
-    /// Connections that failed since one was made.
-    refused: usize,
+    /// Requests in flight that are on no connection.
+    retries: Retries,
+    /// Connections that failed since one took a request.
+    broken: usize,
     events: Vec<Event>,
     tallies: Vec<Tally>,
     second: Second,
@@ -134,6 +140,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             queues,
             permits,
             most,
+            room_since: 0,
             intends,
             at_once,
             spin,
@@ -144,7 +151,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             per_connection: duty.per_connection.unwrap_or(u64::MAX),
             left: duty.requests,
             in_flight: 0,
-            refused: 0,
+            retries: Retries::new(),
+            broken: 0,
             events: Vec::new(),
             tallies: vec![Tally::default(); targets],
             second: Second::default(),
@@ -168,12 +176,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
             self.timeline.finish();
         }
         loop {
-            if now >= self.next_chore {
+            while now >= self.next_chore {
                 self.chores(now);
             }
             if now >= self.timeline.stop() && (self.is_done(now) || now >= self.timeline.deadline())
             {
-                return Ok(self.finish());
+                return Ok(self.finish(now));
             }
             self.ring(now)?;
             self.take_turns(now);
@@ -203,7 +211,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             let end = self.sends_until(target);
             queue.next().is_some_and(|next| next < end)
         };
-        self.left != Some(0) && (now < self.timeline.stop() || queues.any(waiting))
+        let new = self.left != Some(0) && (now < self.timeline.stop() || queues.any(waiting));
+        new || !self.retries.is_empty()
     }
 
     fn next_wake(&self) -> u64 {
@@ -297,7 +306,6 @@ impl<'a, P: Protocol> Worker<'a, P> {
             Event::Connected => {
                 tally.connect.saturating_record(now - state.opened);
                 state.connected = now;
-                self.refused = 0;
             }
             Event::Secured => tally.handshake.saturating_record(now - state.connected),
             Event::Begun(request) => {
@@ -307,6 +315,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
             Event::Answered(answer) => self.answered(id, answer, now),
             Event::Failed(request, failure) => self.failed(id, request, failure, now),
+            Event::Refused(request, failure) => self.refused(id, request, failure, now),
         }
     }
 
@@ -354,6 +363,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
 
     /// Take a request out of flight; return true if it belongs to the window.
     fn settled(&mut self, request: &InFlight, target: usize, now: u64) -> bool {
+        if self.in_flight == self.most {
+            self.room_since = now;
+        }
         self.in_flight -= 1;
         self.tallies[target].in_flight_area += i128::from(self.timeline.window_before(now));
         let decisive = if self.intends[target] {
@@ -372,8 +384,12 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn close(&mut self, id: usize, end: End, now: u64) {
         self.set_timer(id, None);
         let state = &mut self.connections[id];
-        state.connection = None;
+        let connection = state.connection.take();
         let target = state.target;
+        if end != End::Proper && connection.is_some_and(|one| self.protocol.goes_elsewhere(&one)) {
+            self.alarms.insert((now, id, Alarm::Open));
+            return;
+        }
         let again = if state.proved { now } else { now + RETRY };
         self.alarms.insert((again, id, Alarm::Open));
         let lost = std::mem::take(&mut state.requests);
@@ -384,8 +400,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
         if lost.is_empty() && end != End::Proper {
             let in_window = self.timeline.in_window(now);
             self.tallies[target].failure(failure, in_window);
-            self.refused += 1;
-            if self.refused > HOPELESS + self.connections.len()
+            self.broken += 1;
+            if self.broken > HOPELESS + self.connections.len()
                 && self.left.is_some_and(|left| left > 0)
             {
                 self.left = Some(0);

@@ -16,6 +16,9 @@ impl<P: Protocol> Worker<'_, P> {
             }
             return;
         }
+        if !self.retries.is_empty() {
+            self.send_again(id, now);
+        }
         if now < self.connections[id].thinks_until {
             return;
         }
@@ -102,8 +105,8 @@ impl<P: Protocol> Worker<'_, P> {
         if !self.has_room(id) {
             return true;
         }
-        let (intended, sent) = match &mut self.queues[queue].arrivals {
-            Some(arrivals) => (arrivals.take(), self.timeline.now()),
+        let (intended, sent) = match self.queues[queue].take() {
+            Some(intended) => (intended, self.timeline.now()),
             None => (now, now),
         };
         let target = self.connections[id].target;
@@ -113,7 +116,7 @@ impl<P: Protocol> Worker<'_, P> {
             self.tallies[target].send_lag.saturating_record(lag);
         }
         if let Some(permits) = &mut self.permits {
-            permits.take(now);
+            permits.take(now, free_since.max(self.room_since));
         }
         self.send(id, intended, sent);
         self.flush(id, now);
@@ -131,7 +134,7 @@ impl<P: Protocol> Worker<'_, P> {
         if self.intends[target] { target } else { 0 }
     }
 
-    fn has_room(&self, id: usize) -> bool {
+    pub(super) fn has_room(&self, id: usize) -> bool {
         let ConnectionState {
             connection,
             carried,
@@ -155,32 +158,39 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     fn send(&mut self, id: usize, intended: u64, sent: u64) {
-        let ConnectionState {
-            connection: Some(connection),
-            requests,
-            carried,
-            target,
-            ..
-        } = &mut self.connections[id]
-        else {
-            return;
-        };
-        let request = requests.insert(InFlight {
-            intended,
-            sent,
-            begun: None,
-        });
-        let outcome = self.protocol.send(connection, request);
-        *carried += 1;
+        let target = self.connections[id].target;
         self.in_flight += 1;
-        self.tallies[*target].in_flight_area -= i128::from(self.timeline.window_before(intended));
+        self.tallies[target].in_flight_area -= i128::from(self.timeline.window_before(intended));
         if let Some(left) = &mut self.left
             && sent >= self.timeline.start()
         {
             *left -= 1;
         }
+        let request = InFlight {
+            intended,
+            sent,
+            begun: None,
+            retries: 0,
+        };
+        self.put(id, request, sent);
+    }
+
+    /// Put a request that is in flight on a connection, which must have room.
+    pub(super) fn put(&mut self, id: usize, request: InFlight, now: u64) {
+        let ConnectionState {
+            connection: Some(connection),
+            requests,
+            carried,
+            ..
+        } = &mut self.connections[id]
+        else {
+            return;
+        };
+        let outcome = self.protocol.send(connection, requests.insert(request));
+        *carried += 1;
+        self.broken = 0;
         if let Err(end) = outcome {
-            self.close(id, end, sent);
+            self.close(id, end, now);
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod open;
 pub mod reason;
 pub mod record;
 pub mod terms;
+pub mod trust;
 pub mod verify;
 
 use std::os::fd::OwnedFd;

@@ -1,16 +1,14 @@
 //! The configuration of a run's TLS connections.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use rustls::client::{Resumption, WebPkiServerVerifier, danger::ServerCertVerifier};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::client::Resumption;
+use rustls::pki_types::ServerName;
 
 use super::names::Choice;
 use super::negotiated::Handshakes;
-use super::verify::AnyCertificate;
+use super::trust::Trust;
 use crate::spec::{self, SpecError};
 
 /// Sessions that a thread keeps for each server.
@@ -28,12 +26,14 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The configuration by `spec` for connections to `hosts` that offer `alpn`.
+    /// The configuration by `spec` for connections to `hosts` that offer `alpn` and verify
+    /// certificates by `trust`.
     ///
     /// # Errors
     /// A [`SpecError`] that names the field which cannot be used.
     pub fn of<'a>(
         spec: &spec::Tls,
+        trust: Trust,
         hosts: impl Iterator<Item = &'a str>,
         alpn: &[u8],
     ) -> Result<Self, SpecError> {
@@ -43,14 +43,7 @@ impl Terms {
         let warmed = provider.secure_random.fill(&mut [0]);
         warmed.map_err(|_| refuse("tls", "there is no source of random bytes"))?;
         let provider = Arc::new(provider);
-        let verifier: Arc<dyn ServerCertVerifier> = match &spec.roots {
-            Some(file) => {
-                let roots = Arc::new(roots(file)?);
-                let built = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
-                built.build().map_err(|why| refuse("tls.roots", why))?
-            }
-            None => Arc::new(AnyCertificate(provider.signature_verification_algorithms)),
-        };
+        let verifier = trust.verifier(spec, &provider)?;
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&versions)
             .map_err(|why| refuse("tls.version", why))?
@@ -104,21 +97,4 @@ impl Terms {
 
 fn refuse(field: &str, why: impl std::fmt::Display) -> SpecError {
     SpecError::new(field, why, "see docs/FORMAT.md")
-}
-
-fn roots(file: &Path) -> Result<RootCertStore, SpecError> {
-    let error = |why: String| {
-        let found = format!("{} {why}", file.display());
-        SpecError::new("tls.roots", found, "name a PEM file of certificates")
-    };
-    let unreadable = |why| error(format!("cannot be read ({why})"));
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(file).map_err(unreadable)? {
-        let added = roots.add(certificate.map_err(unreadable)?);
-        added.map_err(|why| error(format!("has an unusable certificate ({why})")))?;
-    }
-    if roots.is_empty() {
-        return Err(error("has no certificate".into()));
-    }
-    Ok(roots)
 }

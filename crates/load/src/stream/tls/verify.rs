@@ -1,4 +1,4 @@
-//! Accepts any certificate: a benchmark measures the server, not its certificate's issuer.
+//! Accepts any certificate: servers of benchmarks often sign their own.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{self, WebPkiSupportedAlgorithms};

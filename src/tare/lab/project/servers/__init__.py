@@ -73,9 +73,8 @@ def _parameters(servers: Servers) -> dict[str, Any]:
 
 
 def _variant(servers: Servers, server: Server) -> Variant:
-    request, load = servers.request, servers.load
-    expected = server.expected
-    closed = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
+    request, expected = servers.request, server.expected
+    pace = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
     spec: dict[str, Any] = {
         "schema": 1,
         "protocol": request.protocol,
@@ -84,7 +83,7 @@ def _variant(servers: Servers, server: Server) -> Variant:
         "headers": {key: _raw(value) for key, value in request.headers.items()},
         "connections": "{{ connections }}",
         "cpus": "{{ cpus.client }}",
-        "loop": closed,
+        "loop": pace,
         "warmup_s": "{{ warmup_s }}",
         "duration_s": "{{ duration_s }}",
         "seed": "{{ seed }}",

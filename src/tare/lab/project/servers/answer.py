@@ -100,8 +100,10 @@ def _diff(old: bytes, new: bytes) -> list[str]:
     """The first lines that differ, where both bodies are text; their sizes in any case."""
     found = [f"bodies of {len(old)} and {len(new)} bytes"]
     try:
-        texts = [each.decode().splitlines() for each in (old, new)]
+        before, after = old.decode().splitlines(), new.decode().splitlines()
     except UnicodeDecodeError:
         return found
-    lines = [line for line in difflib.unified_diff(*texts, lineterm="", n=0) if line[:2] != "@@"]
-    return found + [line[:120] for line in lines[2 : 2 + _LINES]]
+    # The first two lines name files.
+    lines = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
+    shown = [line for line in lines if not line.startswith("@@")]
+    return found + [line[:120] for line in shown[:_LINES]]

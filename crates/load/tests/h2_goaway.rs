@@ -1,0 +1,70 @@
+//! GOAWAY without an error: what the server says it has not seen is sent again.
+
+mod common;
+#[path = "common/h2.rs"]
+mod frames;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use common::{assert_adds_up, bare, count, errors, run};
+use frames::{answer, goaway, settings};
+use serde_json::json;
+use tare_load::h2::frame::{HEADER, Header, kind};
+
+const PREFACE: usize = 24;
+
+/// A server that answers the first `answered` requests of a connection, and then says GOAWAY.
+fn server(answered: u32) -> SocketAddr {
+    bare::tcp("127.0.0.1", move |mut stream: TcpStream| {
+        stream.read_exact(&mut [0; PREFACE])?;
+        stream.write_all(&settings(&[]))?;
+        let last = (2 * answered).saturating_sub(1);
+        loop {
+            let mut head = [0; HEADER];
+            stream.read_exact(&mut head)?;
+            let header = Header::read(&head);
+            stream.read_exact(&mut vec![0; header.length])?;
+            if header.kind != kind::HEADERS {
+                continue;
+            }
+            if header.stream <= last {
+                stream.write_all(&answer(header.stream, b"ok"))?;
+            }
+            if header.stream == last.max(1) {
+                stream.write_all(&goaway(last, 0))?;
+            }
+        }
+    })
+}
+
+#[test]
+fn what_the_server_has_not_seen_is_sent_again() {
+    for (connections, pace) in [
+        (2, json!({"kind": "closed"})),
+        (1, json!({"kind": "closed", "limit": 1e6})),
+        (2, json!({"kind": "open", "rate": 5000})),
+    ] {
+        let changes = json!({"protocol": "h2", "depth": 10, "connections": connections, "loop": pace,
+                             "requests": 200, "warmup_s": 0, "duration_s": 600});
+        let result = run(server(5), &changes);
+        assert_eq!(errors(&result), 0, "{result}");
+        assert_eq!(count(&result, "total.requests"), 200, "{result}");
+        assert_eq!(count(&result, "load.completed"), 200, "{result}");
+        assert_adds_up(&result);
+    }
+}
+
+#[test]
+fn it_is_an_error_when_no_connection_takes_it() {
+    let changes = json!({"protocol": "h2", "depth": 5, "connections": 1, "requests": 5,
+                         "warmup_s": 0, "duration_s": 600});
+    let result = run(server(0), &changes);
+    assert_eq!(count(&result, "total.errors.read"), 5, "{result}");
+    assert_eq!(errors(&result), 5, "{result}");
+    assert_eq!(
+        result["total"]["reasons"][0]["why"],
+        "refused by the server's GOAWAY"
+    );
+    assert_adds_up(&result);
+}
