@@ -1,4 +1,4 @@
-"""`tare duel`: two servers of one's own, side by side, and a verdict."""
+"""`tare duel`: two of your own servers, side by side, and a verdict."""
 
 import sys
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
+from pydantic import ValidationError
 
 from tare.cli.output import json_option, say
 from tare.cli.span import Span
@@ -43,6 +44,15 @@ _URL = "http://127.0.0.1:{port}/"
     metavar="status|body|header:NAME",
     help="A difference between the answers that is meant.",
 )
+@click.option(
+    "--ready-within",
+    "ready_s",
+    type=Span(),
+    default="30s",
+    show_default=True,
+    metavar="T",
+    help="How long a server may take until it accepts connections.",
+)
 @click.option("--env", "environment", multiple=True, metavar="NAME=VALUE")
 @click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
 @json_option
@@ -63,11 +73,12 @@ def command(
     duration: float,
     margin: float,
     allow: tuple[str, ...],
+    ready_s: float,
     environment: tuple[str, ...],
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Compare servers that the COMMANDs start, the first being what the others are held against.
+    """Compare servers that the COMMANDs start, the first is the baseline.
 
     {port} in a command is filled in with a free port, {folder} with an empty folder, {host} and
     {cpus} likewise. All servers are alive at once, and the load alternates between two of them
@@ -112,10 +123,14 @@ def command(
             ),
             load=Load(rate=rate, connections=connections, duration_s=duration),
             environment=dict(_pairs(environment, "=", "--env")),
+            ready_s=ready_s,
             margin_pct=margin,
         )
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in problem["loc"])
+        found = f"{where}: found {problem['input']!r}; {problem['msg']}"
+        raise click.UsageError(found) from error
     faced = facing.face(servers, say, saturated=saturated)
     for remark in faced.remarks:
         say(remark)

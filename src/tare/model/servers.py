@@ -42,7 +42,7 @@ class Request(Record):
 
 
 class Load(Record):
-    """How they are loaded: by the clock at `rate`, or as fast as they answer without one."""
+    """The load: by the clock at `rate`, or without one as fast as the servers answer."""
 
     rate: float | None = Field(default=None, gt=0)
     connections: int = Field(default=16, ge=1)
@@ -57,6 +57,8 @@ class Servers(Record):
     request: Request = Request()
     load: Load = Load()
     environment: dict[str, str] = {}
+    ready_s: float = Field(default=30.0, gt=0)
+    """How long a server may take until it accepts connections."""
     margin_pct: float = Field(default=1.0, gt=0)
     """The margin of equivalence."""
 

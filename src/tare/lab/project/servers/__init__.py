@@ -19,7 +19,6 @@ _FILLED = {
 }
 _SIMPLE = re.compile(r"[^;&|<>$`\n]*")
 """A command that the shell may become, so that signals reach the server itself."""
-_READY_S = 30.0
 
 
 def loaded(servers: Servers) -> Loaded:
@@ -108,7 +107,7 @@ def _variant(servers: Servers, server: Server) -> Variant:
                         "HOME": _raw(str(Path.home())),
                         **{key: _raw(value) for key, value in servers.environment.items()},
                     },
-                    "ready": {"tcp": ["{{ port.http }}"], "timeout_s": _READY_S},
+                    "ready": {"tcp": ["{{ port.http }}"], "timeout_s": servers.ready_s},
                 }
             },
             "instrument": {"argv": ["{{ component.load }}/bin/tare-load"], "spec": spec},

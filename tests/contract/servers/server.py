@@ -1,0 +1,49 @@
+"""A small server for duels: `server.py PORT [MODE]`."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+
+BODY = b"hello\n"
+
+
+def answer(mode: str, number: int) -> bytes:
+    more = b"X-More: 1\r\n" if mode == "header" else b""
+    body = b"other\n" if mode == "body" else b"%d\n" % number if mode == "counts" else BODY
+    status = b"500 No" if mode == "status" else b"200 OK"
+    return b"HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s" % (status, more, len(body), body)
+
+
+def serve(stream: socket.socket, mode: str) -> None:
+    number = 0
+    with stream:
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while stream.recv(4096):
+            if mode == "slow":
+                sum(range(20_000))
+            stream.sendall(answer(mode, number))
+            number += 1
+            if mode == "crash" and number > 50:
+                print("out of luck", file=sys.stderr, flush=True)
+                os._exit(3)
+
+
+def main() -> None:
+    port, mode = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
+    if mode == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "leaks" and os.fork() == 0:
+        os.setsid()
+        time.sleep(600)
+    if mode == "loud":
+        print("x" * 1_000_000, flush=True)
+    with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
+        while True:
+            stream, _ = listener.accept()
+            threading.Thread(target=serve, args=(stream, mode), daemon=True).start()
+
+
+main()

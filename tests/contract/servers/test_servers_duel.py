@@ -1,0 +1,149 @@
+"""`tare duel` as a user calls it: verdicts on real processes, sentences for all that is bad."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.lab.machine.proc import ended
+
+pytestmark = pytest.mark.contract
+SERVER = Path(__file__).with_name("server.py")
+GOOD = f"{sys.executable} {SERVER} {{port}}"
+SHORT = ("--duels", "2", "--duration", "0.3", "--rate", "300", "-c", "2")
+PATIENCE_S = 240
+
+
+@pytest.fixture
+def duel(tmp_path: Path) -> Callable[..., tuple[int, str]]:
+    """Calls the command with its runs in a folder; nothing may outlive it."""
+
+    def call(*arguments: str) -> tuple[int, str]:
+        mark = f"TARE_RUNS={tmp_path / 'runs'}"
+        done = subprocess.run(
+            [sys.executable, "-m", "tare", "duel", *arguments],
+            env=os.environ | dict([mark.split("=", 1)]),
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        assert living(str(SERVER)) == []
+        return done.returncode, done.stdout + done.stderr
+
+    return call
+
+
+def living(word: str) -> list[str]:
+    """Processes whose command has the word, this test's own apart."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if word in command and "tare" not in command.split("\0") and not ended(int(process.name)):
+            found.append(f"{process.name} {command}")
+    return found
+
+
+def results(folder: Path) -> dict[str, Any]:
+    (file,) = folder.glob("runs/*/results.json")
+    return dict(json.loads(file.read_text()))
+
+
+def test_two_servers_get_a_verdict(duel: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    code, text = duel(GOOD, f"{GOOD} slow", "--rate", "300", "-c", "2", "--duration", "0.4")
+    assert code == 0, text
+    assert "new against old: server CPU per request is " in text
+    (scenario,) = results(tmp_path)["scenarios"]
+    assert scenario["parameters"]["rate"] == 300
+    cost = scenario["variants"]["new"]["outcomes"]["cpu_us_per_request"]
+    assert cost["verdict"] == "costs" and cost["ci_pct"][0] > 20
+    assert scenario["noise_floor"]["cpu_us_per_request"]["verdict"] in ("equivalent", "unresolved")
+
+
+def test_servers_may_be_named_and_saturated(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    names = ("--name", "ours", "--name", "theirs", "--saturated")
+    code, text = duel(GOOD, GOOD, *names, "--duels", "1", "--duration", "0.3", "-c", "2")
+    assert code == 0, text
+    (scenario,) = results(tmp_path)["scenarios"]
+    assert {"ours", "theirs"} < scenario["variants"].keys()
+    assert "requests_per_second" in scenario["variants"]["theirs"]["outcomes"]
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ("false", "new does not start: servers/new: role sut ended with exit code 1"),
+        ("echo so sorry; exit 7", "ended with exit code 7: so sorry"),
+        ("no-such-program {port}", "no-such-program: not found"),
+        (f"{GOOD} status", "old and new: status 200 and 500"),
+        (f"{GOOD} body", "bodies of 6 and 6 bytes\n  -hello\n  +other"),
+        (f"{GOOD} header", "header x-more: none and '1'"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_before_anything_is_timed(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path, second: str, words: str
+) -> None:
+    code, text = duel(GOOD, second, *SHORT)
+    assert code == 1 and words in text, text
+    assert not list(tmp_path.glob("runs/*")), "nothing was measured"
+
+
+def test_a_difference_that_is_meant_is_allowed_by_name(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    code, text = duel(GOOD, f"{GOOD} header", *SHORT, "--allow", "header:x-more")
+    assert code == 0, text
+    assert results(tmp_path)["complete"]
+
+
+def test_a_server_that_listens_elsewhere_is_named(
+    duel: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = GOOD.replace("{port}", "0")
+    code, text = duel(GOOD, elsewhere, *SHORT, "--ready-within", "1s")
+    assert code == 1
+    assert "new does not start: servers/new: role sut was not ready within 1 s (port " in text
+
+
+def test_a_server_that_crashes_under_load_is_named_with_its_last_words(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    code, text = duel(GOOD, f"{GOOD} crash", *SHORT)
+    assert code == 1
+    assert "ended with exit code 3: out of luck" in text
+
+
+@pytest.mark.parametrize("mode", ["leaks", "loud", "counts"])
+def test_odd_servers_are_measured_all_the_same(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path, mode: str
+) -> None:
+    code, text = duel(f"{GOOD} {mode}", f"{GOOD} {mode}", *SHORT)
+    assert code == 0, text
+    if mode == "counts":
+        assert "the body changes from request to request" in text
+    assert results(tmp_path)["complete"]
+
+
+def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
+    for arguments, words in (
+        ((GOOD,), "found one command, expected two or more"),
+        ((GOOD, GOOD, "--rate", "5", "--saturated"), "expected one of them"),
+        ((GOOD, GOOD, "-H", "nothing"), "'nothing': expected NAME:VALUE"),
+        ((GOOD, GOOD, "--url", "ftp://x/"), "expected http:// or https://"),
+        ((GOOD, GOOD, "--name", "Upper"), "servers.0.name"),
+    ):
+        code, text = duel(*arguments)
+        assert code == 2 and words in text, text

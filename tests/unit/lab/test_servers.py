@@ -1,0 +1,125 @@
+"""A user's own servers as an experiment, and how two answers differ."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.lab.project import render, servers
+from tare.lab.project.servers.answer import Answer, differences
+from tare.lab.run import planning
+from tare.lab.run.store import Store
+from tare.lab.run.subject import keep, of
+from tare.model.servers import Expected, Servers
+from tare.model.trial import Plan
+
+NAMES: dict[str, Any] = {
+    "port": {"http": 8080},
+    "host": "127.0.0.1",
+    "folder": "/f",
+    "cpus": {"server": [0, 2], "client": [1]},
+    "component": {"load": "/load"},
+    "seed": 5,
+    "connections": 16,
+    "warmup_s": 0.3,
+    "duration_s": 1.0,
+}
+
+
+def two(**changes: Any) -> Servers:
+    commands = ("./a --port {port}", "./b --port {port} --cpus {cpus}")
+    fields: dict[str, Any] = {
+        "servers": [
+            {"name": name, "command": command, "folder": "/it's here"}
+            for name, command in zip(("old", "new"), commands, strict=True)
+        ]
+    }
+    return Servers.model_validate(fields | changes)
+
+
+def command(own: Servers, name: str) -> list[str]:
+    role = servers.loaded(own).variants[name].roles["sut"]
+    return [render.text(part, NAMES, "x") for part in role.argv]
+
+
+def test_commands_are_filled_in_and_run_where_the_user_was() -> None:
+    shell, flag, text = command(two(), "new")
+    assert (shell, flag) == ("/bin/sh", "-c")
+    assert text == "cd '/it'\\''s here' && exec ./b --port 8080 --cpus 0,2"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A=1 ./a | tee log", "A=1 ./a | tee log"),
+        ("./a '{{x}} {% y %}' {port}", "exec ./a '{{x}} {% y %}' 8080"),
+        ("./a {other} {port}", "exec ./a {other} 8080"),
+    ],
+)
+def test_the_rest_of_a_command_stays_as_it_is(text: str, expected: str) -> None:
+    own = two()
+    first = own.servers[0].model_copy(update={"command": text, "folder": "/"})
+    changed = own.model_copy(update={"servers": [first, own.servers[1]]})
+    assert command(changed, "old")[2] == f"cd '/' && {expected}"
+
+
+def test_a_duel_by_the_clock_judges_latency_and_a_saturated_one_throughput() -> None:
+    saturated = servers.loaded(two())
+    by_clock = servers.loaded(two(load={"rate": 500.0}))
+    assert saturated.study.judged == ["cpu_us_per_request", "requests_per_second"]
+    assert by_clock.study.judged == ["cpu_us_per_request", "latency_p50_us", "latency_p99_us"]
+    for loaded, kind in ((saturated, "closed"), (by_clock, "open")):
+        assert loaded.study.pairing == "slices" and loaded.study.baseline == "old"
+        names = NAMES | planning.scenario_at(loaded, {}, {}).parameters
+        spec = render.value(loaded.variants["new"].instrument.spec, names, "x")
+        assert spec["loop"]["kind"] == kind
+        assert spec["url"] == "http://127.0.0.1:8080/"
+
+
+def test_the_expected_answer_is_the_servers_own() -> None:
+    own = two()
+    expected = Expected(status=201, body_sha256="ab", body_length=7)
+    new = own.servers[1].model_copy(update={"expected": expected})
+    loaded = servers.loaded(own.model_copy(update={"servers": [own.servers[0], new]}))
+    assert loaded.variants["new"].instrument.spec["expect"] == {"status": [201], "body_length": 7}
+    assert loaded.variants["new"].properties["body_sha256"] == "ab"
+
+
+def test_a_run_of_servers_is_found_again_for_a_resume(tmp_path: Path) -> None:
+    own = two(load={"rate": 500.0})
+    loaded = servers.loaded(own)
+    plan = planning.make(
+        loaded, quick=False, variants=None, scenarios=[], blocks=None, seed=1, overrides={},
+        until="resolved", within_s=30.0,
+    )  # fmt: skip
+    store = Store.create(tmp_path, plan)
+    keep(store, own)
+    stored: Plan = store.plan()
+    assert stored.within_s == 30.0 and stored.variants == ["old", "new"]
+    found = of(store, stored)
+    assert found.variants == loaded.variants and found.study == loaded.study
+
+
+def answer(status: int = 200, body: bytes = b"a\nb\n", **headers: str) -> Answer:
+    return Answer(status, tuple({"date": body.hex(), **headers}.items()), body)
+
+
+def test_equal_answers_do_not_differ_whatever_their_dates() -> None:
+    assert list(differences(answer(), answer())) == []
+
+
+def test_each_difference_has_the_word_that_allows_it() -> None:
+    found = list(differences(answer(server="x"), answer(404, b"a\nc\n", vary="y")))
+    assert [each.what for each in found] == ["status", "header:server", "header:vary", "body"]
+    assert found[1].text == "header server: 'x' and none"
+    assert found[3].text == "bodies of 4 and 4 bytes\n  -b\n  +c"
+
+
+def test_bodies_that_are_no_text_differ_by_their_sizes() -> None:
+    (found,) = differences(answer(body=b"\xff"), answer(body=b"\xff\xfe"))
+    assert found.text == "bodies of 1 and 2 bytes"
+
+
+def test_a_body_that_changes_by_itself_is_not_expected() -> None:
+    assert answer(body=b"1").expected(answer(body=b"2")) == Expected(status=200)
+    assert answer(body=b"1").expected(answer(body=b"1")).body_length == 1
