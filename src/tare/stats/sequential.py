@@ -1,8 +1,8 @@
 """A test that may be looked at after every pair, and stopped at any look, without more errors.
 
 Where there is no effect, a pair's log ratio is as likely above 0 as below, however far from it. So
-whoever bets on its sign, knowing its distance from 0 and all pairs before, wins nothing in the
-mean: the capital is a nonnegative martingale. Ville's inequality says that it ever grows to 1/α
+a bet on its sign, made in knowledge of its distance from 0 and of all pairs before, wins nothing in
+the mean: the capital is a nonnegative martingale. Ville's inequality says that it ever grows to 1/α
 with a chance of at most α, so that such a capital is evidence at level α whenever it is seen.
 Testing every other shift likewise gives a confidence sequence: an interval that holds at all looks
 at once.
