@@ -101,6 +101,23 @@ def test_who_does_not_read_meets_the_deadline(mode: str, serve: Callable[..., Sa
     assert refused(lambda: sandbox.call("udf", bytes(5_000_000))) == "deadline"
 
 
+def test_a_client_that_reads_no_reply_keeps_no_worker(
+    mode: str, serve: Callable[..., Sandbox]
+) -> None:
+    sandbox = serve(mode, "--workers", "1", "--reply-ms", "200", "--load", f"udf={udf('payload')}")
+    number, text = wire.number_field, wire.bytes_field
+    size, before = 8 << 20, sandbox.descriptors()
+    ask = wire.bytes_field(2, text(1, b"udf") + text(2, number(1, size) + number(2, 1) + number(3, 1)))
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(sandbox.socket)
+        line.sendall(wire.varint(len(ask)) + ask)
+        wait_until(lambda: sandbox.stats("udf")["ok"] == 1, lambda: "not called")
+        assert sandbox.call("udf", text(4, b"x"))[1] == 1
+        wait_until(lambda: sandbox.descriptors() <= before, lambda: "the connection is still open")
+        with line.makefile("rb") as stream:
+            assert 0 < len(stream.read()) < size
+
+
 def test_what_never_gets_ready_is_not_loaded(mode: str, serve: Callable[..., Sandbox]) -> None:
     sandbox = serve(mode, *OPTIONS)
     patience = "3000" if mode in SLOW else "200"

@@ -8,6 +8,7 @@ mod instrument;
 mod loads;
 mod named;
 mod protocol;
+mod reply;
 mod server;
 
 use std::fs;
@@ -23,6 +24,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::named::named;
 use crate::protocol::{Action, Call, Load, LoadOptions};
+use crate::server::{Server, Service};
 
 /// Bring your own binary: load it once, call it often, each call in a worker of its own.
 #[derive(Parser)]
@@ -51,9 +53,8 @@ enum Command {
         /// Binaries to load at once, as NAME=FILE, all with the options that follow
         #[arg(long, value_name = "NAME=FILE")]
         load: Vec<String>,
-        /// Folder of the logs of binaries loaded with --log, each NAME.log
-        #[arg(long, value_name = "FOLDER")]
-        logs: Option<PathBuf>,
+        #[command(flatten)]
+        service: Service,
         #[command(flatten)]
         options: LoadOptions,
     },
@@ -134,9 +135,9 @@ fn main() -> Result<()> {
             at,
             mode,
             load,
-            logs,
+            service,
             options,
-        } => serve(&at.socket, &mode, &load, logs, &options),
+        } => serve(&at.socket, &mode, &load, service, &options),
         Command::Load {
             at,
             name,
@@ -191,13 +192,13 @@ fn serve(
     socket: &Path,
     mode: &str,
     load: &[String],
-    logs: Option<PathBuf>,
+    service: Service,
     options: &LoadOptions,
 ) -> Result<()> {
     // From the first moment, so that a signal while binaries are loaded leaves nothing behind.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
     let runtime = Runtime::new(named(mode)?, functions()).map_err(|why| anyhow!(why))?;
-    let server = Arc::new(server::Server::new(runtime, logs));
+    let server = Arc::new(Server::new(runtime, service));
     for each in load {
         let Some((name, file)) = each.split_once('=') else {
             bail!("--load {each}: expected NAME=FILE");

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use prost::{Message, Oneof};
-use sandbox_runtime::frame::{Decoder, frame};
+use sandbox_runtime::frame::Decoder;
 
 /// The longest message in either direction, in bytes: a loaded binary, or a payload.
 pub const LONGEST: usize = 256 << 20;
@@ -236,9 +236,9 @@ impl<S: Read + Write> Channel<S> {
         }
     }
 
-    /// Send a message.
-    pub fn send<M: Message>(&mut self, message: &M) -> io::Result<()> {
-        self.send_frame(&framed(message))
+    /// The stream.
+    pub fn stream(&self) -> &S {
+        self.stream.get_ref()
     }
 
     /// Send an encoded frame.
@@ -249,5 +249,5 @@ impl<S: Read + Write> Channel<S> {
 
 /// Encode a message as a frame.
 pub fn framed<M: Message>(message: &M) -> Vec<u8> {
-    frame(&message.encode_to_vec())
+    message.encode_length_delimited_to_vec()
 }

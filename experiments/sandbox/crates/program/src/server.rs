@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -17,29 +17,41 @@ use sandbox_runtime::call::Caller;
 use sandbox_runtime::{Runtime, Settings};
 
 use crate::protocol::{
-    Action, Answer, Call, Channel, Load, LoadOptions, Refusal, Reply, Request, Response, Time,
+    self, Action, Answer, Call, Channel, Load, LoadOptions, Refusal, Request, Response, Time,
+    framed,
 };
+use crate::reply::Reply;
 
 /// Connections that are served at once.
 const CONNECTIONS: usize = 4096;
 
+/// How clients are served.
+#[derive(clap::Args)]
+pub struct Service {
+    /// Folder of the logs of binaries loaded with --log, each NAME.log
+    #[arg(long, value_name = "FOLDER")]
+    logs: Option<PathBuf>,
+    /// Milliseconds that a client has to read a reply, before its connection is closed
+    #[arg(long, default_value_t = 30_000)]
+    reply_ms: u64,
+}
+
 /// The daemon's state.
 pub struct Server {
     runtime: Runtime,
+    service: Service,
     connections: AtomicUsize,
     numbered: Mutex<HashMap<u64, Arc<Caller>>>,
-    /// The folder of logs.
-    logs: Option<PathBuf>,
 }
 
 impl Server {
-    /// Serve `runtime`, with logs in a folder if there is one.
-    pub fn new(runtime: Runtime, logs: Option<PathBuf>) -> Self {
+    /// Serve `runtime`.
+    pub fn new(runtime: Runtime, service: Service) -> Self {
         Server {
             runtime,
+            service,
             connections: AtomicUsize::new(0),
             numbered: Mutex::default(),
-            logs,
         }
     }
 
@@ -61,7 +73,7 @@ impl Server {
 
     /// The log of what is loaded as `name`.
     fn log(&self, name: &str) -> Result<PathBuf, String> {
-        let Some(folder) = &self.logs else {
+        let Some(folder) = &self.service.logs else {
             return Err("there is no folder for logs; start the sandbox with --logs FOLDER".into());
         };
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
@@ -112,7 +124,8 @@ impl Server {
                 "busy",
                 format!("{CONNECTIONS} connections are open already"),
             );
-            let _ = Channel::new(stream).send(&reply(refusal));
+            // On the thread that accepts connections: nobody is waited for.
+            let _ = Reply::new(stream.as_fd(), encoded(refusal)).send_at_once();
             return;
         }
         let server = self.clone();
@@ -132,10 +145,15 @@ impl Server {
         while let Some(request) = channel.recv::<Request>()? {
             match request.action {
                 Some(Action::Call(call)) => self.call(&mut channel, &call, &caller)?,
-                other => channel.send(&reply(self.act(other)))?,
+                other => Reply::new(channel.stream().as_fd(), encoded(self.act(other)))
+                    .send_within(self.patience())?,
             }
         }
         Ok(())
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_millis(self.service.reply_ms)
     }
 
     fn call(
@@ -170,8 +188,12 @@ impl Server {
             }
             Err(failure) => refusal(failure.kind(), failure.to_string()),
         };
-        // Its worker is collected, and the call counted, when `served` is dropped after this.
-        channel.send(&reply(answer))
+        let mut reply = Reply::new(channel.stream().as_fd(), encoded(answer));
+        // A response that fits into the socket is there before the work of collecting the worker
+        // begins; a client that does not read keeps no worker.
+        reply.send_at_once()?;
+        drop(served);
+        reply.send_within(self.patience())
     }
 
     fn act(&self, action: Option<Action>) -> Answer {
@@ -217,10 +239,10 @@ impl Server {
     }
 }
 
-fn reply(answer: Answer) -> Reply {
-    Reply {
+fn encoded(answer: Answer) -> Vec<u8> {
+    framed(&protocol::Reply {
         answer: Some(answer),
-    }
+    })
 }
 
 fn refusal(kind: &str, message: String) -> Answer {
