@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -170,7 +169,7 @@ class Decoys:
         folder.chmod(0o777)
         # Files that only a mode keeps from workers, not the permissions of pytest's folders.
         for above in folder.parents:
-            if above.is_relative_to(tempfile.gettempdir()) and above.name.startswith(("pytest-", "test_")):
+            if above.name.startswith(("pytest-", "test_")):
                 above.chmod(above.stat().st_mode | 0o011)
         self.folder = folder
         self.secret = folder / "secret"

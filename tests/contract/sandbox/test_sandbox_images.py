@@ -151,7 +151,7 @@ def test_what_calls_leave_behind_in_a_container_is_collected(unpacked: Unpacked)
         pytest.skip("its modules have no processes")
     socket = unpacked.root / "tmp" / "tare-sandbox.sock"
     argv = ("serve", "--mode", "landlock", "--workers", "1", "--load", "udf=/udf/c/attack")
-    with unpacked.running(*argv, groups=True) as container:
+    with unpacked.running(*argv, more=("SYS_ADMIN", "SYS_PTRACE"), groups=True) as container:
         wait_until(
             lambda: socket.exists() or container.poll() is not None, lambda: "not ready", 60.0
         )

@@ -87,6 +87,7 @@ verdict ended_with_42(pid_t child);
     each(execute_memory) \
     each(execute_file) \
     each(fork_bomb) \
+    each(cpu_bomb) \
     each(memory_bomb) \
     each(shared_memory_bomb) \
     each(orphan) \

@@ -76,7 +76,7 @@ pub struct LoadOptions {
     #[prost(uint32, tag = "5")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub processes: u32,
-    /// CPU seconds of a worker [default: 60]
+    /// CPU seconds of a call, of all its processes [default: 60]
     #[prost(uint32, tag = "6")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub cpu_s: u32,
@@ -120,6 +120,10 @@ pub struct LoadOptions {
     #[prost(uint64, tag = "16")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub log_bytes: u64,
+    /// Bytes of it that are read in a second; who writes faster waits [default: 33554432]
+    #[prost(uint64, tag = "17")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub log_rate: u64,
 }
 
 /// A call.

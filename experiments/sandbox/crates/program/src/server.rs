@@ -285,8 +285,13 @@ fn settings(options: &LoadOptions) -> Settings {
     ] {
         *place = value.map_or(*place, |value| usize::try_from(value).unwrap_or(usize::MAX));
     }
-    if options.log_bytes > 0 {
-        limits.log_bytes = options.log_bytes;
+    for (place, value) in [
+        (&mut limits.log_bytes, options.log_bytes),
+        (&mut limits.log_rate, options.log_rate),
+    ] {
+        if value > 0 {
+            *place = value;
+        }
     }
     if options.workers > 0 {
         settings.workers = options.workers as usize;

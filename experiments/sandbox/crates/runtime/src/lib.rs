@@ -39,6 +39,7 @@ mod scratch;
 pub mod shared;
 pub mod slot;
 pub mod trial;
+mod warden;
 
 pub use self::loaded::{Served, Settings};
 pub use self::runtime::Runtime;

@@ -188,7 +188,8 @@ verdict read_other_memory(target *at) {
     each(other_process) each(probe_process) each(foreign_clock) each(sibling) each(outlive_host) each(trace) each(mount_over) each(new_root) each(keyring) each(user_namespace) \
     each(clone_namespace) each(clone3_namespace) each(bpf_map) each(io_ring) each(fault_handler) \
     each(memory_file) each(process_descriptor) each(performance_events) each(load_module) \
-    each(become_root) each(host_name) each(shared_memory) each(execute_memory) each(orphan)
+    each(become_root) each(host_name) each(shared_memory) each(execute_memory) each(orphan) \
+    each(cpu_bomb)
 #define NO_SUCH_CALL(name) \
     verdict name(target *at) { \
         (void)at; \

@@ -55,9 +55,9 @@ const OWN_CALLS: &[&str] = &["openat", "fstatfs", "getdents64"];
 
 const PREFIX: &str = "tare-sandbox-runc.";
 
-/// The control group that it makes in version 2: below the slot's, if that is of version 2 too.
+/// The control group that it makes in version 2: below the slot's.
 fn group(slot: &Slot) -> String {
-    let below = slot.group.in_version_2().unwrap_or_default();
+    let below = slot.group.path();
     let (pid, number) = (std::process::id(), slot.number);
     format!("{below}/{PREFIX}{pid}.{number}")
 }
