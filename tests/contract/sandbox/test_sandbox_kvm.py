@@ -79,6 +79,27 @@ TARE_UDF(serve)
 """
 
 
+# Answers its CPU time in milliseconds, after it has used {1: so much} more.
+CLOCK = """
+#include <time.h>
+#include "tare_udf.h"
+static uint64_t used(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+static void serve(tare_host *host, tare_bytes request) {
+    uint64_t first = used(), more = tare_number(request, 1, 0);
+    while (used() < first + more)
+        ;
+    tare_message response = {0, 0, 0};
+    tare_put_number(&response, 1, first);
+    tare_answer(host, (tare_bytes){response.bytes, response.length});
+}
+TARE_UDF(serve)
+"""
+
+
 def built(folder: Path, text: str, *compiler: str) -> Path:
     """A function of one's own."""
     source = folder / "own.c"
@@ -118,6 +139,16 @@ def test_a_monitor_is_used_again_and_nothing_of_a_call_is_left(
     assert len(answers) == 1
     assert answers.pop()[22:24] == b"\0\0"
     assert named_like_workers() - workers == monitors
+
+
+def test_cpu_clocks_tell_nothing_of_earlier_calls(
+    serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    file = built(tmp_path, CLOCK, "musl-gcc", "-static")
+    sandbox = serve("kvm", "--workers", "1", "--load", f"own={file}")
+    first = sandbox.call("own")[1]
+    assert sandbox.call("own", wire.number_field(1, first + 500))[1] < first + 500
+    assert sandbox.call("own")[1] < first + 500
 
 
 def test_a_monitor_outlives_the_functions_that_go_wrong_in_it(

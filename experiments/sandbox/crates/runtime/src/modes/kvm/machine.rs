@@ -2,13 +2,14 @@
 //! back there after each call.
 
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use super::areas::{Access, PAGE};
 use super::channel::Channel;
 use super::elf::Image;
 use super::memory::{LOWEST, Memory, window_for};
 use super::stack;
-use super::syscalls::{Call, Guest, Own, Then, USER, serve};
+use super::syscalls::{Call, Guest, Own, Then, USER, cpu, serve};
 use super::vm::{Exit, Processor, Vm};
 use super::wire::End;
 
@@ -20,6 +21,8 @@ const GUARD: u64 = 1 << 20;
 struct Kept {
     own: Own,
     processor: Processor,
+    /// CPU time that it had used.
+    cpu: Duration,
     /// The system call by which it wanted its request.
     call: Call,
     /// The bytes that it had sent until then.
@@ -86,6 +89,7 @@ impl Machine {
     pub fn run(&mut self, channel: &mut Channel<'_>) -> Result<End, String> {
         if let Some(kept) = &self.kept {
             let call = kept.call;
+            self.guest.own.cpu_since = cpu().saturating_sub(kept.cpu);
             if let Some(end) = self.serve(&call, channel)? {
                 return Ok(end);
             }
@@ -113,6 +117,7 @@ impl Machine {
             self.kept = Some(Kept {
                 own: self.guest.own,
                 processor,
+                cpu: cpu().saturating_sub(self.guest.own.cpu_since),
                 call: *call,
                 sent,
             });
@@ -173,6 +178,7 @@ pub fn load(
         breaks: (start, start),
         top: window - STACK - GUARD,
         bases: [0; 2],
+        cpu_since: cpu(),
     };
     Ok((Guest { memory, own }, pointer))
 }

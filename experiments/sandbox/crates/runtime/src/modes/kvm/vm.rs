@@ -45,6 +45,7 @@ pub struct Processor {
     special: kvm_sregs,
     extended: kvm_xsave,
     events: kvm_vcpu_events,
+    selectors: [u16; 4],
 }
 
 /// The machine. It must not outlive the memory that it was made with.
@@ -217,6 +218,7 @@ impl Vm {
         events.triple_fault.pending = 0;
         Ok(Processor {
             events,
+            selectors: selectors(),
             registers: self.processor.get_regs().map_err(failed)?,
             special: self.processor.get_sregs().map_err(failed)?,
             extended: self.processor.get_xsave().map_err(failed)?,
@@ -231,6 +233,9 @@ impl Vm {
     pub fn restore(&mut self, kept: &Processor) -> Result<(), String> {
         let failed = |error| format!("KVM: the processor's state: {error}");
         self.processor.set_kvm_immediate_exit(0);
+        if selectors() != kept.selectors {
+            return Err("it has loaded a segment register, which nothing brings back".into());
+        }
         self.processor.set_regs(&kept.registers).map_err(failed)?;
         self.processor.set_sregs(&kept.special).map_err(failed)?;
         self.processor
@@ -248,6 +253,21 @@ impl Vm {
     pub fn attention(&mut self) -> *mut u8 {
         &raw mut self.processor.get_kvm_run().immediate_exit
     }
+}
+
+/// DS, ES, FS and GS of this thread, which PVM shares with the guest: what that loads stays, whatever
+/// KVM is told. To load FS anew takes away what this thread finds its own data by.
+fn selectors() -> [u16; 4] {
+    let (ds, es, fs, gs): (u16, u16, u16, u16);
+    // SAFETY: it only reads registers.
+    unsafe {
+        std::arch::asm!(
+            "mov {:x}, ds", "mov {:x}, es", "mov {:x}, fs", "mov {:x}, gs",
+            out(reg) ds, out(reg) es, out(reg) fs, out(reg) gs,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    [ds, es, fs, gs]
 }
 
 /// The system call that these registers hold.
