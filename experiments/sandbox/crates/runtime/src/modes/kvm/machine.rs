@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::areas::{Access, PAGE};
 use super::channel::Channel;
 use super::elf::Image;
-use super::memory::{LOWEST, Memory, window_for};
-use super::stack;
+use super::memory::{Memory, window_for};
 use super::syscalls::{Call, Guest, Own, Then, USER, cpu, serve};
 use super::vm::{Exit, Processor, Vm};
 use super::wire::End;
+use super::{stack, toucher};
 
 /// Bytes of the stack, as Linux has it by default, and of what lies unmapped below it.
 const STACK: u64 = 8 << 20;
@@ -39,7 +39,7 @@ pub struct Machine {
 
 /// Return the addresses at which a program may lie in a guest with `memory` bytes.
 pub fn room(memory: u64) -> std::ops::Range<u64> {
-    LOWEST..window_for(memory) - STACK - GUARD
+    toucher::PLACE.end..window_for(memory) - STACK - GUARD
 }
 
 impl Machine {
@@ -114,6 +114,8 @@ impl Machine {
         if let Then::Listen(sent) = then {
             self.guest.memory.freeze()?;
             let processor = self.vm.save()?;
+            toucher::touch(&mut self.vm, &self.guest.memory)?;
+            self.vm.restore(&processor)?;
             self.kept = Some(Kept {
                 own: self.guest.own,
                 processor,
@@ -138,7 +140,9 @@ impl Machine {
     /// Why not, in words: it must not be run again.
     pub fn reset(&mut self) -> Result<(), String> {
         let kept = self.kept.as_ref().ok_or("it never wanted a request")?;
-        self.guest.memory.reset()?;
+        if self.guest.memory.reset()? {
+            toucher::touch(&mut self.vm, &self.guest.memory)?;
+        }
         self.guest.own = kept.own;
         self.vm.restore(&kept.processor)
     }
@@ -162,6 +166,9 @@ pub fn load(
             return Err("an ELF file with too many segments".into());
         }
         memory.place_bytes(segment.at, &binary[segment.file.clone()]);
+    }
+    if !toucher::place(&mut memory) {
+        return Err("no room for the code that uses pages".into());
     }
     let (bytes, pointer) = stack::build(image, window, USER, random);
     memory.set(

@@ -15,6 +15,7 @@ mod spawner;
 mod stack;
 pub mod syscalls;
 mod tables;
+mod toucher;
 mod vm;
 pub mod wire;
 mod worker;

@@ -206,6 +206,26 @@ impl Vm {
         Ok(())
     }
 
+    /// Let the guest go on at `at`, with these values in RSI and RCX, in one run of its own.
+    ///
+    /// # Errors
+    ///
+    /// KVM's, in words.
+    pub fn go(&mut self, at: u64, [rsi, rcx]: [u64; 2]) -> Result<(), String> {
+        let registers = kvm_regs {
+            rip: at,
+            rsi,
+            rcx,
+            rflags: ALWAYS_SET | INTERRUPTS,
+            ..kvm_regs::default()
+        };
+        self.processor
+            .set_regs(&registers)
+            .map_err(|error| format!("KVM: the processor's state: {error}"))?;
+        self.processor.sync_regs_mut().regs = registers;
+        Ok(())
+    }
+
     /// Save the processor's state.
     ///
     /// # Errors
