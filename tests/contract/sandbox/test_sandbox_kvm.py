@@ -79,8 +79,8 @@ TARE_UDF(serve)
 """
 
 
-# Uses every second page of what is zero, of data, and of constants; or answers {1, 2, 3: whether the
-# time that a page takes tells that an earlier call used it}.
+# Uses every second page of what is zero, of data, and of constants; or answers {1, 2, 3: whether
+# the time that a page takes tells that an earlier call used it}.
 RESIDENCY = """
 #include "tare_udf.h"
 #define PAGES 64

@@ -3,8 +3,9 @@
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
+use crate::peer;
 use crate::protocol::{Action, Answer, Channel, Reply, Request, Response, framed};
 
 /// A connection to a daemon.
@@ -19,6 +20,7 @@ impl Client {
                 socket.display()
             )
         })?;
+        peer::check(&stream).map_err(|why| anyhow!("{}: {why}", socket.display()))?;
         Ok(Client(Channel::new(stream)))
     }
 

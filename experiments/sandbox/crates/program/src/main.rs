@@ -7,6 +7,7 @@ mod init;
 mod instrument;
 mod loads;
 mod named;
+mod peer;
 mod protocol;
 mod reply;
 mod server;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Parser, Subcommand};
 use sandbox_runtime::call::{HostFunction, HostFunctions};
-use sandbox_runtime::{Runtime, modes};
+use sandbox_runtime::{Runtime, home, modes};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::named::named;
@@ -36,9 +37,28 @@ struct Cli {
 
 #[derive(clap::Args)]
 struct At {
-    /// The daemon's socket
-    #[arg(long, env = "TARE_SANDBOX", default_value = "/tmp/tare-sandbox.sock")]
-    socket: PathBuf,
+    /// The daemon's socket [default: /run/tare-sandbox/socket, or below XDG_RUNTIME_DIR if not root]
+    #[arg(long, env = "TARE_SANDBOX")]
+    socket: Option<PathBuf>,
+}
+
+impl At {
+    /// The socket of a daemon that is there.
+    fn socket(self) -> Result<PathBuf> {
+        self.find(home::place)
+    }
+
+    /// The socket of a new daemon, whose folder is made.
+    fn new_socket(self) -> Result<PathBuf> {
+        self.find(home::make)
+    }
+
+    fn find(self, home: impl Fn() -> Result<PathBuf, String>) -> Result<PathBuf> {
+        let default = || home().map(|home| home.join("socket"));
+        self.socket
+            .map_or_else(default, Ok)
+            .map_err(|why| anyhow!(why))
+    }
 }
 
 #[derive(Subcommand)]
@@ -137,7 +157,7 @@ fn main() -> Result<()> {
             load,
             service,
             options,
-        } => serve(&at.socket, &mode, &load, service, &options),
+        } => serve(&at.new_socket()?, &mode, &load, service, &options),
         Command::Load {
             at,
             name,
@@ -149,7 +169,7 @@ fn main() -> Result<()> {
                 binary: read(&file)?,
                 options: Some(options),
             };
-            client::done(&at.socket, Action::Load(load))
+            client::done(&at.socket()?, Action::Load(load))
         }
         Command::Call {
             at,
@@ -161,7 +181,7 @@ fn main() -> Result<()> {
             let mut request = Vec::new();
             std::io::stdin().read_to_end(&mut request)?;
             let answer = client::call(
-                &at.socket,
+                &at.socket()?,
                 Call {
                     name,
                     request,
@@ -175,10 +195,10 @@ fn main() -> Result<()> {
             }
             Ok(std::io::stdout().write_all(&answer.response)?)
         }
-        Command::Cancel { at, number } => client::done(&at.socket, Action::Cancel(number)),
-        Command::Unload { at, name } => client::done(&at.socket, Action::Unload(name)),
+        Command::Cancel { at, number } => client::done(&at.socket()?, Action::Cancel(number)),
+        Command::Unload { at, name } => client::done(&at.socket()?, Action::Unload(name)),
         Command::Stats { at, anew } => {
-            println!("{}", client::stats(&at.socket, anew)?);
+            println!("{}", client::stats(&at.socket()?, anew)?);
             Ok(())
         }
         Command::Modes => list_modes(),

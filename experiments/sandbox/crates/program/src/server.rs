@@ -16,6 +16,7 @@ use sandbox_runtime::binary::Binary;
 use sandbox_runtime::call::Caller;
 use sandbox_runtime::{Runtime, Settings};
 
+use crate::peer;
 use crate::protocol::{
     self, Action, Answer, Call, Channel, Load, LoadOptions, Refusal, Request, Response, Time,
     framed,
@@ -126,6 +127,11 @@ impl Server {
             );
             // On the thread that accepts connections: nobody is waited for.
             let _ = Reply::new(stream.as_fd(), encoded(refusal)).send_at_once();
+            return;
+        }
+        if let Err(why) = peer::check(&stream) {
+            self.connections.fetch_sub(1, Ordering::SeqCst);
+            let _ = Reply::new(stream.as_fd(), encoded(refusal("user", why))).send_at_once();
             return;
         }
         let server = self.clone();

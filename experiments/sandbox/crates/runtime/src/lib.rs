@@ -19,10 +19,12 @@
 pub mod binary;
 pub mod call;
 mod cgroup;
+mod children;
 mod descriptors;
 pub mod dialogue;
 pub mod failure;
 pub mod frame;
+pub mod home;
 mod janitor;
 pub mod limits;
 mod loaded;

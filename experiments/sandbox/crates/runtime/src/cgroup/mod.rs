@@ -8,7 +8,7 @@ mod slot;
 mod strangers;
 mod unified;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use self::files::{LEAF, MOUNT, PATIENCE, PREFIX, Version, make, remove, write};
 use self::place::{Place, Seat, find};
 pub use self::slot::{Bounds, SlotGroup};
 use self::unified::Unified;
+use crate::lock::{Held, hold, wait_for};
 
 /// The folders in which groups of slots are made, and the files that hold their limits.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub struct Hierarchy {
     leaf: Option<PathBuf>,
     /// Version 2 beside version 1.
     unified: Option<Unified>,
+    /// The folders, held: who finds one that is not takes it away.
+    held: Vec<Held>,
 }
 
 impl Hierarchy {
@@ -51,24 +54,30 @@ impl Hierarchy {
             Version::Two => None,
         };
         parents.extend(unified.iter().map(|unified| unified.folder.clone()));
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{pid}.{number}");
+        // Nobody makes or takes away a folder meanwhile.
+        let _making = making(&parents)?;
+        // From the last, of version 2, which kills.
+        for parent in parents.iter().rev() {
+            sweep_stale(parent);
+        }
+        // A process of another namespace may have the same number.
+        let free = |name: &String| parents.iter().all(|parent| !parent.join(name).exists());
+        let names = std::iter::repeat_with(|| MADE.fetch_add(1, Ordering::Relaxed));
+        let mut names = names.map(|number| format!("{PREFIX}{pid}.{number}"));
+        let name = names.find(free).ok_or("no name is left")?;
         let folders: Vec<PathBuf> = parents.iter().map(|parent| parent.join(&name)).collect();
         let leaf = match seat {
             Seat::Anywhere => None,
             Seat::InTheWay => Some(folders[0].join(LEAF)),
             Seat::Aside(leaf) => Some(leaf),
         };
-        let made = Hierarchy {
+        let mut made = Hierarchy {
             version,
             folders,
             leaf,
             unified,
+            held: Vec::new(),
         };
-        // From the last, of version 2, which kills.
-        for parent in parents.iter().rev() {
-            sweep_stale(parent);
-        }
         // What was made before something failed goes away again.
         made.make().inspect_err(|_| made.remove())?;
         Ok(made)
@@ -81,12 +90,16 @@ impl Hierarchy {
             folders: Vec::new(),
             leaf: None,
             unified: None,
+            held: Vec::new(),
         }
     }
 
-    fn make(&self) -> Result<(), String> {
+    fn make(&mut self) -> Result<(), String> {
         for folder in &self.folders {
             make(folder)?;
+            let opened = File::open(folder).ok().and_then(hold);
+            let why = || format!("cannot hold the control group {}", folder.display());
+            self.held.push(opened.ok_or_else(why)?);
         }
         if self.version == Version::One {
             return Ok(());
@@ -166,14 +179,26 @@ fn kill_below(folder: &Path) {
     }
 }
 
-/// Remove the groups of runtimes that were killed.
+/// Hold the folders in which groups are made.
+fn making(parents: &[PathBuf]) -> Result<Vec<Held>, String> {
+    let wait = |parent: &PathBuf| {
+        let held = File::open(parent).and_then(wait_for);
+        held.map_err(|error| {
+            format!(
+                "cannot hold the control group {}: {error}",
+                parent.display()
+            )
+        })
+    };
+    parents.iter().map(wait).collect()
+}
+
+/// Remove the groups of runtimes that were killed: nobody holds them.
 fn sweep_stale(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(PREFIX)?.split('.').next());
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        let ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if ours && File::open(entry.path()).ok().and_then(hold).is_some() {
             kill_below(&entry.path());
             remove(&entry.path());
         }

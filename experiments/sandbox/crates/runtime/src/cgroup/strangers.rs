@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::process::verify::children;
+use crate::children::children;
 
 /// Collect those that have ended in the group `path` of version 2, or below it. Nobody else may be
 /// about to collect one of that group.

@@ -3,6 +3,7 @@
 //! original, no worker is the host's root, writes a folder of the host's, or shares its network.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::requirements::{only_root, only_static};
@@ -14,7 +15,7 @@ use crate::process::filter;
 use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
-use crate::scratch;
+use crate::scratch::{self, Scratch};
 use crate::slot::Slot;
 
 /// The steps that are made for each worker, and those made once.
@@ -65,6 +66,10 @@ impl Mode for Roma {
         let confinement = Reloaded {
             form: self.form,
             filter: filter::per_worker()?,
+            roots: match self.form {
+                Form::Original => Some(Scratch::new()?),
+                Form::Improved => None,
+            },
         };
         Ok(Arc::new(Confined::new(confinement, binary, limits)))
     }
@@ -73,6 +78,8 @@ impl Mode for Roma {
 struct Reloaded {
     form: Form,
     filter: seccompiler::BpfProgram,
+    /// Where workers' roots are made, in the form that makes one for each.
+    roots: Option<Scratch>,
 }
 
 impl Confinement for Reloaded {
@@ -106,8 +113,8 @@ impl Confinement for Reloaded {
     fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String> {
         let private = libc::MS_PRIVATE | libc::MS_REC;
         mount(recipe, "make mounts private", ["", "/"], private);
-        if self.form == Form::Original {
-            own_root(recipe, slot);
+        if let Some(roots) = &self.roots {
+            own_root(recipe, &roots.folder(slot));
         }
         let kept = match self.form {
             Form::Original => 0,
@@ -120,23 +127,22 @@ impl Confinement for Reloaded {
     }
 
     fn prepare_slot(&self, slot: &Slot) -> Result<(), String> {
-        if self.form == Form::Original {
-            make_folder(slot)?;
+        if let Some(roots) = &self.roots {
+            make_folder(&roots.folder(slot))?;
         }
         // A process in a namespace of users of its own stays who it was before.
         user::act_as(slot.user())
     }
 
     fn clear(&self, slot: &Slot) {
-        if self.form == Form::Original {
-            scratch::take_away(&scratch::folder(slot));
+        if let Some(roots) = &self.roots {
+            scratch::take_away(&roots.folder(slot));
         }
     }
 }
 
-fn make_folder(slot: &Slot) -> Result<(), String> {
-    let folder = scratch::folder(slot);
-    let made = fs::create_dir(&folder).and_then(|()| {
+fn make_folder(folder: &Path) -> Result<(), String> {
+    let made = fs::create_dir(folder).and_then(|()| {
         for name in SHOWN.iter().chain(&["pivot"]) {
             fs::create_dir(folder.join(name))?;
         }
@@ -164,8 +170,7 @@ fn read_only(recipe: &mut Recipe, kept: u64) {
     );
 }
 
-fn own_root(recipe: &mut Recipe, slot: &Slot) {
-    let folder = scratch::folder(slot);
+fn own_root(recipe: &mut Recipe, folder: &Path) {
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let whole = folder.to_string_lossy().into_owned();
     mount(recipe, "bind the new root", [&whole, &whole], libc::MS_BIND);
