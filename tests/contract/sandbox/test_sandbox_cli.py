@@ -177,6 +177,7 @@ def test_modes_are_listed_with_what_they_are() -> None:
     if not Path("/dev/kvm").exists():
         assert "/dev/kvm" in found.pop("kvm")
     assert all("works here" in line for line in found.values()), done.stdout
+    assert all("; promises " in line for line in found.values()), done.stdout
 
 
 def test_the_benchmarks_run_without_the_laboratory(mode: str, tmp_path: Path) -> None:
@@ -261,8 +262,9 @@ def test_the_page_about_own_functions_can_be_followed(
 @pytest.mark.skipif(os.geteuid() != 0, reason="it takes two users")
 def test_a_client_sends_nothing_to_another_users_daemon() -> None:
     listen = (
-        "import os, socket, sys; os.setuid(65534);"
-        "made = socket.socket(socket.AF_UNIX); made.bind(sys.argv[1]); made.listen(); print('there', flush=True); print(len(made.accept()[0].recv(9)))"
+        "import os, socket, sys; os.setuid(65534); made = socket.socket(socket.AF_UNIX);"
+        "made.bind(sys.argv[1]); made.listen(); print('there', flush=True);"
+        "print(len(made.accept()[0].recv(9)))"
     )
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)

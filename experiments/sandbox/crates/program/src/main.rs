@@ -127,7 +127,7 @@ enum Command {
         #[arg(long)]
         anew: bool,
     },
-    /// List the modes, and try each of them here
+    /// List the modes with what they promise, and try each of them here
     Modes,
     /// Measure how long a binary takes to load: an instrument of tare's
     Loads {
@@ -237,9 +237,9 @@ fn serve(
 
 fn list_modes() -> Result<()> {
     for mode in modes::all() {
-        let (name, summary) = (mode.name(), mode.summary());
+        let (name, summary, promise) = (mode.name(), mode.summary(), mode.promise().in_words());
         match Runtime::new(mode, HostFunctions::default()) {
-            Ok(_) => println!("{name:14} works here: {summary}"),
+            Ok(_) => println!("{name:14} works here: {summary}; promises {promise}"),
             Err(why) => println!("{name:14} unavailable: {why}"),
         }
     }

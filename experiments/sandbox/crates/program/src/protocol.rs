@@ -56,7 +56,7 @@ pub struct Load {
 /// Numbers of `tare-sandbox load`.
 #[derive(Clone, Copy, PartialEq, Message, clap::Args)]
 pub struct LoadOptions {
-    /// Workers that are kept ready [default: 10]
+    /// Workers that are kept ready, at most 4096 [default: 10]
     #[prost(uint32, tag = "1")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub workers: u32,

@@ -21,6 +21,9 @@ use crate::scratch;
 use crate::slot::{NUMBERS, Slot};
 use crate::warden::Warden;
 
+/// The most workers of one binary.
+const WORKERS_MAX: usize = 4096;
+
 /// Loads binaries in one mode, and calls them.
 pub struct Runtime {
     mode: Box<dyn Mode>,
@@ -87,8 +90,11 @@ impl Runtime {
     /// The reason, in words. Nothing of it is then left.
     pub fn load(&self, name: &str, binary: Binary, settings: Settings) -> Result<(), String> {
         settings.limits.check()?;
-        if settings.workers == 0 {
-            return Err("workers: found 0, expected at least 1".into());
+        if !(1..=WORKERS_MAX).contains(&settings.workers) {
+            return Err(format!(
+                "workers: found {}, expected 1 to {WORKERS_MAX}",
+                settings.workers
+            ));
         }
         if settings.log.is_some() && !self.mode.has_logs() {
             return Err(format!(

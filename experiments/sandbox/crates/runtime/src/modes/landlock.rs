@@ -11,7 +11,7 @@ use landlock::{
 use super::requirements::{only_root, only_static};
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Template};
+use crate::mode::{Mode, Promise, Template};
 use crate::process::filter;
 use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
@@ -26,6 +26,10 @@ const NAME: &str = "landlock";
 impl Mode for Landlock {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::Apart
     }
 
     fn summary(&self) -> &'static str {

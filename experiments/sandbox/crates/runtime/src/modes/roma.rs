@@ -10,7 +10,7 @@ use super::requirements::{only_root, only_static};
 use super::{root, user};
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Template};
+use crate::mode::{Mode, Promise, Template};
 use crate::process::filter;
 use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
@@ -42,6 +42,10 @@ impl Mode for Roma {
             Form::Original => "roma-original",
             Form::Improved => "roma",
         }
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::ReferenceOnly
     }
 
     fn summary(&self) -> &'static str {

@@ -23,6 +23,8 @@ const CR4: u64 = 0x620;
 const EFER: u64 = 0xd01;
 const INTERRUPTS: u64 = 1 << 9;
 const ALWAYS_SET: u64 = 1 << 1;
+/// What a program may set: the results of arithmetic, the direction, AC and ID.
+const OWN_FLAGS: u64 = 0x24_0cd5;
 /// The kernel's entry for system calls: nothing is ever mapped there.
 const ENTRY: u64 = 0x7fff_ffff_0000;
 const LSTAR: u32 = 0xc000_0082;
@@ -194,7 +196,9 @@ impl Vm {
     /// KVM's, in words.
     pub fn answer(&mut self, result: u64, bases: [u64; 2]) -> Result<(), String> {
         let registers = &mut self.processor.sync_regs_mut().regs;
-        (registers.rax, registers.rip, registers.rflags) = (result, registers.rcx, registers.r11);
+        // A guest that went to the entry by itself has chosen R11.
+        let flags = registers.r11 & OWN_FLAGS | ALWAYS_SET | INTERRUPTS;
+        (registers.rax, registers.rip, registers.rflags) = (result, registers.rcx, flags);
         self.processor.set_sync_dirty_reg(SyncReg::Register);
         if bases != self.bases {
             let failed = |error| format!("KVM: the base of a segment: {error}");
