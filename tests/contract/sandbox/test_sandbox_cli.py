@@ -154,7 +154,7 @@ def test_who_is_not_root_is_told_so_and_has_webassembly(for_all: Path) -> None:
     )  # fmt: skip
     try:
         wait_until(lambda: socket.exists() or daemon.poll() is not None, lambda: "not ready")
-        asked = [program(), "call", "--socket", str(socket), "hello"]
+        asked = [program(), "call", "--socket", str(socket), "--daemon-user", "65534", "hello"]
         called = subprocess.run(asked, input=b"", capture_output=True, timeout=30, check=True)
         assert called.stdout == wire.bytes_field(1, b"Hello, world!")
         daemon.terminate()

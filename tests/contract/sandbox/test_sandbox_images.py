@@ -139,7 +139,8 @@ def test_a_container_serves_calls_and_ends_when_told(
             lambda: socket.exists() or container.poll() is not None, lambda: "not ready", 60.0
         )
         assert container.poll() is None, container.stdout and container.stdout.read()
-        asked = [program(), "call", "--socket", str(socket), "hello"]
+        user = unpacked.config["User"].split(":")[0]
+        asked = [program(), "call", "--socket", str(socket), "--daemon-user", user, "hello"]
         called = subprocess.run(asked, input=b"", capture_output=True, timeout=30, check=True)
         assert called.stdout == wire.bytes_field(1, b"Hello, world!")
     assert container.returncode == 0

@@ -6,21 +6,26 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::peer;
-use crate::protocol::{Action, Answer, Channel, Reply, Request, Response, framed};
+use crate::protocol::{Action, Answer, Call, Channel, Reply, Request, Response, framed};
 
 /// A connection to a daemon.
 pub struct Client(Channel<UnixStream>);
 
 impl Client {
-    /// To the daemon at `socket`.
-    pub fn connect(socket: &Path) -> Result<Self> {
+    /// To the daemon at `socket`, of root, of this user or of `another`.
+    pub fn connect(socket: &Path, another: Option<u32>) -> Result<Self> {
         let stream = UnixStream::connect(socket).with_context(|| {
             format!(
                 "{}: no sandbox answers; start one with `tare-sandbox serve`",
                 socket.display()
             )
         })?;
-        peer::check(&stream).map_err(|why| anyhow!("{}: {why}", socket.display()))?;
+        peer::check(&stream, another).map_err(|why| {
+            anyhow!(
+                "{}: {why}; name the user with --daemon-user if the daemon is that user's",
+                socket.display()
+            )
+        })?;
         Ok(Client(Channel::new(stream)))
     }
 
@@ -40,28 +45,28 @@ impl Client {
             None => bail!("the sandbox closed the connection without an answer"),
         }
     }
-}
 
-/// Action for something to be done.
-pub fn done(socket: &Path, action: Action) -> Result<()> {
-    match Client::connect(socket)?.request(action)? {
-        Answer::Done(_) => Ok(()),
-        other => bail!("an answer that was not expected: {other:?}"),
+    /// Have something done.
+    pub fn act(&mut self, action: Action) -> Result<()> {
+        match self.request(action)? {
+            Answer::Done(_) => Ok(()),
+            other => bail!("an answer that was not expected: {other:?}"),
+        }
     }
-}
 
-/// Make a call.
-pub fn call(socket: &Path, call: crate::protocol::Call) -> Result<Response> {
-    match Client::connect(socket)?.request(Action::Call(call))? {
-        Answer::Response(response) => Ok(response),
-        other => bail!("an answer that was not expected: {other:?}"),
+    /// Make a call.
+    pub fn call(&mut self, call: Call) -> Result<Response> {
+        match self.request(Action::Call(call))? {
+            Answer::Response(response) => Ok(response),
+            other => bail!("an answer that was not expected: {other:?}"),
+        }
     }
-}
 
-/// Action for the statistics, in JSON.
-pub fn stats(socket: &Path, anew: bool) -> Result<String> {
-    match Client::connect(socket)?.request(Action::Stats(anew))? {
-        Answer::Stats(stats) => Ok(stats),
-        other => bail!("an answer that was not expected: {other:?}"),
+    /// Return the statistics, in JSON.
+    pub fn stats(&mut self, anew: bool) -> Result<String> {
+        match self.request(Action::Stats(anew))? {
+            Answer::Stats(stats) => Ok(stats),
+            other => bail!("an answer that was not expected: {other:?}"),
+        }
     }
 }

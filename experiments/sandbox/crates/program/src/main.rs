@@ -23,6 +23,7 @@ use sandbox_runtime::call::{HostFunction, HostFunctions};
 use sandbox_runtime::{Runtime, home, modes};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::client::Client;
 use crate::named::named;
 use crate::protocol::{Action, Call, Load, LoadOptions};
 use crate::server::{Server, Service};
@@ -43,21 +44,27 @@ struct At {
 }
 
 impl At {
-    /// The socket of a daemon that is there.
-    fn socket(self) -> Result<PathBuf> {
-        self.find(home::place)
-    }
-
-    /// The socket of a new daemon, whose folder is made.
-    fn new_socket(self) -> Result<PathBuf> {
-        self.find(home::make)
-    }
-
-    fn find(self, home: impl Fn() -> Result<PathBuf, String>) -> Result<PathBuf> {
+    fn socket(self, home: impl Fn() -> Result<PathBuf, String>) -> Result<PathBuf> {
         let default = || home().map(|home| home.join("socket"));
         self.socket
             .map_or_else(default, Ok)
             .map_err(|why| anyhow!(why))
+    }
+}
+
+#[derive(clap::Args)]
+struct To {
+    #[command(flatten)]
+    at: At,
+    /// User whose daemon may answer, besides root's and one's own
+    #[arg(long, value_name = "UID")]
+    daemon_user: Option<u32>,
+}
+
+impl To {
+    fn client(self) -> Result<Client> {
+        let socket = self.at.socket(home::place)?;
+        Client::connect(&socket, self.daemon_user)
     }
 }
 
@@ -81,7 +88,7 @@ enum Command {
     /// Load a binary
     Load {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Name of the loaded binary
         name: String,
         /// A static x86-64 ELF file
@@ -92,7 +99,7 @@ enum Command {
     /// Call a binary: the request comes from standard input, the response goes to standard output
     Call {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Name of the loaded binary
         name: String,
         /// Milliseconds that the call may take
@@ -108,21 +115,21 @@ enum Command {
     /// Cancel a call by its number
     Cancel {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Number as given to `tare-sandbox call --number`
         number: u64,
     },
     /// Unload a binary, after the calls under way
     Unload {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Name of the loaded binary
         name: String,
     },
     /// Print statistics in JSON
     Stats {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Medians, 99th percentiles and largest times begin anew with this reading
         #[arg(long)]
         anew: bool,
@@ -157,9 +164,9 @@ fn main() -> Result<()> {
             load,
             service,
             options,
-        } => serve(&at.new_socket()?, &mode, &load, service, &options),
+        } => serve(&at.socket(home::make)?, &mode, &load, service, &options),
         Command::Load {
-            at,
+            to,
             name,
             file,
             options,
@@ -169,10 +176,10 @@ fn main() -> Result<()> {
                 binary: read(&file)?,
                 options: Some(options),
             };
-            client::done(&at.socket()?, Action::Load(load))
+            to.client()?.act(Action::Load(load))
         }
         Command::Call {
-            at,
+            to,
             name,
             deadline_ms,
             number,
@@ -180,25 +187,22 @@ fn main() -> Result<()> {
         } => {
             let mut request = Vec::new();
             std::io::stdin().read_to_end(&mut request)?;
-            let answer = client::call(
-                &at.socket()?,
-                Call {
-                    name,
-                    request,
-                    deadline_ms,
-                    number,
-                    times,
-                },
-            )?;
+            let answer = to.client()?.call(Call {
+                name,
+                request,
+                deadline_ms,
+                number,
+                times,
+            })?;
             for time in &answer.times {
                 eprintln!("{:8} {:9.1} µs", time.phase, time.ns as f64 / 1e3);
             }
             Ok(std::io::stdout().write_all(&answer.response)?)
         }
-        Command::Cancel { at, number } => client::done(&at.socket()?, Action::Cancel(number)),
-        Command::Unload { at, name } => client::done(&at.socket()?, Action::Unload(name)),
-        Command::Stats { at, anew } => {
-            println!("{}", client::stats(&at.socket()?, anew)?);
+        Command::Cancel { to, number } => to.client()?.act(Action::Cancel(number)),
+        Command::Unload { to, name } => to.client()?.act(Action::Unload(name)),
+        Command::Stats { to, anew } => {
+            println!("{}", to.client()?.stats(anew)?);
             Ok(())
         }
         Command::Modes => list_modes(),

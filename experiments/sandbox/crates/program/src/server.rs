@@ -129,7 +129,7 @@ impl Server {
             let _ = Reply::new(stream.as_fd(), encoded(refusal)).send_at_once();
             return;
         }
-        if let Err(why) = peer::check(&stream) {
+        if let Err(why) = peer::check(&stream, None) {
             self.connections.fetch_sub(1, Ordering::SeqCst);
             let _ = Reply::new(stream.as_fd(), encoded(refusal("user", why))).send_at_once();
             return;
