@@ -1,4 +1,4 @@
-//! Who is at the other end of a socket.
+//! The user at the other end of a socket.
 
 use std::os::fd::AsFd;
 

@@ -26,7 +26,7 @@ use crate::reply::Reply;
 /// Connections that are served at once.
 const CONNECTIONS: usize = 4096;
 
-/// How clients are served.
+/// The options of serving clients.
 #[derive(clap::Args)]
 pub struct Service {
     /// Folder of the logs of binaries loaded with --log, each NAME.log

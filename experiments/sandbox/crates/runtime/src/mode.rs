@@ -9,8 +9,8 @@ use crate::call::{Attempt, Terms};
 use crate::limits::Limits;
 use crate::slot::Slot;
 
-/// What a mode promises while its kernel, and what it relies on besides, keeps to its word. SECURITY.md
-/// says what that is.
+/// The promise of a mode, while its kernel and whatever else it relies on keep theirs. SECURITY.md says
+/// what that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
     /// A binary gets nothing of the host's, and a call nothing of another caller's.
@@ -50,7 +50,7 @@ pub trait Mode: Send + Sync {
     /// The protection between a binary and the host, in one sentence.
     fn summary(&self) -> &'static str;
 
-    /// Whom the mode protects from a hostile binary.
+    /// Return its promise about a hostile binary.
     fn promise(&self) -> Promise;
 
     /// Return how many keepers refill `workers` at once, on a machine with `cpus`.

@@ -13,7 +13,7 @@ use crate::lock::lock;
 /// CPU time that a worker may use between its ready byte and its call.
 const UNCALLED: Duration = Duration::from_millis(20);
 
-/// What the worker of a slot is doing.
+/// The activity of a slot's worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
     /// It starts or ends, or there is none.
@@ -25,7 +25,7 @@ pub enum Activity {
     Called,
 }
 
-/// What [`Cpu::look`] had to do.
+/// The measure that [`Cpu::look`] took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// The worker computes though nobody has called it: it is frozen until then.

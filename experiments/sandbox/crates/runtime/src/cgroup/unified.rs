@@ -13,9 +13,9 @@ use super::place::below;
 pub struct Unified {
     /// Its folder.
     pub folder: PathBuf,
-    /// Where the hierarchy is mounted.
+    /// The mount point of the hierarchy.
     pub mount: PathBuf,
-    /// What the path leads through, if it is mounted nowhere.
+    /// The mount that the path leads through, if the hierarchy has no mount point.
     _held: Option<OwnedFd>,
 }
 

@@ -82,7 +82,7 @@ impl Mode for Roma {
 struct Reloaded {
     form: Form,
     filter: seccompiler::BpfProgram,
-    /// Where workers' roots are made, in the form that makes one for each.
+    /// The folder of workers' roots, in the form that makes one for each.
     roots: Option<Scratch>,
 }
 

@@ -23,7 +23,7 @@ const CR4: u64 = 0x620;
 const EFER: u64 = 0xd01;
 const INTERRUPTS: u64 = 1 << 9;
 const ALWAYS_SET: u64 = 1 << 1;
-/// What a program may set: the results of arithmetic, the direction, AC and ID.
+/// The flags that a program may set: the results of arithmetic, the direction, AC and ID.
 const OWN_FLAGS: u64 = 0x24_0cd5;
 /// The kernel's entry for system calls: nothing is ever mapped there.
 const ENTRY: u64 = 0x7fff_ffff_0000;
