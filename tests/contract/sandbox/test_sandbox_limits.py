@@ -147,6 +147,23 @@ def test_a_client_that_reads_no_reply_keeps_no_worker(
             assert 0 < len(stream.read()) < size
 
 
+def test_payloads_of_all_clients_have_a_budget(serve: Callable[..., Sandbox]) -> None:
+    options = ("--payload-mb", "8", "--workers", "1")
+    sandbox = serve("none", *options, "--load", f"udf={udf('payload')}")
+    number, text = wire.number_field, wire.bytes_field
+    size = 1 << 20
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(sandbox.socket)
+        # A frame that never ends.
+        line.sendall(wire.varint(100 * size) + bytes(5 * size))
+        assert refused(lambda: sandbox.call("udf", text(4, bytes(6 * size)))) == "busy"
+    wait_until(lambda: sandbox.call("udf", text(4, b"x"))[1] == 1, lambda: "not served")
+    # Of a response, with its copy.
+    answer = number(1, 5 * size) + number(2, 1) + number(3, 1)
+    assert refused(lambda: sandbox.call_raw("udf", answer)) == "busy"
+    assert sandbox.call("udf", text(4, bytes(size)))[1] == size
+
+
 def test_what_never_gets_ready_is_not_loaded(mode: str, serve: Callable[..., Sandbox]) -> None:
     sandbox = serve(mode, *OPTIONS)
     patience = "3000" if mode in SLOW else "200"

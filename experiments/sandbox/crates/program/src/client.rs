@@ -39,7 +39,11 @@ impl Client {
     /// Like [`Client::request`], with a request that is a frame already.
     pub fn send_frame(&mut self, request: &[u8]) -> Result<Answer> {
         self.0.send_frame(request)?;
-        match self.0.recv::<Reply>()?.and_then(|reply| reply.answer) {
+        match self
+            .0
+            .recv::<Reply>(|_| true)?
+            .and_then(|reply| reply.answer)
+        {
             Some(Answer::Refusal(refusal)) => bail!("{}: {}", refusal.kind, refusal.message),
             Some(answer) => Ok(answer),
             None => bail!("the sandbox closed the connection without an answer"),

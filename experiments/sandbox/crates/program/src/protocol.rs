@@ -219,14 +219,25 @@ impl<S: Read + Write> Channel<S> {
         }
     }
 
-    /// Receive the next message; none at the end of the stream.
-    pub fn recv<M: Message + Default>(&mut self) -> io::Result<Option<M>> {
+    /// Receive the next message; none at the end of the stream. `may_hold` is asked for so many bytes
+    /// of memory each time that there are more.
+    pub fn recv<M: Message + Default>(
+        &mut self,
+        mut may_hold: impl FnMut(usize) -> bool,
+    ) -> io::Result<Option<M>> {
         loop {
             let mut rest = self.stream.buffer();
             let had = rest.len();
             let body = self.decoder.feed(&mut rest).map_err(io::Error::other)?;
             let taken = had - rest.len();
             self.stream.consume(taken);
+            // What is decoded is a copy.
+            let held = body
+                .as_ref()
+                .map_or(self.decoder.held(), |body| 2 * body.len());
+            if !may_hold(held) {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
             if let Some(body) = body {
                 return M::decode(&body[..]).map(Some).map_err(io::Error::other);
             }
@@ -238,6 +249,11 @@ impl<S: Read + Write> Channel<S> {
                 };
             }
         }
+    }
+
+    /// Read what is sent until the end of the stream, and keep nothing of it.
+    pub fn discard(&mut self) -> io::Result<()> {
+        io::copy(&mut self.stream, &mut io::sink()).map(drop)
     }
 
     /// The stream.

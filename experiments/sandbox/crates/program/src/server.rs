@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use sandbox_runtime::binary::Binary;
+use sandbox_runtime::budget::{Budget, Share};
 use sandbox_runtime::call::Caller;
+use sandbox_runtime::failure::Failure;
 use sandbox_runtime::{Runtime, Settings};
 
 use crate::peer;
@@ -35,12 +37,16 @@ pub struct Service {
     /// Milliseconds that a client has to read a reply, before its connection is closed
     #[arg(long, default_value_t = 30_000)]
     reply_ms: u64,
+    /// Memory of the requests and responses of all clients together, in MiB
+    #[arg(long, default_value_t = 1024)]
+    payload_mb: usize,
 }
 
 /// The daemon's state.
 pub struct Server {
     runtime: Runtime,
     service: Service,
+    budget: Arc<Budget>,
     connections: AtomicUsize,
     numbered: Mutex<HashMap<u64, Arc<Caller>>>,
 }
@@ -50,6 +56,7 @@ impl Server {
     pub fn new(runtime: Runtime, service: Service) -> Self {
         Server {
             runtime,
+            budget: Budget::new(service.payload_mb.saturating_mul(1 << 20)),
             service,
             connections: AtomicUsize::new(0),
             numbered: Mutex::default(),
@@ -146,16 +153,28 @@ impl Server {
     }
 
     fn serve(&self, stream: UnixStream) -> io::Result<()> {
-        let caller = Arc::new(Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?);
+        let caller = Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?;
+        let caller = Arc::new(caller.within(self.budget.clone()));
         let mut channel = Channel::new(stream);
-        while let Some(request) = channel.recv::<Request>()? {
+        loop {
+            let mut share = self.budget.share();
+            let request = match channel.recv::<Request>(|bytes| share.hold(bytes)) {
+                Ok(Some(request)) => request,
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    Reply::new(channel.stream().as_fd(), encoded(crowded()))
+                        .send_within(self.patience())?;
+                    // The client reads the reply once it has sent all.
+                    channel.stream().set_read_timeout(Some(self.patience()))?;
+                    return channel.discard();
+                }
+                other => return other.map(drop),
+            };
             match request.action {
-                Some(Action::Call(call)) => self.call(&mut channel, &call, &caller)?,
+                Some(Action::Call(call)) => self.call(&mut channel, &call, &caller, share)?,
                 other => Reply::new(channel.stream().as_fd(), encoded(self.act(other)))
                     .send_within(self.patience())?,
             }
         }
-        Ok(())
     }
 
     fn patience(&self) -> Duration {
@@ -167,6 +186,7 @@ impl Server {
         channel: &mut Channel<UnixStream>,
         call: &Call,
         caller: &Arc<Caller>,
+        mut share: Share,
     ) -> io::Result<()> {
         let numbered = || self.numbered.lock().unwrap_or_else(PoisonError::into_inner);
         caller.begin();
@@ -181,6 +201,8 @@ impl Server {
             numbered().remove(&call.number);
         }
         let answer = match &mut served.outcome {
+            // It is copied when it is encoded.
+            Ok(response) if !share.hold(call.request.len() + 2 * response.len()) => crowded(),
             Ok(response) => {
                 let times = served.times.iter().filter(|_| call.times);
                 let times = times.map(|(phase, time)| Time {
@@ -249,6 +271,11 @@ fn encoded(answer: Answer) -> Vec<u8> {
     framed(&protocol::Reply {
         answer: Some(answer),
     })
+}
+
+fn crowded() -> Answer {
+    let failure = Failure::Crowded;
+    refusal(failure.kind(), failure.to_string())
 }
 
 fn refusal(kind: &str, message: String) -> Answer {

@@ -17,6 +17,7 @@
 //! ```
 
 pub mod binary;
+pub mod budget;
 pub mod call;
 mod cgroup;
 mod children;
