@@ -140,17 +140,19 @@ def test_a_daemon_in_another_namespace_leaves_this_one_alone(
         stranger = subprocess.Popen(
             [*argv, "serve", "--mode", "none", "--socket", str(other)], stdout=log, stderr=log
         )
-    wait_until(
-        lambda: other.exists() or stranger.poll() is not None,
-        lambda: (tmp_path / "log").read_text(),
-    )
-    assert groups(sandbox.process.pid) == own and sandbox.workers() == workers
-    limits = [each for group in own for each in group.glob("*/pids.max")]
-    assert {each.read_text() for each in limits} == {"16\n"}
-    assert sandbox.call("udf")
-    wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
-    stranger.kill()
-    stranger.wait()
+    try:
+        wait_until(
+            lambda: other.exists() or stranger.poll() is not None,
+            lambda: (tmp_path / "log").read_text(),
+        )
+        assert groups(sandbox.process.pid) == own and sandbox.workers() == workers
+        limits = [each for group in own for each in group.glob("*/pids.max")]
+        assert {each.read_text() for each in limits} == {"16\n"}
+        assert sandbox.call("udf")
+        wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
+    finally:
+        stranger.kill()
+        stranger.wait()
 
 
 def test_workers_that_never_get_ready_leave_nothing(
