@@ -2,7 +2,7 @@
 # source (this folder), target and suffix (Rust's), compile (C's compiler and its options) and
 # attacks (the sources of the attacks).
 mkdir -p "$TARE_OUT/c" "$TARE_OUT/rust"
-for name in hello sieve sort payload mirror log; do
+for name in hello sieve sort payload mirror log restless; do
     compile -o "$TARE_OUT/c/$name" "$source/$name.c"
 done
 (cd "$source/attack" && compile -I . -o "$TARE_OUT/c/attack" $attacks)

@@ -163,10 +163,14 @@ class Sandbox:
 
 
 class Decoys:
-    """What attacks reach for: a process, a secret file, a port, an abstract socket, a folder."""
+    """What attacks reach for: a process, a secret file, a port, sockets with names, a folder."""
 
     def __init__(self, folder: Path) -> None:
         folder.chmod(0o777)
+        # Files that only a mode keeps from workers, not the permissions of pytest's folders.
+        for above in folder.parents:
+            if above.name.startswith(("pytest-", "test_")):
+                above.chmod(above.stat().st_mode | 0o011)
         self.folder = folder
         self.secret = folder / "secret"
         self.secret.write_text("secret")
@@ -177,6 +181,10 @@ class Decoys:
         self.name = f"tare-decoy-{os.getpid()}"
         self.abstract.bind(b"\0" + self.name.encode())
         self.abstract.listen(64)
+        self.mailboxes = [
+            mailbox(str(folder / "datagrams")),
+            mailbox(f"\0{self.name}-datagrams"),
+        ]
 
     def request(self, attack: str) -> bytes:
         """What the attacking function is to be told."""
@@ -196,6 +204,17 @@ class Decoys:
         self.process.wait()
         self.listener.close()
         self.abstract.close()
+        for each in self.mailboxes:
+            each.close()
+
+
+def mailbox(name: str) -> socket.socket:
+    """A socket that anybody may send datagrams to."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    made.bind(name)
+    if not name.startswith("\0"):
+        Path(name).chmod(0o777)
+    return made
 
 
 @contextmanager

@@ -14,7 +14,8 @@ SOURCE = (loaded.folder / "udf" / "attack" / "attack.h").read_text()
 # What these do is seen from outside: see test_sandbox_limits.py and test_sandbox_leftovers.py. The
 # last ones need shared memory or a log: see test_sandbox_shared.py and test_sandbox_logs.py.
 SEEN_FROM_OUTSIDE = {
-    "memory_bomb", "shared_memory_bomb", "orphan", "plant", "seek", "hold", "endless_loop", "hang",
+    "memory_bomb", "cpu_bomb", "shared_memory_bomb", "orphan", "plant", "seek", "hold",
+    "endless_loop", "hang",
     "crash", "leave", "varint_overflow", "length_over_limit", "half_response", "huge_response",
     "after_close", "callback_flood", "deaf_callbacks",
     "write_request", "map_request", "resize_memory", "execute_response", "claim_more", "claim_all",

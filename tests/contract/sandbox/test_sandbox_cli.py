@@ -154,7 +154,7 @@ def test_who_is_not_root_is_told_so_and_has_webassembly(for_all: Path) -> None:
     )  # fmt: skip
     try:
         wait_until(lambda: socket.exists() or daemon.poll() is not None, lambda: "not ready")
-        asked = [program(), "call", "--socket", str(socket), "hello"]
+        asked = [program(), "call", "--socket", str(socket), "--daemon-user", "65534", "hello"]
         called = subprocess.run(asked, input=b"", capture_output=True, timeout=30, check=True)
         assert called.stdout == wire.bytes_field(1, b"Hello, world!")
         daemon.terminate()
@@ -177,6 +177,7 @@ def test_modes_are_listed_with_what_they_are() -> None:
     if not Path("/dev/kvm").exists():
         assert "/dev/kvm" in found.pop("kvm")
     assert all("works here" in line for line in found.values()), done.stdout
+    assert all("; promises " in line for line in found.values()), done.stdout
 
 
 def test_the_benchmarks_run_without_the_laboratory(mode: str, tmp_path: Path) -> None:
@@ -256,3 +257,34 @@ def test_the_page_about_own_functions_can_be_followed(
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert done.stdout.endswith("HELLO, UDF\n"), done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it takes two users")
+def test_a_client_sends_nothing_to_another_users_daemon() -> None:
+    listen = (
+        "import os, socket, sys; os.setuid(65534); made = socket.socket(socket.AF_UNIX);"
+        "made.bind(sys.argv[1]); made.listen(); print('there', flush=True);"
+        "print(len(made.accept()[0].recv(9)))"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        place = f"{folder}/socket"
+        argv = [sys.executable, "-c", listen, place]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout and other.stdout.readline() == "there\n"
+            assert "found user 65534" in fails("stats", "--socket", place)
+            assert other.stdout.read() == "0\n"
+
+
+def test_links_that_others_plant_lead_a_daemon_nowhere(
+    serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    (tmp_path / "victim" / "empty").mkdir(parents=True)
+    # As a folder was called that a daemon left, whose number no process has.
+    link = Path(tempfile.gettempdir()) / "tare-sandbox.4194304.0"
+    link.symlink_to(tmp_path / "victim")
+    try:
+        serve("wasm")
+    finally:
+        link.unlink()
+    assert (tmp_path / "victim" / "empty").is_dir()

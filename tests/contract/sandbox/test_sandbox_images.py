@@ -139,7 +139,8 @@ def test_a_container_serves_calls_and_ends_when_told(
             lambda: socket.exists() or container.poll() is not None, lambda: "not ready", 60.0
         )
         assert container.poll() is None, container.stdout and container.stdout.read()
-        asked = [program(), "call", "--socket", str(socket), "hello"]
+        user = unpacked.config["User"].split(":")[0]
+        asked = [program(), "call", "--socket", str(socket), "--daemon-user", user, "hello"]
         called = subprocess.run(asked, input=b"", capture_output=True, timeout=30, check=True)
         assert called.stdout == wire.bytes_field(1, b"Hello, world!")
     assert container.returncode == 0
@@ -151,7 +152,7 @@ def test_what_calls_leave_behind_in_a_container_is_collected(unpacked: Unpacked)
         pytest.skip("its modules have no processes")
     socket = unpacked.root / "tmp" / "tare-sandbox.sock"
     argv = ("serve", "--mode", "landlock", "--workers", "1", "--load", "udf=/udf/c/attack")
-    with unpacked.running(*argv, groups=True) as container:
+    with unpacked.running(*argv, more=("SYS_ADMIN", "SYS_PTRACE"), groups=True) as container:
         wait_until(
             lambda: socket.exists() or container.poll() is not None, lambda: "not ready", 60.0
         )

@@ -79,6 +79,77 @@ TARE_UDF(serve)
 """
 
 
+# Uses every second page of what is zero, of data, and of constants; or answers {1, 2, 3: whether
+# the time that a page takes tells that an earlier call used it}.
+RESIDENCY = """
+#include "tare_udf.h"
+#define PAGES 64
+static volatile uint8_t written[(PAGES + 1) * 4096], known[(PAGES + 1) * 4096] = {1};
+static const volatile uint8_t constant[(PAGES + 1) * 4096] = {1};
+static uint64_t now(void) {
+    uint32_t low, high;
+    __asm__ volatile("lfence; rdtsc; lfence" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+static int compare(const void *left, const void *right) {
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+static uint64_t median(uint64_t *times) {
+    qsort(times, PAGES / 2, sizeof *times, compare);
+    return times[PAGES / 4];
+}
+#define FIRST(area) ((uintptr_t)(area) + 4095 & ~(uintptr_t)4095)
+/* Whether those of even number are much faster or slower than the others. */
+static int told(uintptr_t first, int write, int probe) {
+    uint64_t times[2][PAGES / 2];
+    for (int page = 0; page < PAGES; page++) {
+        volatile uint8_t *byte = (volatile uint8_t *)(first + page * 4096);
+        if (!probe && page % 2)
+            continue;
+        uint64_t before = now();
+        uint8_t value = *byte;
+        if (write)
+            *byte = value + 1;
+        times[page % 2][page / 2] = now() - before;
+    }
+    if (!probe)
+        return 0;
+    uint64_t even = median(times[0]), odd = median(times[1]);
+    return even > 16 * odd || odd > 16 * even;
+}
+static void serve(tare_host *host, tare_bytes request) {
+    int probe = tare_number(request, 1, 0) > 0;
+    tare_message response = {0, 0, 0};
+    tare_put_number(&response, 1, told(FIRST(written), 1, probe));
+    tare_put_number(&response, 2, told(FIRST(known), 1, probe));
+    tare_put_number(&response, 3, told(FIRST(constant), 0, probe));
+    tare_answer(host, (tare_bytes){response.bytes, response.length});
+}
+TARE_UDF(serve)
+"""
+
+# Answers its CPU time in milliseconds, after it has used {1: so much} more.
+CLOCK = """
+#include <time.h>
+#include "tare_udf.h"
+static uint64_t used(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+static void serve(tare_host *host, tare_bytes request) {
+    uint64_t first = used(), more = tare_number(request, 1, 0);
+    while (used() < first + more)
+        ;
+    tare_message response = {0, 0, 0};
+    tare_put_number(&response, 1, first);
+    tare_answer(host, (tare_bytes){response.bytes, response.length});
+}
+TARE_UDF(serve)
+"""
+
+
 def built(folder: Path, text: str, *compiler: str) -> Path:
     """A function of one's own."""
     source = folder / "own.c"
@@ -118,6 +189,25 @@ def test_a_monitor_is_used_again_and_nothing_of_a_call_is_left(
     assert len(answers) == 1
     assert answers.pop()[22:24] == b"\0\0"
     assert named_like_workers() - workers == monitors
+
+
+def test_cpu_clocks_tell_nothing_of_earlier_calls(
+    serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    file = built(tmp_path, CLOCK, "musl-gcc", "-static")
+    sandbox = serve("kvm", "--workers", "1", "--load", f"own={file}")
+    first = sandbox.call("own")[1]
+    assert sandbox.call("own", wire.number_field(1, first + 500))[1] < first + 500
+    assert sandbox.call("own")[1] < first + 500
+
+
+def test_no_page_tells_that_an_earlier_call_used_it(
+    serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    file = built(tmp_path, RESIDENCY, "musl-gcc", "-static")
+    sandbox = serve("kvm", "--workers", "1", "--load", f"own={file}")
+    sandbox.call("own")
+    assert sandbox.call("own", wire.number_field(1, 1)) == {1: 0, 2: 0, 3: 0}
 
 
 def test_a_monitor_outlives_the_functions_that_go_wrong_in_it(

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import SLOW, Decoys, Refused, Sandbox, decoys, udf, wait_until, wire
+from sandboxes import SLOW, WITHIN, Decoys, Refused, Sandbox, decoys, udf, wait_until, wire
 
 OPTIONS = ("--workers", "2", "--memory-mb", "32", "--deadline-ms", "600", "--cpu-s", "1")
+# Modes whose functions cannot fork.
+ONE_PROCESS = {"kvm", "wasm"}
 # For those that need a while to touch that much memory.
 LATE = ("--deadline-ms", "6000")
 
@@ -60,6 +62,31 @@ def test_cpu_time_is_limited(mode: str, serve: Callable[..., Sandbox], made: Dec
     assert refused(lambda: sandbox.call("udf", loop, deadline_ms=50)) == "deadline"
 
 
+def test_cpu_time_is_that_of_all_processes(
+    mode: str, serve: Callable[..., Sandbox], made: Decoys
+) -> None:
+    options = ("--workers", "1", "--cpu-s", "2", "--deadline-ms", "60000")
+    sandbox = serve(mode, *options, "--load", f"udf={udf('attack')}")
+    bomb = made.request("cpu_bomb")
+    if mode in ONE_PROCESS:
+        assert sandbox.call("udf", bomb)[1] == b"blocked"
+    else:
+        assert refused(lambda: sandbox.call("udf", bomb)) == "cpu_time"
+    assert sandbox.call("udf", made.request("hello"))[1] == b"unknown"
+
+
+def test_what_is_not_called_does_not_compute(mode: str, serve: Callable[..., Sandbox]) -> None:
+    if mode in WITHIN:
+        pytest.skip("an instance runs on the thread of its caller")
+    sandbox = serve(mode, "--workers", "2", "--load", f"udf={udf('restless')}")
+    wait_until(lambda: sandbox.stats("udf")["frozen"] == 2, lambda: "not frozen")
+    assert sandbox.call_raw("udf", b"") == b""
+    assert sandbox.call_raw("udf", b"") == b""
+    wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
+    sandbox.unload("udf")
+    wait_until(lambda: not sandbox.workers(), lambda: f"left: {sandbox.workers()}")
+
+
 def test_callbacks_are_limited(mode: str, serve: Callable[..., Sandbox], made: Decoys) -> None:
     sandbox = serve(mode, *OPTIONS, "--request-bytes", "1000000")
     sandbox.load("udf", udf("attack"), "--callbacks", "--workers", "2")
@@ -101,10 +128,46 @@ def test_who_does_not_read_meets_the_deadline(mode: str, serve: Callable[..., Sa
     assert refused(lambda: sandbox.call("udf", bytes(5_000_000))) == "deadline"
 
 
+def test_a_client_that_reads_no_reply_keeps_no_worker(
+    mode: str, serve: Callable[..., Sandbox]
+) -> None:
+    sandbox = serve(mode, "--workers", "1", "--reply-ms", "200", "--load", f"udf={udf('payload')}")
+    number, text = wire.number_field, wire.bytes_field
+    size, before = 8 << 20, sandbox.descriptors()
+    ask = wire.bytes_field(
+        2, text(1, b"udf") + text(2, number(1, size) + number(2, 1) + number(3, 1))
+    )
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(sandbox.socket)
+        line.sendall(wire.varint(len(ask)) + ask)
+        wait_until(lambda: sandbox.stats("udf")["ok"] == 1, lambda: "not called")
+        assert sandbox.call("udf", text(4, b"x"))[1] == 1
+        wait_until(lambda: sandbox.descriptors() <= before, lambda: "the connection is still open")
+        with line.makefile("rb") as stream:
+            assert 0 < len(stream.read()) < size
+
+
+def test_payloads_of_all_clients_have_a_budget(serve: Callable[..., Sandbox]) -> None:
+    options = ("--payload-mb", "8", "--workers", "1")
+    sandbox = serve("none", *options, "--load", f"udf={udf('payload')}")
+    number, text = wire.number_field, wire.bytes_field
+    size = 1 << 20
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(sandbox.socket)
+        # A frame that never ends.
+        line.sendall(wire.varint(100 * size) + bytes(5 * size))
+        assert refused(lambda: sandbox.call("udf", text(4, bytes(6 * size)))) == "busy"
+    wait_until(lambda: sandbox.call("udf", text(4, b"x"))[1] == 1, lambda: "not served")
+    # Of a response, with its copy.
+    answer = number(1, 5 * size) + number(2, 1) + number(3, 1)
+    assert refused(lambda: sandbox.call_raw("udf", answer)) == "busy"
+    assert sandbox.call("udf", text(4, bytes(size)))[1] == size
+
+
 def test_what_never_gets_ready_is_not_loaded(mode: str, serve: Callable[..., Sandbox]) -> None:
     sandbox = serve(mode, *OPTIONS)
     patience = "3000" if mode in SLOW else "200"
-    for name, why in (("rude-mute", "ready within"), ("rude-loud", "one byte")):
+    for name, why in (("rude-mute", "no ready byte within"), ("rude-loud", "one byte")):
         done = sandbox.cli("load", "--start-ms", patience, "udf", str(udf(name)), text=True)
         assert done.returncode == 1
         assert why in done.stderr

@@ -35,6 +35,7 @@ def test_what_functions_say_is_in_the_file(
     for _ in range(2 if logging in SLOW else 10):
         said(sandbox, 100)
     sandbox.call("quiet", wire.number_field(1, 10))
+    assert sandbox.stats("quiet")["log_bytes"] == 0
     # Unloading waits for what is still in a pipe.
     sandbox.unload("udf")
     assert [path.name for path in logs.iterdir()] == ["udf.log"]

@@ -42,12 +42,23 @@ verdict ended_with_42(pid_t child);
     each(stat_file) \
     each(write_file) \
     each(write_anywhere) \
+    each(write_library) \
+    each(kernel_files) \
     each(inet) \
     each(netlink) \
     each(vsock) \
     each(packet) \
     each(abstract_socket) \
+    each(datagram_to_path) \
+    each(datagram_to_abstract) \
+    each(probe_file) \
+    each(named_socket) \
+    each(out_of_band) \
     each(other_process) \
+    each(probe_process) \
+    each(foreign_clock) \
+    each(sibling) \
+    each(outlive_host) \
     each(kill_all) \
     each(process_list) \
     each(process_memory) \
@@ -76,6 +87,7 @@ verdict ended_with_42(pid_t child);
     each(execute_memory) \
     each(execute_file) \
     each(fork_bomb) \
+    each(cpu_bomb) \
     each(memory_bomb) \
     each(shared_memory_bomb) \
     each(orphan) \

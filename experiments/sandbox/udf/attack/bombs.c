@@ -46,3 +46,15 @@ verdict shared_memory_bomb(target *at) {
         memory[byte] = 1;
     return judge(0);
 }
+
+/* CPU time beyond the limit of one process: each of these has its own. */
+verdict cpu_bomb(target *at) {
+    for (int count = 0; count < 8; count++) {
+        pid_t child = fork();
+        if (child < 0)
+            return judge(-1);
+        if (child == 0)
+            endless_loop(at);
+    }
+    return hang(at);
+}

@@ -23,22 +23,46 @@ verdict write_file(target *at) {
     return there;
 }
 
-verdict write_anywhere(target *at) {
-    static const char *const folders[] = {"/", "/tmp", "/dev", "/dev/shm", "/run", "/var/tmp", "/proc/self"};
-    (void)at;
-    for (size_t index = 0; index < sizeof folders / sizeof *folders; index++) {
+/* The first of a folder's files that can be opened, and is taken away again if it was made. */
+static verdict first_opened(const char *const *folders, const char *name, int how) {
+    for (; *folders; folders++) {
         char path[64];
-        snprintf(path, sizeof path, "%s/.tare-attack", folders[index]);
-        int file = open(path, O_WRONLY | O_CREAT, 0600);
+        snprintf(path, sizeof path, "%s/%s", *folders, name);
+        /* Some filters let this one through, which tools need, and not open. */
+        int file = openat(AT_FDCWD, path, how, 0600);
         if (file >= 0) {
             verdict there = {1, ""};
-            snprintf(there.seen, sizeof there.seen, "%s", folders[index]);
-            unlink(path);
+            snprintf(there.seen, sizeof there.seen, "%s", path);
+            if (how & O_CREAT)
+                unlink(path);
             close(file);
             return there;
         }
     }
     return judge(-1);
+}
+
+verdict write_anywhere(target *at) {
+    static const char *const folders[] = {"/", "/tmp", "/dev", "/dev/shm", "/run", "/var/tmp", "/proc/self", 0};
+    (void)at;
+    return first_opened(folders, ".tare-attack", O_WRONLY | O_CREAT);
+}
+
+/* Folders that a root may show for programs that are not static. */
+verdict write_library(target *at) {
+    static const char *const folders[] = {"/lib", "/lib64", "/usr/lib", 0};
+    (void)at;
+    return first_opened(folders, ".tare-attack", O_WRONLY | O_CREAT);
+}
+
+/* What the kernel says of the host, not of a process. */
+verdict kernel_files(target *at) {
+    static const char *const folders[] = {"/proc", 0}, *const files[] = {"cmdline", "stat", "interrupts", "config.gz"};
+    verdict made = {0, ""};
+    (void)at;
+    for (size_t index = 0; index < sizeof files / sizeof *files && !made.open; index++)
+        made = first_opened(folders, files[index], O_RDONLY);
+    return made;
 }
 
 verdict inherited_files(target *at) {

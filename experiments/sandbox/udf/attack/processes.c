@@ -2,15 +2,53 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "attack.h"
 
 verdict other_process(target *at) { return judge(kill(at->other, 0)); }
+
+/* More than any process's number. */
+enum { NOBODY = 1 << 28 };
+
+/* Whether a process exists, by how signalling it fails. */
+verdict probe_process(target *at) {
+    verdict made = {0, ""};
+    int there = syscall(SYS_tgkill, at->other, at->other, 0) < 0 ? errno : 0;
+    int absent = syscall(SYS_tgkill, NOBODY, NOBODY, 0) < 0 ? errno : 0;
+    made.open = there != absent;
+    snprintf(made.seen, sizeof made.seen, "errno %d, of nobody %d", there, absent);
+    return made;
+}
+
+/* The CPU time of a process, by the clock that it has. */
+verdict foreign_clock(target *at) {
+    struct timespec used;
+    int clock = (int)(~(unsigned)at->other << 3 | 2 /* CPU time of a whole process */);
+    return judge(syscall(SYS_clock_gettime, clock, &used));
+}
+
+/* A child of whoever started this process, who does not expect it. */
+verdict sibling(target *at) {
+    (void)at;
+    long made = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+    if (made == 0)
+        _exit(0);
+    return judge(made);
+}
+
+/* A life beyond that of the daemon. */
+verdict outlive_host(target *at) {
+    (void)at;
+    return judge(prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0));
+}
 
 verdict kill_all(target *at) {
     (void)at;

@@ -3,19 +3,26 @@
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
-use crate::protocol::{Action, Answer, Channel, Reply, Request, Response, framed};
+use crate::peer;
+use crate::protocol::{Action, Answer, Call, Channel, Reply, Request, Response, framed};
 
 /// A connection to a daemon.
 pub struct Client(Channel<UnixStream>);
 
 impl Client {
-    /// To the daemon at `socket`.
-    pub fn connect(socket: &Path) -> Result<Self> {
+    /// To the daemon at `socket`, of root, of this user or of `another`.
+    pub fn connect(socket: &Path, another: Option<u32>) -> Result<Self> {
         let stream = UnixStream::connect(socket).with_context(|| {
             format!(
                 "{}: no sandbox answers; start one with `tare-sandbox serve`",
+                socket.display()
+            )
+        })?;
+        peer::check(&stream, another).map_err(|why| {
+            anyhow!(
+                "{}: {why}; name the user with --daemon-user if the daemon is that user's",
                 socket.display()
             )
         })?;
@@ -32,34 +39,38 @@ impl Client {
     /// Like [`Client::request`], with a request that is a frame already.
     pub fn send_frame(&mut self, request: &[u8]) -> Result<Answer> {
         self.0.send_frame(request)?;
-        match self.0.recv::<Reply>()?.and_then(|reply| reply.answer) {
+        match self
+            .0
+            .recv::<Reply>(|_| true)?
+            .and_then(|reply| reply.answer)
+        {
             Some(Answer::Refusal(refusal)) => bail!("{}: {}", refusal.kind, refusal.message),
             Some(answer) => Ok(answer),
             None => bail!("the sandbox closed the connection without an answer"),
         }
     }
-}
 
-/// Action for something to be done.
-pub fn done(socket: &Path, action: Action) -> Result<()> {
-    match Client::connect(socket)?.request(action)? {
-        Answer::Done(_) => Ok(()),
-        other => bail!("an answer that was not expected: {other:?}"),
+    /// Have something done.
+    pub fn act(&mut self, action: Action) -> Result<()> {
+        match self.request(action)? {
+            Answer::Done(_) => Ok(()),
+            other => bail!("an answer that was not expected: {other:?}"),
+        }
     }
-}
 
-/// Make a call.
-pub fn call(socket: &Path, call: crate::protocol::Call) -> Result<Response> {
-    match Client::connect(socket)?.request(Action::Call(call))? {
-        Answer::Response(response) => Ok(response),
-        other => bail!("an answer that was not expected: {other:?}"),
+    /// Make a call.
+    pub fn call(&mut self, call: Call) -> Result<Response> {
+        match self.request(Action::Call(call))? {
+            Answer::Response(response) => Ok(response),
+            other => bail!("an answer that was not expected: {other:?}"),
+        }
     }
-}
 
-/// Action for the statistics, in JSON.
-pub fn stats(socket: &Path, anew: bool) -> Result<String> {
-    match Client::connect(socket)?.request(Action::Stats(anew))? {
-        Answer::Stats(stats) => Ok(stats),
-        other => bail!("an answer that was not expected: {other:?}"),
+    /// Return the statistics, in JSON.
+    pub fn stats(&mut self, anew: bool) -> Result<String> {
+        match self.request(Action::Stats(anew))? {
+            Answer::Stats(stats) => Ok(stats),
+            other => bail!("an answer that was not expected: {other:?}"),
+        }
     }
 }

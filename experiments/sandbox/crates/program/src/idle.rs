@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub fn run(file: &Path) -> Result<()> {
     let spec = Spec::read(file);
     let begun = Instant::now();
-    let mut client = Client::connect(&spec.socket)?;
+    let mut client = Client::connect(&spec.socket, None)?;
     if handle(&mut client)?.is_some() {
         client.request(Action::Unload(NAME.into()))?;
     }

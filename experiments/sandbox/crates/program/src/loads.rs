@@ -46,7 +46,7 @@ struct Loads {
 
 impl Loads {
     fn new(spec: &Spec) -> Result<Self> {
-        let mut client = Client::connect(&spec.socket)?;
+        let mut client = Client::connect(&spec.socket, None)?;
         Ok(Loads {
             begun: Instant::now(),
             answer: call(&mut client, KNOWN)?,

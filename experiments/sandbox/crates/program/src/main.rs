@@ -7,7 +7,9 @@ mod init;
 mod instrument;
 mod loads;
 mod named;
+mod peer;
 mod protocol;
+mod reply;
 mod server;
 
 use std::fs;
@@ -18,11 +20,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Parser, Subcommand};
 use sandbox_runtime::call::{HostFunction, HostFunctions};
-use sandbox_runtime::{Runtime, modes};
+use sandbox_runtime::{Runtime, home, modes};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::client::Client;
 use crate::named::named;
 use crate::protocol::{Action, Call, Load, LoadOptions};
+use crate::server::{Server, Service};
 
 /// Bring your own binary: load it once, call it often, each call in a worker of its own.
 #[derive(Parser)]
@@ -34,9 +38,34 @@ struct Cli {
 
 #[derive(clap::Args)]
 struct At {
-    /// The daemon's socket
-    #[arg(long, env = "TARE_SANDBOX", default_value = "/tmp/tare-sandbox.sock")]
-    socket: PathBuf,
+    /// The daemon's socket [default: /run/tare-sandbox/socket, or below XDG_RUNTIME_DIR if not root]
+    #[arg(long, env = "TARE_SANDBOX")]
+    socket: Option<PathBuf>,
+}
+
+impl At {
+    fn socket(self, home: impl Fn() -> Result<PathBuf, String>) -> Result<PathBuf> {
+        let default = || home().map(|home| home.join("socket"));
+        self.socket
+            .map_or_else(default, Ok)
+            .map_err(|why| anyhow!(why))
+    }
+}
+
+#[derive(clap::Args)]
+struct To {
+    #[command(flatten)]
+    at: At,
+    /// User whose daemon may answer, besides root's and one's own
+    #[arg(long, value_name = "UID")]
+    daemon_user: Option<u32>,
+}
+
+impl To {
+    fn client(self) -> Result<Client> {
+        let socket = self.at.socket(home::place)?;
+        Client::connect(&socket, self.daemon_user)
+    }
 }
 
 #[derive(Subcommand)]
@@ -51,16 +80,15 @@ enum Command {
         /// Binaries to load at once, as NAME=FILE, all with the options that follow
         #[arg(long, value_name = "NAME=FILE")]
         load: Vec<String>,
-        /// Folder of the logs of binaries loaded with --log, each NAME.log
-        #[arg(long, value_name = "FOLDER")]
-        logs: Option<PathBuf>,
+        #[command(flatten)]
+        service: Service,
         #[command(flatten)]
         options: LoadOptions,
     },
     /// Load a binary
     Load {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Name of the loaded binary
         name: String,
         /// A static x86-64 ELF file
@@ -71,7 +99,7 @@ enum Command {
     /// Call a binary: the request comes from standard input, the response goes to standard output
     Call {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Name of the loaded binary
         name: String,
         /// Milliseconds that the call may take
@@ -87,26 +115,26 @@ enum Command {
     /// Cancel a call by its number
     Cancel {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Number as given to `tare-sandbox call --number`
         number: u64,
     },
     /// Unload a binary, after the calls under way
     Unload {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Name of the loaded binary
         name: String,
     },
     /// Print statistics in JSON
     Stats {
         #[command(flatten)]
-        at: At,
+        to: To,
         /// Medians, 99th percentiles and largest times begin anew with this reading
         #[arg(long)]
         anew: bool,
     },
-    /// List the modes, and try each of them here
+    /// List the modes with what they promise, and try each of them here
     Modes,
     /// Measure how long a binary takes to load: an instrument of tare's
     Loads {
@@ -134,11 +162,11 @@ fn main() -> Result<()> {
             at,
             mode,
             load,
-            logs,
+            service,
             options,
-        } => serve(&at.socket, &mode, &load, logs, &options),
+        } => serve(&at.socket(home::make)?, &mode, &load, service, &options),
         Command::Load {
-            at,
+            to,
             name,
             file,
             options,
@@ -148,10 +176,10 @@ fn main() -> Result<()> {
                 binary: read(&file)?,
                 options: Some(options),
             };
-            client::done(&at.socket, Action::Load(load))
+            to.client()?.act(Action::Load(load))
         }
         Command::Call {
-            at,
+            to,
             name,
             deadline_ms,
             number,
@@ -159,25 +187,22 @@ fn main() -> Result<()> {
         } => {
             let mut request = Vec::new();
             std::io::stdin().read_to_end(&mut request)?;
-            let answer = client::call(
-                &at.socket,
-                Call {
-                    name,
-                    request,
-                    deadline_ms,
-                    number,
-                    times,
-                },
-            )?;
+            let answer = to.client()?.call(Call {
+                name,
+                request,
+                deadline_ms,
+                number,
+                times,
+            })?;
             for time in &answer.times {
                 eprintln!("{:8} {:9.1} µs", time.phase, time.ns as f64 / 1e3);
             }
             Ok(std::io::stdout().write_all(&answer.response)?)
         }
-        Command::Cancel { at, number } => client::done(&at.socket, Action::Cancel(number)),
-        Command::Unload { at, name } => client::done(&at.socket, Action::Unload(name)),
-        Command::Stats { at, anew } => {
-            println!("{}", client::stats(&at.socket, anew)?);
+        Command::Cancel { to, number } => to.client()?.act(Action::Cancel(number)),
+        Command::Unload { to, name } => to.client()?.act(Action::Unload(name)),
+        Command::Stats { to, anew } => {
+            println!("{}", to.client()?.stats(anew)?);
             Ok(())
         }
         Command::Modes => list_modes(),
@@ -191,13 +216,13 @@ fn serve(
     socket: &Path,
     mode: &str,
     load: &[String],
-    logs: Option<PathBuf>,
+    service: Service,
     options: &LoadOptions,
 ) -> Result<()> {
     // From the first moment, so that a signal while binaries are loaded leaves nothing behind.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
     let runtime = Runtime::new(named(mode)?, functions()).map_err(|why| anyhow!(why))?;
-    let server = Arc::new(server::Server::new(runtime, logs));
+    let server = Arc::new(Server::new(runtime, service));
     for each in load {
         let Some((name, file)) = each.split_once('=') else {
             bail!("--load {each}: expected NAME=FILE");
@@ -216,9 +241,9 @@ fn serve(
 
 fn list_modes() -> Result<()> {
     for mode in modes::all() {
-        let (name, summary) = (mode.name(), mode.summary());
+        let (name, summary, promise) = (mode.name(), mode.summary(), mode.promise().in_words());
         match Runtime::new(mode, HostFunctions::default()) {
-            Ok(_) => println!("{name:14} works here: {summary}"),
+            Ok(_) => println!("{name:14} works here: {summary}; promises {promise}"),
             Err(why) => println!("{name:14} unavailable: {why}"),
         }
     }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use prost::{Message, Oneof};
-use sandbox_runtime::frame::{Decoder, frame};
+use sandbox_runtime::frame::Decoder;
 
 /// The longest message in either direction, in bytes: a loaded binary, or a payload.
 pub const LONGEST: usize = 256 << 20;
@@ -56,7 +56,7 @@ pub struct Load {
 /// Numbers of `tare-sandbox load`.
 #[derive(Clone, Copy, PartialEq, Message, clap::Args)]
 pub struct LoadOptions {
-    /// Workers that are kept ready [default: 10]
+    /// Workers that are kept ready, at most 4096 [default: 10]
     #[prost(uint32, tag = "1")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub workers: u32,
@@ -76,7 +76,7 @@ pub struct LoadOptions {
     #[prost(uint32, tag = "5")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub processes: u32,
-    /// CPU seconds of a worker [default: 60]
+    /// CPU seconds of a call, of all its processes [default: 60]
     #[prost(uint32, tag = "6")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub cpu_s: u32,
@@ -120,6 +120,10 @@ pub struct LoadOptions {
     #[prost(uint64, tag = "16")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub log_bytes: u64,
+    /// Bytes of it that are read in a second; who writes faster waits [default: 33554432]
+    #[prost(uint64, tag = "17")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub log_rate: u64,
 }
 
 /// A call.
@@ -215,14 +219,25 @@ impl<S: Read + Write> Channel<S> {
         }
     }
 
-    /// Receive the next message; none at the end of the stream.
-    pub fn recv<M: Message + Default>(&mut self) -> io::Result<Option<M>> {
+    /// Receive the next message; none at the end of the stream. `may_hold` is asked for so many bytes
+    /// of memory each time that there are more.
+    pub fn recv<M: Message + Default>(
+        &mut self,
+        mut may_hold: impl FnMut(usize) -> bool,
+    ) -> io::Result<Option<M>> {
         loop {
             let mut rest = self.stream.buffer();
             let had = rest.len();
             let body = self.decoder.feed(&mut rest).map_err(io::Error::other)?;
             let taken = had - rest.len();
             self.stream.consume(taken);
+            // What is decoded is a copy.
+            let held = body
+                .as_ref()
+                .map_or(self.decoder.held(), |body| 2 * body.len());
+            if !may_hold(held) {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
             if let Some(body) = body {
                 return M::decode(&body[..]).map(Some).map_err(io::Error::other);
             }
@@ -236,9 +251,14 @@ impl<S: Read + Write> Channel<S> {
         }
     }
 
-    /// Send a message.
-    pub fn send<M: Message>(&mut self, message: &M) -> io::Result<()> {
-        self.send_frame(&framed(message))
+    /// Read what is sent until the end of the stream, and keep nothing of it.
+    pub fn discard(&mut self) -> io::Result<()> {
+        io::copy(&mut self.stream, &mut io::sink()).map(drop)
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &S {
+        self.stream.get_ref()
     }
 
     /// Send an encoded frame.
@@ -249,5 +269,5 @@ impl<S: Read + Write> Channel<S> {
 
 /// Encode a message as a frame.
 pub fn framed<M: Message>(message: &M) -> Vec<u8> {
-    frame(&message.encode_to_vec())
+    message.encode_length_delimited_to_vec()
 }

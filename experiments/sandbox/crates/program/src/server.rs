@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -13,33 +13,53 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use sandbox_runtime::binary::Binary;
+use sandbox_runtime::budget::{Budget, Share};
 use sandbox_runtime::call::Caller;
+use sandbox_runtime::failure::Failure;
 use sandbox_runtime::{Runtime, Settings};
 
+use crate::peer;
 use crate::protocol::{
-    Action, Answer, Call, Channel, Load, LoadOptions, Refusal, Reply, Request, Response, Time,
+    self, Action, Answer, Call, Channel, Load, LoadOptions, Refusal, Request, Response, Time,
+    framed,
 };
+use crate::reply::Reply;
 
 /// Connections that are served at once.
 const CONNECTIONS: usize = 4096;
 
+/// The options of serving clients.
+#[derive(clap::Args)]
+pub struct Service {
+    /// Folder of the logs of binaries loaded with --log, each NAME.log
+    #[arg(long, value_name = "FOLDER")]
+    logs: Option<PathBuf>,
+    /// Milliseconds that a client has to read a reply, before its connection is closed
+    #[arg(long, default_value_t = 30_000)]
+    reply_ms: u64,
+    /// Memory of the requests and responses of all clients together, in MiB
+    #[arg(long, default_value_t = 1024)]
+    payload_mb: usize,
+}
+
 /// The daemon's state.
 pub struct Server {
     runtime: Runtime,
+    service: Service,
+    budget: Arc<Budget>,
     connections: AtomicUsize,
     numbered: Mutex<HashMap<u64, Arc<Caller>>>,
-    /// The folder of logs.
-    logs: Option<PathBuf>,
 }
 
 impl Server {
-    /// Serve `runtime`, with logs in a folder if there is one.
-    pub fn new(runtime: Runtime, logs: Option<PathBuf>) -> Self {
+    /// Serve `runtime`.
+    pub fn new(runtime: Runtime, service: Service) -> Self {
         Server {
             runtime,
+            budget: Budget::new(service.payload_mb.saturating_mul(1 << 20)),
+            service,
             connections: AtomicUsize::new(0),
             numbered: Mutex::default(),
-            logs,
         }
     }
 
@@ -61,7 +81,7 @@ impl Server {
 
     /// The log of what is loaded as `name`.
     fn log(&self, name: &str) -> Result<PathBuf, String> {
-        let Some(folder) = &self.logs else {
+        let Some(folder) = &self.service.logs else {
             return Err("there is no folder for logs; start the sandbox with --logs FOLDER".into());
         };
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
@@ -112,7 +132,13 @@ impl Server {
                 "busy",
                 format!("{CONNECTIONS} connections are open already"),
             );
-            let _ = Channel::new(stream).send(&reply(refusal));
+            // On the thread that accepts connections: nobody is waited for.
+            let _ = Reply::new(stream.as_fd(), encoded(refusal)).send_at_once();
+            return;
+        }
+        if let Err(why) = peer::check(&stream, None) {
+            self.connections.fetch_sub(1, Ordering::SeqCst);
+            let _ = Reply::new(stream.as_fd(), encoded(refusal("user", why))).send_at_once();
             return;
         }
         let server = self.clone();
@@ -127,15 +153,32 @@ impl Server {
     }
 
     fn serve(&self, stream: UnixStream) -> io::Result<()> {
-        let caller = Arc::new(Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?);
+        let caller = Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?;
+        let caller = Arc::new(caller.within(self.budget.clone()));
         let mut channel = Channel::new(stream);
-        while let Some(request) = channel.recv::<Request>()? {
+        loop {
+            let mut share = self.budget.share();
+            let request = match channel.recv::<Request>(|bytes| share.hold(bytes)) {
+                Ok(Some(request)) => request,
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    Reply::new(channel.stream().as_fd(), encoded(crowded()))
+                        .send_within(self.patience())?;
+                    // The client reads the reply once it has sent all.
+                    channel.stream().set_read_timeout(Some(self.patience()))?;
+                    return channel.discard();
+                }
+                other => return other.map(drop),
+            };
             match request.action {
-                Some(Action::Call(call)) => self.call(&mut channel, &call, &caller)?,
-                other => channel.send(&reply(self.act(other)))?,
+                Some(Action::Call(call)) => self.call(&mut channel, &call, &caller, share)?,
+                other => Reply::new(channel.stream().as_fd(), encoded(self.act(other)))
+                    .send_within(self.patience())?,
             }
         }
-        Ok(())
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_millis(self.service.reply_ms)
     }
 
     fn call(
@@ -143,6 +186,7 @@ impl Server {
         channel: &mut Channel<UnixStream>,
         call: &Call,
         caller: &Arc<Caller>,
+        mut share: Share,
     ) -> io::Result<()> {
         let numbered = || self.numbered.lock().unwrap_or_else(PoisonError::into_inner);
         caller.begin();
@@ -157,6 +201,8 @@ impl Server {
             numbered().remove(&call.number);
         }
         let answer = match &mut served.outcome {
+            // It is copied when it is encoded.
+            Ok(response) if !share.hold(call.request.len() + 2 * response.len()) => crowded(),
             Ok(response) => {
                 let times = served.times.iter().filter(|_| call.times);
                 let times = times.map(|(phase, time)| Time {
@@ -170,8 +216,12 @@ impl Server {
             }
             Err(failure) => refusal(failure.kind(), failure.to_string()),
         };
-        // Its worker is collected, and the call counted, when `served` is dropped after this.
-        channel.send(&reply(answer))
+        let mut reply = Reply::new(channel.stream().as_fd(), encoded(answer));
+        // A response that fits into the socket is there before the work of collecting the worker
+        // begins; a client that does not read keeps no worker.
+        reply.send_at_once()?;
+        drop(served);
+        reply.send_within(self.patience())
     }
 
     fn act(&self, action: Option<Action>) -> Answer {
@@ -217,10 +267,15 @@ impl Server {
     }
 }
 
-fn reply(answer: Answer) -> Reply {
-    Reply {
+fn encoded(answer: Answer) -> Vec<u8> {
+    framed(&protocol::Reply {
         answer: Some(answer),
-    }
+    })
+}
+
+fn crowded() -> Answer {
+    let failure = Failure::Crowded;
+    refusal(failure.kind(), failure.to_string())
 }
 
 fn refusal(kind: &str, message: String) -> Answer {
@@ -263,8 +318,13 @@ fn settings(options: &LoadOptions) -> Settings {
     ] {
         *place = value.map_or(*place, |value| usize::try_from(value).unwrap_or(usize::MAX));
     }
-    if options.log_bytes > 0 {
-        limits.log_bytes = options.log_bytes;
+    for (place, value) in [
+        (&mut limits.log_bytes, options.log_bytes),
+        (&mut limits.log_rate, options.log_rate),
+    ] {
+        if value > 0 {
+            *place = value;
+        }
     }
     if options.workers > 0 {
         settings.workers = options.workers as usize;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
+use crate::budget::{Budget, Share};
 use crate::failure::Failure;
 use crate::limits::Limits;
 
@@ -25,6 +26,8 @@ pub struct Caller {
     cancelled: AtomicBool,
     /// The client's socket. A call in progress is cancelled when its other end closes.
     line: Option<OwnedFd>,
+    /// The memory of what is on its way to and from callers.
+    budget: Option<Arc<Budget>>,
 }
 
 impl Caller {
@@ -38,7 +41,22 @@ impl Caller {
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             cancelled: AtomicBool::new(false),
             line,
+            budget: None,
         })
+    }
+
+    /// Have the memory of its calls count in `budget`.
+    #[must_use]
+    pub fn within(self, budget: Arc<Budget>) -> Self {
+        Caller {
+            budget: Some(budget),
+            ..self
+        }
+    }
+
+    /// Return a share of the budget, if there is one.
+    pub(crate) fn share(&self) -> Option<Share> {
+        self.budget.as_ref().map(Budget::share)
     }
 
     /// End the call that is under way, or the next one, unless that calls [`Caller::begin`].

@@ -3,6 +3,7 @@
 
 use prost::Message;
 
+use crate::budget::Share;
 use crate::call::Terms;
 use crate::failure::Failure;
 use crate::frame::{Decoder, frame};
@@ -24,6 +25,7 @@ pub struct Dialogue {
     sent: usize,
     /// The memory for the response, unless it comes over the transport.
     memory: Option<Shared>,
+    share: Option<Share>,
 }
 
 impl Dialogue {
@@ -31,6 +33,7 @@ impl Dialogue {
     pub fn new(request: &[u8], terms: Terms) -> Self {
         Dialogue {
             decoder: Decoder::new(terms.limits.response_bytes),
+            share: terms.caller.share(),
             terms,
             callbacks: 0,
             out: frame(request),
@@ -43,6 +46,7 @@ impl Dialogue {
     pub fn in_memory(memory: Shared, terms: Terms) -> Self {
         Dialogue {
             decoder: Decoder::new(terms.limits.response_bytes.max(ANNOUNCEMENT)),
+            share: terms.caller.share(),
             terms,
             callbacks: 0,
             out: Vec::new(),
@@ -84,7 +88,13 @@ impl Dialogue {
                 return Ok(Some(response));
             }
         }
-        Ok(None)
+        let held = self.decoder.held() + self.out.len();
+        let fits = self.share.as_mut().is_none_or(|share| share.hold(held));
+        if fits {
+            Ok(None)
+        } else {
+            Err(Failure::Crowded)
+        }
     }
 
     fn message(&mut self, body: Vec<u8>) -> Result<Option<Vec<u8>>, Failure> {

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Failure {
     /// All workers are taken, and as many calls wait as may.
     Busy,
+    /// Requests and responses of all callers together have all the memory that they may.
+    Crowded,
     /// The call's time is up.
     Deadline,
     /// The caller cancelled the call.
@@ -33,7 +35,7 @@ impl Failure {
     /// Its name in statistics and on the wire.
     pub fn kind(&self) -> &'static str {
         match self {
-            Failure::Busy => "busy",
+            Failure::Busy | Failure::Crowded => "busy",
             Failure::Deadline => "deadline",
             Failure::Cancelled => "cancelled",
             Failure::Died(_) => "died",
@@ -52,6 +54,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Busy => f.write_str("busy: every worker is taken and the queue is full; try again later, or load with more workers"),
+            Failure::Crowded => f.write_str("busy: requests and responses of all clients take all their memory; try again later, or start the sandbox with a larger --payload-mb"),
             Failure::Deadline => f.write_str("the deadline has passed"),
             Failure::Cancelled => f.write_str("cancelled by the caller"),
             Failure::Died(how) => write!(f, "the binary ended before its response was whole: {how}"),

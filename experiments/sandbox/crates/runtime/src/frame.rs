@@ -52,6 +52,11 @@ impl Decoder {
         self.digits == 0 && self.whole.is_none()
     }
 
+    /// Return the bytes of memory that the frame has so far.
+    pub fn held(&self) -> usize {
+        self.body.capacity()
+    }
+
     /// Take bytes from the front of `bytes` until a frame is whole or there are no more.
     ///
     /// # Errors

@@ -17,12 +17,15 @@
 //! ```
 
 pub mod binary;
+pub mod budget;
 pub mod call;
 mod cgroup;
+mod children;
 mod descriptors;
 pub mod dialogue;
 pub mod failure;
 pub mod frame;
+pub mod home;
 mod janitor;
 pub mod limits;
 mod loaded;
@@ -39,6 +42,7 @@ mod scratch;
 pub mod shared;
 pub mod slot;
 pub mod trial;
+mod warden;
 
 pub use self::loaded::{Served, Settings};
 pub use self::runtime::Runtime;

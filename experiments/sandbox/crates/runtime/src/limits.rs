@@ -10,7 +10,7 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// Processes and threads at once.
     pub processes: u32,
-    /// Seconds of CPU time of one process, its start included.
+    /// Seconds of CPU time of a call, of all its processes together.
     pub cpu_s: u32,
     /// Open files, its socket and its three standard streams included.
     pub files: u32,
@@ -26,6 +26,8 @@ pub struct Limits {
     pub callbacks: u32,
     /// Bytes of the log of a binary, in two files.
     pub log_bytes: u64,
+    /// Bytes that are read for that log in a second.
+    pub log_rate: u64,
     /// True if its request and response may be in memory that it shares with the host.
     pub shared: bool,
 }
@@ -46,6 +48,7 @@ impl Default for Limits {
             response_bytes: 64 << 20,
             callbacks: 1000,
             log_bytes: 1 << 20,
+            log_rate: 32 << 20,
             shared: false,
         }
     }
@@ -70,6 +73,7 @@ impl Limits {
         whole("cpu_s", self.cpu_s.into(), 1, u32::MAX.into())?;
         whole("files", self.files.into(), 8, FILES_MAX.into())?;
         whole("log_bytes", self.log_bytes, 4096, 1 << 40)?;
+        whole("log_rate", self.log_rate, 4096, 1 << 40)?;
         whole(
             "deadline in milliseconds",
             self.deadline.as_millis() as u64,

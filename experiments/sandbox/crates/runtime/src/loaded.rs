@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::call::{Caller, HostFunctions, Terms};
-use crate::cgroup::SlotGroup;
+use crate::cgroup::{Activity, SlotGroup};
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::lock::lock;
@@ -119,6 +119,7 @@ impl Loaded {
                 }
             };
             let wait = begun.elapsed();
+            ready.group.begin(Activity::Called);
             let attempt = ready.worker.call(request, &terms);
             tries += 1;
             // A worker that ended while nobody called it is no fault of the call.

@@ -9,8 +9,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -29,31 +31,40 @@ pub struct Log {
     /// The pipes' queue; `None` once the log ends.
     lines: Option<Sender<OwnedFd>>,
     wake: Arc<OwnedFd>,
+    said: Arc<AtomicU64>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Log {
     /// In the file `path`, which is begun anew, and one beside it with what was said before: of `most`
-    /// bytes together.
+    /// bytes together, at most `rate` bytes a second.
     ///
     /// # Errors
     ///
     /// The reason, in words.
-    pub fn new(path: &Path, most: u64) -> Result<Self, String> {
+    pub fn new(path: &Path, most: u64, rate: u64) -> Result<Self, String> {
         let file = Bounded::new(path, most / 2)
             .map_err(|error| format!("the log {}: {error}", path.display()))?;
         let words = |error: std::io::Error| format!("a log: {error}");
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let wake = Arc::new(wake.map_err(|error| words(error.into()))?);
         let (lines, incoming) = channel();
-        let reader = Reader::new(incoming, wake.clone(), file).map_err(words)?;
+        let said = Arc::new(AtomicU64::new(0));
+        let pace = Pace::new(rate, said.clone());
+        let reader = Reader::new(incoming, wake.clone(), file, pace).map_err(words)?;
         let thread = std::thread::Builder::new().name("log".into());
         let reader = thread.spawn(move || reader.run()).map_err(words)?;
         Ok(Log {
             lines: Some(lines),
             wake,
+            said,
             reader: Some(reader),
         })
+    }
+
+    /// Return how many bytes workers have said so far.
+    pub fn said(&self) -> u64 {
+        self.said.load(Ordering::Relaxed)
     }
 
     /// Make a pipe for one worker's standard error and return its writing end.
@@ -91,6 +102,7 @@ struct Reader {
     epoll: OwnedFd,
     lines: HashMap<u64, OwnedFd>,
     file: Bounded,
+    pace: Pace,
     buffer: Vec<u8>,
 }
 
@@ -99,6 +111,7 @@ impl Reader {
         incoming: Receiver<OwnedFd>,
         wake: Arc<OwnedFd>,
         file: Bounded,
+        pace: Pace,
     ) -> std::io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let data = epoll::EventData::new_u64(WAKE);
@@ -109,6 +122,7 @@ impl Reader {
             epoll,
             lines: HashMap::new(),
             file,
+            pace,
             buffer: vec![0; PIECE],
         })
     }
@@ -159,9 +173,47 @@ impl Reader {
         };
         match read(line, &mut self.buffer[..]) {
             Ok(0) => drop(self.lines.remove(&number)),
-            Ok(count) => self.file.append(&self.buffer[..count]),
+            Ok(count) => {
+                self.file.append(&self.buffer[..count]);
+                self.pace.keep(count as u64);
+            }
             Err(_) => {}
         }
+    }
+}
+
+/// The most that is read in a second, and what has been read in all. Who writes faster waits.
+struct Pace {
+    rate: u64,
+    /// Bytes that may still be read without a pause.
+    left: u64,
+    since: Instant,
+    said: Arc<AtomicU64>,
+}
+
+impl Pace {
+    fn new(rate: u64, said: Arc<AtomicU64>) -> Self {
+        Pace {
+            rate,
+            left: rate,
+            since: Instant::now(),
+            said,
+        }
+    }
+
+    /// Pause, if so many bytes more were too many.
+    fn keep(&mut self, count: u64) {
+        self.said.fetch_add(count, Ordering::Relaxed);
+        let earned = self.since.elapsed().as_secs_f64() * self.rate as f64;
+        self.left = self.left.saturating_add(earned as u64).min(self.rate);
+        self.since = Instant::now();
+        if let Some(left) = self.left.checked_sub(count) {
+            self.left = left;
+            return;
+        }
+        let owed = count - self.left;
+        std::thread::sleep(Duration::from_secs_f64(owed as f64 / self.rate as f64));
+        (self.left, self.since) = (0, Instant::now());
     }
 }
 
@@ -231,17 +283,20 @@ mod tests {
         let folder = folder("said");
         let path = folder.join("udf.log");
         fs::write(&path, "of another time").unwrap();
-        let log = Log::new(&path, 1 << 20).unwrap();
+        let log = Log::new(&path, 1 << 20, 1 << 20).unwrap();
         let (first, second) = (log.line().unwrap(), log.line().unwrap());
         write(&first, b"one\n").unwrap();
         write(&second, b"two\n").unwrap();
         assert!(read(&first, &mut [0; 8]).is_err());
         drop(first);
+        let count = log.said.clone();
         drop(log);
+        let counted = count.load(Ordering::Relaxed);
         let said = fs::read_to_string(&path).unwrap();
         let mut lines: Vec<&str> = said.lines().collect();
         lines.sort_unstable();
         assert_eq!(lines, ["one", "two"]);
+        assert_eq!(counted, 8);
         assert!(!before(&path).exists());
         fs::remove_dir_all(folder).unwrap();
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::cgroup::Measure;
 use crate::failure::Failure;
 
 /// Parts of a call, and of the life of the worker that serves it.
@@ -58,6 +59,7 @@ struct Inner {
     worker_cpu_us: u64,
     started: u64,
     failed_starts: u64,
+    frozen: u64,
     reaped: u64,
 }
 
@@ -96,10 +98,14 @@ pub struct Report {
     pub started: u64,
     /// Workers that could not be started or never got ready.
     pub failed_starts: u64,
+    /// Workers that were frozen, since they computed before they were called.
+    pub frozen: u64,
     /// Workers that ended and were collected.
     pub reaped: u64,
     /// CPU time of all workers that were collected, in microseconds.
     pub worker_cpu_us: u64,
+    /// Bytes said on standard error where that is kept.
+    pub log_bytes: u64,
     /// Workers that are ready now.
     pub ready: usize,
     /// Calls that wait for one now.
@@ -124,6 +130,7 @@ impl Default for Metrics {
             worker_cpu_us: 0,
             started: 0,
             failed_starts: 0,
+            frozen: 0,
             reaped: 0,
         }))
     }
@@ -174,6 +181,12 @@ impl Metrics {
         self.with(|inner| inner.failed_starts += 1);
     }
 
+    /// Something had to be done about a worker's CPU time.
+    pub fn measure(&self, measure: Measure) {
+        // A call that ends a worker is counted by its failure.
+        self.with(|inner| inner.frozen += u64::from(measure == Measure::Frozen));
+    }
+
     /// A worker was collected, `time` after it was given back.
     pub fn reaped(&self, time: Duration, cpu_us: u64) {
         self.with(|inner| {
@@ -183,17 +196,19 @@ impl Metrics {
         });
     }
 
-    /// All of it, with what the pool says of this moment. With `anew` the histograms, but not the
+    /// All of it, with workers that are ready and calls that wait now, and bytes that were logged. With `anew` the histograms, but not the
     /// counts and sums, begin anew.
-    pub fn report(&self, ready: usize, waiting: usize, anew: bool) -> Report {
+    pub fn report(&self, [ready, waiting]: [usize; 2], log_bytes: u64, anew: bool) -> Report {
         self.with(|inner| Report {
             ok: inner.ok,
             shared: inner.shared,
             failures: inner.failures.clone(),
             started: inner.started,
             failed_starts: inner.failed_starts,
+            frozen: inner.frozen,
             reaped: inner.reaped,
             worker_cpu_us: inner.worker_cpu_us,
+            log_bytes,
             ready,
             waiting,
             phases: PHASES

@@ -9,6 +9,29 @@ use crate::call::{Attempt, Terms};
 use crate::limits::Limits;
 use crate::slot::Slot;
 
+/// The promise of a mode, while its kernel and whatever else it relies on keep theirs. SECURITY.md says
+/// what that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// A binary gets nothing of the host's, and a call nothing of another caller's.
+    Apart,
+    /// The same by the same means; but the mode is here to be compared with, and nobody improves it.
+    ReferenceOnly,
+    /// Nothing but that limits hold.
+    Limits,
+}
+
+impl Promise {
+    /// In words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Promise::Apart => "nothing of the host's, nothing of another caller's",
+            Promise::ReferenceOnly => "reference only",
+            Promise::Limits => "limits alone: reference only",
+        }
+    }
+}
+
 /// The resources of one worker besides those of its binary; they are added to the limits of its
 /// slot.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +49,9 @@ pub trait Mode: Send + Sync {
 
     /// The protection between a binary and the host, in one sentence.
     fn summary(&self) -> &'static str;
+
+    /// Return its promise about a hostile binary.
+    fn promise(&self) -> Promise;
 
     /// Return how many keepers refill `workers` at once, on a machine with `cpus`.
     fn keepers(&self, workers: usize, cpus: usize) -> usize {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::binary::Binary;
 use crate::call::{Caller, HostFunctions};
-use crate::cgroup::Hierarchy;
+use crate::cgroup::{Bounds, Hierarchy};
 use crate::failure::Failure;
 use crate::janitor::Janitor;
 use crate::loaded::{Loaded, Served, Settings};
@@ -19,6 +19,10 @@ use crate::pool::Pool;
 use crate::pool::keeper::{self, Duties, Inbox};
 use crate::scratch;
 use crate::slot::{NUMBERS, Slot};
+use crate::warden::Warden;
+
+/// The most workers of one binary.
+const WORKERS_MAX: usize = 4096;
 
 /// Loads binaries in one mode, and calls them.
 pub struct Runtime {
@@ -26,6 +30,7 @@ pub struct Runtime {
     functions: Arc<HostFunctions>,
     hierarchy: Arc<Hierarchy>,
     janitor: Janitor,
+    warden: Warden,
     handles: Mutex<BTreeMap<String, Arc<Loaded>>>,
 }
 
@@ -37,6 +42,7 @@ impl Runtime {
     /// Why the mode does not work here, in words. Nothing falls back on another.
     pub fn new(mode: Box<dyn Mode>, functions: HostFunctions) -> Result<Self, String> {
         let janitor = Janitor::new().map_err(|error| error.to_string())?;
+        let warden = Warden::new().map_err(|error| error.to_string())?;
         scratch::sweep();
         let hierarchy = if mode.has_processes() {
             Hierarchy::new()?
@@ -48,6 +54,7 @@ impl Runtime {
             mode,
             functions: Arc::new(functions),
             janitor,
+            warden,
             handles: Mutex::default(),
         };
         made.probe()
@@ -83,8 +90,11 @@ impl Runtime {
     /// The reason, in words. Nothing of it is then left.
     pub fn load(&self, name: &str, binary: Binary, settings: Settings) -> Result<(), String> {
         settings.limits.check()?;
-        if settings.workers == 0 {
-            return Err("workers: found 0, expected at least 1".into());
+        if !(1..=WORKERS_MAX).contains(&settings.workers) {
+            return Err(format!(
+                "workers: found {}, expected 1 to {WORKERS_MAX}",
+                settings.workers
+            ));
         }
         if settings.log.is_some() && !self.mode.has_logs() {
             return Err(format!(
@@ -119,8 +129,9 @@ impl Runtime {
             .keepers
             .unwrap_or_else(|| self.mode.keepers(settings.workers, cpus));
         let keepers = keepers.clamp(1, settings.workers);
+        let (most, rate) = (settings.limits.log_bytes, settings.limits.log_rate);
         let log = settings.log.as_deref();
-        let log = log.map(|path| Log::new(path, settings.limits.log_bytes));
+        let log = log.map(|path| Log::new(path, most, rate));
         let log = log.transpose()?.map(Arc::new);
         let mut loaded = Loaded {
             pool: Arc::new(Pool::new(settings.queue)),
@@ -151,16 +162,22 @@ impl Runtime {
     ) -> Result<(), String> {
         let limits = loaded.settings.limits.clone();
         let more = self.mode.overhead();
-        let memory = limits.memory_bytes.saturating_add(more.memory_bytes);
-        let processes = limits.processes.saturating_add(more.processes);
+        let bounds = Bounds {
+            memory: limits.memory_bytes.saturating_add(more.memory_bytes),
+            processes: limits.processes.saturating_add(more.processes),
+            cpu: Duration::from_secs(limits.cpu_s.into()),
+        };
         let own = loaded.numbers.iter().skip(number).step_by(keepers);
         let log = lock(&loaded.log).clone();
         let slots = own
             .map(|number| {
-                let group = self.hierarchy.slot(*number, memory, processes)?;
+                let group = self.hierarchy.slot(*number, bounds)?;
                 Slot::new(*number, group, log.clone())
             })
             .collect::<Result<Vec<Slot>, String>>()?;
+        for slot in &slots {
+            self.warden.watch(&slot.group, &loaded.metrics);
+        }
         lock(&loaded.groups).extend(slots.iter().map(|slot| slot.group.clone()));
         let inbox = Arc::new(Inbox::new().map_err(|error| error.to_string())?);
         let duties = Duties {
@@ -244,7 +261,8 @@ impl Runtime {
     pub fn stats(&self, anew: bool) -> BTreeMap<String, Report> {
         let report = |loaded: &Loaded| {
             let (ready, waiting) = loaded.pool.counts();
-            loaded.metrics.report(ready, waiting, anew)
+            let said = lock(&loaded.log).as_ref().map_or(0, |log| log.said());
+            loaded.metrics.report([ready, waiting], said, anew)
         };
         self.lock()
             .iter()

@@ -48,16 +48,32 @@ verdict write_file(target *at) {
     return named(path, __WASI_OFLAGS_CREAT, __WASI_RIGHTS_FD_WRITE);
 }
 
-verdict write_anywhere(target *at) {
-    static const char *const folders[] = {"/", "/tmp", "/dev", "/dev/shm", "/run", "/var/tmp", "/proc/self"};
+static verdict first_opened(const char *const *folders, const char *name, __wasi_oflags_t how, __wasi_rights_t rights) {
     verdict made = {0, ""};
-    (void)at;
-    for (size_t index = 0; index < sizeof folders / sizeof *folders; index++) {
+    for (; *folders; folders++) {
         char path[64];
-        snprintf(path, sizeof path, "%s/.tare-attack", folders[index]);
-        made = either(made, named(path, __WASI_OFLAGS_CREAT, __WASI_RIGHTS_FD_WRITE));
+        snprintf(path, sizeof path, "%s/%s", *folders, name);
+        made = either(made, named(path, how, rights));
     }
     return made;
+}
+
+verdict write_anywhere(target *at) {
+    static const char *const folders[] = {"/", "/tmp", "/dev", "/dev/shm", "/run", "/var/tmp", "/proc/self", 0};
+    (void)at;
+    return first_opened(folders, ".tare-attack", __WASI_OFLAGS_CREAT, __WASI_RIGHTS_FD_WRITE);
+}
+
+verdict write_library(target *at) {
+    static const char *const folders[] = {"/lib", "/lib64", "/usr/lib", 0};
+    (void)at;
+    return first_opened(folders, ".tare-attack", __WASI_OFLAGS_CREAT, __WASI_RIGHTS_FD_WRITE);
+}
+
+verdict kernel_files(target *at) {
+    static const char *const folders[] = {"/proc", 0};
+    (void)at;
+    return either(first_opened(folders, "cmdline", 0, __WASI_RIGHTS_FD_READ), first_opened(folders, "interrupts", 0, __WASI_RIGHTS_FD_READ));
 }
 
 verdict execute_file(target *at) {
@@ -122,7 +138,9 @@ static verdict accepted(void) {
     return made;
 }
 
-#define SOCKETS(each) each(inet) each(netlink) each(vsock) each(packet) each(abstract_socket)
+#define SOCKETS(each) \
+    each(inet) each(netlink) each(vsock) each(packet) each(abstract_socket) each(datagram_to_path) \
+    each(datagram_to_abstract) each(probe_file) each(named_socket) each(out_of_band)
 #define ACCEPTED(name) \
     verdict name(target *at) { \
         (void)at; \
@@ -167,10 +185,11 @@ verdict read_other_memory(target *at) {
 }
 
 #define ABSENT(each) \
-    each(other_process) each(trace) each(mount_over) each(new_root) each(keyring) each(user_namespace) \
+    each(other_process) each(probe_process) each(foreign_clock) each(sibling) each(outlive_host) each(trace) each(mount_over) each(new_root) each(keyring) each(user_namespace) \
     each(clone_namespace) each(clone3_namespace) each(bpf_map) each(io_ring) each(fault_handler) \
     each(memory_file) each(process_descriptor) each(performance_events) each(load_module) \
-    each(become_root) each(host_name) each(shared_memory) each(execute_memory) each(orphan)
+    each(become_root) each(host_name) each(shared_memory) each(execute_memory) each(orphan) \
+    each(cpu_bomb)
 #define NO_SUCH_CALL(name) \
     verdict name(target *at) { \
         (void)at; \

@@ -27,12 +27,19 @@ enum Argument {
     Stack(u16),
     Heap(u32),
     Answered(u16),
+    /// Pages around where memory ends, and where addresses without memory begin.
+    Window(i8),
+    Beyond(i8),
 }
 
 #[derive(Arbitrary, Debug)]
 struct Asked {
     number: u16,
     arguments: [Argument; 6],
+}
+
+fn near(edge: u64, pages: i8) -> u64 {
+    edge.wrapping_add_signed(i64::from(pages) * PAGE as i64)
 }
 
 fn whole(guest: &Guest) -> Vec<u8> {
@@ -64,6 +71,8 @@ fuzz_target!(|asked: Vec<Asked>| {
             Argument::Program(offset) => 0x40_0000 + u64::from(offset),
             Argument::Stack(offset) => stack.wrapping_sub(u64::from(offset)),
             Argument::Heap(offset) => guest.own.breaks.0 + u64::from(offset),
+            Argument::Window(pages) => near(guest.memory.window(), pages),
+            Argument::Beyond(pages) => near(1 << 39, pages),
             Argument::Answered(offset) => u64::wrapping_add(answered, offset.into()),
         });
         let call = Call { number: u64::from(each.number % 460), arguments };

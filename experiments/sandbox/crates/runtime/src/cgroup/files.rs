@@ -1,7 +1,8 @@
 //! The files of control groups, and the names of those that are made here.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,15 +23,6 @@ pub enum Version {
     One,
     /// One hierarchy for all.
     Two,
-}
-
-/// Kill processes by their numbers.
-pub fn kill(pids: &str) {
-    for pid in pids.split_whitespace() {
-        if let Some(pid) = pid.parse().ok().and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-        }
-    }
 }
 
 /// Make a group, unless it is there.
@@ -59,4 +51,21 @@ pub fn remove(folder: &Path) {
 pub fn write(file: &Path, value: &str) -> Result<(), String> {
     fs::write(file, value)
         .map_err(|error| format!("cannot write {value} to {}: {error}", file.display()))
+}
+
+/// Open a file of a group to read it again and again, or to write to it.
+pub fn access(file: &Path, write: bool) -> Result<File, String> {
+    OpenOptions::new()
+        .read(!write)
+        .write(write)
+        .open(file)
+        .map_err(|error| format!("cannot open {}: {error}", file.display()))
+}
+
+/// Read what a file of a group says now.
+pub fn contents(file: &File) -> io::Result<String> {
+    let mut buffer = vec![0; 4096];
+    let length = file.read_at(&mut buffer, 0)?;
+    buffer.truncate(length);
+    String::from_utf8(buffer).map_err(io::Error::other)
 }

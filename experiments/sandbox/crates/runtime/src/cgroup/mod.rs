@@ -1,18 +1,24 @@
 //! Control groups of slots: made once, entered by each worker in its turn. Version 1 has a hierarchy
 //! for each controller, version 2 one for all.
 
+mod cpu;
 mod files;
 mod place;
 mod slot;
+mod strangers;
+mod unified;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use self::files::{LEAF, MOUNT, PATIENCE, PREFIX, Version, kill, make, remove, write};
+pub use self::cpu::{Activity, Measure};
+use self::files::{LEAF, MOUNT, PATIENCE, PREFIX, Version, make, remove, write};
 use self::place::{Place, Seat, find};
-pub use self::slot::SlotGroup;
+pub use self::slot::{Bounds, SlotGroup};
+use self::unified::Unified;
+use crate::lock::{Held, hold, wait_for};
 
 /// The folders in which groups of slots are made, and the files that hold their limits.
 #[derive(Debug)]
@@ -22,6 +28,10 @@ pub struct Hierarchy {
     folders: Vec<PathBuf>,
     /// This process has left its own group, below which the folders are, for this one.
     leaf: Option<PathBuf>,
+    /// Version 2 beside version 1.
+    unified: Option<Unified>,
+    /// The folders, held: who finds one that is not takes it away.
+    held: Vec<Held>,
 }
 
 impl Hierarchy {
@@ -36,25 +46,38 @@ impl Hierarchy {
         let pid = std::process::id();
         let Place {
             version,
-            parents,
+            mut parents,
             seat,
         } = find(Path::new(MOUNT), &own, &mounts, pid)?;
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{pid}.{number}");
+        let unified = match version {
+            Version::One => Some(Unified::find(&own, &mounts)?),
+            Version::Two => None,
+        };
+        parents.extend(unified.iter().map(|unified| unified.folder.clone()));
+        // Nobody makes or takes away a folder meanwhile.
+        let _making = making(&parents)?;
+        // From the last, of version 2, which kills.
+        for parent in parents.iter().rev() {
+            sweep_stale(parent);
+        }
+        // A process of another namespace may have the same number.
+        let free = |name: &String| parents.iter().all(|parent| !parent.join(name).exists());
+        let names = std::iter::repeat_with(|| MADE.fetch_add(1, Ordering::Relaxed));
+        let mut names = names.map(|number| format!("{PREFIX}{pid}.{number}"));
+        let name = names.find(free).ok_or("no name is left")?;
         let folders: Vec<PathBuf> = parents.iter().map(|parent| parent.join(&name)).collect();
         let leaf = match seat {
             Seat::Anywhere => None,
             Seat::InTheWay => Some(folders[0].join(LEAF)),
             Seat::Aside(leaf) => Some(leaf),
         };
-        let made = Hierarchy {
+        let mut made = Hierarchy {
             version,
             folders,
             leaf,
+            unified,
+            held: Vec::new(),
         };
-        for parent in &parents {
-            sweep_stale(parent);
-        }
         // What was made before something failed goes away again.
         made.make().inspect_err(|_| made.remove())?;
         Ok(made)
@@ -66,12 +89,17 @@ impl Hierarchy {
             version: Version::One,
             folders: Vec::new(),
             leaf: None,
+            unified: None,
+            held: Vec::new(),
         }
     }
 
-    fn make(&self) -> Result<(), String> {
+    fn make(&mut self) -> Result<(), String> {
         for folder in &self.folders {
             make(folder)?;
+            let opened = File::open(folder).ok().and_then(hold);
+            let why = || format!("cannot hold the control group {}", folder.display());
+            self.held.push(opened.ok_or_else(why)?);
         }
         if self.version == Version::One {
             return Ok(());
@@ -90,23 +118,22 @@ impl Hierarchy {
     /// # Errors
     ///
     /// The step that failed, in words.
-    pub fn slot(&self, number: u32, memory: u64, processes: u32) -> Result<SlotGroup, String> {
+    pub fn slot(&self, number: u32, bounds: Bounds) -> Result<SlotGroup, String> {
         if self.folders.is_empty() {
             return Ok(SlotGroup::default());
         }
-        let folders: Vec<PathBuf> = self
-            .folders
-            .iter()
-            .map(|folder| folder.join(number.to_string()))
-            .collect();
+        let own = |folder: &PathBuf| folder.join(number.to_string());
+        let folders: Vec<PathBuf> = self.folders.iter().map(own).collect();
         for folder in &folders {
             make(folder)?;
         }
-        let (names, entrance) = match self.version {
-            Version::One => (["memory.limit_in_bytes", "memory.oom_control"], "tasks"),
-            Version::Two => (["memory.max", "memory.events"], "cgroup.procs"),
-        };
-        SlotGroup::open(folders, names, entrance, memory, processes)
+        let mount = self.unified.as_ref().map(|unified| &unified.mount);
+        let mount = mount.map_or(Path::new(MOUNT), PathBuf::as_path);
+        let path = folders
+            .last()
+            .and_then(|last| last.strip_prefix(mount).ok());
+        let path = format!("/{}", path.unwrap_or(Path::new("")).display());
+        SlotGroup::open(self.version, folders, path, bounds)
     }
 
     /// Remove this process's own folders, in which no slot is left.
@@ -138,34 +165,40 @@ fn hand_out(folder: &Path, sign: char) -> Result<(), String> {
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Kill what outlived a killed runtime: what its workers had started dies with nobody by itself.
+/// Kill what outlived a killed runtime: what its workers had started dies with nobody by itself. Only
+/// a group of version 2 can.
 fn kill_below(folder: &Path) {
+    let _ = fs::write(folder.join("cgroup.kill"), "1");
     let begun = Instant::now();
-    for slot in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (most, procs) = (
-            slot.path().join("pids.max"),
-            slot.path().join("cgroup.procs"),
-        );
-        let _ = fs::write(most, "0");
-        while begun.elapsed() < PATIENCE {
-            let left = fs::read_to_string(&procs).unwrap_or_default();
-            if left.is_empty() {
-                break;
-            }
-            kill(&left);
-            std::thread::sleep(Duration::from_millis(1));
-        }
+    let populated = || {
+        let events = fs::read_to_string(folder.join("cgroup.events"));
+        events.is_ok_and(|events| events.lines().any(|line| line == "populated 1"))
+    };
+    while populated() && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Remove the groups of runtimes that were killed.
+/// Hold the folders in which groups are made.
+fn making(parents: &[PathBuf]) -> Result<Vec<Held>, String> {
+    let wait = |parent: &PathBuf| {
+        let held = File::open(parent).and_then(wait_for);
+        held.map_err(|error| {
+            format!(
+                "cannot hold the control group {}: {error}",
+                parent.display()
+            )
+        })
+    };
+    parents.iter().map(wait).collect()
+}
+
+/// Remove the groups of runtimes that were killed: nobody holds them.
 fn sweep_stale(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(PREFIX)?.split('.').next());
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        let ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if ours && File::open(entry.path()).ok().and_then(hold).is_some() {
             kill_below(&entry.path());
             remove(&entry.path());
         }

@@ -110,7 +110,7 @@ fn has_both(file: &Path) -> bool {
 }
 
 /// Return the folder of the group `path`, whose hierarchy is mounted at `place`, whole or in part.
-fn below(place: &Path, path: &str, mounts: &str) -> Result<PathBuf, String> {
+pub fn below(place: &Path, path: &str, mounts: &str) -> Result<PathBuf, String> {
     let root_here = |line: &str| {
         let mut fields = line.split(' ').skip(3);
         let (root, point) = (fields.next()?, fields.next()?);

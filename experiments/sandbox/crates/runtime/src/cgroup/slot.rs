@@ -1,22 +1,35 @@
 //! The groups of one slot: entered, counted, emptied.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::files::{MOUNT, PATIENCE, kill, remove, write};
+use super::cpu::{Activity, Cpu, Measure};
+use super::files::{PATIENCE, Version, access, contents, remove, write};
+use super::strangers;
 use crate::descriptors::moved_up;
+
+/// The limits of a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Processes and threads.
+    pub processes: u32,
+    /// CPU time of a call.
+    pub cpu: Duration,
+}
 
 /// The groups of one slot, open; none if it never has processes.
 #[derive(Debug, Default)]
 pub struct SlotGroup {
+    /// Of version 1 the one of memory first and the one of processes second; of version 2 last.
     folders: Vec<PathBuf>,
     entrances: Vec<OwnedFd>,
     files: Option<Files>,
-    processes: u32,
+    /// Its path in version 2.
+    path: String,
 }
 
 /// The files that count a slot's processes and limit them.
@@ -25,54 +38,58 @@ struct Files {
     /// Opened anew for each look: version 1 shows who looks again the list of the first time.
     procs: PathBuf,
     count: File,
-    most: File,
     kills: File,
+    cpu: Cpu,
 }
 
 impl SlotGroup {
-    /// Open the groups at `folders`, the first of which limits memory and the last processes.
+    /// Open the groups at `folders`, the last of which is `path` in version 2.
     pub(super) fn open(
+        version: Version,
         folders: Vec<PathBuf>,
-        [limit, kills]: [&str; 2],
-        entrance: &str,
-        memory: u64,
-        processes: u32,
+        path: String,
+        bounds: Bounds,
     ) -> Result<Self, String> {
-        let (memory_folder, pids_folder) = (&folders[0], &folders[folders.len() - 1]);
-        write(&memory_folder.join(limit), &memory.to_string())?;
+        let (limit, kills, pids) = match version {
+            Version::One => ("memory.limit_in_bytes", "memory.oom_control", 1),
+            Version::Two => ("memory.max", "memory.events", 0),
+        };
+        let memory = |name: &str| folders[0].join(name);
+        write(&memory(limit), &bounds.memory.to_string())?;
         // Where the kernel counts swap apart, there must be none beyond the limit either.
         let swap = [
-            ("memory.memsw.limit_in_bytes", memory),
+            ("memory.memsw.limit_in_bytes", bounds.memory),
             ("memory.swap.max", 0),
         ];
         for (name, value) in swap {
-            let file = memory_folder.join(name);
-            if file.exists() {
-                write(&file, &value.to_string())?;
+            if memory(name).exists() {
+                write(&memory(name), &value.to_string())?;
             }
         }
-        let most = access(&pids_folder.join("pids.max"), true)?;
-        let entrances = folders
-            .iter()
-            .map(|folder| {
-                let file = access(&folder.join(entrance), true)?;
-                moved_up(file.into()).map_err(|error| error.to_string())
-            })
-            .collect::<Result<_, String>>()?;
-        let made = SlotGroup {
-            entrances,
+        let pids = folders[pids].clone();
+        write(&pids.join("pids.max"), &bounds.processes.to_string())?;
+        let unified = folders.len() - 1;
+        let entrances = folders.iter().enumerate().map(|(index, folder)| {
+            // A thread of version 1 can move alone.
+            let name = if index == unified {
+                "cgroup.procs"
+            } else {
+                "tasks"
+            };
+            let file = access(&folder.join(name), true)?;
+            moved_up(file.into()).map_err(|error| error.to_string())
+        });
+        Ok(SlotGroup {
+            entrances: entrances.collect::<Result<_, String>>()?,
             files: Some(Files {
-                procs: pids_folder.join("cgroup.procs"),
-                count: access(&pids_folder.join("pids.current"), false)?,
-                kills: access(&memory_folder.join(kills), false)?,
-                most,
+                procs: pids.join("cgroup.procs"),
+                count: access(&pids.join("pids.current"), false)?,
+                kills: access(&memory(kills), false)?,
+                cpu: Cpu::open(&folders[unified], bounds.cpu)?,
             }),
             folders,
-            processes,
-        };
-        made.allow(processes)
-            .map_err(|error| format!("pids.max: {error}"))?;
-        Ok(made)
+            path,
+        })
     }
 
     /// Files to which a process writes 0 to move itself in.
@@ -80,12 +97,27 @@ impl SlotGroup {
         self.entrances.iter().map(AsRawFd::as_raw_fd)
     }
 
-    /// Its path in version 2, if it is of that.
-    pub fn in_version_2(&self) -> Option<&str> {
-        match &self.folders[..] {
-            [one] => one.to_str()?.strip_prefix(MOUNT),
-            _ => None,
+    /// Its path in version 2.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Note what its worker does from now on.
+    pub fn begin(&self, activity: Activity) {
+        if let Some(files) = &self.files {
+            files.cpu.begin(activity);
         }
+    }
+
+    /// Look at the CPU time of its worker, and do what must be done about it.
+    pub fn look(&self) -> Option<Measure> {
+        self.files.as_ref()?.cpu.look()
+    }
+
+    /// Return true if its worker was killed for the CPU time of its call.
+    pub fn has_used_up_cpu(&self) -> bool {
+        let used_up = |files: &Files| files.cpu.is_used_up();
+        self.files.as_ref().is_some_and(used_up)
     }
 
     /// Return how many processes were killed for the slot's memory limit so far.
@@ -111,26 +143,19 @@ impl SlotGroup {
         fs::read_to_string(&files.procs).is_ok_and(|pids| pids.trim() == pid.to_string())
     }
 
-    /// Kill what is left in it, none of which can multiply meanwhile. True when nothing is left.
+    /// Kill what is left in it, and collect what has become a child of this process. True when nothing
+    /// is left.
     pub fn empty(&self) -> bool {
         let Some(files) = &self.files else {
             return true;
         };
         let begun = Instant::now();
-        let _ = self.allow(0);
         while !self.is_empty() && begun.elapsed() < PATIENCE {
-            kill(&fs::read_to_string(&files.procs).unwrap_or_default());
+            files.cpu.kill();
             std::thread::sleep(Duration::from_micros(200));
+            strangers::collect(&self.path);
         }
-        let _ = self.allow(self.processes);
         self.is_empty()
-    }
-
-    fn allow(&self, processes: u32) -> io::Result<()> {
-        let Some(files) = &self.files else {
-            return Ok(());
-        };
-        files.most.write_all_at(processes.to_string().as_bytes(), 0)
     }
 }
 
@@ -141,19 +166,4 @@ impl Drop for SlotGroup {
             remove(folder);
         }
     }
-}
-
-fn access(file: &Path, write: bool) -> Result<File, String> {
-    OpenOptions::new()
-        .read(!write)
-        .write(write)
-        .open(file)
-        .map_err(|error| format!("cannot open {}: {error}", file.display()))
-}
-
-fn contents(file: &File) -> io::Result<String> {
-    let mut buffer = vec![0; 4096];
-    let length = file.read_at(&mut buffer, 0)?;
-    buffer.truncate(length);
-    String::from_utf8(buffer).map_err(io::Error::other)
 }

@@ -1,5 +1,5 @@
-//! A user of its own for each worker, no file by Landlock, and few system calls by seccomp. The
-//! thread that starts workers takes both on once; workers inherit them.
+//! A user and a namespace of processes of its own for each worker, no file by Landlock, and few system
+//! calls by seccomp. The thread that starts workers takes both on once; workers inherit them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use landlock::{
 use super::requirements::{only_root, only_static};
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Template};
+use crate::mode::{Mode, Promise, Template};
 use crate::process::filter;
 use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
@@ -28,8 +28,12 @@ impl Mode for Landlock {
         NAME
     }
 
+    fn promise(&self) -> Promise {
+        Promise::Apart
+    }
+
     fn summary(&self) -> &'static str {
-        "Landlock, a filter of system calls, and a user of its own; the host's namespaces"
+        "Landlock, a filter of system calls, a user and a namespace of processes of its own"
     }
 
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
@@ -50,12 +54,13 @@ impl Confinement for Locked {
             filtered: true,
             no_capabilities: true,
             other_user: true,
-            namespaces: &[],
+            namespaces: &["pid"],
         }
     }
 
     fn flags(&self) -> i32 {
-        0
+        // Landlock hides the files of other processes, not their numbers.
+        libc::CLONE_NEWPID
     }
 
     fn settle(&self) -> Result<(), String> {

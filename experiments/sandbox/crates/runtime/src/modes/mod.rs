@@ -8,6 +8,7 @@ mod none;
 mod requirements;
 mod roma;
 mod root;
+mod user;
 mod wasm;
 
 use crate::mode::Mode;

@@ -7,7 +7,7 @@ use super::requirements::{only_root, only_static};
 use super::root;
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Template};
+use crate::mode::{Mode, Promise, Template};
 use crate::process::filter;
 use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
@@ -22,6 +22,10 @@ const NAME: &str = "namespaces";
 impl Mode for Namespaces {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::Apart
     }
 
     fn summary(&self) -> &'static str {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::requirements::only_elf;
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Template};
+use crate::mode::{Mode, Promise, Template};
 use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
@@ -17,6 +17,10 @@ pub struct None;
 impl Mode for None {
     fn name(&self) -> &'static str {
         "none"
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::Limits
     }
 
     fn summary(&self) -> &'static str {

@@ -1,19 +1,21 @@
 //! The original's isolation, in its authors' two forms: all steps for each request, and with the
-//! mounts moved off the path. Both load a filter of 115 system calls into each worker.
+//! mounts moved off the path. Both load a filter of 115 system calls into each worker. Other than the
+//! original, no worker is the host's root, writes a folder of the host's, or shares its network.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::requirements::{only_root, only_static};
-use super::root;
+use super::{root, user};
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Template};
+use crate::mode::{Mode, Promise, Template};
 use crate::process::filter;
 use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
-use crate::scratch;
+use crate::scratch::{self, Scratch};
 use crate::slot::Slot;
 
 /// The steps that are made for each worker, and those made once.
@@ -42,6 +44,10 @@ impl Mode for Roma {
         }
     }
 
+    fn promise(&self) -> Promise {
+        Promise::ReferenceOnly
+    }
+
     fn summary(&self) -> &'static str {
         match self.form {
             Form::Original => {
@@ -64,6 +70,10 @@ impl Mode for Roma {
         let confinement = Reloaded {
             form: self.form,
             filter: filter::per_worker()?,
+            roots: match self.form {
+                Form::Original => Some(Scratch::new()?),
+                Form::Improved => None,
+            },
         };
         Ok(Arc::new(Confined::new(confinement, binary, limits)))
     }
@@ -72,6 +82,8 @@ impl Mode for Roma {
 struct Reloaded {
     form: Form,
     filter: seccompiler::BpfProgram,
+    /// The folder of workers' roots, in the form that makes one for each.
+    roots: Option<Scratch>,
 }
 
 impl Confinement for Reloaded {
@@ -79,8 +91,8 @@ impl Confinement for Reloaded {
         Evidence {
             filtered: true,
             no_capabilities: true,
-            other_user: false,
-            namespaces: &["mnt", "ipc", "uts", "pid", "user"],
+            other_user: true,
+            namespaces: &["mnt", "net", "ipc", "uts", "pid", "user"],
         }
     }
 
@@ -94,59 +106,75 @@ impl Confinement for Reloaded {
     }
 
     fn settle(&self) -> Result<(), String> {
+        root::leave(libc::CLONE_NEWNET)?;
         if self.form == Form::Improved {
             root::leave(libc::CLONE_NEWNS)?;
             root::become_empty()?;
         }
-        Ok(())
+        user::keep_rights()
     }
 
     fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String> {
         let private = libc::MS_PRIVATE | libc::MS_REC;
         mount(recipe, "make mounts private", ["", "/"], private);
-        if self.form == Form::Original {
-            own_root(recipe, slot);
+        if let Some(roots) = &self.roots {
+            own_root(recipe, &roots.folder(slot));
         }
-        let closed = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_RDONLY;
-        let kept = if self.form == Form::Improved {
-            libc::MS_NOEXEC
-        } else {
-            0
+        let kept = match self.form {
+            Form::Original => 0,
+            Form::Improved => libc::MOUNT_ATTR_NOEXEC,
         };
-        mount(
-            recipe,
-            "make the root read-only",
-            ["", "/"],
-            libc::MS_REMOUNT | libc::MS_BIND | closed | kept,
-        );
+        read_only(recipe, kept);
         recipe.drop_capabilities();
         recipe.filter(&self.filter);
         Ok(())
     }
 
     fn prepare_slot(&self, slot: &Slot) -> Result<(), String> {
-        if self.form == Form::Improved {
-            return Ok(());
+        if let Some(roots) = &self.roots {
+            make_folder(&roots.folder(slot))?;
         }
-        let folder = scratch::folder(slot);
-        let made = fs::create_dir(&folder).and_then(|()| {
-            for name in SHOWN.iter().chain(&["pivot"]) {
-                fs::create_dir(folder.join(name))?;
-            }
-            Ok(())
-        });
-        made.map_err(|error| format!("{}: {error}", folder.display()))
+        // A process in a namespace of users of its own stays who it was before.
+        user::act_as(slot.user())
     }
 
     fn clear(&self, slot: &Slot) {
-        if self.form == Form::Original {
-            scratch::take_away(&scratch::folder(slot));
+        if let Some(roots) = &self.roots {
+            scratch::take_away(&roots.folder(slot));
         }
     }
 }
 
-fn own_root(recipe: &mut Recipe, slot: &Slot) {
-    let folder = scratch::folder(slot);
+fn make_folder(folder: &Path) -> Result<(), String> {
+    let made = fs::create_dir(folder).and_then(|()| {
+        for name in SHOWN.iter().chain(&["pivot"]) {
+            fs::create_dir(folder.join(name))?;
+        }
+        Ok(())
+    });
+    made.map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// Every mount that the worker sees, and not its root alone.
+fn read_only(recipe: &mut Recipe, kept: u64) {
+    let set = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | kept;
+    // struct mount_attr: to set, to clear, propagation, and whose users are mapped.
+    let attributes = recipe.words(&[set, 0, 0, 0]);
+    let root = recipe.text("/");
+    recipe.call(
+        "make all mounts read-only",
+        libc::SYS_mount_setattr,
+        &[
+            libc::AT_FDCWD as usize,
+            root,
+            libc::AT_RECURSIVE as usize,
+            attributes,
+            size_of::<[u64; 4]>(),
+        ],
+    );
+}
+
+fn own_root(recipe: &mut Recipe, folder: &Path) {
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let whole = folder.to_string_lossy().into_owned();
     mount(recipe, "bind the new root", [&whole, &whole], libc::MS_BIND);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 
 use super::queue::{Pool, Ready};
+use crate::cgroup::Activity;
 use crate::janitor::Janitor;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -249,9 +250,12 @@ impl Keeper {
         self.duties.metrics.ready(since.elapsed());
         (self.failures, self.successes, self.not_before) = (0, true, None);
         self.places[place] = State::Out;
+        let group = self.duties.slots[place].group.clone();
+        group.begin(Activity::Ready);
         let ready = Ready {
             place,
             keeper: self.duties.number,
+            group,
             worker,
         };
         if let Some(Ready { worker, .. }) = self.duties.pool.put(ready) {
@@ -303,6 +307,8 @@ impl Keeper {
     }
 
     fn end(&mut self, place: usize, mut worker: Box<dyn Worker>, since: Instant) {
+        // What is frozen could not end by itself.
+        self.duties.slots[place].group.begin(Activity::Away);
         worker.kill();
         match worker.end() {
             Some(descriptor) if watch(&self.epoll, descriptor, place as u64).is_ok() => {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::call::Caller;
+use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
 use crate::mode::Worker;
 
@@ -15,6 +16,8 @@ pub struct Ready {
     pub place: usize,
     /// Its keeper's number.
     pub keeper: usize,
+    /// The groups of its slot.
+    pub group: Arc<SlotGroup>,
     /// The worker.
     pub worker: Box<dyn Worker>,
 }
@@ -196,6 +199,7 @@ mod tests {
         Ready {
             place,
             keeper: 0,
+            group: Arc::default(),
             worker: Box::new(Nobody),
         }
     }

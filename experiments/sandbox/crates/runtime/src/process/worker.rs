@@ -72,6 +72,9 @@ impl Process {
         if self.group.memory_kills() > self.memory_kills {
             return Failure::Memory;
         }
+        if self.group.has_used_up_cpu() {
+            return Failure::CpuTime;
+        }
         let end = match look(&self.launched.process, libc::WNOWAIT) {
             Some((libc::CLD_EXITED, code, cpu)) if self.supervised && code > SIGNALLED => {
                 Some((libc::CLD_KILLED, code - SIGNALLED, cpu))

@@ -4,8 +4,9 @@ use std::fs;
 
 use super::oci;
 use super::tool::{Bundle, Tool};
+use crate::children::children;
 use crate::mode::Overhead;
-use crate::process::verify::{Evidence, children};
+use crate::process::verify::Evidence;
 
 /// The tool.
 #[derive(Clone, Copy)]

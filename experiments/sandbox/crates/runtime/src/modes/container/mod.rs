@@ -26,7 +26,7 @@ use super::requirements::{only_root, only_static};
 use super::root;
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Overhead, Template};
+use crate::mode::{Mode, Overhead, Promise, Template};
 use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
@@ -38,6 +38,10 @@ const PLACE: &str = "/mnt";
 impl<T: Tool> Mode for T {
     fn name(&self) -> &'static str {
         T::NAME
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::Apart
     }
 
     fn summary(&self) -> &'static str {

@@ -101,8 +101,9 @@ fn config(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Value {
         "hostname": "udf",
         "mounts": [
             {
+                // Of the kernel's files only those of processes, of which there is one.
                 "destination": "/proc", "type": "proc", "source": "proc",
-                "options": ["nosuid", "noexec", "nodev", "ro"],
+                "options": ["nosuid", "noexec", "nodev", "ro", "subset=pid"],
             },
             // Where the tools make /dev/null and its like, which they reopen the standard streams with.
             {
@@ -113,8 +114,6 @@ fn config(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Value {
         "linux": {
             "cgroupsPath": group,
             "namespaces": namespaces,
-            "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list"],
-            "readonlyPaths": ["/proc/sys"],
             "seccomp": filter::described(limits.shared, more),
         },
     })

@@ -1,7 +1,6 @@
 //! runc.
 
 use std::fs;
-use std::path::Path;
 
 use super::oci;
 use super::tool::{Bundle, Tool};
@@ -35,9 +34,7 @@ impl Tool for Runc {
     }
 
     fn settle(self) -> Result<(), String> {
-        oci::one_hierarchy()?;
-        sweep_stale();
-        Ok(())
+        oci::one_hierarchy()
     }
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
@@ -55,22 +52,9 @@ const OWN_CALLS: &[&str] = &["openat", "fstatfs", "getdents64"];
 
 const PREFIX: &str = "tare-sandbox-runc.";
 
-/// The control group that it makes in version 2: below the slot's, if that is of version 2 too.
+/// The control group that it makes in version 2: below the slot's.
 fn group(slot: &Slot) -> String {
-    let below = slot.group.in_version_2().unwrap_or_default();
+    let below = slot.group.path();
     let (pid, number) = (std::process::id(), slot.number);
     format!("{below}/{PREFIX}{pid}.{number}")
-}
-
-/// Remove the groups of daemons that were killed.
-fn sweep_stale() {
-    for entry in fs::read_dir(oci::GROUPS).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(PREFIX)?.split('.').next());
-        if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-            let _ = fs::remove_dir(entry.path());
-        }
-    }
 }

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::children::innermost;
 use crate::limits::Limits;
 use crate::mode::Overhead;
 use crate::process::recipe::Recipe;
-use crate::process::verify::{Evidence, innermost};
+use crate::process::verify::Evidence;
 use crate::slot::Slot;
 
 /// The part of a slot's folder that the tool writes.

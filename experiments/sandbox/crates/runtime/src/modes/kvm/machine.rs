@@ -2,15 +2,16 @@
 //! back there after each call.
 
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use super::areas::{Access, PAGE};
 use super::channel::Channel;
 use super::elf::Image;
-use super::memory::{LOWEST, Memory, window_for};
-use super::stack;
-use super::syscalls::{Call, Guest, Own, Then, USER, serve};
+use super::memory::{Memory, window_for};
+use super::syscalls::{Call, Guest, Own, Then, USER, cpu, serve};
 use super::vm::{Exit, Processor, Vm};
 use super::wire::End;
+use super::{stack, toucher};
 
 /// Bytes of the stack, as Linux has it by default, and of what lies unmapped below it.
 const STACK: u64 = 8 << 20;
@@ -20,6 +21,8 @@ const GUARD: u64 = 1 << 20;
 struct Kept {
     own: Own,
     processor: Processor,
+    /// CPU time that it had used.
+    cpu: Duration,
     /// The system call by which it wanted its request.
     call: Call,
     /// The bytes that it had sent until then.
@@ -36,7 +39,7 @@ pub struct Machine {
 
 /// Return the addresses at which a program may lie in a guest with `memory` bytes.
 pub fn room(memory: u64) -> std::ops::Range<u64> {
-    LOWEST..window_for(memory) - STACK - GUARD
+    toucher::PLACE.end..window_for(memory) - STACK - GUARD
 }
 
 impl Machine {
@@ -86,6 +89,7 @@ impl Machine {
     pub fn run(&mut self, channel: &mut Channel<'_>) -> Result<End, String> {
         if let Some(kept) = &self.kept {
             let call = kept.call;
+            self.guest.own.cpu_since = cpu().saturating_sub(kept.cpu);
             if let Some(end) = self.serve(&call, channel)? {
                 return Ok(end);
             }
@@ -110,9 +114,12 @@ impl Machine {
         if let Then::Listen(sent) = then {
             self.guest.memory.freeze()?;
             let processor = self.vm.save()?;
+            toucher::touch(&mut self.vm, &self.guest.memory)?;
+            self.vm.restore(&processor)?;
             self.kept = Some(Kept {
                 own: self.guest.own,
                 processor,
+                cpu: cpu().saturating_sub(self.guest.own.cpu_since),
                 call: *call,
                 sent,
             });
@@ -133,7 +140,9 @@ impl Machine {
     /// Why not, in words: it must not be run again.
     pub fn reset(&mut self) -> Result<(), String> {
         let kept = self.kept.as_ref().ok_or("it never wanted a request")?;
-        self.guest.memory.reset()?;
+        if self.guest.memory.reset()? {
+            toucher::touch(&mut self.vm, &self.guest.memory)?;
+        }
         self.guest.own = kept.own;
         self.vm.restore(&kept.processor)
     }
@@ -158,6 +167,9 @@ pub fn load(
         }
         memory.place_bytes(segment.at, &binary[segment.file.clone()]);
     }
+    if !toucher::place(&mut memory) {
+        return Err("no room for the code that uses pages".into());
+    }
     let (bytes, pointer) = stack::build(image, window, USER, random);
     memory.set(
         window - STACK..window,
@@ -173,6 +185,7 @@ pub fn load(
         breaks: (start, start),
         top: window - STACK - GUARD,
         bases: [0; 2],
+        cpu_since: cpu(),
     };
     Ok((Guest { memory, own }, pointer))
 }

@@ -244,6 +244,7 @@ impl Memory {
         let kept = Snapshot::take(
             self.base,
             self.tables.end(),
+            self.window,
             &self.areas,
             self.pagemap.as_fd(),
         );
@@ -256,23 +257,31 @@ impl Memory {
         self.snapshot.is_some()
     }
 
+    /// Return the ranges that the guest is to use once after [`Memory::freeze`], and whenever
+    /// [`Memory::reset`] tells; those that it is to write are true.
+    pub fn lasting(&self) -> Vec<(Range<u64>, bool)> {
+        let snapshot = self.snapshot.as_ref();
+        snapshot.map_or_else(Vec::new, |snapshot| snapshot.lasting(self.window))
+    }
+
     /// Bring back what [`Memory::freeze`] kept: every page that was written since, and what is mapped.
+    /// Return true if KVM has forgotten all pages of the guest.
     ///
     /// # Errors
     ///
     /// Why not all of it could be brought back, in words: the memory must not be used again.
-    pub fn reset(&mut self) -> Result<(), String> {
+    pub fn reset(&mut self) -> Result<bool, String> {
         let snapshot = self.snapshot.as_ref().ok_or("there is no snapshot")?;
         snapshot
             .restore(self.base, self.window, self.reshaped, self.pagemap.as_fd())
             .map_err(|error| format!("a reset of the guest: {error}"))?;
         self.areas = snapshot.areas.clone();
-        self.reshaped = false;
+        let reshaped = std::mem::take(&mut self.reshaped);
         self.ahead = self.window / AHEAD;
         for range in std::mem::take(&mut self.large) {
             self.advise(range, Advice::LinuxNoHugepage);
         }
-        Ok(())
+        Ok(reshaped)
     }
 
     fn at(&self, address: u64) -> *mut u8 {

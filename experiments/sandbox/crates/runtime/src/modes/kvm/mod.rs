@@ -15,6 +15,7 @@ mod spawner;
 mod stack;
 pub mod syscalls;
 mod tables;
+mod toucher;
 mod vm;
 pub mod wire;
 mod worker;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use super::requirements::{only_root, only_static};
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Template};
+use crate::mode::{Mode, Promise, Template};
 
 pub use self::machine::{load, room};
 
@@ -39,6 +40,10 @@ const MONITOR: &str = "tare-sandbox-monitor";
 impl Mode for Kvm {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::Apart
     }
 
     fn summary(&self) -> &'static str {

@@ -12,6 +12,7 @@ use rustix::net::{SendFlags, send};
 use super::channel::Channel;
 use super::confine;
 use super::machine::Machine;
+use super::syscalls::cpu;
 use super::wire::{self, Order, recv};
 use crate::process::recipe::SOCKET;
 
@@ -59,7 +60,7 @@ fn serve(control: BorrowedFd<'_>) -> Result<(), String> {
             (Order::Stop { .. }, None) => continue,
             (order, _) => return Err(format!("found {order:?}, expected one to begin")),
         };
-        let before = cpu_us();
+        let before = cpu();
         limit_cpu(cpu_s);
         let mut channel = Channel::new(socket, control, run);
         if let Some(socket) = channel.socket() {
@@ -80,7 +81,7 @@ fn serve(control: BorrowedFd<'_>) -> Result<(), String> {
             run,
             end,
             again,
-            cpu_us: cpu_us() - before,
+            cpu_us: cpu().saturating_sub(before).as_micros() as u64,
         };
         wire::send(control, &over, &[]).map_err(failed)?;
         // Only now, so that who sees the socket closed knows why.
@@ -131,15 +132,4 @@ fn limit_cpu(seconds: u64) {
     };
     // SAFETY: the kernel reads it, and writes nothing.
     unsafe { libc::syscall(libc::SYS_setitimer, libc::ITIMER_PROF, &raw const timer, 0) };
-}
-
-/// CPU time of this process so far.
-fn cpu_us() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the kernel fills it in.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000
 }

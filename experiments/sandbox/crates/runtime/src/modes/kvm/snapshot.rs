@@ -2,6 +2,7 @@
 //! mapped privately below the guest. The kernel copies each page that is written, and reports which
 //! pages it copied. Exactly these pages differ, whether the guest or the kernel wrote them.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -11,10 +12,12 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
-use super::areas::{Areas, PAGE};
+use super::areas::{Access, Areas, PAGE};
 
 /// Pages up to which it is cheaper to copy back than to let the guest fault on each again.
-const COPIED: u64 = 256;
+const COPIED: usize = 128;
+/// Pages around each one that was written, which are expected to be written as well.
+const AROUND: u64 = 4;
 /// Zero pages that are kept between two others rather than making another mapping.
 const JOINED: u64 = 16 * PAGE;
 
@@ -24,6 +27,10 @@ pub struct Snapshot {
     pub areas: Areas,
     /// The ranges that the file covers; all other bytes were zero.
     extents: Vec<Range<u64>>,
+    /// Pages that are copied back after each call, whether it wrote them or not.
+    expected: Vec<u64>,
+    /// Parts of the extents that calls may write and are not expected to: taken away after each.
+    doubtful: Vec<Range<u64>>,
     /// The whole file, read only.
     original: *const u8,
     size: u64,
@@ -34,6 +41,7 @@ impl Snapshot {
     pub fn take(
         base: *mut u8,
         size: u64,
+        window: u64,
         areas: &Areas,
         pagemap: BorrowedFd<'_>,
     ) -> io::Result<Self> {
@@ -43,7 +51,9 @@ impl Snapshot {
         )?);
         file.set_len(size)?;
         let mut extents: Vec<Range<u64>> = Vec::new();
-        for range in copied(base, size, pagemap)? {
+        let written = copied(base, size, pagemap)?;
+        let expected = expected(&written, window, areas);
+        for range in written {
             // SAFETY: within the guest's memory, which does not run meanwhile.
             let bytes = unsafe {
                 std::slice::from_raw_parts(
@@ -86,12 +96,17 @@ impl Snapshot {
                 0,
             )?
         };
-        Ok(Snapshot {
+        let mut made = Snapshot {
             areas: areas.clone(),
             extents,
+            expected,
+            doubtful: Vec::new(),
             original: original.cast(),
             size,
-        })
+        };
+        made.doubtful = made.doubtful(window);
+        made.settle(base)?;
+        Ok(made)
     }
 
     /// The parts of `range` that were not zero.
@@ -101,8 +116,8 @@ impl Snapshot {
         self.extents.iter().map(cut).filter(|part| !part.is_empty())
     }
 
-    /// Make the memory at `base` what it was. Pages that were mapped are copied back, so that nobody
-    /// faults on them again, unless there are many, or rights were changed (`all`) that KVM must forget.
+    /// Make the memory at `base` what it was, and as much of it as before ready for use. All pages of
+    /// the window are taken away if rights were changed (`all`) that KVM must forget.
     pub fn restore(
         &self,
         base: *mut u8,
@@ -110,31 +125,91 @@ impl Snapshot {
         all: bool,
         pagemap: BorrowedFd<'_>,
     ) -> io::Result<()> {
-        let changed = copied(base, self.size, pagemap)?;
-        let pages: u64 = changed
-            .iter()
-            .map(|range| (range.end - range.start) / PAGE)
-            .sum();
-        let keep = !all && pages <= COPIED;
-        for range in changed {
-            if !keep {
-                drop_pages(base, range)?;
-                continue;
+        for range in copied(base, self.size, pagemap)? {
+            for range in self.unexpected(range) {
+                self.renew(base, range)?;
             }
-            for page in range.step_by(PAGE as usize) {
-                let page = page..page + PAGE;
-                // The tables behind the window are this process's own to write.
-                if page.start >= window || self.areas.all(page.clone(), |each| each.write) {
-                    self.copy_back(base, page);
-                } else {
-                    drop_pages(base, page)?;
-                }
-            }
+        }
+        for range in &self.doubtful {
+            self.renew(base, range.clone())?;
         }
         if all {
-            drop_pages(base, 0..window)?;
+            self.renew(base, 0..window)?;
+        }
+        for page in &self.expected {
+            self.copy_back(base, *page..*page + PAGE);
         }
         Ok(())
+    }
+
+    /// Make ready what is ready before every call.
+    fn settle(&self, base: *mut u8) -> io::Result<()> {
+        self.populate(base, 0..self.size)?;
+        for page in &self.expected {
+            self.copy_back(base, *page..*page + PAGE);
+        }
+        Ok(())
+    }
+
+    fn renew(&self, base: *mut u8, range: Range<u64>) -> io::Result<()> {
+        drop_pages(base, range.clone())?;
+        self.populate(base, range)
+    }
+
+    /// Return the ranges that a guest is to use once, so that using them never tells whether an earlier
+    /// call did, and whether it is to write them.
+    pub fn lasting(&self, window: u64) -> Vec<(Range<u64>, bool)> {
+        let reads = self.extents_within(0..window).flat_map(|extent| {
+            let fixed = |(range, access): (Range<u64>, Access)| {
+                (access.any() && !access.write).then_some((range, false))
+            };
+            self.areas.within(extent).filter_map(fixed)
+        });
+        let writes = self.expected.iter().filter(|page| **page < window);
+        reads
+            .chain(writes.map(|page| (*page..*page + PAGE, true)))
+            .collect()
+    }
+
+    fn doubtful(&self, window: u64) -> Vec<Range<u64>> {
+        let may_be_written = |extent| {
+            let writable = |(range, access): (Range<u64>, Access)| access.write.then_some(range);
+            self.areas.within(extent).filter_map(writable)
+        };
+        self.extents_within(0..window)
+            .flat_map(may_be_written)
+            .flat_map(|range| self.unexpected(range))
+            .collect()
+    }
+
+    /// Map what the file has of `range`.
+    fn populate(&self, base: *mut u8, range: Range<u64>) -> io::Result<()> {
+        for part in self.extents_within(range) {
+            let length = (part.end - part.start) as usize;
+            // SAFETY: within the guest's memory, whose bytes stay as they are.
+            unsafe {
+                let at = base.add(part.start as usize).cast();
+                madvise(at, length, Advice::LinuxPopulateRead)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts of `range` between the pages that are copied back anyway.
+    fn unexpected(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let first = self.expected.partition_point(|page| *page < range.start);
+        let inside = self.expected[first..].iter().copied();
+        let (mut start, mut parts) = (range.start, Vec::new());
+        for page in inside
+            .take_while(|page| *page < range.end)
+            .chain([range.end])
+        {
+            if start < page {
+                parts.push(start..page);
+            }
+            start = page + PAGE;
+        }
+        parts
     }
 
     fn copy_back(&self, base: *mut u8, page: Range<u64>) {
@@ -156,6 +231,25 @@ impl Drop for Snapshot {
         // SAFETY: the mapping is this object's own.
         let _ = unsafe { munmap(self.original.cast_mut().cast(), self.size as usize) };
     }
+}
+
+/// The pages that calls are expected to write: those that were `written` before the first, and some
+/// around them; the highest, where the stack is, if they are too many.
+fn expected(written: &[Range<u64>], window: u64, areas: &Areas) -> Vec<u64> {
+    let around = |range: &Range<u64>| {
+        let start = range.start.saturating_sub(AROUND * PAGE);
+        (start..range.end + AROUND * PAGE).step_by(PAGE as usize)
+    };
+    // The tables behind the window are this process's own to write.
+    let table = |page: u64| written.iter().any(|range| range.contains(&page));
+    let may_write = |page: &u64| match *page {
+        page if page >= window => table(page),
+        page => areas.all(page..page + PAGE, |each| each.write),
+    };
+    let pages: BTreeSet<u64> = written.iter().flat_map(around).filter(may_write).collect();
+    let mut chosen: Vec<u64> = pages.into_iter().rev().take(COPIED).collect();
+    chosen.reverse();
+    chosen
 }
 
 fn drop_pages(base: *mut u8, range: Range<u64>) -> io::Result<()> {

@@ -23,6 +23,8 @@ const CR4: u64 = 0x620;
 const EFER: u64 = 0xd01;
 const INTERRUPTS: u64 = 1 << 9;
 const ALWAYS_SET: u64 = 1 << 1;
+/// The flags that a program may set: the results of arithmetic, the direction, AC and ID.
+const OWN_FLAGS: u64 = 0x24_0cd5;
 /// The kernel's entry for system calls: nothing is ever mapped there.
 const ENTRY: u64 = 0x7fff_ffff_0000;
 const LSTAR: u32 = 0xc000_0082;
@@ -45,6 +47,7 @@ pub struct Processor {
     special: kvm_sregs,
     extended: kvm_xsave,
     events: kvm_vcpu_events,
+    selectors: [u16; 4],
 }
 
 /// The machine. It must not outlive the memory that it was made with.
@@ -193,7 +196,9 @@ impl Vm {
     /// KVM's, in words.
     pub fn answer(&mut self, result: u64, bases: [u64; 2]) -> Result<(), String> {
         let registers = &mut self.processor.sync_regs_mut().regs;
-        (registers.rax, registers.rip, registers.rflags) = (result, registers.rcx, registers.r11);
+        // A guest that went to the entry by itself has chosen R11.
+        let flags = registers.r11 & OWN_FLAGS | ALWAYS_SET | INTERRUPTS;
+        (registers.rax, registers.rip, registers.rflags) = (result, registers.rcx, flags);
         self.processor.set_sync_dirty_reg(SyncReg::Register);
         if bases != self.bases {
             let failed = |error| format!("KVM: the base of a segment: {error}");
@@ -202,6 +207,26 @@ impl Vm {
             self.processor.set_sregs(&special).map_err(failed)?;
             self.bases = bases;
         }
+        Ok(())
+    }
+
+    /// Let the guest go on at `at`, with these values in RSI and RCX, in one run of its own.
+    ///
+    /// # Errors
+    ///
+    /// KVM's, in words.
+    pub fn go(&mut self, at: u64, [rsi, rcx]: [u64; 2]) -> Result<(), String> {
+        let registers = kvm_regs {
+            rip: at,
+            rsi,
+            rcx,
+            rflags: ALWAYS_SET | INTERRUPTS,
+            ..kvm_regs::default()
+        };
+        self.processor
+            .set_regs(&registers)
+            .map_err(|error| format!("KVM: the processor's state: {error}"))?;
+        self.processor.sync_regs_mut().regs = registers;
         Ok(())
     }
 
@@ -217,6 +242,7 @@ impl Vm {
         events.triple_fault.pending = 0;
         Ok(Processor {
             events,
+            selectors: selectors(),
             registers: self.processor.get_regs().map_err(failed)?,
             special: self.processor.get_sregs().map_err(failed)?,
             extended: self.processor.get_xsave().map_err(failed)?,
@@ -231,6 +257,9 @@ impl Vm {
     pub fn restore(&mut self, kept: &Processor) -> Result<(), String> {
         let failed = |error| format!("KVM: the processor's state: {error}");
         self.processor.set_kvm_immediate_exit(0);
+        if selectors() != kept.selectors {
+            return Err("it has loaded a segment register, which nothing brings back".into());
+        }
         self.processor.set_regs(&kept.registers).map_err(failed)?;
         self.processor.set_sregs(&kept.special).map_err(failed)?;
         self.processor
@@ -248,6 +277,21 @@ impl Vm {
     pub fn attention(&mut self) -> *mut u8 {
         &raw mut self.processor.get_kvm_run().immediate_exit
     }
+}
+
+/// DS, ES, FS and GS of this thread, which PVM shares with the guest: what that loads stays, whatever
+/// KVM is told. To load FS anew takes away what this thread finds its own data by.
+fn selectors() -> [u16; 4] {
+    let (ds, es, fs, gs): (u16, u16, u16, u16);
+    // SAFETY: it only reads registers.
+    unsafe {
+        std::arch::asm!(
+            "mov {:x}, ds", "mov {:x}, es", "mov {:x}, fs", "mov {:x}, gs",
+            out(reg) ds, out(reg) es, out(reg) fs, out(reg) gs,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    [ds, es, fs, gs]
 }
 
 /// The system call that these registers hold.

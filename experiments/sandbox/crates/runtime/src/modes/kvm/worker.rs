@@ -204,6 +204,7 @@ impl Visit {
             }) => Failure::Cancelled,
             Some(Report::Failed(why)) => Failure::Died(why),
             None if self.group.memory_kills() > self.memory_kills => Failure::Memory,
+            None if self.group.has_used_up_cpu() => Failure::CpuTime,
             None => match look(&monitor.launched.process, libc::WNOWAIT) {
                 Some((_, libc::SIGPROF, _)) => Failure::CpuTime,
                 Some((_, how, _)) => {

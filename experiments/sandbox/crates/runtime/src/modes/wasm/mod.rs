@@ -20,7 +20,7 @@ use self::guest::Guest;
 use self::ticker::Ticker;
 use crate::binary::Binary;
 use crate::limits::Limits;
-use crate::mode::{Mode, Spawner, Template, Worker};
+use crate::mode::{Mode, Promise, Spawner, Template, Worker};
 use crate::slot::Slot;
 
 /// The mode.
@@ -34,6 +34,10 @@ const KEPT: usize = 256 << 10;
 impl Mode for Wasm {
     fn name(&self) -> &'static str {
         "wasm"
+    }
+
+    fn promise(&self) -> Promise {
+        Promise::Apart
     }
 
     fn summary(&self) -> &'static str {

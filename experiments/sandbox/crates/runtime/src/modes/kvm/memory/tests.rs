@@ -3,6 +3,8 @@
 use super::super::areas::PAGE;
 use super::*;
 
+use std::os::unix::fs::FileExt;
+
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -12,6 +14,19 @@ fn whole(memory: &Memory) -> Vec<u8> {
     let (base, size) = memory.whole();
     // SAFETY: all of it is mapped, and nobody writes meanwhile.
     unsafe { std::slice::from_raw_parts(base as *const u8, size as usize).to_vec() }
+}
+
+/// Whether each page is there at once.
+fn present(memory: &Memory) -> Vec<bool> {
+    let (base, size) = memory.whole();
+    let file = std::fs::File::open("/proc/self/pagemap").unwrap();
+    let mut entries = vec![0; (size / PAGE) as usize * 8];
+    file.read_exact_at(&mut entries, base / PAGE * 8).unwrap();
+    // The highest bit of each entry.
+    entries
+        .chunks(8)
+        .map(|entry| entry[7] & 0x80 != 0)
+        .collect()
 }
 
 fn open() -> Access {
@@ -42,7 +57,8 @@ fn a_large_page_of_the_guest_can_be_one_of_the_host() {
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(23), ..ProptestConfig::with_cases(12) })]
 
-    /// Whatever a guest does to its memory, all of it, tables included, is afterwards as before.
+    /// Whatever a guest does to its memory, all of it, tables included, is afterwards as before, and
+    /// as much of it is there at once.
     #[test]
     fn a_reset_brings_every_byte_back(
         before in prop::collection::vec((0u64..600, any::<u8>()), 0..20),
@@ -57,6 +73,7 @@ proptest! {
         }
         let expected = whole(&memory);
         memory.freeze().unwrap();
+        let ready = present(&memory);
         prop_assert!(expected == whole(&memory));
         for call in calls {
             for (page, count, what, byte) in call {
@@ -78,6 +95,7 @@ proptest! {
                 }
             }
             memory.reset().unwrap();
+            prop_assert!(ready == present(&memory));
             prop_assert!(expected == whole(&memory));
             prop_assert!(memory.areas.all(at(0)..at(600), |access| access == open()));
             prop_assert!(memory.areas.none(at(600)..WINDOW));

@@ -1,5 +1,7 @@
 //! A guest without its processor: its memory, what else its system calls change, and what they answer.
 
+use std::time::Duration;
+
 use crate::modes::kvm::areas::PAGE;
 use crate::modes::kvm::channel::Stopped;
 use crate::modes::kvm::memory::{LOWEST, Memory};
@@ -26,6 +28,8 @@ pub struct Own {
     pub top: u64,
     /// The base of FS, by which it finds what is its thread's, and that of GS.
     pub bases: [u64; 2],
+    /// This process's CPU time when the guest's was none.
+    pub cpu_since: Duration,
 }
 
 /// A guest without its processor.

@@ -119,8 +119,11 @@ pub fn remap(guest: &mut Guest, at: u64, old: u64, new: u64, flags: u64) -> Answ
         return Err(Instead::End(End::Memory));
     }
     put(guest, to.clone(), Some(access))?;
-    // Seen as the host sees it: the guest may not be allowed to read what it moves.
-    guest.memory.copy(from.clone(), to.start);
+    // Seen as the host sees it: the guest may not be allowed to read what it moves. Beyond the window
+    // there is nothing.
+    if guest.memory.backs(from.start) {
+        guest.memory.copy(from.clone(), to.start);
+    }
     put(guest, from, None)?;
     Ok(to.start)
 }

@@ -15,6 +15,7 @@ use super::channel::Channel;
 use super::wire::End;
 
 pub use self::guest::{Call, Guest, Own, SOCKET};
+pub use self::time::cpu;
 
 /// Its user, who is nobody.
 pub const USER: u64 = 65_534;

@@ -80,6 +80,23 @@ fn failed(number: i32) -> Then {
 }
 
 #[test]
+fn memory_that_is_not_there_can_be_moved() {
+    let mut bench = Bench::new();
+    let at = bench.map(bench.guest.memory.window());
+    assert!(!bench.guest.memory.backs(at));
+    let Then::Return(moved) = bench.call(libc::SYS_mremap, &[at, PAGE, 2 * PAGE, 1]) else {
+        panic!()
+    };
+    assert_eq!(bench.guest.memory.read(moved), Some([0; 100]));
+    assert!(bench.guest.memory.areas.none(at..at + PAGE));
+    let far = bench.call(
+        libc::SYS_mremap,
+        &[at + PAGE, PAGE, bench.guest.memory.window(), 1],
+    );
+    assert_eq!(far, Then::End(End::Memory));
+}
+
+#[test]
 fn memory_is_mapped_zero_moved_and_taken_away() {
     let mut bench = Bench::new();
     let at = bench.map(5000);

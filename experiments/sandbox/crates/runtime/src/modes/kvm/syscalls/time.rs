@@ -40,20 +40,34 @@ fn duration(guest: &Guest, at: u64) -> Result<Duration, Instead> {
     }
 }
 
-fn clock(number: u64) -> Result<Duration, Instead> {
+/// CPU time of this process, which is one for all its guest's runs.
+pub fn cpu() -> Duration {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default()
+}
+
+fn clock(guest: &Guest, number: u64) -> Result<Duration, Instead> {
     // Clocks of other processes and of devices have other numbers.
     if number > libc::CLOCK_BOOTTIME as u64 {
         return Err(Instead::Error(libc::EINVAL));
     }
+    let own = [
+        libc::CLOCK_PROCESS_CPUTIME_ID,
+        libc::CLOCK_THREAD_CPUTIME_ID,
+    ];
+    if own.contains(&(number as i32)) {
+        return Ok(cpu().saturating_sub(guest.own.cpu_since));
+    }
+    read(number as i32).ok_or(Instead::Error(libc::EINVAL))
+}
+
+fn read(number: i32) -> Option<Duration> {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: the kernel fills it in.
-    if unsafe { libc::clock_gettime(number as i32, &raw mut time) } != 0 {
-        return Err(Instead::Error(libc::EINVAL));
-    }
-    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    let done = unsafe { libc::clock_gettime(number, &raw mut time) };
+    (done == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 fn words(first: u64, second: u64) -> [u8; 16] {
@@ -65,7 +79,7 @@ fn words(first: u64, second: u64) -> [u8; 16] {
 
 /// `clock_gettime`.
 pub fn now(guest: &mut Guest, number: u64, at: u64) -> Answer {
-    let time = clock(number)?;
+    let time = clock(guest, number)?;
     guest.give(at, &words(time.as_secs(), time.subsec_nanos().into()))
 }
 
@@ -76,13 +90,13 @@ pub fn resolution(guest: &mut Guest, at: u64) -> Answer {
 
 /// `gettimeofday`.
 pub fn of_day(guest: &mut Guest, at: u64) -> Answer {
-    let time = clock(libc::CLOCK_REALTIME as u64)?;
+    let time = clock(guest, libc::CLOCK_REALTIME as u64)?;
     guest.give(at, &words(time.as_secs(), time.subsec_micros().into()))
 }
 
 /// `time`.
 pub fn seconds(guest: &mut Guest, at: u64) -> Answer {
-    let time = clock(libc::CLOCK_REALTIME as u64)?.as_secs();
+    let time = clock(guest, libc::CLOCK_REALTIME as u64)?.as_secs();
     guest.give(at, &time.to_le_bytes())?;
     Ok(time)
 }
@@ -91,7 +105,7 @@ pub fn seconds(guest: &mut Guest, at: u64) -> Answer {
 pub fn sleep(guest: &Guest, channel: &Channel<'_>, until_clock: Option<u64>, at: u64) -> Answer {
     let mut time = duration(guest, at)?;
     if let Some(number) = until_clock {
-        time = time.saturating_sub(clock(number)?);
+        time = time.saturating_sub(clock(guest, number)?);
     }
     channel.wait(PollFlags::empty(), after(time))?;
     Ok(0)
