@@ -6,6 +6,7 @@
 //! reference that compiled code is tested against.
 
 pub mod btf;
+mod call_graph;
 mod calls;
 pub mod compile;
 pub mod concrete;

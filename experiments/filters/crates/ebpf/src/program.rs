@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::call_graph;
 use crate::insn::{DecodeError, Op, Raw, decode};
 
 /// The longest program, in instruction slots.
@@ -52,6 +53,7 @@ pub struct Program {
     ops: Vec<Op>,
     functions: Vec<Function>,
     maps: Vec<MapSpec>,
+    callees_first: Vec<usize>,
 }
 
 /// The reason why instructions and maps are not a program.
@@ -69,6 +71,9 @@ pub enum ProgramError {
     /// A function that runs on into what follows it.
     #[error("instruction {0}: the function ends with neither an exit nor a jump")]
     Falling(usize),
+    /// A function that calls itself, or functions that call each other in a circle.
+    #[error("instruction {0}: the function calls itself, directly or through others; use a loop")]
+    Recursion(usize),
     /// A reference to a map that is not there.
     #[error("instruction {0}: names a map that the program does not declare")]
     NoSuchMap(usize),
@@ -93,10 +98,13 @@ impl Program {
         }
         let ops = decode(slots)?;
         let functions = functions(&ops);
+        let callees_first =
+            call_graph::callees_first(&ops, &functions).map_err(ProgramError::Recursion)?;
         let program = Self {
             ops,
             functions,
             maps,
+            callees_first,
         };
         program.check()?;
         Ok(program)
@@ -117,6 +125,11 @@ impl Program {
         self.functions
             .binary_search_by_key(&start, |function| function.start)
             .ok()
+    }
+
+    /// The functions by number, each after all that it calls.
+    pub fn callees_first(&self) -> &[usize] {
+        &self.callees_first
     }
 
     /// The maps by their number in [`Op::LoadMap`].

@@ -215,14 +215,8 @@ fn module() -> Result<JITModule, CompileError> {
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("unwind_info", "false"),
-        (
-            "enable_verifier",
-            if cfg!(debug_assertions) {
-                "true"
-            } else {
-                "false"
-            },
-        ),
+        // A fault of the lowering is an error then, not wrong code.
+        ("enable_verifier", "true"),
     ];
     for (name, value) in wanted {
         flags.set(name, value).map_err(compiler)?;

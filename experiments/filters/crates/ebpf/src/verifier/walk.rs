@@ -289,7 +289,8 @@ impl<'a> Walk<'a> {
         target: usize,
     ) -> Result<Option<State>, Rejection> {
         if state.frames.len() >= MAX_CALLS {
-            let reason = format!("calls go deeper than {MAX_CALLS}, or in a circle");
+            let reason =
+                format!("calls go deeper than {MAX_CALLS}; call fewer functions in functions");
             return Err(reject(at, &reason));
         }
         // Every target of a call begins a function.

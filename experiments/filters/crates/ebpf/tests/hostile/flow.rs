@@ -74,12 +74,32 @@ fn bad_instructions() {
 
 #[test]
 fn calls_without_end() {
-    rejected([call(1), exit(), call(-1), exit()], "in a circle");
-    rejected([call(-1), exit()], "in a circle");
+    rejected([call(1), exit(), call(-1), exit()], "calls itself");
+    rejected([call(-1), exit()], "calls itself");
     let mut deep: Vec<Raw> = (0..8).flat_map(|_| [call(1), exit()]).collect();
     deep.extend([mov(0, 0), exit()]);
     rejected(deep.clone(), "deeper than 8");
     assert!(verify(&deep[2..]).is_ok());
+}
+
+#[test]
+fn a_function_that_calls_itself_a_bounded_number_of_times() {
+    // The entry, with 0 the second time; the same in a function; and through another one.
+    let itself = |distance| {
+        [
+            branch(5, 1, 0, 2),
+            mov(0, 7),
+            exit(),
+            mov(1, 0),
+            call(distance),
+            exit(),
+        ]
+    };
+    rejected(itself(-5), "calls itself");
+    let start = [mov(1, 1), call(1), exit()];
+    rejected(join([&start, &itself(-5)]), "calls itself");
+    let other = [call(-7), exit()];
+    rejected(join([&itself(1), &other]), "calls itself");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use filter_controller::layout::Counts;
 use filter_controller::run::Filter;
 use filter_controller::shm::{self, Origin, check_name, check_prefix, foreign};
+use filter_ebpf::compile::Compiled;
 use filter_ebpf::context::ContextLayout;
 use filter_ebpf::elf;
 use filter_ebpf::fingerprint::Fingerprint;
@@ -146,6 +147,14 @@ impl Memory {
                 Origin::Recovered(owner),
             ),
         };
+        if let Err(error) = memory.compile() {
+            if origin == Origin::Made {
+                memory.remove()?;
+            }
+            return Err(error).with_context(|| {
+                format!("the program {shown} cannot be compiled; correct it and try again")
+            });
+        }
         memory.publish(prefix)?;
         let pages = Pages::map(&memory.file, name, PAGE)?;
         pages.header().owner.store(process::id(), Ordering::Relaxed);
@@ -171,9 +180,14 @@ impl Memory {
         Ok((Self::attach(name, file, &object, verified)?, owner))
     }
 
-    /// The program, and its maps, which stay when the memory is closed.
-    pub fn into_parts(self) -> (Verified, FilterMaps) {
-        (self.verified, self.maps)
+    /// Compile the program for the maps in the memory: a controller learns so what nginx would.
+    pub fn compile(&self) -> Result<Compiled> {
+        Ok(Compiled::new(&self.verified, self.maps.all().clone())?)
+    }
+
+    /// The maps, which stay when the memory is closed.
+    pub fn into_maps(self) -> FilterMaps {
+        self.maps
     }
 
     fn make(

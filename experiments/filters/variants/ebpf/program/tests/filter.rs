@@ -274,6 +274,13 @@ fn a_program_that_cannot_be_used_is_refused_with_the_reason() {
             ("length > PREFIX_MAX", "length > 5000"),
             "may reach outside the map's value",
         ),
+        (
+            (
+                "accepted = matches(context, prefix);",
+                "accepted = *generation ? filter_path(context) : 0;",
+            ),
+            "the function calls itself",
+        ),
     ] {
         let other = Site::new("refused", &[change]);
         let said = refusal(other.own(b""));
