@@ -1,9 +1,12 @@
 //! The helpers, behind the one signature by which compiled code and the interpreter call them.
 
+use std::mem::MaybeUninit;
 use std::slice;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use crate::helpers::Helper;
 use crate::maps::{Map, MapError, Update};
+use crate::program::MAX_KEY;
 
 /// A helper as machine code calls it: r1…r5 to r0. Maps are addresses of [`Map`].
 pub type Function = unsafe extern "C" fn(u64, u64, u64, u64, u64) -> u64;
@@ -36,9 +39,33 @@ unsafe fn map<'a>(address: u64) -> &'a Map {
     unsafe { &*(address as *const Map) }
 }
 
-unsafe fn key<'a>(map: &Map, address: u64) -> &'a [u8] {
-    // SAFETY: the caller vouches for it.
-    unsafe { memory(address, u64::from(map.spec().key_size)) }
+/// A copy of a key, whose memory other threads may change, or the operation itself.
+struct Key {
+    bytes: [MaybeUninit<u8>; MAX_KEY],
+    size: usize,
+}
+
+impl Key {
+    /// Copy the key at an address.
+    ///
+    /// # Safety
+    /// There must be as many bytes as a key of the map has.
+    unsafe fn of(map: &Map, address: u64) -> Self {
+        let mut key = Self {
+            bytes: [MaybeUninit::uninit(); MAX_KEY],
+            size: map.spec().key_size as usize,
+        };
+        // SAFETY: as the caller promises; no map's key has more than `MAX_KEY` bytes.
+        unsafe { (address as *const MaybeUninit<u8>).copy_to(key.bytes.as_mut_ptr(), key.size) };
+        // The compiler must not read the original again.
+        compiler_fence(Ordering::SeqCst);
+        key
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: `of` initialised so many.
+        unsafe { slice::from_raw_parts(self.bytes.as_ptr().cast(), self.size) }
+    }
 }
 
 /// 0, or the error as the kernel has it: negative.
@@ -53,7 +80,8 @@ unsafe extern "C" fn map_lookup(r1: u64, r2: u64, _: u64, _: u64, _: u64) -> u64
     // SAFETY: as `function` demands.
     unsafe {
         let map = map(r1);
-        map.lookup(key(map, r2)).map_or(0, |value| value as u64)
+        map.lookup(Key::of(map, r2).bytes())
+            .map_or(0, |value| value as u64)
     }
 }
 
@@ -68,7 +96,7 @@ unsafe extern "C" fn map_update(r1: u64, r2: u64, r3: u64, flags: u64, _: u64) -
     unsafe {
         let map = map(r1);
         let value = memory(r3, u64::from(map.spec().value_size));
-        status(map.update(key(map, r2), value, when))
+        status(map.update(Key::of(map, r2).bytes(), value, when))
     }
 }
 
@@ -76,7 +104,7 @@ unsafe extern "C" fn map_delete(r1: u64, r2: u64, _: u64, _: u64, _: u64) -> u64
     // SAFETY: as `function` demands.
     unsafe {
         let map = map(r1);
-        status(map.delete(key(map, r2)))
+        status(map.delete(Key::of(map, r2).bytes()))
     }
 }
 

@@ -8,6 +8,9 @@ use crate::insn::{DecodeError, Op, Raw, decode};
 /// The longest program, in instruction slots.
 pub const MAX_SLOTS: usize = 65_536;
 
+/// The longest key of a map, in bytes.
+pub const MAX_KEY: usize = 512;
+
 /// The kind of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapKind {
@@ -190,7 +193,9 @@ fn check_map(map: &MapSpec) -> Result<(), ProgramError> {
         _ if map.max_entries == 0 => "max_entries is 0",
         MapKind::Array if map.key_size != 4 => "the key of an array has 4 bytes",
         MapKind::Array | MapKind::Hash if map.value_size == 0 => "a value has no bytes",
-        MapKind::Hash if map.key_size == 0 || map.key_size > 512 => "a key has 1 to 512 bytes",
+        MapKind::Hash if !(1..=MAX_KEY as u32).contains(&map.key_size) => {
+            "a key has 1 to 512 bytes"
+        }
         MapKind::Events if !map.max_entries.is_power_of_two() || map.max_entries < 4096 => {
             "a queue of events has a power of two of bytes, 4096 at least"
         }
