@@ -1,7 +1,7 @@
 //! Hashes: chains of entries that are all there from the start, as in the kernel's preallocated hash.
 //!
 //! Writers hold a lock. Readers hold none: they look at a number that is odd while chains change, walk,
-//! and look again; after some tries in vain they take the lock, too. Which entries are in use is one
+//! and look again; after some tries in vain they take the lock, too, if they can. Which entries are in use is one
 //! word of each, so that everything else can be made again when a writer dies midway.
 
 use std::collections::hash_map::DefaultHasher;
@@ -71,8 +71,11 @@ pub fn values(map: &Map) -> (usize, usize, u32) {
     (start, entry_bytes(&map.spec), map.spec.max_entries)
 }
 
+pub fn lock(map: &Map) -> &Lock {
+    &Table::of(map).header.lock
+}
+
 pub fn make(map: &Map) {
-    Lock::make(map.base.cast());
     let table = Table::of(map);
     let mut seed = [0; 8];
     // SAFETY: fills the eight bytes. Should it fail, chains are predictable and nothing worse.
@@ -97,7 +100,8 @@ pub fn lookup(map: &Map, key: &[u8]) -> Option<*mut u8> {
         }
         std::hint::spin_loop();
     }
-    table.locked(find)
+    // If the lock cannot be had, the answer without it has to do.
+    table.locked(|| Ok(find())).unwrap_or_else(|_| find())
 }
 
 pub fn update(map: &Map, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
@@ -248,8 +252,8 @@ impl<'a> Table<'a> {
             .store((version | 1) + 1, Ordering::Release);
     }
 
-    fn locked<T>(&self, work: impl FnOnce() -> T) -> T {
-        Lock::with(self.map.base.cast(), || self.repair(), work)
+    fn locked<T>(&self, work: impl FnOnce() -> Result<T, MapError>) -> Result<T, MapError> {
+        self.header.lock.with(|| self.repair(), work)
     }
 
     /// Make chains and the list of free entries again from what each entry says of itself.
