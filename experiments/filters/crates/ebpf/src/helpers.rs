@@ -89,6 +89,15 @@ impl Helper {
         }
     }
 
+    /// Return the register with the size of the memory that is passed, r1…r5.
+    pub fn size_register(self) -> Option<u8> {
+        let arguments = self.arguments();
+        let index = arguments
+            .iter()
+            .position(|argument| *argument == Argument::Size)?;
+        Some(index as u8 + 1)
+    }
+
     /// Return the kind of the result in r0.
     pub fn returns(self) -> Returns {
         match self {

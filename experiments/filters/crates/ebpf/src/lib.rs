@@ -13,6 +13,7 @@ pub mod concrete;
 pub mod context;
 pub mod elf;
 pub mod fingerprint;
+pub mod fuel;
 pub mod helpers;
 pub mod insn;
 pub mod interpreter;

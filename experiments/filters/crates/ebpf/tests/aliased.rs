@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::*;
 use filter_ebpf::compile::Compiled;
+use filter_ebpf::fuel;
 use filter_ebpf::insn::Raw;
 use filter_ebpf::maps::{Maps, Update};
 
@@ -17,7 +18,10 @@ const DELETE: i32 = 3;
 fn compile(slots: &[Raw]) -> (Compiled, Arc<Maps>) {
     let verified = verify(slots).unwrap();
     let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
-    (Compiled::new(&verified, Arc::clone(&maps)).unwrap(), maps)
+    (
+        Compiled::new(&verified, Arc::clone(&maps), fuel::DEFAULT).unwrap(),
+        maps,
+    )
 }
 
 /// r6 becomes the value of key 0 in a map, or the program ends; the key is 8 bytes at r10 - 8.
@@ -57,7 +61,7 @@ fn a_key_in_a_value_that_an_update_takes_for_its_entry_is_kept() {
     let (compiled, maps) = compile(&slots);
     let hash = maps.by_name("hash").unwrap();
     hash.update(&[0; 8], &[0; 8], Update::New).unwrap();
-    assert_eq!(compiled.run([b"", b""], 0), Ok(0));
+    assert_eq!(compiled.run([b"", b""]), Ok(0));
     let found = hash.get(&5u64.to_le_bytes());
     assert_eq!(found, Some(77u64.to_le_bytes().to_vec()));
 }
@@ -89,7 +93,7 @@ fn keys_that_other_threads_change_meanwhile_do_no_harm() {
         let workers = [0, 1].map(|_| {
             scope.spawn(|| {
                 for _ in 0..100_000 {
-                    compiled.run([b"", b""], 0).unwrap();
+                    compiled.run([b"", b""]).unwrap();
                 }
             })
         });

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use common::*;
 use filter_ebpf::compile::Compiled;
+use filter_ebpf::fuel;
 use filter_ebpf::insn::Raw;
 use filter_ebpf::maps::{Map, MapError, Maps, Memory, Update};
 use filter_ebpf::program::MapSpec;
@@ -196,7 +197,7 @@ fn a_writer_that_dies_with_the_lock_held_leaves_a_hash_that_works() {
 fn meanwhile(slots: &[Raw], look: impl Fn(&AtomicU64) -> bool + Sync) -> bool {
     let verified = verify(slots).unwrap();
     let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
-    let compiled = Compiled::new(&verified, Arc::clone(&maps)).unwrap();
+    let compiled = Compiled::new(&verified, Arc::clone(&maps), fuel::DEFAULT).unwrap();
     let place = maps.by_name("array").unwrap().lookup(&[0; 4]).unwrap();
     // SAFETY: the value is aligned, and all change it atomically or in one piece.
     let word = unsafe { AtomicU64::from_ptr(place.cast()) };
@@ -211,7 +212,7 @@ fn meanwhile(slots: &[Raw], look: impl Fn(&AtomicU64) -> bool + Sync) -> bool {
         });
         let mut answered = false;
         for _ in 0..2_000 {
-            answered |= compiled.run([b"", b""], 100_000) == Ok(1);
+            answered |= compiled.run([b"", b""]) == Ok(1);
             if answered || seen.load(Ordering::Relaxed) {
                 break;
             }

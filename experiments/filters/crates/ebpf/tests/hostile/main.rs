@@ -4,6 +4,7 @@
 mod common;
 mod flow;
 mod memory;
+mod time;
 mod turns;
 mod values;
 

@@ -12,10 +12,6 @@ use crate::guard::guard;
 use crate::maps::FilterMaps;
 use crate::memory::Memory;
 
-/// Jumps backwards that a decision may take: the program's loops over a prefix cost none, so that these
-/// are tries again while a controller publishes.
-const FUEL: u32 = 10_000;
-
 struct Filter {
     compiled: Compiled,
     maps: FilterMaps,
@@ -73,7 +69,7 @@ pub unsafe extern "C" fn module_url_filter_n(url: *const c_char, length: usize) 
             (filter, path)
         };
         let Some(filter) = filter else { return 0 };
-        match filter.compiled.run([path], FUEL) {
+        match filter.compiled.run([path]) {
             Ok(accepted) => c_int::from(accepted == 1),
             Err(_) => {
                 filter.maps.count_failure();

@@ -18,6 +18,7 @@ use filter_ebpf::compile::Compiled;
 use filter_ebpf::context::ContextLayout;
 use filter_ebpf::elf;
 use filter_ebpf::fingerprint::Fingerprint;
+use filter_ebpf::fuel;
 use filter_ebpf::maps::{Maps, Memory as MapMemory};
 use filter_ebpf::verifier::Verified;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -33,6 +34,8 @@ const PAGE: usize = 4096;
 const SECTION: &str = "filter";
 /// The largest object file, in bytes.
 const OBJECT_MAX: usize = 1 << 20;
+/// The variable with the fuel of a decision, for nginx and for the controller.
+const FUEL: &str = "FILTER_FUEL";
 const PROGRAM: &str = "filter-ebpf-controller";
 
 #[repr(C)]
@@ -103,6 +106,19 @@ fn extent(object: usize, verified: &Verified) -> (usize, usize) {
     let maps_at = PAGE + object.next_multiple_of(PAGE);
     let maps = Maps::bytes(verified.program().maps()).next_multiple_of(PAGE);
     (maps_at, maps_at + maps)
+}
+
+/// The fuel of a decision: of the environment, which nginx's user cannot write as the memory can be.
+fn fuel() -> Result<u32> {
+    let Ok(text) = std::env::var(FUEL) else {
+        return Ok(fuel::DEFAULT);
+    };
+    text.parse().with_context(|| {
+        format!(
+            "{FUEL}={text:?} is no amount of fuel; set it to a number as {}",
+            fuel::DEFAULT
+        )
+    })
 }
 
 fn fingerprint(object: &[u8]) -> u64 {
@@ -182,7 +198,11 @@ impl Memory {
 
     /// Compile the program for the maps in the memory: a controller learns so what nginx would.
     pub fn compile(&self) -> Result<Compiled> {
-        Ok(Compiled::new(&self.verified, self.maps.all().clone())?)
+        Ok(Compiled::new(
+            &self.verified,
+            self.maps.all().clone(),
+            fuel()?,
+        )?)
     }
 
     /// The maps, which stay when the memory is closed.
