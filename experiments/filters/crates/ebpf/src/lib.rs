@@ -19,4 +19,5 @@ pub mod insn;
 pub mod interpreter;
 pub mod maps;
 pub mod program;
+mod trace;
 pub mod verifier;
