@@ -7,6 +7,10 @@ pub const MAX_CALLS: usize = 8;
 /// The most instructions that the verifier looks at, counted again each time.
 pub const MAX_STEPS: usize = 100_000;
 
+/// The most stack frames that the verifier keeps at once, one for each call under way in each state at a
+/// place where paths meet: some 64 MiB.
+pub const MAX_FRAMES: usize = 10_000;
+
 /// The reason why a program is rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("instruction {at}: {reason}")]

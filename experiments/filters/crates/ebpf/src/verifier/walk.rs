@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
-use super::rejection::{MAX_CALLS, MAX_STEPS, Rejection, reject};
+use super::rejection::{MAX_CALLS, MAX_FRAMES, MAX_STEPS, Rejection, reject};
 use super::state::{Frame, Slot, State, written};
 use super::value::{Link, Pointer, Region, Value};
 use crate::context::ContextLayout;
@@ -25,6 +25,8 @@ pub struct Walk<'a> {
     targets: BTreeSet<usize>,
     heads: BTreeSet<usize>,
     steps: usize,
+    /// Stack frames in the states that are kept.
+    frames: usize,
 }
 
 /// The states after a conditional jump: taken, and not. `None` is a way that no run goes.
@@ -51,6 +53,7 @@ impl<'a> Walk<'a> {
             targets: BTreeSet::new(),
             heads: BTreeSet::new(),
             steps: 0,
+            frames: 0,
         };
         for (at, op) in ops.iter().enumerate() {
             match *op {
@@ -98,7 +101,8 @@ impl<'a> Walk<'a> {
         let mut states: BTreeMap<usize, (State, usize)> = BTreeMap::new();
         let mut waiting = BTreeSet::new();
         let mut exit: Option<State> = None;
-        self.arrive(start, entry, &mut states, &mut waiting);
+        let depth = entry.frames.len();
+        self.arrive(start, entry, &mut states, &mut waiting)?;
         // The smallest first: a loop settles before what follows it.
         while let Some(first) = waiting.pop_first() {
             let mut at = first;
@@ -121,7 +125,7 @@ impl<'a> Walk<'a> {
                             if target <= at {
                                 self.facts.jumps_back(at, &taken);
                             }
-                            self.arrive(target, taken, &mut states, &mut waiting);
+                            self.arrive(target, taken, &mut states, &mut waiting)?;
                         }
                         match fallen {
                             Some(state) => (self.after(at), state),
@@ -140,11 +144,12 @@ impl<'a> Walk<'a> {
                 };
                 (at, state) = next;
                 if self.targets.contains(&at) {
-                    self.arrive(at, state, &mut states, &mut waiting);
+                    self.arrive(at, state, &mut states, &mut waiting)?;
                     break;
                 }
             }
         }
+        self.frames -= states.len() * depth;
         Ok(exit)
     }
 
@@ -156,17 +161,24 @@ impl<'a> Walk<'a> {
     }
 
     fn arrive(
-        &self,
+        &mut self,
         at: usize,
         mut state: State,
         states: &mut BTreeMap<usize, (State, usize)>,
         waiting: &mut BTreeSet<usize>,
-    ) {
+    ) -> Result<(), Rejection> {
         state.normalise();
         let Some((known, joins)) = states.get_mut(&at) else {
+            self.frames += state.frames.len();
+            if self.frames > MAX_FRAMES {
+                return Err(reject(
+                    at,
+                    "the program takes too much memory to verify; make it of fewer branches",
+                ));
+            }
             states.insert(at, (state, 0));
             waiting.insert(at);
-            return;
+            return Ok(());
         };
         let widen = self.heads.contains(&at) && *joins >= JOINS;
         let joined = known.join(&state, widen.then_some(&self.thresholds[..]));
@@ -175,6 +187,7 @@ impl<'a> Walk<'a> {
             *joins += 1;
             waiting.insert(at);
         }
+        Ok(())
     }
 
     /// A link number that no value has, for a value made by the instruction `at`.

@@ -122,6 +122,16 @@ fn loops_without_end_are_stopped_in_compiled_code_and_in_the_interpreter() {
 }
 
 #[test]
+fn a_program_of_too_many_branches_to_verify() {
+    let branches = |count| join([&[mov(0, 0)], &vec![branch(1, 0, 7, 0); count], &[exit()]]);
+    rejected(
+        branches(50_000),
+        "too much memory to verify; make it of fewer branches",
+    );
+    assert!(verify(&branches(2_000)).is_ok());
+}
+
+#[test]
 fn a_program_too_complex_to_verify() {
     // Calls of calls: each level is verified anew at each of its call sites.
     let mut slots = Vec::new();
