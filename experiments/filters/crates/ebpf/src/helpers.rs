@@ -41,6 +41,8 @@ pub enum Argument {
     Memory,
     /// The size of the memory before.
     Size,
+    /// The same, which may be 0.
+    SizeOrZero,
 }
 
 /// The kind of a helper's result.
@@ -75,7 +77,7 @@ impl Helper {
     /// Return the requirements on r1…r5.
     pub fn arguments(self) -> [Argument; 5] {
         use Argument::{
-            Context, Events, Key, Map, Memory, Number, Size, Unused, Value, WritableMap,
+            Context, Events, Key, Map, Memory, Number, Size, SizeOrZero, Unused, Value, WritableMap,
         };
         match self {
             Self::MapLookup => [Map, Key, Unused, Unused, Unused],
@@ -84,8 +86,8 @@ impl Helper {
             Self::KtimeNs | Self::RandomU32 | Self::ProcessorId => [Unused; 5],
             // Programs rarely set all three numbers: those not set are not looked at.
             Self::TracePrintk => [Memory, Size, Unused, Unused, Unused],
-            Self::PerfEventOutput => [Context, Events, Number, Memory, Size],
-            Self::RingbufOutput => [Events, Memory, Size, Number, Unused],
+            Self::PerfEventOutput => [Context, Events, Number, Memory, SizeOrZero],
+            Self::RingbufOutput => [Events, Memory, SizeOrZero, Number, Unused],
         }
     }
 
@@ -94,7 +96,7 @@ impl Helper {
         let arguments = self.arguments();
         let index = arguments
             .iter()
-            .position(|argument| *argument == Argument::Size)?;
+            .position(|argument| matches!(argument, Argument::Size | Argument::SizeOrZero))?;
         Some(index as u8 + 1)
     }
 

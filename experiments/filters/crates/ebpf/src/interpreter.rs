@@ -379,7 +379,9 @@ impl Machine<'_> {
                     };
                     self.check(at, given[index], bytes.into(), false)?;
                 }
-                Argument::Size => self.check(at, given[index - 1], given[index], false)?,
+                Argument::Size | Argument::SizeOrZero => {
+                    self.check(at, given[index - 1], given[index], false)?
+                }
                 Argument::Unused | Argument::Number | Argument::Context | Argument::Memory => {}
             }
         }

@@ -72,6 +72,7 @@ impl Walk<'_> {
             let value = match right {
                 _ if wide => self.shared(at, state, src, right),
                 Value::Scalar(scalar, _) => Value::scalar(scalar.low32()),
+                Value::Pointer(pointer) if !pointer.nullable => Value::Half(pointer),
                 _ => return Err(reject(at, "takes half of an address")),
             };
             state.set(dst, value);
@@ -97,6 +98,11 @@ impl Walk<'_> {
             )?,
             (Value::Pointer(a), Value::Pointer(b), Alu::Sub) if wide => {
                 Value::scalar(distance(at, &a, &b)?)
+            }
+            (Value::Pointer(a) | Value::Half(a), Value::Pointer(b) | Value::Half(b), Alu::Sub)
+                if !wide =>
+            {
+                Value::scalar(distance(at, &a, &b)?.low32())
             }
             _ => {
                 return Err(reject(

@@ -20,6 +20,7 @@ impl Walk<'_> {
             .ok_or_else(|| reject(at, &format!("there is no helper {number}")))?;
         let arguments = helper.arguments();
         let mut map = None;
+        let mut key = None;
         for (register, argument) in (1..).zip(arguments) {
             match argument {
                 Argument::Unused | Argument::Memory => {}
@@ -43,19 +44,12 @@ impl Walk<'_> {
                     };
                     self.facts.touches(at, state, register, 0, bytes.into());
                     self.readable(at, state, register, u64::from(bytes))?;
-                }
-                Argument::Size => {
-                    let size = self.number(at, state, register)?;
-                    if size.umin == 0 || size.umax > MAX_MEMORY {
-                        return Err(reject(
-                            at,
-                            &format!(
-                                "r{register}, a size, may be 0 or more than {MAX_MEMORY}; bound it first"
-                            ),
-                        ));
+                    if argument == Argument::Key && bytes == 4 {
+                        key = self.known_key(state, register);
                     }
-                    self.facts.touches(at, state, register - 1, 0, size.umax);
-                    self.readable(at, state, register - 1, size.umax)?;
+                }
+                Argument::Size | Argument::SizeOrZero => {
+                    self.sized(at, state, register, argument == Argument::SizeOrZero)?;
                 }
             }
         }
@@ -71,13 +65,38 @@ impl Walk<'_> {
                 let map = map.unwrap_or(0);
                 let size = i64::from(self.program.maps()[map].value_size);
                 let mut pointer = Pointer::new(Region::MapValue(map), 0, size);
-                pointer.nullable = true;
+                // An array has every entry below its size.
+                let spec = &self.program.maps()[map];
+                let there = key.is_some_and(|key| key < spec.max_entries);
+                pointer.nullable = !(there && spec.kind == MapKind::Array);
                 pointer.link = Self::fresh(at, state);
                 Value::Pointer(pointer)
             }
         };
         state.set(0, result);
         Ok(())
+    }
+
+    /// Check a size, and the memory of this size in the register before.
+    fn sized(
+        &mut self,
+        at: usize,
+        state: &State,
+        register: Reg,
+        zero: bool,
+    ) -> Result<(), Rejection> {
+        let size = self.number(at, state, register)?;
+        if size.umax > MAX_MEMORY {
+            let reason =
+                format!("r{register}, a size, may be more than {MAX_MEMORY}; bound it first");
+            return Err(reject(at, &reason));
+        }
+        if size.umin == 0 && !zero {
+            let reason = format!("r{register}, a size, may be 0; compare it with 0 first");
+            return Err(reject(at, &reason));
+        }
+        self.facts.touches(at, state, register - 1, 0, size.umax);
+        self.readable(at, state, register - 1, size.umax)
     }
 
     fn map_argument(

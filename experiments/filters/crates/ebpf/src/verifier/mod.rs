@@ -25,6 +25,7 @@
 mod access;
 mod arithmetic;
 mod branch;
+mod bytes;
 mod call;
 mod cost;
 mod facts;

@@ -1,6 +1,7 @@
 //! The abstract state at one point of the program: registers and the stack frames of all active
 //! calls.
 
+use super::bytes::Bytes;
 use super::value::{Link, Value};
 use crate::insn::Reg;
 
@@ -11,8 +12,8 @@ const SLOTS: usize = FRAME / 8;
 /// Eight bytes of a stack frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Slot {
-    /// Numbers byte by byte: a one for each byte that was written.
-    Bytes(u8),
+    /// Numbers byte by byte.
+    Bytes(Bytes),
     /// A value stored in one piece.
     Whole(Value),
 }
@@ -30,7 +31,7 @@ impl Frame {
     /// A frame in which nothing was written.
     pub fn new(saved: [Value; 4]) -> Self {
         Self {
-            slots: [Slot::Bytes(0); SLOTS],
+            slots: [Slot::Bytes(Bytes::NONE); SLOTS],
             saved,
         }
     }
@@ -107,10 +108,10 @@ impl State {
         let frames = self.frames.iter().zip(&other.frames).map(|(a, b)| Frame {
             slots: std::array::from_fn(|n| match (&a.slots[n], &b.slots[n]) {
                 (Slot::Whole(a), Slot::Whole(b)) => match merge(a, b) {
-                    Value::Unusable => Slot::Bytes(0),
+                    Value::Unusable => Slot::Bytes(Bytes::NONE),
                     value => Slot::Whole(value),
                 },
-                (a, b) => Slot::Bytes(written(a) & written(b)),
+                (a, b) => Slot::Bytes(numbers(a).join(numbers(b))),
             }),
             saved: std::array::from_fn(|n| merge(&a.saved[n], &b.saved[n])),
         });
@@ -142,12 +143,12 @@ impl State {
     }
 }
 
-/// The bytes of a slot that hold numbers.
-pub fn written(slot: &Slot) -> u8 {
+/// The bytes of a slot as numbers.
+pub fn numbers(slot: &Slot) -> Bytes {
     match slot {
-        Slot::Bytes(mask) => *mask,
-        Slot::Whole(Value::Scalar(..)) => 0xff,
-        Slot::Whole(_) => 0,
+        Slot::Bytes(bytes) => *bytes,
+        Slot::Whole(Value::Scalar(scalar, _)) => Bytes::number(scalar.known()),
+        Slot::Whole(_) => Bytes::NONE,
     }
 }
 

@@ -87,6 +87,40 @@ impl Pointer {
             .then_some(self)
     }
 
+    /// Return an address that covers both, in one region. The caller joins the links.
+    fn join(self, other: Self) -> Self {
+        Self {
+            region: self.region,
+            nullable: self.nullable || other.nullable,
+            from_start: self.from_start.min(other.from_start),
+            to_end: self.to_end.min(other.to_end),
+            offset: self.offset.union(other.offset),
+            link: Link::default(),
+        }
+    }
+
+    /// Return `next`, which contains `self`, with every bound that grew moved far enough for loops
+    /// to settle.
+    fn widen(self, next: Self) -> Self {
+        let mut wide = next;
+        if next.from_start < self.from_start {
+            wide.from_start = if next.from_start >= 0 {
+                0
+            } else {
+                -Self::LIMIT
+            };
+        }
+        if next.to_end < self.to_end {
+            wide.to_end = if next.to_end >= 0 { 0 } else { -Self::LIMIT };
+        }
+        if next.offset != self.offset {
+            let aligned = next.offset.mask.trailing_zeros().min(63);
+            wide.offset.mask = u64::MAX << aligned;
+            wide.offset.value &= !wide.offset.mask;
+        }
+        wide
+    }
+
     /// Return true if `bytes` bytes, `offset` bytes further, are inside the region.
     pub fn covers(&self, offset: i64, bytes: i64) -> bool {
         !self.nullable && self.from_start + offset >= 0 && self.to_end - offset >= bytes
@@ -104,6 +138,8 @@ pub enum Value {
     Pointer(Pointer),
     /// A handle on a map.
     Map(usize),
+    /// The lower half of an address, good for nothing but the distance from another one.
+    Half(Pointer),
 }
 
 impl Value {
@@ -136,15 +172,9 @@ impl Value {
             (Self::Scalar(a, _), Self::Scalar(b, _)) => Self::scalar(a.union(*b)),
             (Self::Map(a), Self::Map(b)) if a == b => Self::Map(*a),
             (Self::Pointer(a), Self::Pointer(b)) if a.region == b.region => {
-                Self::Pointer(Pointer {
-                    region: a.region,
-                    nullable: a.nullable || b.nullable,
-                    from_start: a.from_start.min(b.from_start),
-                    to_end: a.to_end.min(b.to_end),
-                    offset: a.offset.union(b.offset),
-                    link: Link::default(),
-                })
+                Self::Pointer(a.join(*b))
             }
+            (Self::Half(a), Self::Half(b)) if a.region == b.region => Self::Half(a.join(*b)),
             _ => Self::Unusable,
         }
     }
@@ -155,25 +185,8 @@ impl Value {
             (Self::Scalar(a, _), Self::Scalar(b, link)) => {
                 Self::Scalar(a.widen(*b, thresholds), *link)
             }
-            (Self::Pointer(a), Self::Pointer(b)) => {
-                let mut wide = *b;
-                if b.from_start < a.from_start {
-                    wide.from_start = if b.from_start >= 0 {
-                        0
-                    } else {
-                        -Pointer::LIMIT
-                    };
-                }
-                if b.to_end < a.to_end {
-                    wide.to_end = if b.to_end >= 0 { 0 } else { -Pointer::LIMIT };
-                }
-                if b.offset != a.offset {
-                    let aligned = b.offset.mask.trailing_zeros().min(63);
-                    wide.offset.mask = u64::MAX << aligned;
-                    wide.offset.value &= !wide.offset.mask;
-                }
-                Self::Pointer(wide)
-            }
+            (Self::Pointer(a), Self::Pointer(b)) => Self::Pointer(a.widen(*b)),
+            (Self::Half(a), Self::Half(b)) => Self::Half(a.widen(*b)),
             _ => *next,
         }
     }

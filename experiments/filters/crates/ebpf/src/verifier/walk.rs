@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
 use super::rejection::{MAX_CALLS, MAX_FRAMES, MAX_STEPS, Rejection, reject};
-use super::state::{Frame, Slot, State, written};
+use super::state::{Frame, Slot, State, numbers};
 use super::value::{Link, Pointer, Region, Value};
 use crate::context::ContextLayout;
 use crate::insn::{Op, Source};
@@ -326,14 +326,18 @@ impl<'a> Walk<'a> {
             state.set(register, Value::Unusable);
         }
         // The frame is gone: so is every pointer into it.
-        let dead =
-            |value: &Value| matches!(value, Value::Pointer(p) if p.region == Region::Stack(depth));
+        let dead = |value: &Value| {
+            let (Value::Pointer(pointer) | Value::Half(pointer)) = value else {
+                return false;
+            };
+            pointer.region == Region::Stack(depth)
+        };
         for place in state.places().filter(|place| dead(place)) {
             *place = Value::Unusable;
         }
         for slot in state.frames.iter_mut().flat_map(|frame| &mut frame.slots) {
             if *slot == Slot::Whole(Value::Unusable) {
-                *slot = Slot::Bytes(written(slot));
+                *slot = Slot::Bytes(numbers(slot));
             }
         }
         Ok(Some(state))

@@ -35,7 +35,7 @@ fn contents(maps: &Maps) -> Vec<Vec<u8>> {
 }
 
 /// Runs an accepted program both ways; the interpreter must not find an illegal access.
-pub fn check(verified: &Verified, windows: [&[u8]; 2]) -> Option<u64> {
+pub fn check<const N: usize>(verified: &Verified, windows: [&[u8]; N]) -> Option<u64> {
     if !repeatable(verified) {
         return None;
     }

@@ -56,7 +56,9 @@ fn bad_arguments() {
             &[mov(4, 0), helper(130), mov(0, 0), exit()],
         ])
     };
-    rejected(sized(&[mov(3, 0)]), "a size");
+    assert!(verify(&sized(&[mov(3, 0)])).is_ok());
+    let text = [copy(1, 2), mov(2, 0), helper(6), mov(0, 0), exit()];
+    rejected(join([&key, &text]), "a size, may be 0");
     rejected(sized(&[mov(3, -1)]), "a size");
     rejected(sized(&[mov(3, 5)]), "outside its stack frame");
     rejected(sized(&[copy(3, 10)]), "a number is needed");
@@ -102,7 +104,24 @@ fn addresses_that_would_leave_the_program() {
         join([&value(), &[store(8, 6, 0, 10), exit()]]),
         "writes an address where others",
     );
-    rejected([raw(0xbc, 0, 10, 0, 0), exit()], "half of an address");
+    let half = raw(0xbc, 0, 10, 0, 0);
+    rejected([half, exit()], "r0, the result");
+    rejected(
+        [half, raw(0x04, 0, 0, 0, 1), exit()],
+        "computes with an address",
+    );
+    rejected([half, branch(1, 0, 0, 0), exit()], "compares an address");
+    rejected(
+        join([&value(), &[half, store(8, 6, 0, 0), exit()]]),
+        "writes an address",
+    );
+    rejected(
+        [half, store(8, 10, -8, 0), load(4, 0, 10, -8), exit()],
+        "part of an address",
+    );
+    let distance = |other| [half, raw(0x1c, 0, other, 0, 0), exit()];
+    rejected(distance(1), "different regions");
+    assert!(verify(&distance(10)).is_ok());
     rejected(
         [copy(0, 10), raw(0x77, 0, 0, 0, 1), exit()],
         "computes with an address",
