@@ -273,6 +273,10 @@ fn addresses(
         _ => return comparable(cond).then_some(Some(state)),
     };
     let found = pointer.to_end.max(to_end);
+    let pointer = *pointer;
+    if let Region::Window(window) = pointer.region {
+        state.has_room(&pointer, window, found);
+    }
     update(&mut state, register, |value| {
         if let Value::Pointer(other) = value {
             let further = pointer.link.delta - other.link.delta;

@@ -30,6 +30,7 @@ mod call;
 mod cost;
 mod facts;
 mod rejection;
+mod room;
 mod scalar;
 mod state;
 mod tnum;

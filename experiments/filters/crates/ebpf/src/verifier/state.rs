@@ -43,12 +43,15 @@ pub struct State {
     registers: [Value; 10],
     /// One for each call under way.
     pub frames: Vec<Frame>,
+    /// The bytes that each window is known to have at least.
+    pub sizes: Vec<i64>,
 }
 
 impl State {
     /// A first call, with nothing in its registers.
-    pub fn new() -> Self {
+    pub fn new(windows: usize) -> Self {
         Self {
+            sizes: vec![0; windows],
             registers: [Value::Unusable; 10],
             frames: vec![Frame::new([Value::Unusable; 4])],
         }
@@ -85,9 +88,9 @@ impl State {
 
     /// Make `id` a number that no value has. Values that had it are no longer linked.
     pub fn free_link(&mut self, id: u32) {
-        for value in self.places() {
-            if value.link().id == id {
-                value.set_link(Link::default());
+        for link in self.places().flat_map(Value::links) {
+            if link.id == id {
+                *link = Link::default();
             }
         }
     }
@@ -102,6 +105,15 @@ impl State {
                 joined = a.widen(&joined, thresholds);
             }
             joined.set_link(links.joined(a.link(), b.link()));
+            match (a, b, &mut joined) {
+                (Value::Pointer(a), Value::Pointer(b), Value::Pointer(joined)) => {
+                    joined.index = links.joined(a.index, b.index);
+                }
+                (Value::Scalar(a, _), Value::Scalar(b, _), Value::Scalar(joined, _)) => {
+                    joined.room = self.joined_room(*a, other, *b, thresholds.is_some());
+                }
+                _ => {}
+            }
             joined
         };
         let registers = std::array::from_fn(|n| merge(&self.registers[n], &other.registers[n]));
@@ -116,7 +128,13 @@ impl State {
             saved: std::array::from_fn(|n| merge(&a.saved[n], &b.saved[n])),
         });
         let frames = frames.collect();
-        let mut joined = Self { registers, frames };
+        let sizes = self.sizes.iter().zip(&other.sizes);
+        let sizes = sizes.map(|(a, b)| *a.min(b)).collect();
+        let mut joined = Self {
+            registers,
+            frames,
+            sizes,
+        };
         joined.normalise();
         joined
     }
@@ -124,10 +142,10 @@ impl State {
     /// Numbers all links by where they first occur, so that equal states compare as equal.
     pub fn normalise(&mut self) {
         let mut seen: Vec<Link> = Vec::new();
-        for value in self.places() {
-            let link = value.link();
+        for place in self.places().flat_map(Value::links) {
+            let link = *place;
             if link.id == 0 {
-                value.set_link(Link::default());
+                *place = Link::default();
                 continue;
             }
             let index = seen.iter().position(|first| first.id == link.id);
@@ -135,10 +153,10 @@ impl State {
                 seen.push(link);
                 seen.len() - 1
             });
-            value.set_link(Link {
+            *place = Link {
                 id: index as u32 + 1,
                 delta: link.delta - seen[index].delta,
-            });
+            };
         }
     }
 }

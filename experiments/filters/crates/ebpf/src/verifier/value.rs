@@ -29,6 +29,17 @@ pub struct Link {
     pub delta: i64,
 }
 
+impl Link {
+    /// The link of the value plus a number.
+    pub fn moved(self, by: i64) -> Option<Self> {
+        if self.id == 0 {
+            return Some(self);
+        }
+        let delta = self.delta.checked_add(by)?;
+        Some(Self { delta, ..self })
+    }
+}
+
 /// An address. Invariant: `-LIMIT <= from_start` and `-LIMIT <= to_end`, so that it lies within
 /// [`Pointer::LIMIT`] bytes of its region and neither wraps around nor compares wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +56,8 @@ pub struct Pointer {
     pub offset: Tnum,
     /// The values that share its base.
     pub link: Link,
+    /// Its distance from the region's start is the number that is linked so, if there is one.
+    pub index: Link,
 }
 
 impl Pointer {
@@ -60,6 +73,7 @@ impl Pointer {
             to_end: size - at,
             offset: Tnum::constant(at as u64),
             link: Link::default(),
+            index: Link::default(),
         }
     }
 
@@ -68,17 +82,28 @@ impl Pointer {
         (self.offset.mask == 0).then_some(self.offset.value as i64)
     }
 
-    /// The pointer moved by a number; `None` when it might stray beyond the limit.
-    pub fn moved(mut self, by: Scalar) -> Option<Self> {
+    /// The pointer moved by a number, which is linked so; `None` when it might stray beyond the limit.
+    pub fn moved(mut self, by: Scalar, number: Link) -> Option<Self> {
+        let from = self.at();
         self.from_start = self.from_start.checked_add(by.smin)?;
         self.to_end = self.to_end.checked_sub(by.smax)?;
         self.offset = self.offset.add(by.bits);
-        match by.known() {
-            Some(by) => self.link.delta = self.link.delta.checked_add(by as i64)?,
-            None => self.link = Link::default(),
+        if let (Some(from), Some(room)) = (from, by.room)
+            && self.region == Region::Window(room.window)
+        {
+            self.to_end = self.to_end.max(room.bytes.checked_sub(from)?);
         }
+        self.index = match (by.known(), from) {
+            (Some(by), _) if self.index.id != 0 || number.id == 0 => self.index.moved(by as i64)?,
+            (_, Some(from)) => number.moved(from)?,
+            _ => Link::default(),
+        };
+        self.link = match by.known() {
+            Some(by) => self.link.moved(by as i64)?,
+            None => Link::default(),
+        };
         let near = |distance: i64| (-Self::LIMIT..=Self::LIMIT).contains(&distance);
-        let delta = near(self.link.delta) || self.link.id == 0;
+        let delta = near(self.link.delta) && near(self.index.delta);
         (near(by.smin)
             && near(by.smax)
             && delta
@@ -96,6 +121,7 @@ impl Pointer {
             to_end: self.to_end.min(other.to_end),
             offset: self.offset.union(other.offset),
             link: Link::default(),
+            index: Link::default(),
         }
     }
 
@@ -155,6 +181,16 @@ impl Value {
             Self::Pointer(pointer) => pointer.link,
             _ => Link::default(),
         }
+    }
+
+    /// Its link, and for an address that of its index.
+    pub fn links(&mut self) -> impl Iterator<Item = &mut Link> {
+        let (link, index) = match self {
+            Self::Scalar(_, link) => (Some(link), None),
+            Self::Pointer(pointer) => (Some(&mut pointer.link), Some(&mut pointer.index)),
+            _ => (None, None),
+        };
+        link.into_iter().chain(index)
     }
 
     /// The same value with another link.

@@ -22,7 +22,7 @@ pub struct Walk<'a> {
     pub(super) facts: Facts,
     /// Numbers that bounds of loops are likely to be, ascending.
     thresholds: Vec<i64>,
-    targets: BTreeSet<usize>,
+    pub(super) targets: BTreeSet<usize>,
     heads: BTreeSet<usize>,
     steps: usize,
     /// Stack frames in the states that are kept.
@@ -89,7 +89,7 @@ impl<'a> Walk<'a> {
 
     /// Verify the entry with a context in r1.
     pub(super) fn run(&mut self) -> Result<(), Rejection> {
-        let mut state = State::new();
+        let mut state = State::new(self.layout.fields.len() / 2);
         let size = i64::from(u16::MAX);
         state.set(1, Value::Pointer(Pointer::new(Region::Context, 0, size)));
         self.function(0, state).map(|_| ())
@@ -192,7 +192,15 @@ impl<'a> Walk<'a> {
 
     /// A link number that no value has, for a value made by the instruction `at`.
     pub(super) fn fresh(at: usize, state: &mut State) -> Link {
-        let id = FRESH + at as u32;
+        Self::numbered(FRESH + 2 * at as u32, state)
+    }
+
+    /// Another one, for a value that the instruction uses.
+    pub(super) fn fresh_operand(at: usize, state: &mut State) -> Link {
+        Self::numbered(FRESH + 2 * at as u32 + 1, state)
+    }
+
+    fn numbered(id: u32, state: &mut State) -> Link {
         state.free_link(id);
         Link { id, delta: 0 }
     }
@@ -207,7 +215,12 @@ impl<'a> Walk<'a> {
             ));
         }
         match self.program.ops()[at] {
-            Op::Alu { wide, op, dst, src } => self.alu(at, &mut state, wide, op, dst, src)?,
+            // Both shifts were looked at with the first.
+            Op::Alu { .. } if at > 0 && self.extends(at - 1).is_some() => {}
+            Op::Alu { wide, op, dst, src } => match self.extends(at) {
+                Some(signed) => self.extend(at, &mut state, dst, signed)?,
+                None => self.alu(at, &mut state, wide, op, dst, src)?,
+            },
             Op::MoveSigned {
                 wide,
                 bits,

@@ -7,6 +7,7 @@ mod memory;
 mod time;
 mod turns;
 mod values;
+mod windows;
 
 use common::*;
 use filter_ebpf::insn::Raw;
