@@ -45,6 +45,8 @@ pub fn function(helper: Helper) -> Function {
         Helper::ProcessorId => guarded!(processor_id, 0),
         Helper::PerfEventOutput => guarded!(perf_event_output, FAILED),
         Helper::RingbufOutput => guarded!(ringbuf_output, FAILED),
+        Helper::Strncmp => guarded!(strncmp, FAILED),
+        Helper::Memcmp => guarded!(memcmp, FAILED),
     }
 }
 
@@ -167,6 +169,27 @@ unsafe fn perf_event_output([_, r2, _, r4, size]: Arguments) -> u64 {
 unsafe fn ringbuf_output([r1, r2, size, _, _]: Arguments) -> u64 {
     // SAFETY: as `function` demands.
     unsafe { status(map(r1).send(memory(r2, size))) }
+}
+
+/// -1, 0 or 1.
+fn sign(order: std::cmp::Ordering) -> u64 {
+    order as i64 as u64
+}
+
+unsafe fn strncmp([r1, size, r3, _, _]: Arguments) -> u64 {
+    // SAFETY: as `function` demands.
+    let (a, b) = unsafe { (memory(r1, size), memory(r3, size)) };
+    // What is behind the end of one of them does not count.
+    let pairs = a.iter().zip(b);
+    let decisive = pairs
+        .map(|(a, b)| (a.cmp(b), *a))
+        .find(|(order, byte)| order.is_ne() || *byte == 0);
+    decisive.map_or(0, |(order, _)| sign(order))
+}
+
+unsafe fn memcmp([r1, r2, size, _, _]: Arguments) -> u64 {
+    // SAFETY: as `function` demands.
+    unsafe { sign(memory(r1, size).cmp(memory(r2, size))) }
 }
 
 #[cfg(test)]

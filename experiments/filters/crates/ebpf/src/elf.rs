@@ -16,11 +16,14 @@ use object::{
 use thiserror::Error;
 
 use crate::btf::{Btf, BtfError, MapFields};
+use crate::helpers;
 use crate::insn::{Raw, SLOT};
 use crate::program::{MapKind, MapSpec, Program, ProgramError};
 
 /// The longest data section, in bytes.
 const MAX_DATA: u64 = 1 << 20;
+/// The opcode of calls.
+const CALL: u8 = 0x85;
 
 /// The reason why an object file contains no program.
 #[derive(Clone, Debug, Error)]
@@ -48,6 +51,18 @@ pub enum ElfError {
         at: u64,
         /// The fault.
         reason: &'static str,
+    },
+    /// A function or variable that is declared only.
+    #[error(
+        "section {section}, instruction {at}: uses {name:?}, which the object does not define; define it in the same file, functions with static inline"
+    )]
+    Undefined {
+        /// The section that uses it.
+        section: String,
+        /// The instruction that uses it.
+        at: u64,
+        /// Its name.
+        name: String,
     },
     /// A map whose declaration is of an unknown kind.
     #[error(
@@ -201,16 +216,28 @@ impl Linker<'_> {
                 return Err(wrong("has a relocation without a symbol"));
             };
             let symbol = self.elf.symbol_by_index(symbol)?;
-            let target = symbol
-                .section_index()
-                .ok_or_else(|| wrong("uses a symbol that the object does not define"))?;
             if !offset.is_multiple_of(SLOT as u64) || number >= length {
                 return Err(wrong("has a relocation between instructions"));
             }
             let at = base + number as usize;
             let slot = self.slots[at];
+            let Some(target) = symbol.section_index() else {
+                let name = symbol.name()?;
+                let (R_BPF_64_32, CALL, Some(helper)) =
+                    (r_type, slot.opcode, helpers::by_name(name))
+                else {
+                    return Err(ElfError::Undefined {
+                        section: section.name()?.to_owned(),
+                        at: number,
+                        name: name.to_owned(),
+                    });
+                };
+                self.slots[at].src = 0;
+                self.slots[at].imm = helper as i32;
+                continue;
+            };
             match r_type {
-                R_BPF_64_32 if slot.opcode == 0x85 && slot.src == 1 => {
+                R_BPF_64_32 if slot.opcode == CALL && slot.src == 1 => {
                     let from_symbol = symbol.address() as i64 / SLOT as i64;
                     calls.push((at, target, from_symbol + i64::from(slot.imm) + 1));
                 }

@@ -39,7 +39,7 @@ pub fn access(map_bytes: usize) -> u64 {
 /// Return the weight of a helper's call, to which its bytes are added one by one.
 pub fn helper(helper: Helper) -> u64 {
     match helper {
-        Helper::ProcessorId => 50,
+        Helper::ProcessorId | Helper::Strncmp | Helper::Memcmp => 50,
         Helper::MapLookup | Helper::KtimeNs => 100,
         Helper::MapUpdate | Helper::MapDelete => 200,
         Helper::PerfEventOutput | Helper::RingbufOutput => 200,

@@ -16,6 +16,9 @@ pub enum Helper {
     ProcessorId,
     PerfEventOutput,
     RingbufOutput,
+    Strncmp,
+    /// C's function, which programs call by its name.
+    Memcmp,
 }
 
 /// The requirement on an argument.
@@ -37,12 +40,14 @@ pub enum Argument {
     Key,
     /// Memory with a value of the map before.
     Value,
-    /// Memory with as many bytes as the next argument says.
+    /// Memory with as many bytes as the next size says.
     Memory,
-    /// The size of the memory before.
+    /// The size of the memories before.
     Size,
     /// The same, which may be 0.
     SizeOrZero,
+    /// Memory with as many bytes as the size before says.
+    AsMuch,
 }
 
 /// The kind of a helper's result.
@@ -52,6 +57,15 @@ pub enum Returns {
     Number,
     /// The address of a value of the map, or null.
     ValueOrNull,
+}
+
+/// The number of [`Helper::Memcmp`], none of the kernel's.
+const MEMCMP: u32 = 1 << 24;
+
+/// Return the number of the helper that does what the function of C does.
+pub fn by_name(name: &str) -> Option<u32> {
+    // Compilers call the second where the sign does not matter.
+    matches!(name, "memcmp" | "bcmp").then_some(MEMCMP)
 }
 
 /// The most bytes that a helper takes in one piece.
@@ -70,6 +84,8 @@ impl Helper {
             8 => Self::ProcessorId,
             25 => Self::PerfEventOutput,
             130 => Self::RingbufOutput,
+            182 => Self::Strncmp,
+            MEMCMP => Self::Memcmp,
             _ => return None,
         })
     }
@@ -77,7 +93,8 @@ impl Helper {
     /// Return the requirements on r1…r5.
     pub fn arguments(self) -> [Argument; 5] {
         use Argument::{
-            Context, Events, Key, Map, Memory, Number, Size, SizeOrZero, Unused, Value, WritableMap,
+            AsMuch, Context, Events, Key, Map, Memory, Number, Size, SizeOrZero, Unused, Value,
+            WritableMap,
         };
         match self {
             Self::MapLookup => [Map, Key, Unused, Unused, Unused],
@@ -87,6 +104,8 @@ impl Helper {
             // Programs rarely set all three numbers: those not set are not looked at.
             Self::TracePrintk => [Memory, Size, Unused, Unused, Unused],
             Self::PerfEventOutput => [Context, Events, Number, Memory, SizeOrZero],
+            Self::Strncmp => [Memory, Size, AsMuch, Unused, Unused],
+            Self::Memcmp => [Memory, Memory, SizeOrZero, Unused, Unused],
             Self::RingbufOutput => [Events, Memory, SizeOrZero, Number, Unused],
         }
     }

@@ -362,6 +362,9 @@ impl Machine<'_> {
         let helper = Helper::by_number(number).ok_or_else(|| illegal("calls no helper"))?;
         let [_, r1, r2, r3, r4, r5, ..] = self.registers;
         let given = [r1, r2, r3, r4, r5];
+        let size = helper
+            .size_register()
+            .map_or(0, |register| given[usize::from(register) - 1]);
         let mut map = None;
         for (index, argument) in helper.arguments().into_iter().enumerate() {
             let is_map = |map: &&crate::maps::Map| std::ptr::from_ref(*map) as u64 == given[index];
@@ -379,17 +382,16 @@ impl Machine<'_> {
                     };
                     self.check(at, given[index], bytes.into(), false)?;
                 }
-                Argument::Size | Argument::SizeOrZero => {
-                    self.check(at, given[index - 1], given[index], false)?
-                }
-                Argument::Unused | Argument::Number | Argument::Context | Argument::Memory => {}
+                Argument::Memory | Argument::AsMuch => self.check(at, given[index], size, false)?,
+                Argument::Unused
+                | Argument::Number
+                | Argument::Context
+                | Argument::Size
+                | Argument::SizeOrZero => {}
             }
         }
         if self.verified.array_looked_up(at).is_none() {
-            let bytes = helper
-                .size_register()
-                .map_or(0, |register| given[usize::from(register) - 1]);
-            let cost = self.verified.cost_helper(at) + bytes;
+            let cost = self.verified.cost_helper(at) + size;
             self.charge(cost)?;
             self.spend(at, cost)?;
         }

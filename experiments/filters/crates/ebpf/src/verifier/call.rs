@@ -21,9 +21,13 @@ impl Walk<'_> {
         let arguments = helper.arguments();
         let mut map = None;
         let mut key = None;
+        // Memories whose size comes later, and the last size.
+        let mut memories = Vec::new();
+        let mut size = 0;
         for (register, argument) in (1..).zip(arguments) {
             match argument {
-                Argument::Unused | Argument::Memory => {}
+                Argument::Unused => {}
+                Argument::Memory => memories.push(register),
                 Argument::Number => {
                     self.number(at, state, register)?;
                 }
@@ -48,8 +52,13 @@ impl Walk<'_> {
                         key = self.known_key(state, register);
                     }
                 }
+                Argument::AsMuch => self.memory(at, state, register, size)?,
                 Argument::Size | Argument::SizeOrZero => {
-                    self.sized(at, state, register, argument == Argument::SizeOrZero)?;
+                    let zero = argument == Argument::SizeOrZero;
+                    size = self.size(at, state, register, zero)?;
+                    for memory in memories.drain(..) {
+                        self.memory(at, state, memory, size)?;
+                    }
                 }
             }
         }
@@ -77,14 +86,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Check a size, and the memory of this size in the register before.
-    fn sized(
-        &mut self,
-        at: usize,
-        state: &State,
-        register: Reg,
-        zero: bool,
-    ) -> Result<(), Rejection> {
+    /// Check a size. Return the largest that it may be.
+    fn size(&self, at: usize, state: &State, register: Reg, zero: bool) -> Result<u64, Rejection> {
         let size = self.number(at, state, register)?;
         if size.umax > MAX_MEMORY {
             let reason =
@@ -95,8 +98,18 @@ impl Walk<'_> {
             let reason = format!("r{register}, a size, may be 0; compare it with 0 first");
             return Err(reject(at, &reason));
         }
-        self.facts.touches(at, state, register - 1, 0, size.umax);
-        self.readable(at, state, register - 1, size.umax)
+        Ok(size.umax)
+    }
+
+    fn memory(
+        &mut self,
+        at: usize,
+        state: &State,
+        register: Reg,
+        bytes: u64,
+    ) -> Result<(), Rejection> {
+        self.facts.touches(at, state, register, 0, bytes);
+        self.readable(at, state, register, bytes)
     }
 
     fn map_argument(

@@ -65,6 +65,36 @@ fn bad_arguments() {
 }
 
 #[test]
+fn bad_arguments_of_comparisons() {
+    let stack = [store_imm(8, 10, -8, 0), copy(1, 10), add(1, -8), copy(2, 1)];
+    let memcmp = [helper(1 << 24), exit()];
+    let compared = |size: &[Raw]| join([&stack, size, &memcmp]);
+    assert!(verify(&compared(&[mov(3, 8)])).is_ok());
+    assert!(verify(&compared(&[mov(3, 0)])).is_ok());
+    rejected(compared(&[mov(3, 9)]), "outside its stack frame");
+    rejected(compared(&[mov(3, -1)]), "may be more than 65536");
+    rejected(compared(&[copy(3, 10)]), "a number is needed");
+    rejected(
+        compared(&[mov(3, 8), copy(2, 10)]),
+        "outside its stack frame",
+    );
+    rejected(compared(&[mov(3, 8), add(1, -8)]), "not written");
+    rejected(
+        compared(&[mov(3, 8), store(8, 10, -8, 10)]),
+        "part of an address",
+    );
+    let strncmp = [mov(2, 8), helper(182), exit()];
+    let compared = |text: &[Raw]| join([&stack, text, &strncmp]);
+    assert!(verify(&compared(&wide(3, 2, CONSTANTS, 16))).is_ok());
+    rejected(
+        compared(&wide(3, 2, CONSTANTS, 17)),
+        "outside the map's value",
+    );
+    rejected(compared(&[mov(3, 0)]), "holds no address");
+    rejected(compared(&[]), "holds nothing that may be used");
+}
+
+#[test]
 fn what_was_never_written() {
     rejected([exit()], "r0, the result");
     rejected([copy(0, 5), exit()], "was not written");
