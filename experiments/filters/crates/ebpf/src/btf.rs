@@ -42,7 +42,8 @@ pub struct Btf<'a> {
     strings: &'a [u8],
 }
 
-fn word(bytes: &[u8], index: usize) -> Result<u32, BtfError> {
+/// A number of four bytes, by its index.
+pub(crate) fn word(bytes: &[u8], index: usize) -> Result<u32, BtfError> {
     let at = index.checked_mul(4).ok_or(BtfError("is cut off"))?;
     let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
     bytes
@@ -183,7 +184,12 @@ impl<'a> Btf<'a> {
         }
     }
 
-    fn name(&self, offset: u32) -> Result<String, BtfError> {
+    /// The name of a function, by its type.
+    pub(crate) fn function(&self, id: u32) -> Result<String, BtfError> {
+        self.name(self.get(id)?.name)
+    }
+
+    pub(crate) fn name(&self, offset: u32) -> Result<String, BtfError> {
         let bytes = self.strings.get(offset as usize..);
         let end = bytes.and_then(|bytes| bytes.iter().position(|&byte| byte == 0));
         bytes

@@ -19,6 +19,7 @@ use crate::btf::{Btf, BtfError, MapFields};
 use crate::helpers;
 use crate::insn::{Raw, SLOT};
 use crate::program::{MapKind, MapSpec, Program, ProgramError};
+use crate::sources::Sources;
 
 /// The longest data section, in bytes.
 const MAX_DATA: u64 = 1 << 20;
@@ -99,10 +100,11 @@ pub fn load(bytes: &[u8], name: &str) -> Result<Program, ElfError> {
     if elf.elf_header().e_machine(LittleEndian) != EM_BPF {
         return Err(ElfError::Machine);
     }
-    let declared = match elf.section_by_name(".BTF") {
-        Some(section) => Btf::parse(section.data()?)?.maps()?,
-        None => Vec::new(),
+    let btf = match elf.section_by_name(".BTF") {
+        Some(section) => Some(Btf::parse(section.data()?)?),
+        None => None,
     };
+    let declared = btf.as_ref().map(Btf::maps).transpose()?.unwrap_or_default();
     let mut linker = Linker {
         elf: &elf,
         declared: declared.into_iter().collect(),
@@ -113,7 +115,9 @@ pub fn load(bytes: &[u8], name: &str) -> Result<Program, ElfError> {
     };
     let entry = linker.entry(name)?;
     linker.link(entry)?;
-    Ok(Program::new(&linker.slots, linker.maps)?)
+    let sources = btf.and_then(|btf| linker.sources(&btf));
+    let program = Program::new(&linker.slots, linker.maps)?;
+    Ok(program.with_sources(sources.unwrap_or_default()))
 }
 
 /// The origin of a map.
@@ -258,6 +262,16 @@ impl Linker<'_> {
             }
         }
         Ok(calls)
+    }
+
+    /// Where the instructions come from, if the object says that properly: messages only need it.
+    fn sources(&self, btf: &Btf<'_>) -> Option<Sources> {
+        let section = self.elf.section_by_name(".BTF.ext")?;
+        let placed = |name: &str| {
+            let index = self.elf.section_by_name(name)?.index();
+            self.placed.get(&index.0).copied()
+        };
+        Sources::parse(btf, section.data().ok()?, placed).ok()
     }
 
     fn is_data(&self, index: SectionIndex) -> Result<bool, ElfError> {

@@ -19,5 +19,6 @@ pub mod insn;
 pub mod interpreter;
 pub mod maps;
 pub mod program;
+mod sources;
 mod trace;
 pub mod verifier;

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::call_graph;
 use crate::insn::{DecodeError, Op, Raw, decode};
+use crate::sources::Sources;
 
 /// The longest program, in instruction slots.
 pub const MAX_SLOTS: usize = 65_536;
@@ -57,6 +58,7 @@ pub struct Program {
     functions: Vec<Function>,
     maps: Vec<MapSpec>,
     callees_first: Vec<usize>,
+    sources: Sources,
 }
 
 /// The reason why instructions and maps are not a program.
@@ -108,9 +110,20 @@ impl Program {
             functions,
             maps,
             callees_first,
+            sources: Sources::default(),
         };
         program.check()?;
         Ok(program)
+    }
+
+    /// The same program, which knows where its instructions come from.
+    pub(crate) fn with_sources(self, sources: Sources) -> Self {
+        Self { sources, ..self }
+    }
+
+    /// Return file, line and function of a slot, if the object file says them.
+    pub fn source(&self, slot: usize) -> Option<String> {
+        self.sources.of(slot)
     }
 
     /// The operations, one a slot.

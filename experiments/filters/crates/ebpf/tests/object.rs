@@ -141,6 +141,42 @@ fn a_changed_object_never_panics() {
 }
 
 #[test]
+fn a_rejection_names_the_line_and_the_function() {
+    let object = object("wrong.bpf.c", "v3");
+    let reason = |section| {
+        let program = elf::load(&object, section).unwrap();
+        Verified::new(program, ContextLayout::windows(1))
+            .unwrap_err()
+            .to_string()
+    };
+    let said = reason("filter/entry");
+    assert!(
+        said.contains(" (wrong.bpf.c:12, in entry): may reach outside the window"),
+        "{said}"
+    );
+    let said = reason("filter/called");
+    assert!(
+        said.contains(" (wrong.bpf.c:18, in function): may reach outside the window"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_declared_only_is_named() {
+    let said = elf::load(&object("wrong.bpf.c", "v3"), "filter/undefined")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("section filter/undefined, instruction "),
+        "{said}"
+    );
+    assert!(
+        said.contains(": uses \"elsewhere\", which the object does not define; define it"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_section_that_is_not_there_is_named_with_those_that_are() {
     let error = elf::load(&object("prefix.bpf.c", "v3"), "xdp").unwrap_err();
     assert_eq!(

@@ -60,7 +60,10 @@ impl Verified {
     /// Prove `program` safe when it is called with contexts of `layout`, or say why it cannot be.
     pub fn new(program: Program, layout: ContextLayout) -> Result<Self, Rejection> {
         let mut walk = walk::Walk::new(&program, &layout);
-        walk.run()?;
+        walk.run().map_err(|rejection| Rejection {
+            place: program.source(rejection.at),
+            ..rejection
+        })?;
         let facts = walk.facts;
         let mut turns = turns::turns(&program, &facts);
         Ok(Self {

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* Programs that are refused: messages name these lines and functions. */
+
+#include "bpf.h"
+
+extern int elsewhere(int number);
+
+SEC("filter/entry") int
+entry(const struct context *c)
+{
+    const u8 *start = c->start;
+    return start[0];
+}
+
+NOINLINE int
+function(const u8 *start)
+{
+    return start[1];
+}
+
+SEC("filter/called") int
+called(const struct context *c)
+{
+    return function(c->start);
+}
+
+SEC("filter/undefined") int
+undefined(const struct context *c)
+{
+    return elsewhere(c->end - c->start);
+}
