@@ -31,6 +31,19 @@ const NUMBERS: &[Case<'_>] = &[
     ("masked", &[(b"", 9), (b"ab", 7), (&[0; 100], 1)]),
     ("looked_up", &[(b"", 1), (&[0; 15], 1), (&[0; 16], 99)]),
     ("constant_key", &[(b"", 2)]),
+    ("divided", &[(b"", 100_001), (b"ab", 33_000)]),
+    ("signed_minimum", &[(b"", 9), (b"abcde", 8), (&[0; 100], 6)]),
+    ("clamped", &[(b"", 9), (b"abc", 6), (&[0; 100], 6)]),
+    (
+        "switched",
+        &[(b"", 10), (b"ab", 20), (&[0; 7], 30), (&[0; 8], 40)],
+    ),
+    ("counted", &[(b"", 11)]),
+    ("structure", &[(b"ab", 7), (b"a", 99)]),
+    ("nested", &[(b"", 656)]),
+    ("average", &[(b"", 0), (&[1, 3], 2), (&[9; 200], 9)]),
+    ("bits", &[(b"", 0), (b"a", 19)]),
+    ("global", &[(b"", 0)]),
 ];
 
 const TEXTS: &[Case<'_>] = &[
@@ -54,6 +67,22 @@ const TEXTS: &[Case<'_>] = &[
     ("event", &[(b"", 0), (b"/a", 2), (&[0; 65], 32)]),
     ("hashed", &[(b"", 0x9dc5), (b"a", 0x292c)]),
     ("called", &[(b"/a.b/c", 21)]),
+    ("first", &[(b"/", 0), (b"/A", 65)]),
+    ("before_query", &[(b"/a?b", 2), (b"/abc", 4)]),
+    ("without_case", &[(b"/AdMiN/x", 1), (b"/admix", 0)]),
+    ("big_endian", &[(&[1, 2, 3, 4], 0x010203)]),
+    ("forbidden", &[(b"/a", 0), (b"/a b", 1), (&[b'x'; 2000], 2)]),
+    ("depth", &[(b"", 0), (b"/a/b/", 3)]),
+    ("extension", &[(b"/a.js", 3), (b"/a", 0), (b"/a.b.html", 5)]),
+    (
+        "rules",
+        &[(b"/api/x", 1), (b"/static", 2), (b"/else", 3), (b"x", 0)],
+    ),
+    (
+        "escaped",
+        &[(b"/a%2f", 0x2f), (b"/%zz", 257), (b"/abc", 256)],
+    ),
+    ("reversed", &[(b"ab", 0x6261), (b"", 0)]),
 ];
 
 fn holds(file: &str, cases: &[Case<'_>]) {

@@ -7,7 +7,7 @@ use super::state::State;
 use super::tnum::Tnum;
 use super::value::{Pointer, Region, Value};
 use super::walk::{Walk, Ways};
-use crate::insn::{Cond, Reg, Source};
+use crate::insn::{Alu, Cond, Reg, Source};
 
 impl Walk<'_> {
     /// A conditional jump.
@@ -114,15 +114,16 @@ fn numbers(
     Some(state)
 }
 
-/// A register holds one of these numbers; so does every value that is the same.
+/// A register holds one of these numbers, and every value with the same base one at its distance.
 fn refined(state: &mut State, register: Reg, new: Scalar) {
     let delta = state.get(register).link().delta;
     update(state, register, |value| {
-        if let Value::Scalar(scalar, link) = value
-            && link.delta == delta
-        {
-            let room = scalar.room;
-            *scalar = Scalar { room, ..new };
+        if let Value::Scalar(scalar, link) = value {
+            let moved = match link.delta - delta {
+                0 => new,
+                by => new.alu(true, Alu::Add, Scalar::constant(by as u64)),
+            };
+            *scalar = scalar.intersect(moved).unwrap_or(*scalar);
         }
     });
 }
@@ -160,11 +161,7 @@ fn refine(test: Test, a: Scalar, b: Scalar) -> Option<(Scalar, Scalar)> {
     let signed = |s, low, high| bounds(s, (0, u64::MAX), (low, high));
     Some(match test {
         Test::Is(Cond::Eq) => {
-            let bits = a.bits.intersect(b.bits)?;
-            let unsigned = (a.umin.max(b.umin), a.umax.min(b.umax));
-            let signed = (a.smin.max(b.smin), a.smax.min(b.smax));
-            let half = (a.half.0.max(b.half.0), a.half.1.min(b.half.1));
-            let both = Scalar::new(bits, unsigned, signed)?.with_half(half)?;
+            let both = a.intersect(b)?;
             (both, both)
         }
         Test::Is(Cond::Ne) => (without(a, b)?, without(b, a)?),

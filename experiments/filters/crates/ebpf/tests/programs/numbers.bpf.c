@@ -139,3 +139,148 @@ constant_key(const struct context *c)
     *count += 2;
     return *count;
 }
+
+/* A division and a remainder by what the path says. */
+SEC("filter/divided") int
+divided(const struct context *c)
+{
+    u32 length = c->end - c->start;
+
+    return 100 / (length + 1) * 1000 + 100 % (length + 3);
+}
+
+/* A signed minimum. */
+SEC("filter/signed_minimum") int
+signed_minimum(const struct context *c)
+{
+    s64 length = c->end - c->start;
+    s64 i = length - 4 < 0 ? 0 : length - 4;
+
+    if (i > 15)
+        i = 15;
+    return table[i];
+}
+
+/* An index that is clamped instead of refused. */
+SEC("filter/clamped") int
+clamped(const struct context *c)
+{
+    u32 i = c->end - c->start;
+
+    i = i > 15 ? 15 : i;
+    return table[i];
+}
+
+/* A switch, which compilers make a table or a tree of comparisons. */
+SEC("filter/switched") int
+switched(const struct context *c)
+{
+    switch (c->end - c->start) {
+    case 0:
+        return 10;
+    case 1:
+    case 2:
+        return 20;
+    case 7:
+        return 30;
+    default:
+        return 40;
+    }
+}
+
+/* A count in a hash, kept if it is not there yet. */
+struct {
+    __uint(type, 1);
+    __uint(max_entries, 8);
+    __type(key, u64);
+    __type(value, u64);
+} seen SEC(".maps");
+
+SEC("filter/counted") int
+counted(const struct context *c)
+{
+    u64 key = c->end - c->start, one = 1;
+    u64 *count = bpf_map_lookup_elem(&seen, &key);
+
+    if (count) {
+        *count += 1;
+        return *count;
+    }
+    bpf_map_update_elem(&seen, &key, &one, 1);
+    count = bpf_map_lookup_elem(&seen, &key);
+    return count ? *count + 10 : 99;
+}
+
+/* A structure on the stack, filled in part by part, as a key. */
+struct key {
+    u32 length;
+    u8 first;
+    u8 last;
+    u16 unused;
+};
+
+SEC("filter/structure") int
+structure(const struct context *c)
+{
+    const u8 *start = c->start, *end = c->end;
+    struct key key = {};
+    u64 one = 7, *found;
+
+    if (start + 2 > end)
+        return 99;
+    key.length = end - start;
+    key.first = start[0];
+    key.last = start[1];
+    bpf_map_update_elem(&seen, &key, &one, 0);
+    found = bpf_map_lookup_elem(&seen, &key);
+    return found ? *found : 98;
+}
+
+/* Two nested loops. */
+SEC("filter/nested") int
+nested(const struct context *c)
+{
+    int sum = 0;
+
+    (void) c;
+    for (int i = 0; i < 16; i++)
+        for (int j = 0; j <= i; j++)
+            sum += table[j];
+    return sum;
+}
+
+/* An average, in 64 bits. */
+SEC("filter/average") int
+average(const struct context *c)
+{
+    const u8 *at = c->start, *end = c->end;
+    u64 sum = 0, count = 0;
+
+    while (at + 1 <= end && count < 100) {
+        sum += *at++;
+        count++;
+    }
+    return count ? sum / count : 0;
+}
+
+/* Bits: how many are set. */
+SEC("filter/bits") int
+bits(const struct context *c)
+{
+    u32 number = (u32) (c->end - c->start) * 2654435761u;
+    int count = 0;
+
+    for (int i = 0; i < 32; i++)
+        count += number >> i & 1;
+    return count;
+}
+
+/* A global that counts. */
+static u64 calls;
+
+SEC("filter/global") int
+global(const struct context *c)
+{
+    (void) c;
+    return __sync_fetch_and_add(&calls, 1);
+}

@@ -145,6 +145,17 @@ impl Scalar {
             && (self.half.0..=self.half.1).contains(&(number as i32))
     }
 
+    /// Return the numbers that are in both, or `None` if there are none.
+    pub fn intersect(self, other: Self) -> Option<Self> {
+        let bits = self.bits.intersect(other.bits)?;
+        let unsigned = (self.umin.max(other.umin), self.umax.min(other.umax));
+        let signed = (self.smin.max(other.smin), self.smax.min(other.smax));
+        let half = (self.half.0.max(other.half.0), self.half.1.min(other.half.1));
+        let room = self.room;
+        let both = Self::new(bits, unsigned, signed)?.with_half(half)?;
+        Some(Self { room, ..both })
+    }
+
     /// A set with all of both. The caller joins the rooms.
     pub fn union(self, other: Self) -> Self {
         Self {
