@@ -189,7 +189,9 @@ unsafe fn strncmp([r1, size, r3, _, _]: Arguments) -> u64 {
 
 unsafe fn memcmp([r1, r2, size, _, _]: Arguments) -> u64 {
     // SAFETY: as `function` demands.
-    unsafe { sign(memory(r1, size).cmp(memory(r2, size))) }
+    let order = unsafe { memory(r1, size).cmp(memory(r2, size)) };
+    // An int: compilers expect its upper half to be zeros.
+    u64::from(order as i32 as u32)
 }
 
 #[cfg(test)]

@@ -19,12 +19,11 @@ struct context {
     const u8 *end;
 };
 
-static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *) 1;
-static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *) 2;
-static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *) 3;
-static u64 (*const bpf_ktime_get_ns)(void) = (void *) 5;
-static u32 (*const bpf_get_smp_processor_id)(void) = (void *) 8;
-static long (*const bpf_perf_event_output)(const void *context, void *map, u64 flags, const void *data, u64 size) = (void *) 25;
-static long (*const bpf_ringbuf_output)(void *ring, const void *data, u64 size, u64 flags) = (void *) 130;
-static long (*const bpf_loop)(u32 turns, void *callback, void *argument, u64 flags) = (void *) 181;
-static long (*const bpf_strncmp)(const char *text, u32 size, const char *constant) = (void *) 182;
+/* A helper by its number. */
+#define HELPER(number, result, name, ...) static result (*const name)(__VA_ARGS__) = (void *) number
+
+HELPER(1, void *, bpf_map_lookup_elem, void *map, const void *key);
+HELPER(2, long, bpf_map_update_elem, void *map, const void *key, const void *value, u64 flags);
+HELPER(3, long, bpf_map_delete_elem, void *map, const void *key);
+HELPER(130, long, bpf_ringbuf_output, void *ring, const void *data, u64 size, u64 flags);
+HELPER(182, long, bpf_strncmp, const char *text, u32 size, const char *constant);
