@@ -1,5 +1,6 @@
 //! Programs that would do harm: each is rejected for its own reason, or stopped.
 
+mod bounds;
 #[path = "../common/mod.rs"]
 mod common;
 mod flow;
