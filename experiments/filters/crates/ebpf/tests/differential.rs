@@ -7,7 +7,11 @@ use common::generate::{Choices, program};
 use common::{
     add, branch, branch_register, call, copy, exit, load, mov, raw, store, store_imm, verify,
 };
+use filter_ebpf::compile::Compiled;
+use filter_ebpf::fuel;
 use filter_ebpf::insn::Raw;
+use filter_ebpf::maps::{Maps, Update};
+use std::sync::Arc;
 
 /// A small generator of numbers (SplitMix64), seeded so that failures repeat.
 struct Random(u64);
@@ -55,6 +59,42 @@ fn random_programs_run_the_same_both_ways() {
         finished > rounds / 5,
         "only {finished} of {rounds} programs came to an end"
     );
+}
+
+#[test]
+fn random_programs_in_many_threads_end_and_leave_their_maps_whole() {
+    let mut random = Random(7);
+    for round in 0..100 {
+        let choices = random.bytes(150);
+        let Ok(verified) = verify(&program(&mut Choices(&choices))) else {
+            continue;
+        };
+        let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
+        let Ok(compiled) = Compiled::new(&verified, Arc::clone(&maps), fuel::DEFAULT) else {
+            continue;
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let _ = compiled.run([b"/a/b/c", b"x"]);
+                    }
+                });
+            }
+        });
+        // Every entry of the hash can be used, and none twice.
+        let hash = maps.by_name("hash").unwrap();
+        let mut known = 0;
+        for key in 0..256u64 {
+            known += u32::from(hash.delete(&key.to_le_bytes()).is_ok());
+        }
+        assert!(known <= 4, "round {round}: {known} entries");
+        let fresh = (1000..1004u64).filter(|key| {
+            let added = hash.update(&key.to_le_bytes(), &[0; 8], Update::New);
+            added.is_ok()
+        });
+        assert!(fresh.count() as u32 >= known, "round {round}");
+    }
 }
 
 /// Runs the program both ways on windows of 5 and 2 bytes.

@@ -3,8 +3,8 @@
 use filter_ebpf::insn::Raw;
 
 use super::{
-    ARRAY, EVENTS, HASH, add, atomic, branch, branch_register, copy, exit, helper, jump, load, map,
-    mov, raw, store, store_imm, wide,
+    ARRAY, EVENTS, HASH, add, atomic, branch, branch_register, call, copy, exit, helper, jump,
+    load, map, mov, raw, store, store_imm, wide,
 };
 
 /// Choices, zero when they run out.
@@ -56,7 +56,46 @@ pub fn program(choices: &mut Choices<'_>) -> Vec<Raw> {
         piece(choices, &mut slots, 0);
     }
     slots.push(exit());
+    let functions = [slots.len(), slots.len() + FUNCTION];
+    for _ in functions {
+        slots.extend(function(choices));
+    }
+    for (at, slot) in slots.iter_mut().enumerate() {
+        if (slot.opcode, slot.src) == (0x85, 1) {
+            let target = if slot.imm == 0 {
+                0
+            } else {
+                functions[slot.imm as usize - 1]
+            };
+            slot.imm = target as i32 - at as i32 - 1;
+        }
+    }
     slots
+}
+
+/// Slots of a function.
+const FUNCTION: usize = 8;
+
+/// A function of some arithmetic on its arguments, which are numbers.
+fn function(choices: &mut Choices<'_>) -> Vec<Raw> {
+    let mut slots = vec![mov(0, choices.number())];
+    while slots.len() < FUNCTION - 1 {
+        slots.push(arithmetic(choices));
+    }
+    slots.push(exit());
+    slots
+}
+
+/// Call a function by its number, or rarely the entry, 0, which no program may.
+fn called(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
+    let callee = match choices.byte() {
+        0 => 0,
+        number => 1 + number % 2,
+    };
+    slots.push(call(callee.into()));
+    slots.extend([store(8, 10, -40, 0), copy(8, 0)]);
+    numbers(choices, slots);
+    slots.push(copy(0, 8));
 }
 
 fn numbers(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
@@ -66,7 +105,9 @@ fn numbers(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
 }
 
 fn piece(choices: &mut Choices<'_>, slots: &mut Vec<Raw>, depth: usize) {
-    match choices.below(13) {
+    match choices.below(15) {
+        13 => called(choices, slots),
+        14 => aliased(choices, slots),
         10 => recomputed(choices, slots),
         11 => signed(choices, slots),
         12 if depth == 0 => scanned(choices, slots),
@@ -271,6 +312,33 @@ fn hash(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     }
     numbers(choices, slots);
     slots.push(load(8, 0, 10, -40));
+}
+
+/// Use a hash with key and value in a value of the array, where they may overlap.
+fn aliased(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
+    let offset = 8 * i32::from(choices.below(2));
+    slots.push(store_imm(4, 10, -48, choices.below(4).into()));
+    slots.extend(map(1, ARRAY));
+    slots.extend([copy(2, 10), add(2, -48), helper(1), copy(8, 0)]);
+    slots.push(store_imm(8, 8, 0, choices.below(6).into()));
+    slots.extend(map(1, HASH));
+    slots.extend([
+        copy(2, 8),
+        copy(3, 8),
+        add(3, offset),
+        mov(4, i32::from(choices.below(3))),
+    ]);
+    match choices.below(4) {
+        // The key in the hash's own value, and the value of another entry or of the same one.
+        3 => {
+            slots.extend([helper(1), branch(1, 0, 0, 8), copy(8, 0)]);
+            slots.extend(map(1, HASH));
+            slots.extend([copy(2, 8), copy(3, 8), mov(4, 0), helper(2), mov(0, 0)]);
+        }
+        number => slots.extend([helper([1, 2, 3][usize::from(number)]), mov(0, 0)]),
+    }
+    slots.push(mov(8, 0));
+    numbers(choices, slots);
 }
 
 /// A piece behind a jump over it.
