@@ -136,6 +136,37 @@ fn the_context_is_read_wherever_it_was_passed() {
 }
 
 #[test]
+fn two_shifts_extend_a_number_and_one_does_not() {
+    // 1 if r0 is the number after the shifts, otherwise 2: the verifier knows which.
+    let told = |number| {
+        [
+            branch(1, 0, number, 2),
+            mov(0, 2),
+            exit(),
+            mov(0, 1),
+            exit(),
+        ]
+    };
+    let (left, signed, unsigned) = (0x67, 0xc7, 0x77);
+    let shift = |opcode| raw(opcode, 0, 0, 0, 32);
+    let half = raw(0xb4, 0, 0, 0, -1);
+    let both = |second| [half, shift(left), shift(second)];
+    assert_eq!(result(&[&both(signed)[..], &told(-1)].concat()), Some(1));
+    assert_eq!(result(&[&both(unsigned)[..], &told(-1)].concat()), Some(2));
+    // The first is jumped over: not all windows have as many bytes as this one.
+    let jumped = [
+        load(8, 2, 1, 0),
+        load(8, 3, 1, 8),
+        mov(0, 5),
+        raw(0x1f, 3, 2, 0, 0),
+        branch(1, 3, 5, 1),
+        shift(left),
+        shift(unsigned),
+    ];
+    assert_eq!(result(&[&jumped[..], &told(5)].concat()), Some(2));
+}
+
+#[test]
 fn the_stack_is_seen_by_whoever_has_its_address() {
     // A function writes half of what its caller has written and reads back.
     let slots = [

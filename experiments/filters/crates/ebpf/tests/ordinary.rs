@@ -31,6 +31,7 @@ const NUMBERS: &[Case<'_>] = &[
     ("masked", &[(b"", 9), (b"ab", 7), (&[0; 100], 1)]),
     ("looked_up", &[(b"", 1), (&[0; 15], 1), (&[0; 16], 99)]),
     ("constant_key", &[(b"", 2)]),
+    ("checked_anyway", &[(b"", 3)]),
     ("divided", &[(b"", 100_001), (b"ab", 33_000)]),
     ("signed_minimum", &[(b"", 9), (b"abcde", 8), (&[0; 100], 6)]),
     ("clamped", &[(b"", 9), (b"abc", 6), (&[0; 100], 6)]),

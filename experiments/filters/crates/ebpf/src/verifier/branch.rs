@@ -233,6 +233,12 @@ fn null(state: &State, test: Test, register: Reg) -> Option<Option<State>> {
         Test::Is(Cond::Ne) => false,
         _ => return None,
     };
+    // Of the rest, only a window without bytes may be at no address.
+    let sometimes =
+        pointer.nullable || matches!(pointer.region, Region::Window(_) | Region::WindowEnd(_));
+    if is_null && !sometimes {
+        return Some(None);
+    }
     if pointer.nullable {
         update(&mut state, register, |value| match value {
             Value::Pointer(pointer) if !is_null => pointer.nullable = false,
