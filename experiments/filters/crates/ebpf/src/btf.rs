@@ -92,8 +92,9 @@ impl<'a> Btf<'a> {
         Ok(Self { types, strings })
     }
 
-    /// The maps that `.maps` declares, by the names of their variables.
-    pub fn maps(&self) -> Result<Vec<(String, MapFields)>, BtfError> {
+    /// The maps that `.maps` declares, by the names of their variables, each with its fields or what is
+    /// wrong with them: programs may use another one.
+    pub fn maps(&self) -> Result<Vec<(String, Result<MapFields, BtfError>)>, BtfError> {
         let mut maps = Vec::new();
         for section in self.types.iter().filter(|found| found.kind == 15) {
             if self.name(section.name)? != ".maps" {
@@ -104,7 +105,7 @@ impl<'a> Btf<'a> {
                 if variable.kind != 14 {
                     return Err(BtfError("has something in .maps that is no variable"));
                 }
-                maps.push((self.name(variable.name)?, self.fields(variable.size)?));
+                maps.push((self.name(variable.name)?, self.fields(variable.size)));
             }
         }
         Ok(maps)

@@ -1,7 +1,15 @@
 //! The order in which functions call each other, which has no circles.
 
 use crate::insn::Op;
-use crate::program::Function;
+
+/// A function: the slots `start..end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its first slot.
+    pub start: usize,
+    /// The slot after its last.
+    pub end: usize,
+}
 
 /// Return the functions by number, each after all that it calls, or the slot of a call that closes a
 /// circle.

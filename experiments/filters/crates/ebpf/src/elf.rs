@@ -43,6 +43,14 @@ pub enum ElfError {
         /// The sections with instructions.
         found: Vec<String>,
     },
+    /// More than one program in the section.
+    #[error("section {section:?} has several programs, {found:?}; give each a section of its own")]
+    Several {
+        /// The section asked for.
+        section: String,
+        /// The programs' names.
+        found: Vec<String>,
+    },
     /// A relocation that cannot be done.
     #[error("section {section}, instruction {at}: {reason}")]
     Relocation {
@@ -129,7 +137,7 @@ enum MapOrigin {
 
 struct Linker<'a> {
     elf: &'a Elf<'a>,
-    declared: BTreeMap<String, MapFields>,
+    declared: BTreeMap<String, Result<MapFields, BtfError>>,
     slots: Vec<Raw>,
     /// The start of each section of instructions in `slots`.
     placed: BTreeMap<usize, usize>,
@@ -144,6 +152,7 @@ impl Linker<'_> {
             if section.kind() == object::SectionKind::Text && section.size() > 0 {
                 let here = section.name()?;
                 if here == name {
+                    self.only(section.index(), name)?;
                     return Ok(section.index());
                 }
                 found.push(here.to_owned());
@@ -153,6 +162,24 @@ impl Linker<'_> {
             wanted: name.to_owned(),
             found,
         })
+    }
+
+    /// Check that a section has one program.
+    fn only(&self, index: SectionIndex, section: &str) -> Result<(), ElfError> {
+        let here = |symbol: &object::read::elf::ElfSymbol64<'_, '_, LittleEndian>| {
+            symbol.section_index() == Some(index) && symbol.kind() == SymbolKind::Text
+        };
+        let found: Vec<String> = self
+            .elf
+            .symbols()
+            .filter(here)
+            .filter_map(|symbol| Some(symbol.name().ok()?.to_owned()))
+            .collect();
+        if found.len() > 1 {
+            let section = section.to_owned();
+            return Err(ElfError::Several { section, found });
+        }
+        Ok(())
     }
 
     /// Place a section and everything that it calls; gives where it begins.
@@ -311,7 +338,9 @@ impl Linker<'_> {
         let fields = self
             .declared
             .get(name)
-            .ok_or(BtfError("does not describe a map that the program uses"))?;
+            .ok_or(BtfError("does not describe a map that the program uses"))?
+            .as_ref()
+            .map_err(BtfError::clone)?;
         let (kind, entries) = match fields.kind {
             1 => (MapKind::Hash, fields.max_entries),
             2 => (MapKind::Array, fields.max_entries),

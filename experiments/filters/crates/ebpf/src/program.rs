@@ -6,6 +6,8 @@ use crate::call_graph;
 use crate::insn::{DecodeError, Op, Raw, decode};
 use crate::sources::Sources;
 
+pub use crate::call_graph::Function;
+
 /// The longest program, in instruction slots.
 pub const MAX_SLOTS: usize = 65_536;
 
@@ -40,15 +42,6 @@ pub struct MapSpec {
     pub read_only: bool,
     /// The start of its first value: the contents of a data section.
     pub initial: Vec<u8>,
-}
-
-/// A function: the slots `start..end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Function {
-    /// Its first slot.
-    pub start: usize,
-    /// The slot after its last.
-    pub end: usize,
 }
 
 /// A decoded program; its first function is its entry.

@@ -162,6 +162,25 @@ fn a_rejection_names_the_line_and_the_function() {
 }
 
 #[test]
+fn several_programs_in_a_section_are_named() {
+    let said = elf::load(&object("wrong.bpf.c", "v3"), "filter/several")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("has several programs, [\"first\", \"second\"]; give each"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_map_that_is_not_understood_matters_to_who_uses_it() {
+    let object = object("wrong.bpf.c", "v3");
+    assert!(elf::load(&object, "filter/entry").is_ok());
+    let said = elf::load(&object, "filter/table").unwrap_err().to_string();
+    assert!(said.contains("has a map with an unknown field"), "{said}");
+}
+
+#[test]
 fn what_is_declared_only_is_named() {
     let said = elf::load(&object("wrong.bpf.c", "v3"), "filter/undefined")
         .unwrap_err()

@@ -29,3 +29,31 @@ undefined(const struct context *c)
 {
     return elsewhere(c->end - c->start);
 }
+
+SEC("filter/several") int
+first(const struct context *c)
+{
+    return c->end - c->start;
+}
+
+SEC("filter/several") int
+second(const struct context *c)
+{
+    return c->end == c->start;
+}
+
+struct {
+    __uint(type, 1);
+    __uint(max_entries, 8);
+    __uint(map_colour, 3);
+    __type(key, u64);
+    __type(value, u64);
+} coloured SEC(".maps");
+
+SEC("filter/table") int
+table(const struct context *c)
+{
+    u64 key = c->end - c->start;
+
+    return bpf_map_delete_elem(&coloured, &key);
+}
