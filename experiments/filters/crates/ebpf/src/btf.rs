@@ -36,6 +36,9 @@ struct Type<'a> {
     rest: &'a [u8],
 }
 
+/// A map's name, and its fields or what is wrong with them: programs may use another one.
+pub type Declared = (String, Result<MapFields, BtfError>);
+
 /// All types of an object, and their names.
 pub struct Btf<'a> {
     types: Vec<Type<'a>>,
@@ -92,9 +95,8 @@ impl<'a> Btf<'a> {
         Ok(Self { types, strings })
     }
 
-    /// The maps that `.maps` declares, by the names of their variables, each with its fields or what is
-    /// wrong with them: programs may use another one.
-    pub fn maps(&self) -> Result<Vec<(String, Result<MapFields, BtfError>)>, BtfError> {
+    /// The maps that `.maps` declares, by the names of their variables.
+    pub fn maps(&self) -> Result<Vec<Declared>, BtfError> {
         let mut maps = Vec::new();
         for section in self.types.iter().filter(|found| found.kind == 15) {
             if self.name(section.name)? != ".maps" {
