@@ -81,6 +81,21 @@ fn an_index_that_was_moved_has_as_much_less() {
 }
 
 #[test]
+fn an_index_behind_another_start_has_as_much_less() {
+    let behind = |bytes| {
+        let read = [
+            copy(5, 6),
+            add(5, 2),
+            add_register(5, 2),
+            load(bytes, 3, 5, 0),
+        ];
+        join([&start(), &compared(4), &read, &[mov(0, 0), exit()]])
+    };
+    assert!(verify(&behind(2)).is_ok());
+    rejected(behind(4), OUTSIDE);
+}
+
+#[test]
 fn an_index_that_was_moved_and_wrapped_around_has_none() {
     // 0 - 1 + 1 is 0 in 32 bits, and far away if only the second is of 32 bits.
     rejected(with(&[add(2, -1), raw(0x04, 2, 0, 0, 1)], 1, 0), "too far");
