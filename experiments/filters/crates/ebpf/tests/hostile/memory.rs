@@ -2,6 +2,8 @@
 
 use super::common::*;
 use super::{join, rejected, value};
+use filter_ebpf::program::Program;
+use filter_ebpf::verifier::Verified;
 
 #[test]
 fn out_of_the_context() {
@@ -147,6 +149,17 @@ fn a_map_value_that_may_be_null() {
         join([&start, &map(1, ARRAY), &twice, &map(1, ARRAY), &again]),
         "may be null",
     );
+}
+
+#[test]
+fn a_hash_may_lack_any_key() {
+    let mut specs = maps();
+    specs[HASH as usize].key_size = 4;
+    let read = [copy(2, 10), add(2, -4), helper(1), load(8, 0, 0, 0), exit()];
+    let slots = join([&[store_imm(4, 10, -4, 0)], &map(1, HASH), &read]);
+    let program = Program::new(&slots, specs).unwrap();
+    let found = Verified::new(program, layout()).unwrap_err();
+    assert!(found.reason.contains("may be null"), "{found}");
 }
 
 #[test]

@@ -145,6 +145,35 @@ fn room_found_on_one_path_is_none_on_the_other() {
 }
 
 #[test]
+fn a_window_has_the_size_that_was_found_on_every_path() {
+    let slots = |bytes: i32| {
+        let compared = [
+            copy(8, 0),
+            copy(4, 6),
+            add(4, bytes),
+            branch_register(ABOVE + 1, 7, 4, 2),
+            mov(0, 0),
+            exit(),
+        ];
+        // Eight bytes on one path; then an index of 0 or 1.
+        let either = [
+            branch(1, 8, 3, 5),
+            copy(4, 6),
+            add(4, 8),
+            branch_register(ABOVE + 1, 7, 4, 2),
+            mov(0, 0),
+            exit(),
+            mov(2, 0),
+            branch(1, 8, 7, 1),
+            mov(2, 1),
+        ];
+        join([&start(), &compared, &either, &again(1, 0)])
+    };
+    assert!(verify(&slots(2)).is_ok());
+    rejected(slots(1), OUTSIDE);
+}
+
+#[test]
 fn a_loop_must_compare_in_each_turn() {
     // The first turn's comparison says nothing of the second one's index.
     let body = |compare: bool| {
