@@ -16,6 +16,7 @@ use std::time::Instant;
 use filter_ebpf::compile::Compiled;
 use filter_ebpf::context::ContextLayout;
 use filter_ebpf::elf;
+use filter_ebpf::fuel;
 use filter_ebpf::maps::{Maps, Update};
 use filter_ebpf::verifier::Verified;
 
@@ -56,7 +57,7 @@ fn program(folder: &Path, source: &str, options: &[&str], prefix: &[u8]) -> Comp
     let maps = Arc::new(Maps::anonymous(verified.program().maps()).expect("memory"));
     let map = maps.by_name("prefixes").expect("declared");
     map.update(&[0; 4], prefix, Update::Any).expect("set");
-    Compiled::new(&verified, maps).expect("compiles")
+    Compiled::new(&verified, maps, fuel::DEFAULT).expect("compiles")
 }
 
 /// A function of native.c, for as long as the process lives.
@@ -113,7 +114,7 @@ fn main() {
         let c = |call: Native, path: &[u8]| unsafe {
             call(path.as_ptr(), path.len(), value.as_ptr()) as u64
         };
-        let run = |program: &Compiled, path: &[u8]| program.run([path], 100_000).expect("ends");
+        let run = |program: &Compiled, path: &[u8]| program.run([path]).expect("ends");
         let ways: &mut [Way<'_>] = &mut [
             ("C by bytes", &mut |path| c(loop_in_c, path)),
             ("C again", &mut |path| c(loop_in_c, path)),

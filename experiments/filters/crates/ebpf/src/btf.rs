@@ -36,13 +36,17 @@ struct Type<'a> {
     rest: &'a [u8],
 }
 
+/// A map's name, and its fields or what is wrong with them: programs may use another one.
+pub type Declared = (String, Result<MapFields, BtfError>);
+
 /// All types of an object, and their names.
 pub struct Btf<'a> {
     types: Vec<Type<'a>>,
     strings: &'a [u8],
 }
 
-fn word(bytes: &[u8], index: usize) -> Result<u32, BtfError> {
+/// A number of four bytes, by its index.
+pub(crate) fn word(bytes: &[u8], index: usize) -> Result<u32, BtfError> {
     let at = index.checked_mul(4).ok_or(BtfError("is cut off"))?;
     let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
     bytes
@@ -92,7 +96,7 @@ impl<'a> Btf<'a> {
     }
 
     /// The maps that `.maps` declares, by the names of their variables.
-    pub fn maps(&self) -> Result<Vec<(String, MapFields)>, BtfError> {
+    pub fn maps(&self) -> Result<Vec<Declared>, BtfError> {
         let mut maps = Vec::new();
         for section in self.types.iter().filter(|found| found.kind == 15) {
             if self.name(section.name)? != ".maps" {
@@ -103,7 +107,7 @@ impl<'a> Btf<'a> {
                 if variable.kind != 14 {
                     return Err(BtfError("has something in .maps that is no variable"));
                 }
-                maps.push((self.name(variable.name)?, self.fields(variable.size)?));
+                maps.push((self.name(variable.name)?, self.fields(variable.size)));
             }
         }
         Ok(maps)
@@ -183,7 +187,12 @@ impl<'a> Btf<'a> {
         }
     }
 
-    fn name(&self, offset: u32) -> Result<String, BtfError> {
+    /// The name of a function, by its type.
+    pub(crate) fn function(&self, id: u32) -> Result<String, BtfError> {
+        self.name(self.get(id)?.name)
+    }
+
+    pub(crate) fn name(&self, offset: u32) -> Result<String, BtfError> {
         let bytes = self.strings.get(offset as usize..);
         let end = bytes.and_then(|bytes| bytes.iter().position(|&byte| byte == 0));
         bytes

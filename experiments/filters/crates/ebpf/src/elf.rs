@@ -16,11 +16,15 @@ use object::{
 use thiserror::Error;
 
 use crate::btf::{Btf, BtfError, MapFields};
+use crate::helpers;
 use crate::insn::{Raw, SLOT};
 use crate::program::{MapKind, MapSpec, Program, ProgramError};
+use crate::sources::Sources;
 
 /// The longest data section, in bytes.
 const MAX_DATA: u64 = 1 << 20;
+/// The opcode of calls.
+const CALL: u8 = 0x85;
 
 /// The reason why an object file contains no program.
 #[derive(Clone, Debug, Error)]
@@ -39,6 +43,14 @@ pub enum ElfError {
         /// The sections with instructions.
         found: Vec<String>,
     },
+    /// More than one program in the section.
+    #[error("section {section:?} has several programs, {found:?}; give each a section of its own")]
+    Several {
+        /// The section asked for.
+        section: String,
+        /// The programs' names.
+        found: Vec<String>,
+    },
     /// A relocation that cannot be done.
     #[error("section {section}, instruction {at}: {reason}")]
     Relocation {
@@ -48,6 +60,18 @@ pub enum ElfError {
         at: u64,
         /// The fault.
         reason: &'static str,
+    },
+    /// A function or variable that is declared only.
+    #[error(
+        "section {section}, instruction {at}: uses {name:?}, which the object does not define; define it in the same file, functions with static inline"
+    )]
+    Undefined {
+        /// The section that uses it.
+        section: String,
+        /// The instruction that uses it.
+        at: u64,
+        /// Its name.
+        name: String,
     },
     /// A map whose declaration is of an unknown kind.
     #[error(
@@ -84,10 +108,11 @@ pub fn load(bytes: &[u8], name: &str) -> Result<Program, ElfError> {
     if elf.elf_header().e_machine(LittleEndian) != EM_BPF {
         return Err(ElfError::Machine);
     }
-    let declared = match elf.section_by_name(".BTF") {
-        Some(section) => Btf::parse(section.data()?)?.maps()?,
-        None => Vec::new(),
+    let btf = match elf.section_by_name(".BTF") {
+        Some(section) => Some(Btf::parse(section.data()?)?),
+        None => None,
     };
+    let declared = btf.as_ref().map(Btf::maps).transpose()?.unwrap_or_default();
     let mut linker = Linker {
         elf: &elf,
         declared: declared.into_iter().collect(),
@@ -98,7 +123,9 @@ pub fn load(bytes: &[u8], name: &str) -> Result<Program, ElfError> {
     };
     let entry = linker.entry(name)?;
     linker.link(entry)?;
-    Ok(Program::new(&linker.slots, linker.maps)?)
+    let sources = btf.and_then(|btf| linker.sources(&btf));
+    let program = Program::new(&linker.slots, linker.maps)?;
+    Ok(program.with_sources(sources.unwrap_or_default()))
 }
 
 /// The origin of a map.
@@ -110,7 +137,7 @@ enum MapOrigin {
 
 struct Linker<'a> {
     elf: &'a Elf<'a>,
-    declared: BTreeMap<String, MapFields>,
+    declared: BTreeMap<String, Result<MapFields, BtfError>>,
     slots: Vec<Raw>,
     /// The start of each section of instructions in `slots`.
     placed: BTreeMap<usize, usize>,
@@ -125,6 +152,7 @@ impl Linker<'_> {
             if section.kind() == object::SectionKind::Text && section.size() > 0 {
                 let here = section.name()?;
                 if here == name {
+                    self.only(section.index(), name)?;
                     return Ok(section.index());
                 }
                 found.push(here.to_owned());
@@ -134,6 +162,24 @@ impl Linker<'_> {
             wanted: name.to_owned(),
             found,
         })
+    }
+
+    /// Check that a section has one program.
+    fn only(&self, index: SectionIndex, section: &str) -> Result<(), ElfError> {
+        let here = |symbol: &object::read::elf::ElfSymbol64<'_, '_, LittleEndian>| {
+            symbol.section_index() == Some(index) && symbol.kind() == SymbolKind::Text
+        };
+        let found: Vec<String> = self
+            .elf
+            .symbols()
+            .filter(here)
+            .filter_map(|symbol| Some(symbol.name().ok()?.to_owned()))
+            .collect();
+        if found.len() > 1 {
+            let section = section.to_owned();
+            return Err(ElfError::Several { section, found });
+        }
+        Ok(())
     }
 
     /// Place a section and everything that it calls; gives where it begins.
@@ -201,16 +247,28 @@ impl Linker<'_> {
                 return Err(wrong("has a relocation without a symbol"));
             };
             let symbol = self.elf.symbol_by_index(symbol)?;
-            let target = symbol
-                .section_index()
-                .ok_or_else(|| wrong("uses a symbol that the object does not define"))?;
             if !offset.is_multiple_of(SLOT as u64) || number >= length {
                 return Err(wrong("has a relocation between instructions"));
             }
             let at = base + number as usize;
             let slot = self.slots[at];
+            let Some(target) = symbol.section_index() else {
+                let name = symbol.name()?;
+                let (R_BPF_64_32, CALL, Some(helper)) =
+                    (r_type, slot.opcode, helpers::by_name(name))
+                else {
+                    return Err(ElfError::Undefined {
+                        section: section.name()?.to_owned(),
+                        at: number,
+                        name: name.to_owned(),
+                    });
+                };
+                self.slots[at].src = 0;
+                self.slots[at].imm = helper as i32;
+                continue;
+            };
             match r_type {
-                R_BPF_64_32 if slot.opcode == 0x85 && slot.src == 1 => {
+                R_BPF_64_32 if slot.opcode == CALL && slot.src == 1 => {
                     let from_symbol = symbol.address() as i64 / SLOT as i64;
                     calls.push((at, target, from_symbol + i64::from(slot.imm) + 1));
                 }
@@ -231,6 +289,16 @@ impl Linker<'_> {
             }
         }
         Ok(calls)
+    }
+
+    /// Where the instructions come from, if the object says that properly: messages only need it.
+    fn sources(&self, btf: &Btf<'_>) -> Option<Sources> {
+        let section = self.elf.section_by_name(".BTF.ext")?;
+        let placed = |name: &str| {
+            let index = self.elf.section_by_name(name)?.index();
+            self.placed.get(&index.0).copied()
+        };
+        Sources::parse(btf, section.data().ok()?, placed).ok()
     }
 
     fn is_data(&self, index: SectionIndex) -> Result<bool, ElfError> {
@@ -270,7 +338,9 @@ impl Linker<'_> {
         let fields = self
             .declared
             .get(name)
-            .ok_or(BtfError("does not describe a map that the program uses"))?;
+            .ok_or(BtfError("does not describe a map that the program uses"))?
+            .as_ref()
+            .map_err(BtfError::clone)?;
         let (kind, entries) = match fields.kind {
             1 => (MapKind::Hash, fields.max_entries),
             2 => (MapKind::Array, fields.max_entries),

@@ -16,6 +16,9 @@ pub enum Helper {
     ProcessorId,
     PerfEventOutput,
     RingbufOutput,
+    Strncmp,
+    /// C's function, which programs call by its name.
+    Memcmp,
 }
 
 /// The requirement on an argument.
@@ -37,10 +40,14 @@ pub enum Argument {
     Key,
     /// Memory with a value of the map before.
     Value,
-    /// Memory with as many bytes as the next argument says.
+    /// Memory with as many bytes as the next size says.
     Memory,
-    /// The size of the memory before.
+    /// The size of the memories before.
     Size,
+    /// The same, which may be 0.
+    SizeOrZero,
+    /// Memory with as many bytes as the size before says.
+    AsMuch,
 }
 
 /// The kind of a helper's result.
@@ -50,6 +57,15 @@ pub enum Returns {
     Number,
     /// The address of a value of the map, or null.
     ValueOrNull,
+}
+
+/// The number of [`Helper::Memcmp`], none of the kernel's.
+const MEMCMP: u32 = 1 << 24;
+
+/// Return the number of the helper that does what the function of C does.
+pub fn by_name(name: &str) -> Option<u32> {
+    // Compilers call the second where the sign does not matter.
+    matches!(name, "memcmp" | "bcmp").then_some(MEMCMP)
 }
 
 /// The most bytes that a helper takes in one piece.
@@ -68,6 +84,8 @@ impl Helper {
             8 => Self::ProcessorId,
             25 => Self::PerfEventOutput,
             130 => Self::RingbufOutput,
+            182 => Self::Strncmp,
+            MEMCMP => Self::Memcmp,
             _ => return None,
         })
     }
@@ -75,7 +93,8 @@ impl Helper {
     /// Return the requirements on r1…r5.
     pub fn arguments(self) -> [Argument; 5] {
         use Argument::{
-            Context, Events, Key, Map, Memory, Number, Size, Unused, Value, WritableMap,
+            AsMuch, Context, Events, Key, Map, Memory, Number, Size, SizeOrZero, Unused, Value,
+            WritableMap,
         };
         match self {
             Self::MapLookup => [Map, Key, Unused, Unused, Unused],
@@ -84,9 +103,20 @@ impl Helper {
             Self::KtimeNs | Self::RandomU32 | Self::ProcessorId => [Unused; 5],
             // Programs rarely set all three numbers: those not set are not looked at.
             Self::TracePrintk => [Memory, Size, Unused, Unused, Unused],
-            Self::PerfEventOutput => [Context, Events, Number, Memory, Size],
-            Self::RingbufOutput => [Events, Memory, Size, Number, Unused],
+            Self::PerfEventOutput => [Context, Events, Number, Memory, SizeOrZero],
+            Self::Strncmp => [Memory, Size, AsMuch, Unused, Unused],
+            Self::Memcmp => [Memory, Memory, SizeOrZero, Unused, Unused],
+            Self::RingbufOutput => [Events, Memory, SizeOrZero, Number, Unused],
         }
+    }
+
+    /// Return the register with the size of the memory that is passed, r1…r5.
+    pub fn size_register(self) -> Option<u8> {
+        let arguments = self.arguments();
+        let index = arguments
+            .iter()
+            .position(|argument| matches!(argument, Argument::Size | Argument::SizeOrZero))?;
+        Some(index as u8 + 1)
     }
 
     /// Return the kind of the result in r0.

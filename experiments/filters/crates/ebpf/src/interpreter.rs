@@ -18,7 +18,7 @@ use crate::verifier::{FRAME, MAX_CALLS, Verified};
 /// The reason why a run ended without a result.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Fault {
-    /// Too many jumps backwards.
+    /// The run used up its fuel.
     #[error("out of fuel")]
     OutOfFuel,
     /// An access to memory that the program has no right to.
@@ -41,9 +41,18 @@ pub enum Fault {
     },
 }
 
+/// A run that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// r0, or why there is none.
+    pub result: Result<u64, Fault>,
+    /// The weight of all that was executed, in units of fuel.
+    pub spent: u64,
+}
+
 /// Run a program on a context of windows, as [`crate::compile::Compiled::run`] does. Of the proof it
-/// takes only which jumps cost no fuel, and holds them to it.
-pub fn run(verified: &Verified, maps: &Maps, windows: &[&[u8]], fuel: u32) -> Result<u64, Fault> {
+/// takes only what the run and its jumps cost, and holds the program to it.
+pub fn run(verified: &Verified, maps: &Maps, windows: &[&[u8]], fuel: u32) -> Ran {
     let context: Vec<u64> = windows
         .iter()
         .map(|window| window.as_ptr_range())
@@ -58,12 +67,18 @@ pub fn run(verified: &Verified, maps: &Maps, windows: &[&[u8]], fuel: u32) -> Re
         stack: vec![[0u64; FRAME / 8]; MAX_CALLS],
         registers: [0; 11],
         saved: Vec::new(),
-        fuel,
+        fuel: u64::from(fuel),
+        charged: 0,
+        spent: 0,
         turns: (0, 0),
     };
     machine.registers[1] = context.as_ptr() as u64;
     machine.enter();
-    machine.go()
+    let begun = machine.charge(verified.cost());
+    Ran {
+        result: begun.and_then(|()| machine.go()),
+        spent: machine.spent,
+    }
 }
 
 struct Machine<'a> {
@@ -76,7 +91,10 @@ struct Machine<'a> {
     registers: [u64; 11],
     /// The return slot and r6…r9 of each active call but the entry.
     saved: Vec<(usize, [u64; 4])>,
-    fuel: u32,
+    /// The fuel that is left, what was paid of it, and what the executed instructions weigh.
+    fuel: u64,
+    charged: u64,
+    spent: u64,
     /// The last jump backwards that cost nothing, and how often in a row it was taken.
     turns: (usize, u32),
 }
@@ -128,15 +146,31 @@ impl Machine<'_> {
         self.registers[usize::from(base)].wrapping_add(i64::from(offset) as u64)
     }
 
+    fn charge(&mut self, cost: u64) -> Result<(), Fault> {
+        self.fuel = self.fuel.checked_sub(cost).ok_or(Fault::OutOfFuel)?;
+        self.charged += cost;
+        Ok(())
+    }
+
+    fn spend(&mut self, at: usize, weight: u64) -> Result<(), Fault> {
+        if self.spent + weight > self.charged {
+            let reason = "takes longer than was paid for";
+            return Err(Fault::Illegal { at, reason });
+        }
+        self.spent += weight;
+        Ok(())
+    }
+
     fn jump(&mut self, at: usize, target: usize) -> Result<usize, Fault> {
         if target > at {
             return Ok(target);
         }
-        let Some(most) = self.verified.turns(at) else {
+        if let Some(cost) = self.verified.cost_back(at) {
             self.turns = (0, 0);
-            self.fuel = self.fuel.checked_sub(1).ok_or(Fault::OutOfFuel)?;
+            self.charge(cost)?;
             return Ok(target);
-        };
+        }
+        let most = self.verified.turns(at).unwrap_or(0);
         let (last, count) = self.turns;
         self.turns = (at, if last == at { count + 1 } else { 1 });
         if self.turns.1 > most {
@@ -156,6 +190,7 @@ impl Machine<'_> {
                 .ops()
                 .get(at)
                 .ok_or_else(|| illegal("is not there"))?;
+            self.spend(at, self.verified.weight(at))?;
             match op {
                 Op::Alu { wide, op, dst, src } => {
                     let (a, b) = (self.registers[usize::from(dst)], self.value(src));
@@ -327,6 +362,9 @@ impl Machine<'_> {
         let helper = Helper::by_number(number).ok_or_else(|| illegal("calls no helper"))?;
         let [_, r1, r2, r3, r4, r5, ..] = self.registers;
         let given = [r1, r2, r3, r4, r5];
+        let size = helper
+            .size_register()
+            .map_or(0, |register| given[usize::from(register) - 1]);
         let mut map = None;
         for (index, argument) in helper.arguments().into_iter().enumerate() {
             let is_map = |map: &&crate::maps::Map| std::ptr::from_ref(*map) as u64 == given[index];
@@ -344,9 +382,18 @@ impl Machine<'_> {
                     };
                     self.check(at, given[index], bytes.into(), false)?;
                 }
-                Argument::Size => self.check(at, given[index - 1], given[index], false)?,
-                Argument::Unused | Argument::Number | Argument::Context | Argument::Memory => {}
+                Argument::Memory | Argument::AsMuch => self.check(at, given[index], size, false)?,
+                Argument::Unused
+                | Argument::Number
+                | Argument::Context
+                | Argument::Size
+                | Argument::SizeOrZero => {}
             }
+        }
+        if self.verified.array_looked_up(at).is_none() {
+            let cost = self.verified.cost_helper(at) + size;
+            self.charge(cost)?;
+            self.spend(at, cost)?;
         }
         // SAFETY: the arguments were checked just above.
         self.registers[0] = unsafe { calls::function(helper)(r1, r2, r3, r4, r5) };

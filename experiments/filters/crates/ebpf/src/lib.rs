@@ -6,15 +6,19 @@
 //! reference that compiled code is tested against.
 
 pub mod btf;
+mod call_graph;
 mod calls;
 pub mod compile;
 pub mod concrete;
 pub mod context;
 pub mod elf;
 pub mod fingerprint;
+pub mod fuel;
 pub mod helpers;
 pub mod insn;
 pub mod interpreter;
 pub mod maps;
 pub mod program;
+mod sources;
+mod trace;
 pub mod verifier;

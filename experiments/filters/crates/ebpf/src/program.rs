@@ -2,10 +2,17 @@
 
 use thiserror::Error;
 
+use crate::call_graph;
 use crate::insn::{DecodeError, Op, Raw, decode};
+use crate::sources::Sources;
+
+pub use crate::call_graph::Function;
 
 /// The longest program, in instruction slots.
 pub const MAX_SLOTS: usize = 65_536;
+
+/// The longest key of a map, in bytes.
+pub const MAX_KEY: usize = 512;
 
 /// The kind of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,21 +44,14 @@ pub struct MapSpec {
     pub initial: Vec<u8>,
 }
 
-/// A function: the slots `start..end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Function {
-    /// Its first slot.
-    pub start: usize,
-    /// The slot after its last.
-    pub end: usize,
-}
-
 /// A decoded program; its first function is its entry.
 #[derive(Clone, Debug)]
 pub struct Program {
     ops: Vec<Op>,
     functions: Vec<Function>,
     maps: Vec<MapSpec>,
+    callees_first: Vec<usize>,
+    sources: Sources,
 }
 
 /// The reason why instructions and maps are not a program.
@@ -69,6 +69,9 @@ pub enum ProgramError {
     /// A function that runs on into what follows it.
     #[error("instruction {0}: the function ends with neither an exit nor a jump")]
     Falling(usize),
+    /// A function that calls itself, or functions that call each other in a circle.
+    #[error("instruction {0}: the function calls itself, directly or through others; use a loop")]
+    Recursion(usize),
     /// A reference to a map that is not there.
     #[error("instruction {0}: names a map that the program does not declare")]
     NoSuchMap(usize),
@@ -93,13 +96,27 @@ impl Program {
         }
         let ops = decode(slots)?;
         let functions = functions(&ops);
+        let callees_first =
+            call_graph::callees_first(&ops, &functions).map_err(ProgramError::Recursion)?;
         let program = Self {
             ops,
             functions,
             maps,
+            callees_first,
+            sources: Sources::default(),
         };
         program.check()?;
         Ok(program)
+    }
+
+    /// The same program, which knows where its instructions come from.
+    pub(crate) fn with_sources(self, sources: Sources) -> Self {
+        Self { sources, ..self }
+    }
+
+    /// Return file, line and function of a slot, if the object file says them.
+    pub fn source(&self, slot: usize) -> Option<String> {
+        self.sources.of(slot)
     }
 
     /// The operations, one a slot.
@@ -117,6 +134,11 @@ impl Program {
         self.functions
             .binary_search_by_key(&start, |function| function.start)
             .ok()
+    }
+
+    /// The functions by number, each after all that it calls.
+    pub fn callees_first(&self) -> &[usize] {
+        &self.callees_first
     }
 
     /// The maps by their number in [`Op::LoadMap`].
@@ -177,7 +199,9 @@ fn check_map(map: &MapSpec) -> Result<(), ProgramError> {
         _ if map.max_entries == 0 => "max_entries is 0",
         MapKind::Array if map.key_size != 4 => "the key of an array has 4 bytes",
         MapKind::Array | MapKind::Hash if map.value_size == 0 => "a value has no bytes",
-        MapKind::Hash if map.key_size == 0 || map.key_size > 512 => "a key has 1 to 512 bytes",
+        MapKind::Hash if !(1..=MAX_KEY as u32).contains(&map.key_size) => {
+            "a key has 1 to 512 bytes"
+        }
         MapKind::Events if !map.max_entries.is_power_of_two() || map.max_entries < 4096 => {
             "a queue of events has a power of two of bytes, 4096 at least"
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use filter_ebpf::compile::Compiled;
 use filter_ebpf::context::ContextLayout;
 use filter_ebpf::elf;
+use filter_ebpf::fuel;
 use filter_ebpf::interpreter;
 use filter_ebpf::maps::{Maps, Update};
 use filter_ebpf::program::Program;
@@ -59,7 +60,7 @@ fn the_filter_decides_and_counts_as_the_rule_says() {
         let specs = verified.program().maps();
         let maps = Arc::new(Maps::anonymous(specs).unwrap());
         let reference = Maps::anonymous(specs).unwrap();
-        let compiled = Compiled::new(&verified, Arc::clone(&maps)).unwrap();
+        let compiled = Compiled::new(&verified, Arc::clone(&maps), fuel::DEFAULT).unwrap();
         let long = vec![b'x'; 4092];
         let prefixes: [&[u8]; 5] = [b"", b"/", b"/aaaa", b"/a\0\xff", &long];
         let paths: [&[u8]; 8] = [
@@ -79,12 +80,12 @@ fn the_filter_decides_and_counts_as_the_rule_says() {
             for path in paths {
                 let expected = u64::from(path.starts_with(prefix));
                 assert_eq!(
-                    compiled.run([path], 10_000),
+                    compiled.run([path]),
                     Ok(expected),
                     "{cpu} {prefix:?} {path:?}"
                 );
-                let slow = interpreter::run(&verified, &reference, &[path], 10_000);
-                assert_eq!(slow, Ok(expected));
+                let slow = interpreter::run(&verified, &reference, &[path], fuel::DEFAULT);
+                assert_eq!(slow.result, Ok(expected));
                 accepted += expected;
                 rejected += 1 - expected;
             }
@@ -99,13 +100,13 @@ fn counters_are_exact_with_many_threads() {
     let verified = Verified::new(filter("v3"), ContextLayout::windows(1)).unwrap();
     let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
     set_prefix(&maps, b"/a");
-    let compiled = Compiled::new(&verified, Arc::clone(&maps)).unwrap();
+    let compiled = Compiled::new(&verified, Arc::clone(&maps), fuel::DEFAULT).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for n in 0..20_000 {
                     let path: &[u8] = if n % 4 == 0 { b"/b" } else { b"/ab" };
-                    compiled.run([path], 100).unwrap();
+                    compiled.run([path]).unwrap();
                 }
             });
         }
@@ -130,13 +131,68 @@ fn an_object_cut_off_anywhere_is_an_error() {
 #[test]
 fn a_changed_object_never_panics() {
     let whole = object("prefix.bpf.c", "v3");
-    for at in (0..whole.len()).step_by(3) {
+    for at in (0..whole.len()).step_by(7) {
         let mut changed = whole.clone();
         changed[at] ^= 1 << (at % 8);
         if let Ok(program) = elf::load(&changed, "filter") {
             let _ = Verified::new(program, ContextLayout::windows(1));
         }
     }
+}
+
+#[test]
+fn a_rejection_names_the_line_and_the_function() {
+    let object = object("wrong.bpf.c", "v3");
+    let reason = |section| {
+        let program = elf::load(&object, section).unwrap();
+        Verified::new(program, ContextLayout::windows(1))
+            .unwrap_err()
+            .to_string()
+    };
+    let said = reason("filter/entry");
+    assert!(
+        said.contains(" (wrong.bpf.c:12, in entry): may reach outside the window"),
+        "{said}"
+    );
+    let said = reason("filter/called");
+    assert!(
+        said.contains(" (wrong.bpf.c:18, in function): may reach outside the window"),
+        "{said}"
+    );
+}
+
+#[test]
+fn several_programs_in_a_section_are_named() {
+    let said = elf::load(&object("wrong.bpf.c", "v3"), "filter/several")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("has several programs, [\"first\", \"second\"]; give each"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_map_that_is_not_understood_matters_to_who_uses_it() {
+    let object = object("wrong.bpf.c", "v3");
+    assert!(elf::load(&object, "filter/entry").is_ok());
+    let said = elf::load(&object, "filter/table").unwrap_err().to_string();
+    assert!(said.contains("has a map with an unknown field"), "{said}");
+}
+
+#[test]
+fn what_is_declared_only_is_named() {
+    let said = elf::load(&object("wrong.bpf.c", "v3"), "filter/undefined")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("section filter/undefined, instruction "),
+        "{said}"
+    );
+    assert!(
+        said.contains(": uses \"elsewhere\", which the object does not define; define it"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Machine code for verified programs, by Cranelift.
 //!
 //! Registers become values that Cranelift allocates, addresses stay addresses: nothing is checked that
-//! the verifier has proved. What costs at run time is fuel, one number that every jump backwards counts
-//! down unless its loop is proved to end; when it is used up, the run ends with an error, from however
-//! deep a call.
+//! the verifier has proved. What costs at run time is fuel, one number that jumps backwards count down
+//! unless their loops are proved to end soon, and calls of helpers; when it is used up, the run ends
+//! with an error, from however deep a call.
 
 mod lower;
 
@@ -27,12 +27,22 @@ pub enum CompileError {
     /// The maps were made for another program.
     #[error("the maps are not those that the program declares")]
     Maps,
+    /// A program that may take longer than it is allowed, without any jump backwards that could be counted.
+    #[error(
+        "a run may take {needed} units of fuel and is allowed {allowed}; make functions and loops shorter, or allow more"
+    )]
+    Fuel {
+        /// The fuel that a run costs in any case.
+        needed: u64,
+        /// The fuel of a run.
+        allowed: u32,
+    },
     /// The machine, or a limit of the compiler.
     #[error("the compiler fails: {0}")]
     Compiler(String),
 }
 
-/// A run that took more jumps backwards than it was allowed.
+/// A run that used up its fuel.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the program ran out of fuel")]
 pub struct OutOfFuel;
@@ -44,8 +54,17 @@ struct Outcome {
     fuel: i64,
 }
 
-/// The entry of a program: it takes the fuel and the context's address, or the starts and ends of one
-/// or two windows in registers.
+impl Outcome {
+    fn result(self) -> Result<u64, OutOfFuel> {
+        if self.fuel < 0 {
+            return Err(OutOfFuel);
+        }
+        Ok(self.result)
+    }
+}
+
+/// The entry of a program: it takes the context's address, or the starts and ends of one or two windows
+/// in registers.
 #[derive(Clone, Copy)]
 enum Entry {
     Context(InMemory),
@@ -53,13 +72,13 @@ enum Entry {
     Two(TwoWindows),
 }
 
-type InMemory = unsafe extern "C" fn(*const u8, i64) -> Outcome;
-type OneWindow = unsafe extern "C" fn(usize, usize, i64) -> Outcome;
-type TwoWindows = unsafe extern "C" fn(usize, usize, usize, usize, i64) -> Outcome;
+type InMemory = unsafe extern "C" fn(*const u8) -> Outcome;
+type OneWindow = unsafe extern "C" fn(usize, usize) -> Outcome;
+type TwoWindows = unsafe extern "C" fn(usize, usize, usize, usize) -> Outcome;
 
 impl Entry {
     /// # Safety
-    /// `address` must be code of `fields` integers (of the context's address, when 0) and the fuel.
+    /// `address` must be code of `fields` integers, or of the context's address when 0.
     unsafe fn new(address: *const u8, fields: usize) -> Self {
         // SAFETY: as the caller promises.
         unsafe {
@@ -105,8 +124,9 @@ unsafe impl Send for Compiled {}
 unsafe impl Sync for Compiled {}
 
 impl Compiled {
-    /// Compile a program that was verified, with the maps that it declares.
-    pub fn new(verified: &Verified, maps: Arc<Maps>) -> Result<Self, CompileError> {
+    /// Compile a program that was verified, with the maps that it declares, for runs of `fuel` units at most
+    /// ([`crate::fuel`]).
+    pub fn new(verified: &Verified, maps: Arc<Maps>, fuel: u32) -> Result<Self, CompileError> {
         let program = verified.program();
         if !program
             .maps()
@@ -115,10 +135,19 @@ impl Compiled {
         {
             return Err(CompileError::Maps);
         }
+        let needed = verified.cost();
+        let left = u32::try_from(needed)
+            .ok()
+            .and_then(|cost| fuel.checked_sub(cost));
+        let left = left.ok_or(CompileError::Fuel {
+            needed,
+            allowed: fuel,
+        })?;
         let mut module = module()?;
         let mut ids = Vec::new();
         let fields = fields(verified);
-        let arguments = |number| if number == 0 { fields.max(1) } else { 5 };
+        // The context or its fields; r1…r5 and the fuel.
+        let arguments = |number| if number == 0 { fields.max(1) } else { 6 };
         for number in 0..program.functions().len() {
             let signature = signature(&module, arguments(number));
             let name = format!("f{number}");
@@ -138,6 +167,7 @@ impl Compiled {
                 function: &mut context.func,
                 scratch: &mut scratch,
                 fields: number == 0 && fields > 0,
+                fuel: left,
             });
             module
                 .define_function(*id, &mut context)
@@ -158,16 +188,22 @@ impl Compiled {
         })
     }
 
-    /// Run the program on windows, at most `fuel` jumps backwards.
+    /// Run the program on windows.
     ///
     /// # Panics
     /// When the program was not verified for a context of as many windows and nothing else.
     #[inline]
-    pub fn run<const N: usize>(&self, windows: [&[u8]; N], fuel: u32) -> Result<u64, OutOfFuel> {
+    pub fn run<const N: usize>(&self, windows: [&[u8]; N]) -> Result<u64, OutOfFuel> {
+        // An entry of one window takes the context that was verified, of one window: nothing is left to check.
+        if let (Entry::One(entry), [window]) = (self.entry, &windows[..]) {
+            let range = window.as_ptr_range();
+            // SAFETY: as said, and the window is alive.
+            return unsafe { entry(range.start.addr(), range.end.addr()) }.result();
+        }
         assert_eq!(N, self.windows, "the program's context has other windows");
         let context = windows.map(<[u8]>::as_ptr_range);
         // SAFETY: the context has the layout that was verified, and its windows are alive.
-        unsafe { self.run_raw(context.as_ptr().cast(), fuel) }
+        unsafe { self.run_raw(context.as_ptr().cast()) }
     }
 
     /// Run the program on a context of any layout.
@@ -176,22 +212,18 @@ impl Compiled {
     /// `context` must have the layout that the program was verified for, each window must be readable
     /// from its start to its end, and its end not below its start.
     #[inline]
-    pub unsafe fn run_raw(&self, context: *const u8, fuel: u32) -> Result<u64, OutOfFuel> {
-        let fuel = i64::from(fuel);
+    pub unsafe fn run_raw(&self, context: *const u8) -> Result<u64, OutOfFuel> {
         // SAFETY: verified code, called with what it was verified for; where it takes fields, the
         // context has as many of them.
         let outcome = unsafe {
             let field = |index| context.cast::<usize>().add(index).read_unaligned();
             match self.entry {
-                Entry::Context(entry) => entry(context, fuel),
-                Entry::One(entry) => entry(field(0), field(1), fuel),
-                Entry::Two(entry) => entry(field(0), field(1), field(2), field(3), fuel),
+                Entry::Context(entry) => entry(context),
+                Entry::One(entry) => entry(field(0), field(1)),
+                Entry::Two(entry) => entry(field(0), field(1), field(2), field(3)),
             }
         };
-        if outcome.fuel < 0 {
-            return Err(OutOfFuel);
-        }
-        Ok(outcome.result)
+        outcome.result()
     }
 }
 
@@ -215,14 +247,8 @@ fn module() -> Result<JITModule, CompileError> {
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("unwind_info", "false"),
-        (
-            "enable_verifier",
-            if cfg!(debug_assertions) {
-                "true"
-            } else {
-                "false"
-            },
-        ),
+        // A fault of the lowering is an error then, not wrong code.
+        ("enable_verifier", "true"),
     ];
     for (name, value) in wanted {
         flags.set(name, value).map_err(compiler)?;
@@ -237,12 +263,12 @@ fn module() -> Result<JITModule, CompileError> {
     )))
 }
 
-/// Some integers and the fuel, to r0 and the fuel that is left.
+/// Some integers, to r0 and the fuel that is left.
 fn signature(module: &JITModule, arguments: usize) -> Signature {
     let mut signature = module.make_signature();
     signature.call_conv = CallConv::SystemV;
     let integer = AbiParam::new(types::I64);
-    signature.params = vec![integer; arguments + 1];
+    signature.params = vec![integer; arguments];
     signature.returns = vec![integer; 2];
     signature
 }

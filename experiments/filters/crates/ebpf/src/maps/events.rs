@@ -21,8 +21,8 @@ pub fn bytes(spec: &MapSpec) -> usize {
     size_of::<Header>() + spec.max_entries as usize
 }
 
-pub fn make(map: &Map) {
-    Lock::make(map.base.cast());
+pub fn lock(map: &Map) -> &Lock {
+    &header(map).lock
 }
 
 fn header(map: &Map) -> &Header {
@@ -38,56 +38,54 @@ fn place(map: &Map, at: u64) -> *mut u8 {
 }
 
 fn put(map: &Map, at: u64, bytes: &[u8]) {
-    for (index, byte) in (at..).zip(bytes) {
+    for (index, byte) in bytes.iter().enumerate() {
         // SAFETY: a byte in the ring; the lock is held.
-        unsafe { place(map, index).write(*byte) };
+        unsafe { place(map, at.wrapping_add(index as u64)).write(*byte) };
     }
 }
 
-fn take(map: &Map, at: u64, length: usize) -> Vec<u8> {
-    let one = |index| {
+fn take(map: &Map, at: u64, bytes: &mut [u8]) {
+    for (index, byte) in bytes.iter_mut().enumerate() {
         // SAFETY: as in `put`.
-        unsafe { place(map, at + index).read() }
-    };
-    (0..length as u64).map(one).collect()
+        *byte = unsafe { place(map, at.wrapping_add(index as u64)).read() };
+    }
 }
 
 pub fn send(map: &Map, event: &[u8]) -> Result<(), MapError> {
     let header = header(map);
-    Lock::with(
-        map.base.cast(),
-        || {},
-        || {
-            let written = header.written.load(Ordering::Relaxed);
-            let used = written - header.read.load(Ordering::Relaxed);
-            let needed = (LENGTH + event.len()) as u64;
-            if used + needed > u64::from(map.spec.max_entries) {
-                return Err(MapError::NoSpace);
-            }
-            put(map, written, &(event.len() as u32).to_le_bytes());
-            put(map, written + LENGTH as u64, event);
-            header.written.store(written + needed, Ordering::Release);
-            Ok(())
-        },
-    )
+    let work = || {
+        let written = header.written.load(Ordering::Relaxed);
+        let used = written.wrapping_sub(header.read.load(Ordering::Relaxed));
+        let needed = (LENGTH + event.len()) as u64;
+        if used.saturating_add(needed) > u64::from(map.spec.max_entries) {
+            return Err(MapError::NoSpace);
+        }
+        put(map, written, &(event.len() as u32).to_le_bytes());
+        put(map, written.wrapping_add(LENGTH as u64), event);
+        let after = written.wrapping_add(needed);
+        header.written.store(after, Ordering::Release);
+        Ok(())
+    };
+    header.lock.with(|| {}, work)
 }
 
 pub fn receive(map: &Map) -> Option<Vec<u8>> {
     let header = header(map);
-    Lock::with(
-        map.base.cast(),
-        || {},
-        || {
-            let read = header.read.load(Ordering::Relaxed);
-            if header.written.load(Ordering::Acquire) == read {
-                return None;
-            }
-            let length = take(map, read, LENGTH);
-            let length = u32::from_le_bytes(*length.first_chunk()?).min(map.spec.max_entries);
-            let event = take(map, read + LENGTH as u64, length as usize);
-            let after = read + (LENGTH + event.len()) as u64;
-            header.read.store(after, Ordering::Release);
-            Some(event)
-        },
-    )
+    let work = || {
+        let read = header.read.load(Ordering::Relaxed);
+        if header.written.load(Ordering::Acquire) == read {
+            return Ok(None);
+        }
+        let mut length = [0; LENGTH];
+        take(map, read, &mut length);
+        // Not beyond the ring, whatever the memory says.
+        let length = u32::from_le_bytes(length).min(map.spec.max_entries);
+        let mut event = vec![0; length as usize];
+        take(map, read.wrapping_add(LENGTH as u64), &mut event);
+        let after = read.wrapping_add((LENGTH + event.len()) as u64);
+        header.read.store(after, Ordering::Release);
+        Ok(Some(event))
+    };
+    // Later, if the lock cannot be had now.
+    header.lock.with(|| {}, work).ok().flatten()
 }

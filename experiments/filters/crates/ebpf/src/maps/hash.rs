@@ -1,7 +1,7 @@
 //! Hashes: chains of entries that are all there from the start, as in the kernel's preallocated hash.
 //!
 //! Writers hold a lock. Readers hold none: they look at a number that is odd while chains change, walk,
-//! and look again; after some tries in vain they take the lock, too. Which entries are in use is one
+//! and look again; after some tries in vain they take the lock, too, if they can. Which entries are in use is one
 //! word of each, so that everything else can be made again when a writer dies midway.
 
 use std::collections::hash_map::DefaultHasher;
@@ -14,6 +14,9 @@ use crate::program::MapSpec;
 
 /// Readers' tries without the lock.
 const TRIES: usize = 8;
+/// The most entries of a chain, so that every walk ends soon. There are as many chains as entries, and
+/// their seed is secret: without another writer of the memory no chain comes near it.
+const MAX_CHAIN: usize = 64;
 /// The end of a chain; entries are numbered from 1.
 const NONE: u32 = 0;
 
@@ -31,6 +34,12 @@ struct Header {
 struct Entry {
     next: AtomicU32,
     used: AtomicU32,
+}
+
+/// An entry in its chain, and the link that leads to it.
+struct Found<'a> {
+    number: u32,
+    link: &'a AtomicU32,
 }
 
 struct Table<'a> {
@@ -62,8 +71,11 @@ pub fn values(map: &Map) -> (usize, usize, u32) {
     (start, entry_bytes(&map.spec), map.spec.max_entries)
 }
 
+pub fn lock(map: &Map) -> &Lock {
+    &Table::of(map).header.lock
+}
+
 pub fn make(map: &Map) {
-    Lock::make(map.base.cast());
     let table = Table::of(map);
     let mut seed = [0; 8];
     // SAFETY: fills the eight bytes. Should it fail, chains are predictable and nothing worse.
@@ -77,26 +89,30 @@ pub fn make(map: &Map) {
 
 pub fn lookup(map: &Map, key: &[u8]) -> Option<*mut u8> {
     let table = Table::of(map);
+    let bucket = table.bucket(key);
+    let find = || Some(table.value(table.find(bucket, key)?.number));
     for _ in 0..TRIES {
         let version = table.header.version.load(Ordering::Acquire);
-        let found = table.find(key);
+        let found = find();
         fence(Ordering::Acquire);
         if version.is_multiple_of(2) && table.header.version.load(Ordering::Relaxed) == version {
-            return found.map(|number| table.value(number));
+            return found;
         }
         std::hint::spin_loop();
     }
-    table.locked(|| table.find(key).map(|number| table.value(number)))
+    // If the lock cannot be had, the answer without it has to do.
+    table.locked(|| Ok(find())).unwrap_or_else(|_| find())
 }
 
 pub fn update(map: &Map, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
     let table = Table::of(map);
+    let bucket = table.bucket(key);
     table.locked(|| {
-        let number = match (table.find(key), when) {
+        let number = match (table.find(bucket, key), when) {
             (Some(_), Update::New) => return Err(MapError::Exists),
             (None, Update::Known) => return Err(MapError::NoEntry),
-            (Some(number), _) => number,
-            (None, _) => return table.insert(key, value),
+            (Some(found), _) => found.number,
+            (None, _) => return table.insert(bucket, key, value),
         };
         // SAFETY: a value has as many bytes as `value`, which may be the value itself.
         unsafe { table.value(number).copy_from(value.as_ptr(), value.len()) };
@@ -106,18 +122,15 @@ pub fn update(map: &Map, key: &[u8], value: &[u8], when: Update) -> Result<(), M
 
 pub fn delete(map: &Map, key: &[u8]) -> Result<(), MapError> {
     let table = Table::of(map);
+    let bucket = table.bucket(key);
     table.locked(|| {
-        let number = table.find(key).ok_or(MapError::NoEntry)?;
+        let found = table.find(bucket, key).ok_or(MapError::NoEntry)?;
         table.changing(|| {
-            let entry = table.entry(number);
+            let entry = table.entry(found.number);
             entry.used.store(0, Ordering::Release);
             let after = entry.next.load(Ordering::Relaxed);
-            let mut link = table.bucket(key);
-            while link.load(Ordering::Relaxed) != number {
-                link = &table.entry(link.load(Ordering::Relaxed)).next;
-            }
-            link.store(after, Ordering::Relaxed);
-            table.release(number);
+            found.link.store(after, Ordering::Relaxed);
+            table.release(found.number);
         });
         Ok(())
     })
@@ -141,13 +154,13 @@ impl<'a> Table<'a> {
     fn place(&self, number: u32) -> *mut u8 {
         let spec = &self.map.spec;
         // Modulo: a number read while chains change may be anything.
-        let index = (number as usize - 1) % spec.max_entries as usize;
+        let index = number.wrapping_sub(1) as usize % spec.max_entries as usize;
         let offset = size_of::<Header>() + buckets_bytes(spec) + index * entry_bytes(spec);
         // SAFETY: the index is below the number of entries.
         unsafe { self.map.base.add(offset) }
     }
 
-    fn entry(&self, number: u32) -> &Entry {
+    fn entry(&self, number: u32) -> &'a Entry {
         // SAFETY: entries are atomic, and aligned to 8 bytes like all their parts.
         unsafe { &*self.place(number).cast() }
     }
@@ -162,7 +175,7 @@ impl<'a> Table<'a> {
         unsafe { self.key(number).add(padded(self.map.spec.key_size)) }
     }
 
-    fn bucket(&self, key: &[u8]) -> &AtomicU32 {
+    fn bucket(&self, key: &[u8]) -> &'a AtomicU32 {
         let mut hasher = DefaultHasher::new();
         hasher.write_u64(self.header.seed.load(Ordering::Relaxed));
         hasher.write(key);
@@ -170,25 +183,36 @@ impl<'a> Table<'a> {
     }
 
     /// The entry with a key. Without the lock the answer may be wrong, but it comes.
-    fn find(&self, key: &[u8]) -> Option<u32> {
-        let mut number = self.bucket(key).load(Ordering::Acquire);
-        for _ in 0..self.map.spec.max_entries {
+    fn find(&self, bucket: &'a AtomicU32, key: &[u8]) -> Option<Found<'a>> {
+        let mut link = bucket;
+        for _ in 0..MAX_CHAIN {
+            let number = link.load(Ordering::Acquire);
             if number == NONE {
                 return None;
             }
             // SAFETY: a key has as many bytes (checked by the caller); bytes may be read torn.
             let found = unsafe { std::slice::from_raw_parts(self.key(number), key.len()) };
             if found == key {
-                return Some(number);
+                return Some(Found { number, link });
             }
-            number = self.entry(number).next.load(Ordering::Acquire);
+            link = &self.entry(number).next;
         }
         None
     }
 
-    fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), MapError> {
+    /// Return true if the chain has room for another entry.
+    fn has_room(&self, bucket: &'a AtomicU32) -> bool {
+        let mut link = bucket;
+        (0..MAX_CHAIN).any(|_| {
+            let number = link.load(Ordering::Relaxed);
+            link = &self.entry(number).next;
+            number == NONE
+        })
+    }
+
+    fn insert(&self, bucket: &'a AtomicU32, key: &[u8], value: &[u8]) -> Result<(), MapError> {
         let number = self.header.free.load(Ordering::Relaxed);
-        if number == NONE {
+        if number == NONE || !self.has_room(bucket) {
             return Err(MapError::TooBig);
         }
         self.changing(|| {
@@ -201,13 +225,12 @@ impl<'a> Table<'a> {
                 self.value(number).copy_from(value.as_ptr(), value.len());
             }
             entry.used.store(1, Ordering::Release);
-            self.link(number, key);
+            self.link(number, bucket);
         });
         Ok(())
     }
 
-    fn link(&self, number: u32, key: &[u8]) {
-        let bucket = self.bucket(key);
+    fn link(&self, number: u32, bucket: &AtomicU32) {
         let first = bucket.load(Ordering::Relaxed);
         self.entry(number).next.store(first, Ordering::Relaxed);
         bucket.store(number, Ordering::Release);
@@ -229,8 +252,8 @@ impl<'a> Table<'a> {
             .store((version | 1) + 1, Ordering::Release);
     }
 
-    fn locked<T>(&self, work: impl FnOnce() -> T) -> T {
-        Lock::with(self.map.base.cast(), || self.repair(), work)
+    fn locked<T>(&self, work: impl FnOnce() -> Result<T, MapError>) -> Result<T, MapError> {
+        self.header.lock.with(|| self.repair(), work)
     }
 
     /// Make chains and the list of free entries again from what each entry says of itself.
@@ -248,7 +271,7 @@ impl<'a> Table<'a> {
                 let bytes = self.map.spec.key_size as usize;
                 // SAFETY: the key of an entry in use was written before it was marked.
                 let key = unsafe { std::slice::from_raw_parts(self.key(number), bytes) };
-                self.link(number, key);
+                self.link(number, self.bucket(key));
             }
         });
     }

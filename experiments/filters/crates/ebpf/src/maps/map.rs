@@ -13,6 +13,9 @@ pub enum MapError {
     /// No room for another entry, or an index beyond the last.
     #[error("the map is full, or has no entry of that index")]
     TooBig = 7,
+    /// Whoever holds the map's lock does not go on.
+    #[error("the map's lock is held by someone who does not go on; try again")]
+    Busy = 16,
     /// There is such a key already.
     #[error("there is such a key already")]
     Exists = 17,

@@ -9,6 +9,7 @@ mod hash;
 mod lock;
 mod map;
 mod memory;
+mod thread;
 
 use std::sync::atomic::Ordering;
 
@@ -66,7 +67,7 @@ impl Maps {
             match map.spec.kind {
                 MapKind::Array => array::fill(map),
                 MapKind::Hash => hash::make(map),
-                MapKind::Events => events::make(map),
+                MapKind::Events => {}
             }
         }
         header
@@ -132,7 +133,7 @@ impl Maps {
 }
 
 /// Stored last when maps are made.
-const READY: u64 = u64::from_le_bytes(*b"ebpfmap1");
+const READY: u64 = u64::from_le_bytes(*b"ebpfmap2");
 
 fn size(spec: &MapSpec) -> usize {
     let bytes = match spec.kind {
@@ -222,6 +223,15 @@ impl Map {
         match self.spec.kind {
             MapKind::Events => events::receive(self),
             _ => None,
+        }
+    }
+
+    /// Return how many operations gave up, because the holder of the map's lock did not go on.
+    pub fn given_up(&self) -> u64 {
+        match self.spec.kind {
+            MapKind::Array => 0,
+            MapKind::Hash => hash::lock(self).given_up(),
+            MapKind::Events => events::lock(self).given_up(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::rejection::{Rejection, reject};
 use super::scalar::Scalar;
-use super::state::{FRAME, Slot, State, written};
+use super::state::{FRAME, Slot, State, numbers};
 use super::value::{Pointer, Region, Value};
 use super::walk::Walk;
 use crate::context::FieldKind;
@@ -114,7 +114,11 @@ impl Walk<'_> {
                 "writes an address to the stack in another way than as 8 aligned bytes at a known place",
             ));
         };
-        stack_write(at, state, depth, &pointer, offset, bytes)
+        let known = match value {
+            Value::Scalar(scalar, _) => scalar.known(),
+            _ => None,
+        };
+        stack_write(at, state, depth, &pointer, (offset, bytes), known)
     }
 
     /// Check that the bytes are in memory that programs may write.
@@ -173,7 +177,7 @@ impl Walk<'_> {
             ) {
                 return Err(reject(at, "changes an address"));
             }
-            stack_write(at, state, depth, &pointer, offset, bytes)?;
+            stack_write(at, state, depth, &pointer, (offset, bytes), None)?;
         }
         if fetch {
             let result = if op == Atomic::CompareExchange {
@@ -203,7 +207,19 @@ impl Walk<'_> {
         )))
     }
 
-    /// Check that a helper may read `1..=bytes` bytes at the value of a register, all of them
+    /// The key of 4 bytes that a register points at, if it is known.
+    pub(super) fn known_key(&self, state: &State, register: Reg) -> Option<u32> {
+        match state.get(register) {
+            Value::Pointer(pointer) => match pointer.region {
+                Region::Stack(depth) => stack_constant(state, depth, &pointer, 0, 4),
+                _ => None,
+            },
+            _ => None,
+        }
+        .map(|key| key as u32)
+    }
+
+    /// Check that a helper may read up to `bytes` bytes at the value of a register, all of them
     /// numbers.
     pub(super) fn readable(
         &self,
@@ -256,7 +272,7 @@ fn all_written(
 ) -> Result<(), Rejection> {
     let slots = &state.frames[depth].slots;
     for byte in touched(pointer, offset, bytes) {
-        if written(&slots[byte / 8]) >> (byte % 8) & 1 == 0 {
+        if numbers(&slots[byte / 8]).written >> (byte % 8) & 1 == 0 {
             return Err(reject(
                 at,
                 "reads bytes of the stack that were not written on every path, or are part of an address",
@@ -286,7 +302,24 @@ fn stack_load(
         return Ok(value);
     }
     all_written(at, state, depth, pointer, offset, i64::from(bytes))?;
-    Ok(Value::scalar(any(bytes)))
+    let known = stack_constant(state, depth, pointer, offset, bytes);
+    Ok(Value::scalar(known.map_or(any(bytes), Scalar::constant)))
+}
+
+/// The number on the stack, if its place and all of its bytes are known.
+fn stack_constant(
+    state: &State,
+    depth: usize,
+    pointer: &Pointer,
+    offset: i64,
+    bytes: u8,
+) -> Option<u64> {
+    let first = (pointer.at()? + offset) as usize;
+    let mut number = [0; 8];
+    for (byte, place) in number.iter_mut().zip(first..first + usize::from(bytes)) {
+        *byte = numbers(&state.frames[depth].slots[place / 8]).known(place % 8)?;
+    }
+    Some(u64::from_le_bytes(number))
 }
 
 /// Write a number somewhere in the frame.
@@ -295,17 +328,23 @@ fn stack_write(
     state: &mut State,
     depth: usize,
     pointer: &Pointer,
-    offset: i64,
-    bytes: u8,
+    (offset, bytes): (i64, u8),
+    value: Option<u64>,
 ) -> Result<(), Rejection> {
     let known = pointer.at().is_some();
-    for byte in touched(pointer, offset, i64::from(bytes)) {
+    let values = value.map(u64::to_le_bytes);
+    for (index, byte) in touched(pointer, offset, i64::from(bytes)).enumerate() {
         let slot = &mut state.frames[depth].slots[byte / 8];
         if !known && matches!(slot, Slot::Whole(Value::Pointer(_))) {
             return Err(reject(at, "may write over an address on the stack"));
         }
-        let mask = written(slot);
-        *slot = Slot::Bytes(if known { mask | 1 << (byte % 8) } else { mask });
+        let mut bytes = numbers(slot);
+        if known {
+            bytes.write(byte % 8, values.map(|values| values[index]));
+        } else {
+            bytes.forget(byte % 8);
+        }
+        *slot = Slot::Bytes(bytes);
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Arithmetic on numbers and on addresses.
 
 use super::rejection::{Rejection, reject};
-use super::scalar::Scalar;
+use super::scalar::{Room, Scalar};
 use super::state::State;
-use super::value::{Pointer, Region, Value};
+use super::value::{Link, Pointer, Region, Value};
 use super::walk::Walk;
 use crate::concrete;
-use crate::insn::{Alu, Reg, Source};
+use crate::insn::{Alu, Op, Reg, Source};
 
 impl Walk<'_> {
     /// The number in a register.
@@ -71,7 +71,11 @@ impl Walk<'_> {
         if op == Alu::Mov {
             let value = match right {
                 _ if wide => self.shared(at, state, src, right),
+                Value::Scalar(scalar, _) if scalar.umax <= u32::MAX.into() => {
+                    self.shared(at, state, src, right)
+                }
                 Value::Scalar(scalar, _) => Value::scalar(scalar.low32()),
+                Value::Pointer(pointer) if !pointer.nullable => Value::Half(pointer),
                 _ => return Err(reject(at, "takes half of an address")),
             };
             state.set(dst, value);
@@ -82,21 +86,25 @@ impl Walk<'_> {
             value => value,
         };
         let value = match (left, right, op) {
-            (Value::Scalar(a, _), Value::Scalar(b, _), _) => Value::scalar(a.alu(wide, op, b)),
+            (Value::Scalar(a, link), Value::Scalar(b, _), _) => added(wide, op, a, link, b),
             (Value::Pointer(pointer), Value::Scalar(by, _), Alu::Add) if wide => {
-                moved(at, state, pointer, by)?
+                let number = self.shared(at, state, src, right).link();
+                moved(at, state, pointer, by, number)?
             }
-            (Value::Scalar(by, _), Value::Pointer(pointer), Alu::Add) if wide => {
-                moved(at, state, pointer, by)?
+            (Value::Scalar(by, number), Value::Pointer(pointer), Alu::Add) if wide => {
+                moved(at, state, pointer, by, number)?
             }
-            (Value::Pointer(pointer), Value::Scalar(by, _), Alu::Sub) if wide => moved(
-                at,
-                state,
-                pointer,
-                Scalar::constant(0).alu(true, Alu::Sub, by),
-            )?,
+            (Value::Pointer(pointer), Value::Scalar(by, _), Alu::Sub) if wide => {
+                let by = Scalar::constant(0).alu(true, Alu::Sub, by);
+                moved(at, state, pointer, by, Link::default())?
+            }
             (Value::Pointer(a), Value::Pointer(b), Alu::Sub) if wide => {
                 Value::scalar(distance(at, &a, &b)?)
+            }
+            (Value::Pointer(a) | Value::Half(a), Value::Pointer(b) | Value::Half(b), Alu::Sub)
+                if !wide =>
+            {
+                Value::scalar(distance(at, &a, &b)?.low32())
             }
             _ => {
                 return Err(reject(
@@ -106,6 +114,47 @@ impl Walk<'_> {
             }
         };
         state.set(dst, value);
+        Ok(())
+    }
+
+    /// Return true if the instruction and the next extend the lower half of a register with its sign, false
+    /// if they extend it with zeros: what compilers make where a processor has no arithmetic of 32 bits.
+    pub(super) fn extends(&self, at: usize) -> Option<bool> {
+        let shift = |at: usize| match self.program.ops().get(at)? {
+            Op::Alu {
+                wide: true,
+                op,
+                dst,
+                src: Source::Imm(32),
+            } => Some((*op, *dst)),
+            _ => None,
+        };
+        let (first, second) = (shift(at)?, shift(at + 1)?);
+        let pair = first.0 == Alu::Lsh && first.1 == second.1 && !self.targets.contains(&(at + 1));
+        match second.0 {
+            Alu::Arsh if pair => Some(true),
+            Alu::Rsh if pair => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Extend the lower half of a register. A number that is its lower half stays what it is.
+    pub(super) fn extend(
+        &self,
+        at: usize,
+        state: &mut State,
+        register: Reg,
+        signed: bool,
+    ) -> Result<(), Rejection> {
+        let number = self.number(at, state, register)?;
+        let extended = if signed {
+            number.sign_extend(32)
+        } else {
+            number.low32()
+        };
+        if extended != number {
+            state.set(register, Value::scalar(extended));
+        }
         Ok(())
     }
 
@@ -120,7 +169,7 @@ impl Walk<'_> {
         if let Source::Reg(register @ 0..=9) = source
             && value.link().id == 0
         {
-            let link = Self::fresh(at, state);
+            let link = Self::fresh_operand(at, state);
             value.set_link(link);
             state.set(register, value);
         }
@@ -137,7 +186,38 @@ pub(super) fn unusable(at: usize, register: Reg) -> Rejection {
     )
 }
 
-fn moved(at: usize, state: &mut State, pointer: Pointer, by: Scalar) -> Result<Value, Rejection> {
+/// `a op b`, which stays tied to `a` and its room if a constant is added.
+fn added(wide: bool, op: Alu, a: Scalar, link: Link, b: Scalar) -> Value {
+    let mut result = a.alu(wide, op, b);
+    let by = match (op, b.known()) {
+        (Alu::Add, Some(by)) => Some(by as i64),
+        (Alu::Sub, Some(by)) => (by as i64).checked_neg(),
+        _ => None,
+    };
+    let tied = by.and_then(|by| {
+        let (low, high) = (a.smin.checked_add(by)?, a.smax.checked_add(by)?);
+        let same = wide || a.smin >= 0 && a.smax.max(high) <= u32::MAX.into() && low >= 0;
+        let link = link.moved(by)?;
+        let near = (-Pointer::LIMIT..=Pointer::LIMIT).contains(&link.delta);
+        (same && near).then_some((by, link))
+    });
+    let Some((by, link)) = tied else {
+        return Value::scalar(result);
+    };
+    result.room = a.room.and_then(|room| {
+        let bytes = room.bytes.checked_sub(by)?;
+        Some(Room { bytes, ..room })
+    });
+    Value::Scalar(result, link)
+}
+
+fn moved(
+    at: usize,
+    state: &mut State,
+    pointer: Pointer,
+    by: Scalar,
+    number: Link,
+) -> Result<Value, Rejection> {
     if pointer.nullable {
         return Err(reject(
             at,
@@ -147,7 +227,7 @@ fn moved(at: usize, state: &mut State, pointer: Pointer, by: Scalar) -> Result<V
     if matches!(pointer.region, Region::Context | Region::WindowEnd(_)) && by.known() != Some(0) {
         return Err(reject(at, "moves the context or the end of a window"));
     }
-    let mut moved = pointer.moved(by).ok_or_else(|| {
+    let mut moved = pointer.moved(by, number).ok_or_else(|| {
         reject(at, "moves an address too far; bound the number that is added, or compare the address with its end in each turn of the loop")
     })?;
     if moved.link.id == 0 {
@@ -168,5 +248,11 @@ fn distance(at: usize, a: &Pointer, b: &Pointer) -> Result<Scalar, Rejection> {
     let least = least.ok_or_else(|| reject(at, "subtracts addresses of different regions"))?;
     let all = (0, u64::MAX);
     let bits = super::tnum::Tnum::UNKNOWN;
-    Ok(Scalar::new(bits, all, (least, i64::MAX)).unwrap_or(Scalar::UNKNOWN))
+    let mut distance = Scalar::new(bits, all, (least, i64::MAX)).unwrap_or(Scalar::UNKNOWN);
+    // From the start to the end of a window there are as many bytes, and so behind less of them.
+    distance.room = match (a.region, b.at()) {
+        (Region::WindowEnd(window), Some(bytes)) => Some(Room { window, bytes }),
+        _ => None,
+    };
+    Ok(distance)
 }

@@ -7,7 +7,7 @@ use super::state::State;
 use super::tnum::Tnum;
 use super::value::{Pointer, Region, Value};
 use super::walk::{Walk, Ways};
-use crate::insn::{Cond, Reg, Source};
+use crate::insn::{Alu, Cond, Reg, Source};
 
 impl Walk<'_> {
     /// A conditional jump.
@@ -103,35 +103,51 @@ fn numbers(
     let (new_a, new_b) = if wide {
         refine(test, a, b)?
     } else {
-        // A constant counts with its lower half; registers tell only if they are their lower half.
-        let right = b.low32();
-        let limit = match test {
-            Test::Is(Cond::SignedGt | Cond::SignedGe | Cond::SignedLt | Cond::SignedLe) => {
-                i32::MAX as u64
-            }
-            _ => u64::from(u32::MAX),
-        };
-        let fits = matches!(src, Source::Imm(_)) || b.umax <= limit;
-        if a.umax > limit || right.umax > limit || !fits {
-            return Some(state);
-        }
-        refine(test, a, right)?
+        refine32(test, a, b)?
     };
-    update(&mut state, dst, |value| {
-        if let Value::Scalar(scalar, _) = value {
-            *scalar = new_a;
-        }
-    });
+    refined(&mut state, dst, new_a);
     if let Source::Reg(register) = src
         && register != dst
     {
-        update(&mut state, register, |value| {
-            if let Value::Scalar(scalar, _) = value {
-                *scalar = new_b;
-            }
-        });
+        refined(&mut state, register, new_b);
     }
     Some(state)
+}
+
+/// A register holds one of these numbers, and every value with the same base one at its distance.
+fn refined(state: &mut State, register: Reg, new: Scalar) {
+    let delta = state.get(register).link().delta;
+    update(state, register, |value| {
+        if let Value::Scalar(scalar, link) = value {
+            let moved = match link.delta - delta {
+                0 => new,
+                by => new.alu(true, Alu::Add, Scalar::constant(by as u64)),
+            };
+            *scalar = scalar.intersect(moved).unwrap_or(*scalar);
+        }
+    });
+}
+
+/// The numbers of `a` and `b` for whose lower halves the test may hold.
+fn refine32(test: Test, a: Scalar, b: Scalar) -> Option<(Scalar, Scalar)> {
+    let (low_a, low_b) = (a.low32(), b.low32());
+    let (half_a, half_b) = match test {
+        Test::Is(Cond::SignedGt | Cond::SignedGe | Cond::SignedLt | Cond::SignedLe) => {
+            let signed = |s: Scalar| Scalar::signed_range(s.half.0.into(), s.half.1.into());
+            let (a, b) = refine(test, signed(low_a), signed(low_b))?;
+            (low_a.with_half(a.half)?, low_b.with_half(b.half)?)
+        }
+        _ => refine(test, low_a, low_b)?,
+    };
+    // A number with an upper half keeps it.
+    let whole = |s: Scalar, half: Scalar| {
+        if s.umax <= u32::MAX.into() {
+            Some(half)
+        } else {
+            s.with_half(half.half)
+        }
+    };
+    Some((whole(a, half_a)?, whole(b, half_b)?))
 }
 
 /// The numbers of `a` and `b` for which the test may hold.
@@ -139,16 +155,13 @@ fn refine(test: Test, a: Scalar, b: Scalar) -> Option<(Scalar, Scalar)> {
     let bounds = |s: Scalar, unsigned: (u64, u64), signed: (i64, i64)| {
         let unsigned = (s.umin.max(unsigned.0), s.umax.min(unsigned.1));
         let signed = (s.smin.max(signed.0), s.smax.min(signed.1));
-        Scalar::new(s.bits, unsigned, signed)
+        Scalar::new(s.bits, unsigned, signed)?.with_half(s.half)
     };
     let unsigned = |s, low, high| bounds(s, (low, high), (i64::MIN, i64::MAX));
     let signed = |s, low, high| bounds(s, (0, u64::MAX), (low, high));
     Some(match test {
         Test::Is(Cond::Eq) => {
-            let bits = a.bits.intersect(b.bits)?;
-            let unsigned = (a.umin.max(b.umin), a.umax.min(b.umax));
-            let signed = (a.smin.max(b.smin), a.smax.min(b.smax));
-            let both = Scalar::new(bits, unsigned, signed)?;
+            let both = a.intersect(b)?;
             (both, both)
         }
         Test::Is(Cond::Ne) => (without(a, b)?, without(b, a)?),
@@ -163,8 +176,8 @@ fn refine(test: Test, a: Scalar, b: Scalar) -> Option<(Scalar, Scalar)> {
                     mask: !mask,
                 };
                 let bits = a.bits.intersect(clear)?;
-                let a = Scalar::new(bits, (a.umin, a.umax), (a.smin, a.smax))?;
-                (a, b)
+                let clear = Scalar::new(bits, (a.umin, a.umax), (a.smin, a.smax))?;
+                (clear.with_half(a.half)?, b)
             }
             None => (a, b),
         },
@@ -206,7 +219,7 @@ fn without(a: Scalar, b: Scalar) -> Option<Scalar> {
         a.smin + i64::from(a.smin == signed),
         a.smax - i64::from(a.smax == signed),
     );
-    Scalar::new(a.bits, unsigned_bounds, signed_bounds)
+    Scalar::new(a.bits, unsigned_bounds, signed_bounds)?.with_half(a.half)
 }
 
 /// An address against null.
@@ -220,6 +233,12 @@ fn null(state: &State, test: Test, register: Reg) -> Option<Option<State>> {
         Test::Is(Cond::Ne) => false,
         _ => return None,
     };
+    // Of the rest, only a window without bytes may be at no address.
+    let sometimes =
+        pointer.nullable || matches!(pointer.region, Region::Window(_) | Region::WindowEnd(_));
+    if is_null && !sometimes {
+        return Some(None);
+    }
     if pointer.nullable {
         update(&mut state, register, |value| match value {
             Value::Pointer(pointer) if !is_null => pointer.nullable = false,
@@ -257,6 +276,10 @@ fn addresses(
         _ => return comparable(cond).then_some(Some(state)),
     };
     let found = pointer.to_end.max(to_end);
+    let pointer = *pointer;
+    if let Region::Window(window) = pointer.region {
+        state.has_room(&pointer, window, found);
+    }
     update(&mut state, register, |value| {
         if let Value::Pointer(other) = value {
             let further = pointer.link.delta - other.link.delta;
@@ -281,5 +304,66 @@ fn mirrored(cond: Cond) -> Cond {
         Cond::Lt => Cond::Gt,
         Cond::Le => Cond::Ge,
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::concrete::holds;
+
+    const EDGES: [u64; 10] = [
+        0,
+        1,
+        15,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_ffff,
+        0x1_0000_0000,
+        i64::MAX as u64,
+        1 << 63,
+        u64::MAX,
+    ];
+    const CONDITIONS: [Cond; 11] = [
+        Cond::Eq,
+        Cond::Ne,
+        Cond::Set,
+        Cond::Gt,
+        Cond::Ge,
+        Cond::Lt,
+        Cond::Le,
+        Cond::SignedGt,
+        Cond::SignedGe,
+        Cond::SignedLt,
+        Cond::SignedLe,
+    ];
+
+    fn hull(a: u64, b: u64) -> Scalar {
+        Scalar::constant(a).union(Scalar::constant(b))
+    }
+
+    #[test]
+    fn no_number_is_lost_for_which_a_condition_holds() {
+        let pairs = || EDGES.iter().flat_map(|a| EDGES.map(|b| (*a, b)));
+        for ((a, b), (c, d)) in pairs().flat_map(|left| pairs().map(move |right| (left, right))) {
+            let (left, right) = (hull(a, b), hull(c, d));
+            for (cond, wide) in CONDITIONS.iter().flat_map(|c| [(*c, false), (*c, true)]) {
+                let both = |test| {
+                    if wide {
+                        refine(test, left, right)
+                    } else {
+                        refine32(test, left, right)
+                    }
+                };
+                let ways = [both(inverse(cond)), both(Test::Is(cond))];
+                for (x, y) in [(a, c), (a, d), (b, c), (b, d)] {
+                    let way = ways[usize::from(holds(wide, cond, x, y))];
+                    assert!(
+                        way.is_some_and(|(a, b)| a.contains(x) && b.contains(y)),
+                        "{cond:?} {wide} {x:#x} {y:#x}: {way:?}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -20,9 +20,14 @@ impl Walk<'_> {
             .ok_or_else(|| reject(at, &format!("there is no helper {number}")))?;
         let arguments = helper.arguments();
         let mut map = None;
+        let mut key = None;
+        // Memories whose size comes later, and the last size.
+        let mut memories = Vec::new();
+        let mut size = 0;
         for (register, argument) in (1..).zip(arguments) {
             match argument {
-                Argument::Unused | Argument::Memory => {}
+                Argument::Unused => {}
+                Argument::Memory => memories.push(register),
                 Argument::Number => {
                     self.number(at, state, register)?;
                 }
@@ -43,19 +48,17 @@ impl Walk<'_> {
                     };
                     self.facts.touches(at, state, register, 0, bytes.into());
                     self.readable(at, state, register, u64::from(bytes))?;
-                }
-                Argument::Size => {
-                    let size = self.number(at, state, register)?;
-                    if size.umin == 0 || size.umax > MAX_MEMORY {
-                        return Err(reject(
-                            at,
-                            &format!(
-                                "r{register}, a size, may be 0 or more than {MAX_MEMORY}; bound it first"
-                            ),
-                        ));
+                    if argument == Argument::Key && bytes == 4 {
+                        key = self.known_key(state, register);
                     }
-                    self.facts.touches(at, state, register - 1, 0, size.umax);
-                    self.readable(at, state, register - 1, size.umax)?;
+                }
+                Argument::AsMuch => self.memory(at, state, register, size)?,
+                Argument::Size | Argument::SizeOrZero => {
+                    let zero = argument == Argument::SizeOrZero;
+                    size = self.size(at, state, register, zero)?;
+                    for memory in memories.drain(..) {
+                        self.memory(at, state, memory, size)?;
+                    }
                 }
             }
         }
@@ -71,13 +74,42 @@ impl Walk<'_> {
                 let map = map.unwrap_or(0);
                 let size = i64::from(self.program.maps()[map].value_size);
                 let mut pointer = Pointer::new(Region::MapValue(map), 0, size);
-                pointer.nullable = true;
+                // An array has every entry below its size.
+                let spec = &self.program.maps()[map];
+                let there = key.is_some_and(|key| key < spec.max_entries);
+                pointer.nullable = !(there && spec.kind == MapKind::Array);
                 pointer.link = Self::fresh(at, state);
                 Value::Pointer(pointer)
             }
         };
         state.set(0, result);
         Ok(())
+    }
+
+    /// Check a size. Return the largest that it may be.
+    fn size(&self, at: usize, state: &State, register: Reg, zero: bool) -> Result<u64, Rejection> {
+        let size = self.number(at, state, register)?;
+        if size.umax > MAX_MEMORY {
+            let reason =
+                format!("r{register}, a size, may be more than {MAX_MEMORY}; bound it first");
+            return Err(reject(at, &reason));
+        }
+        if size.umin == 0 && !zero {
+            let reason = format!("r{register}, a size, may be 0; compare it with 0 first");
+            return Err(reject(at, &reason));
+        }
+        Ok(size.umax)
+    }
+
+    fn memory(
+        &mut self,
+        at: usize,
+        state: &State,
+        register: Reg,
+        bytes: u64,
+    ) -> Result<(), Rejection> {
+        self.facts.touches(at, state, register, 0, bytes);
+        self.readable(at, state, register, bytes)
     }
 
     fn map_argument(

@@ -22,7 +22,9 @@ pub enum Touched {
     None,
     /// The context's field at this offset, always the same.
     Context(usize),
-    /// Neither the context nor the stack.
+    /// A window.
+    Window,
+    /// A map or a window.
     Elsewhere,
     /// Bytes of its own function's frame, from the lowest address on.
     Own {
@@ -42,6 +44,7 @@ impl Touched {
         match (self, other) {
             (Self::None, one) | (one, Self::None) => one,
             (a, b) if a == b => a,
+            (Self::Window, Self::Elsewhere) | (Self::Elsewhere, Self::Window) => Self::Elsewhere,
             (
                 Self::Own { start, end, .. },
                 Self::Own {
@@ -117,6 +120,7 @@ impl Facts {
                 Region::Context => {
                     Touched::Context((pointer.from_start + i64::from(offset)) as usize)
                 }
+                Region::Window(_) => Touched::Window,
                 _ => Touched::Elsewhere,
             },
             _ => Touched::Elsewhere,

@@ -13,8 +13,9 @@
 //! - the context's windows are read only below an end that was compared with, as XDP programs do;
 //! - at most [`MAX_CALLS`] calls are under way at once, so that stack use is bounded.
 //!
-//! Termination is proved for loops that count to a small constant. Every other jump backwards costs a
-//! unit of fuel, which the compiled code and the interpreter count.
+//! The time of a run is bounded by its fuel ([`crate::fuel`]). What a run costs in any case is known
+//! before it begins, with all turns of loops that are proved to end soon. Every other jump backwards,
+//! and every call of a helper, costs fuel, which the compiled code and the interpreter count.
 //!
 //! Sources: the kernel's Documentation/bpf/verifier.rst for the rules; Gershuni and others, "Simple
 //! and Precise Static Analysis of Untrusted Linux Kernel Extensions" (PLDI 2019) for verifying to a
@@ -24,9 +25,12 @@
 mod access;
 mod arithmetic;
 mod branch;
+mod bytes;
 mod call;
+mod cost;
 mod facts;
 mod rejection;
+mod room;
 mod scalar;
 mod state;
 mod tnum;
@@ -37,7 +41,7 @@ mod walk;
 use crate::context::ContextLayout;
 use crate::program::Program;
 
-pub use facts::{MapAt, Touched};
+pub use facts::Touched;
 pub use rejection::{MAX_CALLS, MAX_STEPS, Rejection};
 pub use state::FRAME;
 pub use turns::MAX_TURNS;
@@ -49,16 +53,22 @@ pub struct Verified {
     layout: ContextLayout,
     facts: facts::Facts,
     turns: Vec<Option<u32>>,
+    costs: cost::Costs,
 }
 
 impl Verified {
-    /// Proves `program` safe when it is called with contexts of `layout`, or says why it cannot.
+    /// Prove `program` safe when it is called with contexts of `layout`, or say why it cannot be.
     pub fn new(program: Program, layout: ContextLayout) -> Result<Self, Rejection> {
         let mut walk = walk::Walk::new(&program, &layout);
-        walk.run()?;
+        walk.run().map_err(|rejection| Rejection {
+            place: program.source(rejection.at),
+            ..rejection
+        })?;
         let facts = walk.facts;
+        let mut turns = turns::turns(&program, &facts);
         Ok(Self {
-            turns: turns::turns(&program, &facts),
+            costs: cost::costs(&program, &facts, &mut turns),
+            turns,
             program,
             layout,
             facts,
@@ -80,11 +90,6 @@ impl Verified {
         self.facts.reached[slot]
     }
 
-    /// The map that the helper's call in a slot uses.
-    pub fn map_at(&self, slot: usize) -> MapAt {
-        self.facts.maps_at[slot]
-    }
-
     /// The memory that the instruction in a slot touches.
     pub fn touched(&self, slot: usize) -> Touched {
         self.facts.touched[slot]
@@ -93,6 +98,31 @@ impl Verified {
     /// Return true if the conditional jump in a slot is ever taken, and whether it is ever not taken.
     pub fn ways(&self, slot: usize) -> (bool, bool) {
         self.facts.ways[slot]
+    }
+
+    /// Return the array in which the call in a slot looks something up, if it always is the same one.
+    pub fn array_looked_up(&self, slot: usize) -> Option<usize> {
+        cost::array_looked_up(&self.program, &self.facts, slot)
+    }
+
+    /// Return the fuel that every run costs before it begins.
+    pub fn cost(&self) -> u64 {
+        self.costs.program
+    }
+
+    /// Return the fuel that the jump backwards in a slot costs, each time; `None` if its loop is paid for.
+    pub fn cost_back(&self, slot: usize) -> Option<u64> {
+        self.turns[slot].is_none().then(|| self.costs.back[slot])
+    }
+
+    /// Return the fuel that the helper's call in a slot costs, without what a register counts.
+    pub fn cost_helper(&self, slot: usize) -> u64 {
+        self.costs.helper[slot]
+    }
+
+    /// Return the weight of the instruction in a slot, in units of fuel.
+    pub fn weight(&self, slot: usize) -> u64 {
+        self.costs.weights[slot]
     }
 
     /// Return how often the jump backwards in a slot can be taken before something else costs fuel, at

@@ -1,6 +1,7 @@
 //! The abstract state at one point of the program: registers and the stack frames of all active
 //! calls.
 
+use super::bytes::Bytes;
 use super::value::{Link, Value};
 use crate::insn::Reg;
 
@@ -11,8 +12,8 @@ const SLOTS: usize = FRAME / 8;
 /// Eight bytes of a stack frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Slot {
-    /// Numbers byte by byte: a one for each byte that was written.
-    Bytes(u8),
+    /// Numbers byte by byte.
+    Bytes(Bytes),
     /// A value stored in one piece.
     Whole(Value),
 }
@@ -30,7 +31,7 @@ impl Frame {
     /// A frame in which nothing was written.
     pub fn new(saved: [Value; 4]) -> Self {
         Self {
-            slots: [Slot::Bytes(0); SLOTS],
+            slots: [Slot::Bytes(Bytes::NONE); SLOTS],
             saved,
         }
     }
@@ -42,12 +43,15 @@ pub struct State {
     registers: [Value; 10],
     /// One for each call under way.
     pub frames: Vec<Frame>,
+    /// The bytes that each window is known to have at least.
+    pub sizes: Vec<i64>,
 }
 
 impl State {
     /// A first call, with nothing in its registers.
-    pub fn new() -> Self {
+    pub fn new(windows: usize) -> Self {
         Self {
+            sizes: vec![0; windows],
             registers: [Value::Unusable; 10],
             frames: vec![Frame::new([Value::Unusable; 4])],
         }
@@ -84,9 +88,9 @@ impl State {
 
     /// Make `id` a number that no value has. Values that had it are no longer linked.
     pub fn free_link(&mut self, id: u32) {
-        for value in self.places() {
-            if value.link().id == id {
-                value.set_link(Link::default());
+        for link in self.places().flat_map(Value::links) {
+            if link.id == id {
+                *link = Link::default();
             }
         }
     }
@@ -101,21 +105,36 @@ impl State {
                 joined = a.widen(&joined, thresholds);
             }
             joined.set_link(links.joined(a.link(), b.link()));
+            match (a, b, &mut joined) {
+                (Value::Pointer(a), Value::Pointer(b), Value::Pointer(joined)) => {
+                    joined.index = links.joined(a.index, b.index);
+                }
+                (Value::Scalar(a, _), Value::Scalar(b, _), Value::Scalar(joined, _)) => {
+                    joined.room = self.joined_room(*a, other, *b, thresholds.is_some());
+                }
+                _ => {}
+            }
             joined
         };
         let registers = std::array::from_fn(|n| merge(&self.registers[n], &other.registers[n]));
         let frames = self.frames.iter().zip(&other.frames).map(|(a, b)| Frame {
             slots: std::array::from_fn(|n| match (&a.slots[n], &b.slots[n]) {
                 (Slot::Whole(a), Slot::Whole(b)) => match merge(a, b) {
-                    Value::Unusable => Slot::Bytes(0),
+                    Value::Unusable => Slot::Bytes(Bytes::NONE),
                     value => Slot::Whole(value),
                 },
-                (a, b) => Slot::Bytes(written(a) & written(b)),
+                (a, b) => Slot::Bytes(numbers(a).join(numbers(b))),
             }),
             saved: std::array::from_fn(|n| merge(&a.saved[n], &b.saved[n])),
         });
         let frames = frames.collect();
-        let mut joined = Self { registers, frames };
+        let sizes = self.sizes.iter().zip(&other.sizes);
+        let sizes = sizes.map(|(a, b)| *a.min(b)).collect();
+        let mut joined = Self {
+            registers,
+            frames,
+            sizes,
+        };
         joined.normalise();
         joined
     }
@@ -123,10 +142,10 @@ impl State {
     /// Numbers all links by where they first occur, so that equal states compare as equal.
     pub fn normalise(&mut self) {
         let mut seen: Vec<Link> = Vec::new();
-        for value in self.places() {
-            let link = value.link();
+        for place in self.places().flat_map(Value::links) {
+            let link = *place;
             if link.id == 0 {
-                value.set_link(Link::default());
+                *place = Link::default();
                 continue;
             }
             let index = seen.iter().position(|first| first.id == link.id);
@@ -134,20 +153,20 @@ impl State {
                 seen.push(link);
                 seen.len() - 1
             });
-            value.set_link(Link {
+            *place = Link {
                 id: index as u32 + 1,
                 delta: link.delta - seen[index].delta,
-            });
+            };
         }
     }
 }
 
-/// The bytes of a slot that hold numbers.
-pub fn written(slot: &Slot) -> u8 {
+/// The bytes of a slot as numbers.
+pub fn numbers(slot: &Slot) -> Bytes {
     match slot {
-        Slot::Bytes(mask) => *mask,
-        Slot::Whole(Value::Scalar(..)) => 0xff,
-        Slot::Whole(_) => 0,
+        Slot::Bytes(bytes) => *bytes,
+        Slot::Whole(Value::Scalar(scalar, _)) => Bytes::number(scalar.known()),
+        Slot::Whole(_) => Bytes::NONE,
     }
 }
 

@@ -29,6 +29,17 @@ pub struct Link {
     pub delta: i64,
 }
 
+impl Link {
+    /// The link of the value plus a number.
+    pub fn moved(self, by: i64) -> Option<Self> {
+        if self.id == 0 {
+            return Some(self);
+        }
+        let delta = self.delta.checked_add(by)?;
+        Some(Self { delta, ..self })
+    }
+}
+
 /// An address. Invariant: `-LIMIT <= from_start` and `-LIMIT <= to_end`, so that it lies within
 /// [`Pointer::LIMIT`] bytes of its region and neither wraps around nor compares wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +56,8 @@ pub struct Pointer {
     pub offset: Tnum,
     /// The values that share its base.
     pub link: Link,
+    /// Its distance from the region's start is the number that is linked so, if there is one.
+    pub index: Link,
 }
 
 impl Pointer {
@@ -60,6 +73,7 @@ impl Pointer {
             to_end: size - at,
             offset: Tnum::constant(at as u64),
             link: Link::default(),
+            index: Link::default(),
         }
     }
 
@@ -68,23 +82,69 @@ impl Pointer {
         (self.offset.mask == 0).then_some(self.offset.value as i64)
     }
 
-    /// The pointer moved by a number; `None` when it might stray beyond the limit.
-    pub fn moved(mut self, by: Scalar) -> Option<Self> {
+    /// The pointer moved by a number, which is linked so; `None` when it might stray beyond the limit.
+    pub fn moved(mut self, by: Scalar, number: Link) -> Option<Self> {
+        let from = self.at();
         self.from_start = self.from_start.checked_add(by.smin)?;
         self.to_end = self.to_end.checked_sub(by.smax)?;
         self.offset = self.offset.add(by.bits);
-        match by.known() {
-            Some(by) => self.link.delta = self.link.delta.checked_add(by as i64)?,
-            None => self.link = Link::default(),
+        if let (Some(from), Some(room)) = (from, by.room)
+            && self.region == Region::Window(room.window)
+        {
+            self.to_end = self.to_end.max(room.bytes.checked_sub(from)?);
         }
+        self.index = match (by.known(), from) {
+            (Some(by), _) if self.index.id != 0 || number.id == 0 => self.index.moved(by as i64)?,
+            (_, Some(from)) => number.moved(from)?,
+            _ => Link::default(),
+        };
+        self.link = match by.known() {
+            Some(by) => self.link.moved(by as i64)?,
+            None => Link::default(),
+        };
         let near = |distance: i64| (-Self::LIMIT..=Self::LIMIT).contains(&distance);
-        let delta = near(self.link.delta) || self.link.id == 0;
+        let delta = near(self.link.delta) && near(self.index.delta);
         (near(by.smin)
             && near(by.smax)
             && delta
             && self.from_start >= -Self::LIMIT
             && self.to_end >= -Self::LIMIT)
             .then_some(self)
+    }
+
+    /// Return an address that covers both, in one region. The caller joins the links.
+    fn join(self, other: Self) -> Self {
+        Self {
+            region: self.region,
+            nullable: self.nullable || other.nullable,
+            from_start: self.from_start.min(other.from_start),
+            to_end: self.to_end.min(other.to_end),
+            offset: self.offset.union(other.offset),
+            link: Link::default(),
+            index: Link::default(),
+        }
+    }
+
+    /// Return `next`, which contains `self`, with every bound that grew moved far enough for loops
+    /// to settle.
+    fn widen(self, next: Self) -> Self {
+        let mut wide = next;
+        if next.from_start < self.from_start {
+            wide.from_start = if next.from_start >= 0 {
+                0
+            } else {
+                -Self::LIMIT
+            };
+        }
+        if next.to_end < self.to_end {
+            wide.to_end = if next.to_end >= 0 { 0 } else { -Self::LIMIT };
+        }
+        if next.offset != self.offset {
+            let aligned = next.offset.mask.trailing_zeros().min(63);
+            wide.offset.mask = u64::MAX << aligned;
+            wide.offset.value &= !wide.offset.mask;
+        }
+        wide
     }
 
     /// Return true if `bytes` bytes, `offset` bytes further, are inside the region.
@@ -104,6 +164,8 @@ pub enum Value {
     Pointer(Pointer),
     /// A handle on a map.
     Map(usize),
+    /// The lower half of an address, good for nothing but the distance from another one.
+    Half(Pointer),
 }
 
 impl Value {
@@ -121,6 +183,16 @@ impl Value {
         }
     }
 
+    /// Its link, and for an address that of its index.
+    pub fn links(&mut self) -> impl Iterator<Item = &mut Link> {
+        let (link, index) = match self {
+            Self::Scalar(_, link) => (Some(link), None),
+            Self::Pointer(pointer) => (Some(&mut pointer.link), Some(&mut pointer.index)),
+            _ => (None, None),
+        };
+        link.into_iter().chain(index)
+    }
+
     /// The same value with another link.
     pub fn set_link(&mut self, new: Link) {
         match self {
@@ -136,15 +208,9 @@ impl Value {
             (Self::Scalar(a, _), Self::Scalar(b, _)) => Self::scalar(a.union(*b)),
             (Self::Map(a), Self::Map(b)) if a == b => Self::Map(*a),
             (Self::Pointer(a), Self::Pointer(b)) if a.region == b.region => {
-                Self::Pointer(Pointer {
-                    region: a.region,
-                    nullable: a.nullable || b.nullable,
-                    from_start: a.from_start.min(b.from_start),
-                    to_end: a.to_end.min(b.to_end),
-                    offset: a.offset.union(b.offset),
-                    link: Link::default(),
-                })
+                Self::Pointer(a.join(*b))
             }
+            (Self::Half(a), Self::Half(b)) if a.region == b.region => Self::Half(a.join(*b)),
             _ => Self::Unusable,
         }
     }
@@ -155,25 +221,8 @@ impl Value {
             (Self::Scalar(a, _), Self::Scalar(b, link)) => {
                 Self::Scalar(a.widen(*b, thresholds), *link)
             }
-            (Self::Pointer(a), Self::Pointer(b)) => {
-                let mut wide = *b;
-                if b.from_start < a.from_start {
-                    wide.from_start = if b.from_start >= 0 {
-                        0
-                    } else {
-                        -Pointer::LIMIT
-                    };
-                }
-                if b.to_end < a.to_end {
-                    wide.to_end = if b.to_end >= 0 { 0 } else { -Pointer::LIMIT };
-                }
-                if b.offset != a.offset {
-                    let aligned = b.offset.mask.trailing_zeros().min(63);
-                    wide.offset.mask = u64::MAX << aligned;
-                    wide.offset.value &= !wide.offset.mask;
-                }
-                Self::Pointer(wide)
-            }
+            (Self::Pointer(a), Self::Pointer(b)) => Self::Pointer(a.widen(*b)),
+            (Self::Half(a), Self::Half(b)) => Self::Half(a.widen(*b)),
             _ => *next,
         }
     }

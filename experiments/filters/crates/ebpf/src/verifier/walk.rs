@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
-use super::rejection::{MAX_CALLS, MAX_STEPS, Rejection, reject};
-use super::state::{Frame, Slot, State, written};
+use super::rejection::{MAX_CALLS, MAX_FRAMES, MAX_STEPS, Rejection, reject};
+use super::state::{Frame, Slot, State, numbers};
 use super::value::{Link, Pointer, Region, Value};
 use crate::context::ContextLayout;
 use crate::insn::{Op, Source};
@@ -22,9 +22,11 @@ pub struct Walk<'a> {
     pub(super) facts: Facts,
     /// Numbers that bounds of loops are likely to be, ascending.
     thresholds: Vec<i64>,
-    targets: BTreeSet<usize>,
+    pub(super) targets: BTreeSet<usize>,
     heads: BTreeSet<usize>,
     steps: usize,
+    /// Stack frames in the states that are kept.
+    frames: usize,
 }
 
 /// The states after a conditional jump: taken, and not. `None` is a way that no run goes.
@@ -51,6 +53,7 @@ impl<'a> Walk<'a> {
             targets: BTreeSet::new(),
             heads: BTreeSet::new(),
             steps: 0,
+            frames: 0,
         };
         for (at, op) in ops.iter().enumerate() {
             match *op {
@@ -86,7 +89,7 @@ impl<'a> Walk<'a> {
 
     /// Verify the entry with a context in r1.
     pub(super) fn run(&mut self) -> Result<(), Rejection> {
-        let mut state = State::new();
+        let mut state = State::new(self.layout.fields.len() / 2);
         let size = i64::from(u16::MAX);
         state.set(1, Value::Pointer(Pointer::new(Region::Context, 0, size)));
         self.function(0, state).map(|_| ())
@@ -98,7 +101,8 @@ impl<'a> Walk<'a> {
         let mut states: BTreeMap<usize, (State, usize)> = BTreeMap::new();
         let mut waiting = BTreeSet::new();
         let mut exit: Option<State> = None;
-        self.arrive(start, entry, &mut states, &mut waiting);
+        let depth = entry.frames.len();
+        self.arrive(start, entry, &mut states, &mut waiting)?;
         // The smallest first: a loop settles before what follows it.
         while let Some(first) = waiting.pop_first() {
             let mut at = first;
@@ -121,7 +125,7 @@ impl<'a> Walk<'a> {
                             if target <= at {
                                 self.facts.jumps_back(at, &taken);
                             }
-                            self.arrive(target, taken, &mut states, &mut waiting);
+                            self.arrive(target, taken, &mut states, &mut waiting)?;
                         }
                         match fallen {
                             Some(state) => (self.after(at), state),
@@ -140,11 +144,12 @@ impl<'a> Walk<'a> {
                 };
                 (at, state) = next;
                 if self.targets.contains(&at) {
-                    self.arrive(at, state, &mut states, &mut waiting);
+                    self.arrive(at, state, &mut states, &mut waiting)?;
                     break;
                 }
             }
         }
+        self.frames -= states.len() * depth;
         Ok(exit)
     }
 
@@ -156,17 +161,24 @@ impl<'a> Walk<'a> {
     }
 
     fn arrive(
-        &self,
+        &mut self,
         at: usize,
         mut state: State,
         states: &mut BTreeMap<usize, (State, usize)>,
         waiting: &mut BTreeSet<usize>,
-    ) {
+    ) -> Result<(), Rejection> {
         state.normalise();
         let Some((known, joins)) = states.get_mut(&at) else {
+            self.frames += state.frames.len();
+            if self.frames > MAX_FRAMES {
+                return Err(reject(
+                    at,
+                    "the program takes too much memory to verify; make it of fewer branches",
+                ));
+            }
             states.insert(at, (state, 0));
             waiting.insert(at);
-            return;
+            return Ok(());
         };
         let widen = self.heads.contains(&at) && *joins >= JOINS;
         let joined = known.join(&state, widen.then_some(&self.thresholds[..]));
@@ -175,11 +187,20 @@ impl<'a> Walk<'a> {
             *joins += 1;
             waiting.insert(at);
         }
+        Ok(())
     }
 
     /// A link number that no value has, for a value made by the instruction `at`.
     pub(super) fn fresh(at: usize, state: &mut State) -> Link {
-        let id = FRESH + at as u32;
+        Self::numbered(FRESH + 2 * at as u32, state)
+    }
+
+    /// Another one, for a value that the instruction uses.
+    pub(super) fn fresh_operand(at: usize, state: &mut State) -> Link {
+        Self::numbered(FRESH + 2 * at as u32 + 1, state)
+    }
+
+    fn numbered(id: u32, state: &mut State) -> Link {
         state.free_link(id);
         Link { id, delta: 0 }
     }
@@ -194,7 +215,12 @@ impl<'a> Walk<'a> {
             ));
         }
         match self.program.ops()[at] {
-            Op::Alu { wide, op, dst, src } => self.alu(at, &mut state, wide, op, dst, src)?,
+            // Both shifts were looked at with the first.
+            Op::Alu { .. } if at > 0 && self.extends(at - 1).is_some() => {}
+            Op::Alu { wide, op, dst, src } => match self.extends(at) {
+                Some(signed) => self.extend(at, &mut state, dst, signed)?,
+                None => self.alu(at, &mut state, wide, op, dst, src)?,
+            },
             Op::MoveSigned {
                 wide,
                 bits,
@@ -289,7 +315,8 @@ impl<'a> Walk<'a> {
         target: usize,
     ) -> Result<Option<State>, Rejection> {
         if state.frames.len() >= MAX_CALLS {
-            let reason = format!("calls go deeper than {MAX_CALLS}, or in a circle");
+            let reason =
+                format!("calls go deeper than {MAX_CALLS}; call fewer functions in functions");
             return Err(reject(at, &reason));
         }
         // Every target of a call begins a function.
@@ -312,14 +339,18 @@ impl<'a> Walk<'a> {
             state.set(register, Value::Unusable);
         }
         // The frame is gone: so is every pointer into it.
-        let dead =
-            |value: &Value| matches!(value, Value::Pointer(p) if p.region == Region::Stack(depth));
+        let dead = |value: &Value| {
+            let (Value::Pointer(pointer) | Value::Half(pointer)) = value else {
+                return false;
+            };
+            pointer.region == Region::Stack(depth)
+        };
         for place in state.places().filter(|place| dead(place)) {
             *place = Value::Unusable;
         }
         for slot in state.frames.iter_mut().flat_map(|frame| &mut frame.slots) {
             if *slot == Slot::Whole(Value::Unusable) {
-                *slot = Slot::Bytes(written(slot));
+                *slot = Slot::Bytes(numbers(slot));
             }
         }
         Ok(Some(state))

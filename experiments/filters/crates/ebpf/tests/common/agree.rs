@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use filter_ebpf::compile::Compiled;
+use filter_ebpf::compile::{CompileError, Compiled};
 use filter_ebpf::insn::Op;
 use filter_ebpf::interpreter::{self, Fault};
 use filter_ebpf::maps::Maps;
 use filter_ebpf::verifier::Verified;
 
-/// Jumps backwards that a run may take.
-pub const FUEL: u32 = 2_000;
+/// The fuel of a run.
+pub const FUEL: u32 = 50_000;
 
 /// Whether the program calls only helpers whose results follow from their arguments.
 fn repeatable(verified: &Verified) -> bool {
@@ -35,20 +35,25 @@ fn contents(maps: &Maps) -> Vec<Vec<u8>> {
 }
 
 /// Runs an accepted program both ways; the interpreter must not find an illegal access.
-pub fn check(verified: &Verified, windows: [&[u8]; 2]) -> Option<u64> {
+pub fn check<const N: usize>(verified: &Verified, windows: [&[u8]; N]) -> Option<u64> {
     if !repeatable(verified) {
         return None;
     }
     let specs = verified.program().maps();
     let reference = Maps::anonymous(specs).expect("memory for maps");
-    let expected = interpreter::run(verified, &reference, &windows, FUEL);
+    let ran = interpreter::run(verified, &reference, &windows, FUEL);
+    assert!(ran.spent <= u64::from(FUEL), "takes longer than it may");
+    let expected = ran.result;
     if let Err(fault @ (Fault::Memory { .. } | Fault::Illegal { .. })) = &expected {
         panic!("the verifier accepted a program that faults: {fault}");
     }
     let maps = Arc::new(Maps::anonymous(specs).expect("memory for maps"));
-    let compiled = Compiled::new(verified, Arc::clone(&maps)).expect("compiles");
-    let found = compiled.run(windows, FUEL);
-    assert_eq!(found.ok(), expected.ok(), "the results differ");
+    let found = match Compiled::new(verified, Arc::clone(&maps), FUEL) {
+        Ok(compiled) => compiled.run(windows).ok(),
+        Err(CompileError::Fuel { .. }) => None,
+        Err(error) => panic!("the verifier accepted a program that does not compile: {error}"),
+    };
+    assert_eq!(found, expected.ok(), "the results differ");
     assert_eq!(contents(&maps), contents(&reference), "the maps differ");
     expected.ok()
 }

@@ -3,8 +3,8 @@
 use filter_ebpf::insn::Raw;
 
 use super::{
-    ARRAY, EVENTS, HASH, add, atomic, branch, branch_register, copy, exit, helper, jump, load, map,
-    mov, raw, store, store_imm, wide,
+    ARRAY, EVENTS, HASH, add, atomic, branch, branch_register, call, copy, exit, helper, jump,
+    load, map, mov, raw, store, store_imm, wide,
 };
 
 /// Choices, zero when they run out.
@@ -56,7 +56,46 @@ pub fn program(choices: &mut Choices<'_>) -> Vec<Raw> {
         piece(choices, &mut slots, 0);
     }
     slots.push(exit());
+    let functions = [slots.len(), slots.len() + FUNCTION];
+    for _ in functions {
+        slots.extend(function(choices));
+    }
+    for (at, slot) in slots.iter_mut().enumerate() {
+        if (slot.opcode, slot.src) == (0x85, 1) {
+            let target = if slot.imm == 0 {
+                0
+            } else {
+                functions[slot.imm as usize - 1]
+            };
+            slot.imm = target as i32 - at as i32 - 1;
+        }
+    }
     slots
+}
+
+/// Slots of a function.
+const FUNCTION: usize = 8;
+
+/// A function of some arithmetic on its arguments, which are numbers.
+fn function(choices: &mut Choices<'_>) -> Vec<Raw> {
+    let mut slots = vec![mov(0, choices.number())];
+    while slots.len() < FUNCTION - 1 {
+        slots.push(arithmetic(choices));
+    }
+    slots.push(exit());
+    slots
+}
+
+/// Call a function by its number, or rarely the entry, 0, which no program may.
+fn called(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
+    let callee = match choices.byte() {
+        0 => 0,
+        number => 1 + number % 2,
+    };
+    slots.push(call(callee.into()));
+    slots.extend([store(8, 10, -40, 0), copy(8, 0)]);
+    numbers(choices, slots);
+    slots.push(copy(0, 8));
 }
 
 fn numbers(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
@@ -66,7 +105,12 @@ fn numbers(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
 }
 
 fn piece(choices: &mut Choices<'_>, slots: &mut Vec<Raw>, depth: usize) {
-    match choices.below(10) {
+    match choices.below(15) {
+        13 => called(choices, slots),
+        14 => aliased(choices, slots),
+        10 => recomputed(choices, slots),
+        11 => signed(choices, slots),
+        12 if depth == 0 => scanned(choices, slots),
         0..=3 => slots.push(arithmetic(choices)),
         4 => memory(choices, slots),
         5 => window(choices, slots),
@@ -147,6 +191,89 @@ fn window(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     slots.push(load(bytes, dst, 8, 0));
 }
 
+/// Compare start + index with the end, change the index or not, and read at start + index again.
+fn recomputed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
+    let (dst, index) = (choices.register(), choices.register());
+    let bytes = [1, 2, 4, 8][usize::from(choices.below(4))];
+    // More room than is read, by as much as the index may move.
+    let more = choices.below(4);
+    let moved = i32::from(choices.below(more + 1)) - i32::from(choices.below(16) / 15);
+    let class = if choices.below(3) == 0 { 4 } else { 7 };
+    let read = [
+        raw(class, index, 0, 0, moved),
+        copy(8, 6),
+        raw(0x0f, 8, index, 0, 0),
+        load(bytes, dst, 8, 0),
+    ];
+    slots.extend([
+        raw(0x57, index, 0, 0, 0xff),
+        copy(8, 6),
+        raw(0x0f, 8, index, 0, 0),
+    ]);
+    slots.extend([add(8, i32::from(bytes + more)), branch_register(2, 8, 7, 4)]);
+    slots.extend(read);
+}
+
+/// An index with a sign, bounded on both sides in 32 or 64 bits, into a value of the array.
+fn signed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
+    let index = [2, 3, 4, 5][usize::from(choices.below(4))];
+    let class = 5 + choices.below(2);
+    // At least, and at most: s< and s>.
+    let bounds = [
+        (12, i32::from(choices.below(8))),
+        (6, 8 + i32::from(choices.below(8))),
+    ];
+    let order = usize::from(choices.below(2));
+    slots.push(store(8, 10, -40, index));
+    slots.push(store_imm(4, 10, -48, choices.below(4).into()));
+    slots.extend(map(1, ARRAY));
+    slots.extend([copy(2, 10), add(2, -48), helper(1), load(8, 8, 10, -40)]);
+    for (after, which) in [(4, order), (3, 1 - order)] {
+        let (cond, bound) = bounds[which];
+        slots.push(raw(cond << 4 | class, 8, 0, after + 1, bound));
+    }
+    // Zero or sign extended, as compilers do.
+    let second = if choices.below(2) == 0 { 0x77 } else { 0xc7 };
+    slots.extend([raw(0x67, 8, 0, 0, 32), raw(second, 8, 0, 0, 32)]);
+    slots.extend([raw(0x0f, 0, 8, 0, 0), load(1, 8, 0, 0)]);
+    slots.extend([mov(8, 0), copy(0, 8)]);
+    numbers(choices, slots);
+}
+
+/// A loop with an index over the window that compares in each turn, as compilers turn it around or not.
+fn scanned(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
+    let turns = i32::from(choices.byte()) + 1;
+    let step = 1 + i32::from(choices.below(3));
+    let bytes = [1, 2, 4][usize::from(choices.below(3))];
+    slots.extend([mov(2, 0), mov(3, 0)]);
+    let read = [
+        copy(8, 6),
+        raw(0x0f, 8, 2, 0, 0),
+        load(bytes, 4, 8, 0),
+        raw(0x0f, 3, 4, 0, 0),
+    ];
+    if choices.below(2) == 0 {
+        slots.extend([
+            copy(8, 6),
+            add(8, i32::from(bytes)),
+            branch_register(2, 8, 7, 8),
+        ]);
+        slots.extend(read);
+        slots.extend([
+            branch(2, 2, turns, 3),
+            add(2, step),
+            add(8, step + i32::from(bytes)),
+        ]);
+        slots.push(branch_register(11, 8, 7, -8));
+    } else {
+        slots.extend([copy(8, 6), raw(0x0f, 8, 2, 0, 0), add(8, i32::from(bytes))]);
+        slots.push(branch_register(2, 8, 7, 6));
+        slots.extend(read);
+        slots.extend([add(2, step), branch(10, 2, turns, -10)]);
+    }
+    numbers(choices, slots);
+}
+
 fn array(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     let (value, offset) = (choices.register(), 8 * i16::from(choices.below(2)));
     slots.extend([
@@ -185,6 +312,33 @@ fn hash(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     }
     numbers(choices, slots);
     slots.push(load(8, 0, 10, -40));
+}
+
+/// Use a hash with key and value in a value of the array, where they may overlap.
+fn aliased(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
+    let offset = 8 * i32::from(choices.below(2));
+    slots.push(store_imm(4, 10, -48, choices.below(4).into()));
+    slots.extend(map(1, ARRAY));
+    slots.extend([copy(2, 10), add(2, -48), helper(1), copy(8, 0)]);
+    slots.push(store_imm(8, 8, 0, choices.below(6).into()));
+    slots.extend(map(1, HASH));
+    slots.extend([
+        copy(2, 8),
+        copy(3, 8),
+        add(3, offset),
+        mov(4, i32::from(choices.below(3))),
+    ]);
+    match choices.below(4) {
+        // The key in the hash's own value, and the value of another entry or of the same one.
+        3 => {
+            slots.extend([helper(1), branch(1, 0, 0, 8), copy(8, 0)]);
+            slots.extend(map(1, HASH));
+            slots.extend([copy(2, 8), copy(3, 8), mov(4, 0), helper(2), mov(0, 0)]);
+        }
+        number => slots.extend([helper([1, 2, 3][usize::from(number)]), mov(0, 0)]),
+    }
+    slots.push(mov(8, 0));
+    numbers(choices, slots);
 }
 
 /// A piece behind a jump over it.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 pub mod agree;
+pub mod compilers;
 pub mod generate;
 
 use filter_ebpf::context::ContextLayout;

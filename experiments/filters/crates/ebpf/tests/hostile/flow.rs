@@ -74,12 +74,32 @@ fn bad_instructions() {
 
 #[test]
 fn calls_without_end() {
-    rejected([call(1), exit(), call(-1), exit()], "in a circle");
-    rejected([call(-1), exit()], "in a circle");
+    rejected([call(1), exit(), call(-1), exit()], "calls itself");
+    rejected([call(-1), exit()], "calls itself");
     let mut deep: Vec<Raw> = (0..8).flat_map(|_| [call(1), exit()]).collect();
     deep.extend([mov(0, 0), exit()]);
     rejected(deep.clone(), "deeper than 8");
     assert!(verify(&deep[2..]).is_ok());
+}
+
+#[test]
+fn a_function_that_calls_itself_a_bounded_number_of_times() {
+    // The entry, with 0 the second time; the same in a function; and through another one.
+    let itself = |distance| {
+        [
+            branch(5, 1, 0, 2),
+            mov(0, 7),
+            exit(),
+            mov(1, 0),
+            call(distance),
+            exit(),
+        ]
+    };
+    rejected(itself(-5), "calls itself");
+    let start = [mov(1, 1), call(1), exit()];
+    rejected(join([&start, &itself(-5)]), "calls itself");
+    let other = [call(-7), exit()];
+    rejected(join([&itself(1), &other]), "calls itself");
 }
 
 #[test]
@@ -94,11 +114,21 @@ fn loops_without_end_are_stopped_in_compiled_code_and_in_the_interpreter() {
     for slots in endless {
         let verified = verify(slots).expect("harmless but for its length");
         let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
-        let compiled = Compiled::new(&verified, Arc::clone(&maps)).unwrap();
-        assert!(compiled.run([b"/", b""], 10_000).is_err());
-        let fault = interpreter::run(&verified, &maps, &[b"/", b""], 10_000);
-        assert_eq!(fault, Err(Fault::OutOfFuel));
+        let compiled = Compiled::new(&verified, Arc::clone(&maps), 10_000).unwrap();
+        assert!(compiled.run([b"/", b""]).is_err());
+        let ran = interpreter::run(&verified, &maps, &[b"/", b""], 10_000);
+        assert_eq!(ran.result, Err(Fault::OutOfFuel));
     }
+}
+
+#[test]
+fn a_program_of_too_many_branches_to_verify() {
+    let branches = |count| join([&[mov(0, 0)], &vec![branch(1, 0, 7, 0); count], &[exit()]]);
+    rejected(
+        branches(50_000),
+        "too much memory to verify; make it of fewer branches",
+    );
+    assert!(verify(&branches(2_000)).is_ok());
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Programs that would do harm: each is rejected for its own reason, or stopped.
 
+mod bounds;
 #[path = "../common/mod.rs"]
 mod common;
 mod flow;
 mod memory;
+mod time;
 mod turns;
 mod values;
+mod windows;
 
 use common::*;
 use filter_ebpf::insn::Raw;

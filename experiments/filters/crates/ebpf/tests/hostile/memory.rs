@@ -2,6 +2,8 @@
 
 use super::common::*;
 use super::{join, rejected, value};
+use filter_ebpf::program::Program;
+use filter_ebpf::verifier::Verified;
 
 #[test]
 fn out_of_the_context() {
@@ -92,9 +94,26 @@ fn out_of_a_map_value() {
 
 #[test]
 fn a_map_value_that_may_be_null() {
-    let start = [store_imm(4, 10, -4, 0)];
+    // A key that the array does not have; one that it has needs no check.
+    let start = [store_imm(4, 10, -4, 4)];
     let unchecked = [copy(2, 10), add(2, -4), helper(1), load(8, 0, 0, 0), exit()];
     rejected(join([&start, &map(1, ARRAY), &unchecked]), "may be null");
+    let known = [store_imm(4, 10, -4, 3)];
+    assert!(verify(&join([&known, &map(1, ARRAY), &unchecked])).is_ok());
+    let either = [helper(7), branch(1, 0, 0, 1), store_imm(1, 10, -4, 4)];
+    rejected(
+        join([&known, &either, &map(1, ARRAY), &unchecked]),
+        "may be null",
+    );
+    let elsewhere = [store_imm(8, 10, -8, 3)];
+    rejected(
+        join([
+            &elsewhere,
+            &map(1, HASH),
+            &[copy(2, 10), add(2, -8), helper(1), load(8, 0, 0, 0), exit()],
+        ]),
+        "may be null",
+    );
     let moved = [
         copy(2, 10),
         add(2, -4),
@@ -130,6 +149,17 @@ fn a_map_value_that_may_be_null() {
         join([&start, &map(1, ARRAY), &twice, &map(1, ARRAY), &again]),
         "may be null",
     );
+}
+
+#[test]
+fn a_hash_may_lack_any_key() {
+    let mut specs = maps();
+    specs[HASH as usize].key_size = 4;
+    let read = [copy(2, 10), add(2, -4), helper(1), load(8, 0, 0, 0), exit()];
+    let slots = join([&[store_imm(4, 10, -4, 0)], &map(1, HASH), &read]);
+    let program = Program::new(&slots, specs).unwrap();
+    let found = Verified::new(program, layout()).unwrap_err();
+    assert!(found.reason.contains("may be null"), "{found}");
 }
 
 #[test]

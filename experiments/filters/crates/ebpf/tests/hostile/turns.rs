@@ -12,15 +12,16 @@ use crate::common::*;
 const BELOW: u8 = 10;
 const ABOVE: u8 = 2;
 
-/// What the program gives without any fuel, the same both ways.
+/// What the program gives with no more fuel than every run costs, the same both ways.
 fn without_fuel(slots: &[Raw]) -> Option<u64> {
     let verified = verify(slots).expect("harmless");
+    let fuel = verified.cost() as u32;
     let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
-    let compiled = Compiled::new(&verified, Arc::clone(&maps)).unwrap();
+    let compiled = Compiled::new(&verified, Arc::clone(&maps), fuel).unwrap();
     let windows: [&[u8]; 2] = [&[7; 64], b""];
-    let slow = interpreter::run(&verified, &maps, &windows, 0);
+    let slow = interpreter::run(&verified, &maps, &windows, fuel).result;
     assert!(matches!(slow, Ok(_) | Err(Fault::OutOfFuel)), "{slow:?}");
-    assert_eq!(compiled.run(windows, 0).ok(), slow.ok());
+    assert_eq!(compiled.run(windows).ok(), slow.ok());
     slow.ok()
 }
 

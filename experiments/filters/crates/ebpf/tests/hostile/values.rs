@@ -56,10 +56,42 @@ fn bad_arguments() {
             &[mov(4, 0), helper(130), mov(0, 0), exit()],
         ])
     };
-    rejected(sized(&[mov(3, 0)]), "a size");
+    assert!(verify(&sized(&[mov(3, 0)])).is_ok());
+    let text = [copy(1, 2), mov(2, 0), helper(6), mov(0, 0), exit()];
+    rejected(join([&key, &text]), "a size, may be 0");
     rejected(sized(&[mov(3, -1)]), "a size");
     rejected(sized(&[mov(3, 5)]), "outside its stack frame");
     rejected(sized(&[copy(3, 10)]), "a number is needed");
+}
+
+#[test]
+fn bad_arguments_of_comparisons() {
+    let stack = [store_imm(8, 10, -8, 0), copy(1, 10), add(1, -8), copy(2, 1)];
+    let memcmp = [helper(1 << 24), exit()];
+    let compared = |size: &[Raw]| join([&stack, size, &memcmp]);
+    assert!(verify(&compared(&[mov(3, 8)])).is_ok());
+    assert!(verify(&compared(&[mov(3, 0)])).is_ok());
+    rejected(compared(&[mov(3, 9)]), "outside its stack frame");
+    rejected(compared(&[mov(3, -1)]), "may be more than 65536");
+    rejected(compared(&[copy(3, 10)]), "a number is needed");
+    rejected(
+        compared(&[mov(3, 8), copy(2, 10)]),
+        "outside its stack frame",
+    );
+    rejected(compared(&[mov(3, 8), add(1, -8)]), "not written");
+    rejected(
+        compared(&[mov(3, 8), store(8, 10, -8, 10)]),
+        "part of an address",
+    );
+    let strncmp = [mov(2, 8), helper(182), exit()];
+    let compared = |text: &[Raw]| join([&stack, text, &strncmp]);
+    assert!(verify(&compared(&wide(3, 2, CONSTANTS, 16))).is_ok());
+    rejected(
+        compared(&wide(3, 2, CONSTANTS, 17)),
+        "outside the map's value",
+    );
+    rejected(compared(&[mov(3, 0)]), "holds no address");
+    rejected(compared(&[]), "holds nothing that may be used");
 }
 
 #[test]
@@ -102,7 +134,24 @@ fn addresses_that_would_leave_the_program() {
         join([&value(), &[store(8, 6, 0, 10), exit()]]),
         "writes an address where others",
     );
-    rejected([raw(0xbc, 0, 10, 0, 0), exit()], "half of an address");
+    let half = raw(0xbc, 0, 10, 0, 0);
+    rejected([half, exit()], "r0, the result");
+    rejected(
+        [half, raw(0x04, 0, 0, 0, 1), exit()],
+        "computes with an address",
+    );
+    rejected([half, branch(1, 0, 0, 0), exit()], "compares an address");
+    rejected(
+        join([&value(), &[half, store(8, 6, 0, 0), exit()]]),
+        "writes an address",
+    );
+    rejected(
+        [half, store(8, 10, -8, 0), load(4, 0, 10, -8), exit()],
+        "part of an address",
+    );
+    let distance = |other| [half, raw(0x1c, 0, other, 0, 0), exit()];
+    rejected(distance(1), "different regions");
+    assert!(verify(&distance(10)).is_ok());
     rejected(
         [copy(0, 10), raw(0x77, 0, 0, 0, 1), exit()],
         "computes with an address",

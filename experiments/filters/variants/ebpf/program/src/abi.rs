@@ -1,18 +1,16 @@
 //! The functions of `include/filter_abi.h`, for nginx's dynamic filter module.
 
 use std::ffi::{CStr, c_char, c_int};
+use std::io::{self, Write};
 use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use anyhow::{Context, Result};
 use filter_ebpf::compile::Compiled;
 
+use crate::guard::guard;
 use crate::maps::FilterMaps;
 use crate::memory::Memory;
-
-/// Jumps backwards that a decision may take: the program's loops over a prefix cost none, so that these
-/// are tries again while a controller publishes.
-const FUEL: u32 = 10_000;
 
 struct Filter {
     compiled: Compiled,
@@ -26,16 +24,17 @@ fn load() -> Result<Filter> {
     let name = std::env::var("FILTER_SHM")
         .context("FILTER_SHM is not set; set it to the name that the controller has in --shm")?;
     let (memory, _) = Memory::open(&name).context("start the controller first")?;
-    let (verified, maps) = memory.into_parts();
-    let compiled = Compiled::new(&verified, maps.all().clone())?;
-    Ok(Filter { compiled, maps })
+    Ok(Filter {
+        compiled: memory.compile()?,
+        maps: memory.into_maps(),
+    })
 }
 
 /// Compile the program in the controller's memory. The controller has the prefix: the argument is not
 /// looked at.
 #[unsafe(no_mangle)]
 pub extern "C" fn module_initialize(_prefix: *const c_char) -> c_int {
-    match load() {
+    guard(-1, || match load() {
         Ok(filter) => {
             let old = SERVING.swap(Box::into_raw(Box::new(filter)), Ordering::AcqRel);
             if !old.is_null() {
@@ -45,36 +44,39 @@ pub extern "C" fn module_initialize(_prefix: *const c_char) -> c_int {
             0
         }
         Err(error) => {
-            eprintln!("url_filter_ebpf: {error:#}");
+            // Standard error may be closed or full, which is no reason to panic.
+            let _ = writeln!(io::stderr(), "url_filter_ebpf: {error:#}");
             -1
         }
-    }
+    })
 }
 
-/// 1 when the program accepts the path. One that comes to no end is rejected.
+/// Return 1 when the program accepts the path. One that comes to no end is rejected.
 ///
 /// # Safety
 /// `url` must have `length` bytes, and nobody may initialise meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn module_url_filter_n(url: *const c_char, length: usize) -> c_int {
-    // SAFETY: as the caller promises; a path of no bytes may be at no address.
-    let (filter, path) = unsafe {
-        let filter = SERVING.load(Ordering::Acquire).as_ref();
-        let path = if length == 0 {
-            &[]
-        } else {
-            slice::from_raw_parts(url.cast(), length)
+    guard(0, || {
+        // SAFETY: as the caller promises; a path of no bytes may be at no address.
+        let (filter, path) = unsafe {
+            let filter = SERVING.load(Ordering::Acquire).as_ref();
+            let path = if length == 0 {
+                &[]
+            } else {
+                slice::from_raw_parts(url.cast(), length)
+            };
+            (filter, path)
         };
-        (filter, path)
-    };
-    let Some(filter) = filter else { return 0 };
-    match filter.compiled.run([path], FUEL) {
-        Ok(accepted) => c_int::from(accepted == 1),
-        Err(_) => {
-            filter.maps.count_failure();
-            0
+        let Some(filter) = filter else { return 0 };
+        match filter.compiled.run([path]) {
+            Ok(accepted) => c_int::from(accepted == 1),
+            Err(_) => {
+                filter.maps.count_failure();
+                0
+            }
         }
-    }
+    })
 }
 
 /// Like [`module_url_filter_n`], for a path that ends with a NUL.
@@ -83,8 +85,10 @@ pub unsafe extern "C" fn module_url_filter_n(url: *const c_char, length: usize) 
 /// `url` must have an end, and nobody may initialise meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn module_url_filter(url: *const c_char) -> c_int {
-    // SAFETY: as the caller promises.
-    unsafe { module_url_filter_n(url, CStr::from_ptr(url).count_bytes()) }
+    guard(0, || {
+        // SAFETY: as the caller promises.
+        unsafe { module_url_filter_n(url, CStr::from_ptr(url).count_bytes()) }
+    })
 }
 
 /// Read the decisions so far, of all workers.
@@ -93,13 +97,15 @@ pub unsafe extern "C" fn module_url_filter(url: *const c_char) -> c_int {
 /// Both must be addresses of numbers, and nobody may initialise meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn module_get_counters(accepted: *mut u64, rejected: *mut u64) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let filter = SERVING.load(Ordering::Acquire).as_ref();
-        let counts = filter
-            .map(|filter| filter.maps.counts())
-            .unwrap_or_default();
-        accepted.write(counts.accepted);
-        rejected.write(counts.rejected);
-    }
+    guard((), || {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let filter = SERVING.load(Ordering::Acquire).as_ref();
+            let counts = filter
+                .map(|filter| filter.maps.counts())
+                .unwrap_or_default();
+            accepted.write(counts.accepted);
+            rejected.write(counts.rejected);
+        }
+    });
 }

@@ -14,9 +14,11 @@ use anyhow::{Context, Result, bail, ensure};
 use filter_controller::layout::Counts;
 use filter_controller::run::Filter;
 use filter_controller::shm::{self, Origin, check_name, check_prefix, foreign};
+use filter_ebpf::compile::Compiled;
 use filter_ebpf::context::ContextLayout;
 use filter_ebpf::elf;
 use filter_ebpf::fingerprint::Fingerprint;
+use filter_ebpf::fuel;
 use filter_ebpf::maps::{Maps, Memory as MapMemory};
 use filter_ebpf::verifier::Verified;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -32,6 +34,8 @@ const PAGE: usize = 4096;
 const SECTION: &str = "filter";
 /// The largest object file, in bytes.
 const OBJECT_MAX: usize = 1 << 20;
+/// The variable with the fuel of a decision, for nginx and for the controller.
+const FUEL: &str = "FILTER_FUEL";
 const PROGRAM: &str = "filter-ebpf-controller";
 
 #[repr(C)]
@@ -104,6 +108,19 @@ fn extent(object: usize, verified: &Verified) -> (usize, usize) {
     (maps_at, maps_at + maps)
 }
 
+/// The fuel of a decision: of the environment, which nginx's user cannot write as the memory can be.
+fn fuel() -> Result<u32> {
+    let Ok(text) = std::env::var(FUEL) else {
+        return Ok(fuel::DEFAULT);
+    };
+    text.parse().with_context(|| {
+        format!(
+            "{FUEL}={text:?} is no amount of fuel; set it to a number as {}",
+            fuel::DEFAULT
+        )
+    })
+}
+
 fn fingerprint(object: &[u8]) -> u64 {
     Fingerprint::new().with(object).number()
 }
@@ -146,6 +163,14 @@ impl Memory {
                 Origin::Recovered(owner),
             ),
         };
+        if let Err(error) = memory.compile() {
+            if origin == Origin::Made {
+                memory.remove()?;
+            }
+            return Err(error).with_context(|| {
+                format!("the program {shown} cannot be compiled; correct it and try again")
+            });
+        }
         memory.publish(prefix)?;
         let pages = Pages::map(&memory.file, name, PAGE)?;
         pages.header().owner.store(process::id(), Ordering::Relaxed);
@@ -171,9 +196,18 @@ impl Memory {
         Ok((Self::attach(name, file, &object, verified)?, owner))
     }
 
-    /// The program, and its maps, which stay when the memory is closed.
-    pub fn into_parts(self) -> (Verified, FilterMaps) {
-        (self.verified, self.maps)
+    /// Compile the program for the maps in the memory: a controller learns so what nginx would.
+    pub fn compile(&self) -> Result<Compiled> {
+        Ok(Compiled::new(
+            &self.verified,
+            self.maps.all().clone(),
+            fuel()?,
+        )?)
+    }
+
+    /// The maps, which stay when the memory is closed.
+    pub fn into_maps(self) -> FilterMaps {
+        self.maps
     }
 
     fn make(

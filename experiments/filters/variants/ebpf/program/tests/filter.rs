@@ -183,6 +183,32 @@ fn a_program_without_end_is_refused_or_stopped_and_its_requests_are_counted() {
     }
 }
 
+#[test]
+fn the_fuel_of_a_decision_can_be_set() {
+    let site = Site::new("fuel", &[]);
+    let refused = |fuel: &str| {
+        let done = Command::new(env!("CARGO_BIN_EXE_filter-ebpf-controller"))
+            .args(["--shm", &site.name, "--prefix", "/a", "--object"])
+            .arg(&site.object)
+            .env("FILTER_FUEL", fuel)
+            .output()
+            .unwrap();
+        assert!(!done.status.success() && !site.file().exists());
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let said = refused("1000");
+    assert!(said.contains("cannot be compiled; correct it"), "{said}");
+    assert!(
+        said.contains("units of fuel and is allowed 1000;"),
+        "{said}"
+    );
+    let said = refused("much");
+    assert!(
+        said.contains("FILTER_FUEL=\"much\" is no amount of fuel; set it to a number"),
+        "{said}"
+    );
+}
+
 fn refusal(found: anyhow::Result<(Memory, Origin)>) -> String {
     format!("{:#}", found.err().expect("a refusal"))
 }
@@ -273,6 +299,13 @@ fn a_program_that_cannot_be_used_is_refused_with_the_reason() {
         (
             ("length > PREFIX_MAX", "length > 5000"),
             "may reach outside the map's value",
+        ),
+        (
+            (
+                "accepted = matches(context, prefix);",
+                "accepted = *generation ? filter_path(context) : 0;",
+            ),
+            "the function calls itself",
         ),
     ] {
         let other = Site::new("refused", &[change]);

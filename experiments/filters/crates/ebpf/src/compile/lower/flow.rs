@@ -1,4 +1,5 @@
-//! Jumps, which cost fuel when they go backwards without a proof of an end, and calls of the program's own functions.
+//! Jumps, which cost fuel when they go backwards without a proof of an end, and calls of the program's
+//! own functions.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -50,15 +51,25 @@ impl Lowering<'_, '_> {
         self.builder.switch_to_block(fallen);
     }
 
-    /// The block to jump to; backwards only with fuel left, unless the loop is known to end.
+    /// The block to jump to; backwards only with fuel left, unless the loop is paid for.
     pub(super) fn jump_target(&mut self, at: usize, target: usize) -> Block {
-        if target <= at && self.verified.turns(at).is_none() {
-            let fuel = self.builder.use_var(self.fuel);
-            let fuel = self.builder.ins().iadd_imm_s(fuel, -1);
-            self.builder.def_var(self.fuel, fuel);
-            self.leave_if_exhausted(fuel);
+        if target <= at
+            && let Some(cost) = self.verified.cost_back(at)
+        {
+            self.charge(cost, None);
         }
         self.blocks[&target]
+    }
+
+    /// Take a constant from the fuel, and `more` if there is any; leave when it is used up.
+    pub(super) fn charge(&mut self, cost: u64, more: Option<Value>) {
+        let fuel = self.builder.use_var(self.fuel);
+        let mut fuel = self.builder.ins().iadd_imm_s(fuel, -(cost as i64));
+        if let Some(more) = more {
+            fuel = self.builder.ins().isub(fuel, more);
+        }
+        self.builder.def_var(self.fuel, fuel);
+        self.leave_if_exhausted(fuel);
     }
 
     fn leave_if_exhausted(&mut self, fuel: Value) {

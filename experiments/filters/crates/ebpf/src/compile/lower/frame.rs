@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use super::helper::looked_up;
 use crate::insn::Op;
 use crate::verifier::{Touched, Verified};
 
@@ -29,7 +28,7 @@ pub fn values(verified: &Verified, number: usize) -> Vec<(usize, u8)> {
         };
         let bytes = match op {
             Op::Load { bytes, .. } | Op::Store { bytes, .. } if exact => Some(bytes),
-            Op::Helper { number } if exact && looked_up(verified, at, number).is_some() => Some(4),
+            Op::Helper { .. } if exact && verified.array_looked_up(at).is_some() => Some(4),
             _ => None,
         };
         if let Some(bytes) = bytes {

@@ -9,21 +9,6 @@ use super::lowering::Lowering;
 use super::memory::flags;
 use crate::calls;
 use crate::helpers::Helper;
-use crate::program::MapKind;
-use crate::verifier::{MapAt, Verified};
-
-/// The array in which the helper's call looks something up without a call.
-pub(super) fn looked_up(verified: &Verified, at: usize, number: u32) -> Option<usize> {
-    match verified.map_at(at) {
-        MapAt::One(map)
-            if Helper::by_number(number) == Some(Helper::MapLookup)
-                && verified.program().maps()[map].kind == MapKind::Array =>
-        {
-            Some(map)
-        }
-        _ => None,
-    }
-}
 
 impl Lowering<'_, '_> {
     pub(super) fn helper(&mut self, at: usize, number: u32) {
@@ -31,12 +16,14 @@ impl Lowering<'_, '_> {
         let Some(helper) = Helper::by_number(number) else {
             return;
         };
-        if let Some(map) = looked_up(self.verified, at, number)
+        if let Some(map) = self.verified.array_looked_up(at)
             && let Some((base, stride)) = self.maps.all()[map].array()
         {
             let count = self.maps.all()[map].spec().max_entries;
             return self.array_lookup(at, base as u64, stride, count);
         }
+        let bytes = helper.size_register().map(|register| self.get(register));
+        self.charge(self.verified.cost_helper(at), bytes);
         let mut signature = self.module.make_signature();
         signature.call_conv = CallConv::SystemV;
         signature.params = vec![AbiParam::new(types::I64); 5];

@@ -31,6 +31,8 @@ pub struct Unit<'a> {
     pub scratch: &'a mut FunctionBuilderContext,
     /// True if its arguments are the context's fields, instead of r1 and what follows.
     pub fields: bool,
+    /// The fuel that is left when the entry begins; other functions are passed what is left.
+    pub fuel: u32,
 }
 
 /// Lower the function.
@@ -46,12 +48,15 @@ pub fn function(unit: Unit<'_>) {
         builder.def_var(register, zero);
     }
     let parameters = builder.block_params(entry).to_vec();
-    // The last parameter is the fuel.
-    let (last, first) = (
-        parameters[parameters.len() - 1],
-        &parameters[..parameters.len() - 1],
-    );
-    builder.def_var(fuel, last);
+    // The fuel comes last.
+    let (first, left) = match parameters.split_last() {
+        Some((&last, first)) if unit.number > 0 => (first, last),
+        _ => {
+            let left = builder.ins().iconst(types::I64, i64::from(unit.fuel));
+            (&parameters[..], left)
+        }
+    };
+    builder.def_var(fuel, left);
     let fields = if unit.fields {
         first.to_vec()
     } else {

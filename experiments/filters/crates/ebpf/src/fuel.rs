@@ -1,0 +1,50 @@
+//! Fuel: the units in which run time is counted and bounded.
+//!
+//! A unit is an instruction that takes a nanosecond or two at most on a machine of 2 GHz or more;
+//! what takes longer has the weight of several.
+
+use crate::helpers::Helper;
+use crate::insn::{Alu, Op};
+
+/// The fuel of a run unless another amount is set: at most a millisecond.
+pub const DEFAULT: u32 = 500_000;
+
+/// Weight of a load or store in maps that are too large for the processor's caches.
+const FAR: u64 = 64;
+/// Bytes of maps from which on they are.
+const LARGE: usize = 1 << 20;
+
+/// Return the weight of an instruction by itself: without the function or the helper that it calls.
+pub fn weight(op: Op) -> u64 {
+    match op {
+        Op::SecondHalf => 0,
+        Op::Alu {
+            op: Alu::Div | Alu::SignedDiv | Alu::Mod | Alu::SignedMod,
+            ..
+        } => 16,
+        Op::Atomic { .. } => 16,
+        // A lookup in an array is this; other helpers cost more when they are called.
+        Op::Helper { .. } => 4,
+        // Saves and restores registers.
+        Op::Call { .. } => 8,
+        _ => 1,
+    }
+}
+
+/// Return the weight of an access to maps of so many bytes in all, on top of the instruction's.
+pub fn access(map_bytes: usize) -> u64 {
+    if map_bytes < LARGE { 0 } else { FAR }
+}
+
+/// Return the weight of a helper's call, to which its bytes are added one by one.
+pub fn helper(helper: Helper) -> u64 {
+    match helper {
+        Helper::ProcessorId | Helper::Strncmp | Helper::Memcmp => 50,
+        Helper::MapLookup | Helper::KtimeNs => 100,
+        Helper::MapUpdate | Helper::MapDelete => 200,
+        Helper::PerfEventOutput | Helper::RingbufOutput => 200,
+        // Calls of the kernel.
+        Helper::RandomU32 => 500,
+        Helper::TracePrintk => 1_000,
+    }
+}
