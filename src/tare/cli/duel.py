@@ -131,7 +131,7 @@ def command(
         where = ".".join(str(part) for part in problem["loc"])
         found = f"{where}: found {problem['input']!r}; {problem['msg']}"
         raise click.UsageError(found) from error
-    faced = facing.face(servers, say, saturated=saturated)
+    faced = facing.face(servers, say, saturated=saturated, any_body="body" in allow)
     for remark in faced.remarks:
         say(remark)
     _refuse([(name, each) for name, each in faced.differences if each.what not in allow], given[0])

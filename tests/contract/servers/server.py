@@ -1,5 +1,6 @@
 """A small server for duels: `server.py PORT [MODE]`."""
 
+import itertools
 import os
 import signal
 import socket
@@ -8,6 +9,7 @@ import threading
 import time
 
 BODY = b"hello\n"
+ANSWERS = itertools.count()
 
 
 def answer(mode: str, number: int) -> bytes:
@@ -18,15 +20,15 @@ def answer(mode: str, number: int) -> bytes:
 
 
 def serve(stream: socket.socket, mode: str) -> None:
-    number = 0
+    own = 0
     with stream:
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while stream.recv(4096):
             if mode == "slow":
                 sum(range(20_000))
-            stream.sendall(answer(mode, number))
-            number += 1
-            if mode == "crash" and number > 50:
+            stream.sendall(answer(mode, next(ANSWERS)))
+            own += 1
+            if mode == "crash" and own > 15:
                 print("out of luck", file=sys.stderr, flush=True)
                 os._exit(3)
 

@@ -137,13 +137,31 @@ def test_odd_servers_are_measured_all_the_same(
     assert results(tmp_path)["complete"]
 
 
+def test_a_server_that_ignores_sigterm_is_killed_and_named(
+    duel: Callable[..., tuple[int, str]],
+) -> None:
+    code, text = duel(GOOD, f"{GOOD} stubborn", "--duels", "1", *SHORT[2:])
+    assert code == 1
+    assert "role sut did not end on SIGTERM within 5 s and was killed" in text
+
+
+def test_the_rate_is_found_with_whatever_status_is_right(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    short = ("--duels", "1", "--duration", "0.3", "-c", "2")
+    code, text = duel(f"{GOOD} status", f"{GOOD} status", *short)
+    assert code == 0, text
+    (scenario,) = results(tmp_path)["scenarios"]
+    assert scenario["parameters"]["rate"] > 0
+
+
 def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
     for arguments, words in (
         ((GOOD,), "found one command, expected two or more"),
         ((GOOD, GOOD, "--rate", "5", "--saturated"), "expected one of them"),
         ((GOOD, GOOD, "-H", "nothing"), "'nothing': expected NAME:VALUE"),
         ((GOOD, GOOD, "--url", "ftp://x/"), "expected http:// or https://"),
-        ((GOOD, GOOD, "--name", "Upper"), "servers.0.name"),
+        ((GOOD, GOOD, "--name", "Upper"), "found 'Upper'"),
     ):
         code, text = duel(*arguments)
         assert code == 2 and words in text, text

@@ -4,7 +4,7 @@ and at which rate can both be asked?
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from tare.lab.trial.instrument import assignment
 from tare.lab.trial.measure import observe
 from tare.lab.trial.site import Site
 from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
-from tare.model.servers import Servers
+from tare.model.servers import Expected, Servers
 
 _SHARE = 0.4
 """Of what the slower server can answer: the rate at which latencies are compared."""
@@ -39,8 +39,9 @@ class Faced:
     remarks: list[str] = field(default_factory=list)
 
 
-def face(servers: Servers, say: Say, *, saturated: bool) -> Faced:
-    """Start all servers, ask each twice, and find a rate unless one is given.
+def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Faced:
+    """Start all servers, ask each twice, and find a rate unless one is given. With `any_body` no
+    body is expected from then on.
 
     Raises TareError for a server that does not start or does not answer, with its last lines.
     """
@@ -49,19 +50,23 @@ def face(servers: Servers, say: Say, *, saturated: bool) -> Faced:
         sites = {each.name: _started(bench, each.name, home, stack) for each in asked.servers}
         answers = {name: (_answer(site), _answer(site)) for name, site in sites.items()}
         first = asked.servers[0].name
-        known = [
-            each.model_copy(update={"expected": Answer.expected(*answers[each.name])})
-            for each in servers.servers
-        ]
+        known = []
+        for each in servers.servers:
+            expected = Answer.expected(*answers[each.name])
+            if any_body:
+                expected = Expected(status=expected.status)
+            known.append(each.model_copy(update={"expected": expected}))
         faced = Faced(servers.model_copy(update={"servers": known}))
-        for name, (one, again) in answers.items():
-            if one.body != again.body:
-                faced.remarks.append(f"{name}: the body changes from request to request")
-            elif name != first and answers[first][0].body == answers[first][1].body:
-                found = differences(answers[first][0], one)
-                faced.differences += [(name, each) for each in found]
+        changing = [name for name, (one, again) in answers.items() if one.body != again.body]
+        for name in changing:
+            faced.remarks.append(f"{name}: the body changes from request to request")
+        for name, (one, _) in answers.items():
+            for found in differences(answers[first][0], one):
+                if found.what != "body" or not {first, name} & {*changing}:
+                    faced.differences.append((name, found))
         if servers.load.rate is None and not saturated:
-            rates = [_rate(sites[first], sites[name]) for name in sites if name != first]
+            status = {name: one.status for name, (one, _) in answers.items()}
+            rates = [_rate(sites[first], sites[name], status) for name in sites if name != first]
             load = servers.load.model_copy(update={"rate": _round(_SHARE * min(rates))})
             faced.servers = faced.servers.model_copy(update={"load": load})
     return faced
@@ -86,11 +91,13 @@ def _started(bench: Bench, name: str, home: Path, stack: ExitStack) -> Site:
     return site
 
 
-def _rate(baseline: Site, variant: Site) -> float:
+def _rate(baseline: Site, variant: Site, status: Mapping[str, int]) -> float:
     """Return the most requests per second that the slower of two answers, in turns."""
     sides = {VARIANT: variant, BASELINE: baseline}
     each = {side: assignment(site, {}) for side, site in sides.items()}
     what = in_turns(each, baseline.bench.loaded.study.slices)
+    for target in what.spec["targets"]:
+        target["expect"] = {"status": [status[sides[target["name"]].variant]]}
     result, _ = observe(list(sides.values()), what, lambda _: None)
     rates = [result.side(side).outcomes["requests_per_second"] or 0.0 for side in sides]
     if min(rates) <= 0:

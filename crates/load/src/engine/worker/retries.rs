@@ -25,7 +25,11 @@ impl<P: Protocol> Worker<'_, P> {
     pub(super) fn send_again(&mut self, id: usize, now: u64) {
         let target = self.connections[id].target;
         while self.has_room(id) {
-            let first = self.retries.iter().position(|(of, ..)| *of == target);
+            // The oldest first: behind newer ones it could be refused each time.
+            let own = self.retries.iter().enumerate();
+            let own = own.filter(|(_, (of, ..))| *of == target);
+            let first = own.min_by_key(|(_, (_, request, _))| request.sent);
+            let first = first.map(|(index, _)| index);
             let Some((_, request, _)) = first.and_then(|index| self.retries.remove(index)) else {
                 break;
             };
