@@ -291,7 +291,7 @@ impl Linker<'_> {
         Ok(calls)
     }
 
-    /// Where the instructions come from, if the object says that properly: messages only need it.
+    /// The places that instructions come from, if the object says so properly; only messages need them.
     fn sources(&self, btf: &Btf<'_>) -> Option<Sources> {
         let section = self.elf.section_by_name(".BTF.ext")?;
         let placed = |name: &str| {

@@ -1,4 +1,4 @@
-//! Where instructions come from: file, line and function, of an object's section .BTF.ext.
+//! The places that instructions come from: file, line and function, of an object's section .BTF.ext.
 //!
 //! Source: the kernel's Documentation/bpf/btf.rst.
 

@@ -1,5 +1,5 @@
-//! What programs write to standard error, nginx's log: without a wait, without a panic, a few lines each
-//! second.
+//! Writes what programs trace to standard error, nginx's log: without a wait, without a panic, a few
+//! lines each second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

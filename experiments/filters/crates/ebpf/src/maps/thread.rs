@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How often this process was forked off: a thread of the parent is another one in the child.
+/// Number of forks up to this process: a thread of the parent is another one in the child.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 static WATCHED: Once = Once::new();
 

@@ -101,7 +101,7 @@ fn prepaid(
     kept
 }
 
-/// How often each function is called when no slot is executed twice.
+/// The number of calls of each function when no slot is executed twice.
 fn calls(program: &Program, facts: &Facts) -> Vec<u64> {
     let mut calls = vec![0u64; program.functions().len()];
     calls[0] = 1;

@@ -5,7 +5,7 @@ mod alu;
 use super::tnum::Tnum;
 use crate::concrete;
 
-/// How far a number leads into a window: the window has as many bytes after its start plus the number.
+/// The reach of a number in a window: the window has as many bytes after its start plus the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// The window.
