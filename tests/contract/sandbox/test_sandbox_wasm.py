@@ -154,7 +154,7 @@ REFUSED = {
     "nothing to start": (module(exports=section(EXPORT, text("memory") + b"\x02\x00")), "_start"),
     "half of itself": (module()[:-3], "unexpected end"),
     "a loop before its start": (
-        module(functions=(b"\x03\x40\x0c\x00\x0b",), start=b"\x08\x01\x03"), "ready within",
+        module(functions=(b"\x03\x40\x0c\x00\x0b",), start=b"\x08\x01\x03"), "no ready byte within",
     ),
     "a crash before its start": (
         module(functions=(b"\x00",), start=b"\x08\x01\x03"), "unreachable",

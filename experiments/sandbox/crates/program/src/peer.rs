@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use rustix::net::sockopt::socket_peercred;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::process::geteuid;
 
 /// Refuse users other than this one, root and `another`: they could read what is sent, or have this
@@ -12,14 +12,14 @@ use rustix::process::geteuid;
 ///
 /// The user that was found, in words.
 pub fn check(socket: impl AsFd, another: Option<u32>) -> Result<(), String> {
-    let peer = socket_peercred(socket).map_err(|error| format!("who is there: {error}"))?;
-    let (found, own) = (peer.uid, geteuid());
-    if found == own || found.is_root() || another == Some(found.as_raw()) {
+    // rustix takes no peer of another PID namespace, whose number is 0 here.
+    let peer = getsockopt(&socket, PeerCredentials)
+        .map_err(|error| format!("cannot find the user at the other end: {error}"))?;
+    let (found, own) = (peer.uid(), geteuid().as_raw());
+    if found == own || found == 0 || another == Some(found) {
         return Ok(());
     }
     Err(format!(
-        "found user {} at the other end, expected root or user {}",
-        found.as_raw(),
-        own.as_raw(),
+        "found user {found} at the other end, expected root or user {own}"
     ))
 }
