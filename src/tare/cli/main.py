@@ -10,7 +10,7 @@ from tare.lab.errors import Interrupted, TareError, UnknownName
 from tare.lab.interrupt import raising
 
 _COMMANDS = (
-    "duel", "run", "resume", "list", "show", "doctor", "setup", "check",
+    "duel", "gate", "run", "resume", "list", "show", "doctor", "setup", "check",
     "up", "down", "restart", "status", "stats", "watch", "logs",
     "load", "report", "export", "compare", "history", "test",
 )  # fmt: skip

@@ -23,19 +23,11 @@ from tare.stats.blocks import shortage
 
 def go_on(store: Store, *, as_json: bool) -> bool:
     """Carry out what the stored plan still lacks, and report. False when anything failed."""
-    plan = store.plan()
-    loaded = subject.of(store, plan)
-    prepared = prepare(loaded, plan.variants, say, plan.scenarios)
-    expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
-    say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
-    if lack := shortage(plan):
-        say(lack)
     try:
-        with Follower(plan, expected.per_block) as follower:
-            Run(loaded, plan, store, prepared, follower).execute()
+        execute(store)
     except Interrupted:
         report(store.folder, as_json=as_json)
-        say(f"nothing measured is lost; go on with: tare resume {plan.run}")
+        say(f"nothing measured is lost; go on with: tare resume {store.folder.name}")
         raise
     found = report(store.folder, as_json=as_json)
     say(f"report: {store.folder / 'report.html'}")
@@ -46,12 +38,31 @@ def go_on(store: Store, *, as_json: bool) -> bool:
     )
 
 
-def report(folder: Path, *, as_json: bool) -> Results:
-    """Write results.json and report.html from the folder, and print the table."""
+def execute(store: Store) -> None:
+    """Carry out what the stored plan still lacks. Raises Interrupted."""
+    plan = store.plan()
+    loaded = subject.of(store, plan)
+    prepared = prepare(loaded, plan.variants, say, plan.scenarios)
+    expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
+    say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
+    if lack := shortage(plan):
+        say(lack)
+    with Follower(plan, expected.per_block) as follower:
+        Run(loaded, plan, store, prepared, follower).execute()
+
+
+def written(folder: Path) -> Results:
+    """Write results.json and report.html from the folder."""
     read = run_folder.read(folder)
     found = results.make(read)
     (folder / "results.json").write_text(stored.text(found))
     (folder / "report.html").write_text(html.render(read, found))
+    return found
+
+
+def report(folder: Path, *, as_json: bool) -> Results:
+    """Write results.json and report.html from the folder, and print the table."""
+    found = written(folder)
     if as_json:
         print_json(stored.data(found))
     else:

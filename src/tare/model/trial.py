@@ -68,6 +68,9 @@ class Plan(Record):
     until: Until = "narrow"
     within_s: float | None = None
     """Seconds of trials after which a run ends that goes on until it is resolved."""
+    limits: dict[str, float] = {}
+    """Awaited outcome → the percentage that it may get worse by; it is resolved when its interval
+    lies on one side of that."""
     blocks: Blocks
     quick: bool
 

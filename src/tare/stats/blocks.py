@@ -179,9 +179,17 @@ class BlockedTrials:
             for variant in self.plan.variants[1:]
             if variant not in failed
             for outcome in awaited
-            if (found := verdicts.get((variant, outcome))) is None
-            or found.verdict is Verdict.UNRESOLVED
+            if not self._settled(variant, outcome, verdicts.get((variant, outcome)))
         ]
+
+    def _settled(self, variant: str, outcome: str, found: Judgement | None) -> bool:
+        limit, effect = self.plan.limits.get(outcome), self.effect(variant, outcome)
+        if limit is None:
+            return found is not None and found.verdict is not Verdict.UNRESOLVED
+        if effect is None or effect.percent_interval is None:
+            return False
+        worse = worse_by(effect.percent_interval, self.plan.outcomes[outcome].better)
+        return worse[0] > limit or worse[1] < limit
 
     def watched(self) -> list[Effect]:
         """The effects whose intervals decide when there are enough blocks.
@@ -214,6 +222,12 @@ def judge_control(scenarios: Sequence[BlockedTrials]) -> dict[Key, Judgement]:
         if (floor := each.floor(outcome)) is not None
     }
     return dict(zip(family, judge_family(list(family.values())), strict=True))
+
+
+def worse_by(interval: tuple[float, float], better: str) -> tuple[float, float]:
+    """Return an effect's interval in percent as how much worse it is, at least and at most."""
+    low, high = interval
+    return (low, high) if better == Direction.LOWER else (-high, -low)
 
 
 def judged(plan: Plan) -> list[str]:

@@ -275,3 +275,22 @@ def test_a_run_until_it_is_resolved_ends_with_its_time() -> None:
     assert stop(made, trials(made, 3), 3) is Stop.TIME
     failed = [with_status(trial, "failed") if trial.label != "none" else trial for trial in few]
     assert stop(made, failed, 2) is Stop.RESOLVED, "what fails has no verdict to wait for"
+
+
+def test_a_gate_is_resolved_when_the_interval_lies_on_one_side_of_the_limit() -> None:
+    made = plan(
+        until="resolved", blocks=Blocks(min=1, max=1000), scenarios=[CLOSED],
+        judged=["cpu"], awaited=["cpu"], limits={"cpu": 2.0},
+    )  # fmt: skip
+    for factor in (1.5, 1.01):
+        many = trials(made, 30, one=factor, two=1.0)
+        first = next(
+            blocks
+            for blocks in range(1, 31)
+            if stop(made, [each for each in many if each.block < blocks], blocks) is Stop.RESOLVED
+        )
+        kept = [trial for trial in many if trial.block < first]
+        effect = BlockedTrials(made, CLOSED, kept).effect("one", "cpu")
+        assert effect is not None and effect.percent_interval is not None
+        low, high = effect.percent_interval
+        assert low > 2.0 or high < 2.0

@@ -39,6 +39,7 @@ def make(
     overrides: Mapping[str, Any],
     until: Until = "narrow",
     within_s: float | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Plan:
     """Return the plan of a new run of a study. Raises UnknownName for names that do not exist and
     scenarios that the overrides make equal, and ManifestError for gates that a scenario makes none
@@ -68,13 +69,14 @@ def make(
         overrides=own,
         outcomes=loaded.outcomes,
         judged=study.judged,
-        awaited=study.judged if study.awaited is None else study.awaited,
+        awaited=list(limits or study.awaited or study.judged),
         shown=study.shown,
         overview=study.overview,
         margin_pct=study.margin_pct,
         pairing=study.pairing,
         until=until,
         within_s=within_s,
+        limits=dict(limits or {}),
         blocks=_MANY
         if until == "resolved" and blocks is None
         else _blocks(study.blocks, shorter if quick else None, blocks),

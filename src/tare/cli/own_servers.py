@@ -1,0 +1,229 @@
+"""The part that `tare duel` and `tare gate` share: options, servers, and the run of their duels."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+from pydantic import ValidationError
+
+from tare.cli.output import say
+from tare.cli.span import Span
+from tare.lab import paths
+from tare.lab.errors import TareError
+from tare.lab.project import servers as own
+from tare.lab.project import worktrees
+from tare.lab.project.servers.answer import Difference
+from tare.lab.run import facing, planning, subject
+from tare.lab.run.store import Store
+from tare.model.servers import Load, Request, Server, Servers
+
+_NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
+_URL = "http://127.0.0.1:{port}/"
+_POSITIVE = click.FloatRange(0, min_open=True)
+_OPTIONS = (
+    click.argument("commands", nargs=-1, required=True, metavar="COMMAND [COMMAND]..."),
+    click.option(
+        "--against",
+        metavar="REF",
+        help="Compare the work tree with this git ref; one COMMAND then starts either.",
+    ),
+    click.option(
+        "--build", metavar="COMMAND", help="Builds a ref, in a worktree of its own; with --against."
+    ),
+    click.option("--name", "names", multiple=True, help="A server's name, in order of COMMANDs."),
+    click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
+    click.option("--url", metavar="URL", help=f"Scheme and path; without it {_URL}"),
+    click.option("-p", "--protocol", type=click.Choice(["h1", "h2", "h3"]), help="Without it h1."),
+    click.option("-X", "--method", default="GET", show_default=True),
+    click.option("-H", "--header", "headers", multiple=True, metavar="NAME: VALUE"),
+    click.option("--body-file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option("-c", "--connections", type=click.IntRange(1), default=16, show_default=True),
+    click.option(
+        "--rate",
+        type=_POSITIVE,
+        help="Requests per second; without it 40 % of what the slower server can answer.",
+    ),
+    click.option("--saturated", is_flag=True, help="As fast as they answer, not by the clock."),
+    click.option(
+        "--within",
+        "within_s",
+        type=Span(),
+        default="30s",
+        show_default=True,
+        metavar="T",
+        help="The most time for duels; they end as soon as every verdict is there.",
+    ),
+    click.option("--duels", type=click.IntRange(1), help="Exactly so many, whatever they show."),
+    click.option(
+        "--duration", type=_POSITIVE, default=1.0, metavar="S", help="Seconds of a duel; 1."
+    ),
+    click.option(
+        "--margin", type=_POSITIVE, default=1.0, metavar="PERCENT", help="What is equivalent; 1."
+    ),
+    click.option(
+        "--allow",
+        multiple=True,
+        metavar="status|body|header:NAME",
+        help="A difference between the answers that is meant.",
+    ),
+    click.option(
+        "--ready-within",
+        "ready_s",
+        type=Span(),
+        default="30s",
+        show_default=True,
+        metavar="T",
+        help="How long a server may take until it accepts connections.",
+    ),
+    click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
+    click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
+)
+
+
+def options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say what is compared, and how."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options as they were given."""
+
+    commands: tuple[str, ...]
+    against: str | None
+    build: str | None
+    names: tuple[str, ...]
+    path: str | None
+    url: str | None
+    protocol: str | None
+    method: str
+    headers: tuple[str, ...]
+    body_file: Path | None
+    connections: int
+    rate: float | None
+    saturated: bool
+    within_s: float
+    duels: int | None
+    duration: float
+    margin: float
+    allow: tuple[str, ...]
+    ready_s: float
+    environment: tuple[str, ...]
+    seed: int | None
+
+
+def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
+    """Build, look at the servers' answers, and store the plan of their duels.
+
+    Raises click.UsageError, and TareError for servers that do not start or do not answer alike.
+    """
+    if asked.saturated and asked.rate is not None:
+        raise click.UsageError("--saturated and --rate: expected one of them")
+    servers = _servers(asked)
+    faced = facing.face(servers, say, saturated=asked.saturated, any_body="body" in asked.allow)
+    for remark in faced.remarks:
+        say(remark)
+    _refuse(
+        [(name, each) for name, each in faced.differences if each.what not in asked.allow],
+        servers.servers[0].name,
+    )
+    loaded = own.loaded(faced.servers)
+    if unknown := [name for name in limits or {} if name not in loaded.study.judged]:
+        known = ", ".join(loaded.study.judged)
+        raise click.UsageError(f"--fail-on: found {unknown[0]!r}, expected one of {known}")
+    plan = planning.make(
+        loaded,
+        quick=False,
+        variants=None,
+        scenarios=[],
+        blocks=asked.duels,
+        seed=asked.seed,
+        overrides={},
+        until="narrow" if asked.duels else "resolved",
+        within_s=None if asked.duels else asked.within_s,
+        limits=limits,
+    )
+    store = Store.create(paths.runs(), plan)
+    subject.keep(store, faced.servers)
+    return store
+
+
+def _servers(asked: Asked) -> Servers:
+    commands, folders, versions = _sides(asked)
+    names = [*asked.names, *_NAMES[len(asked.names) :]][: len(commands)]
+    target = urlsplit(asked.url or _URL)
+    if target.scheme not in ("http", "https"):
+        raise click.BadParameter(f"{asked.url!r}: expected http:// or https://", param_hint="--url")
+    query = f"?{target.query}" if target.query else ""
+    request = {
+        "scheme": target.scheme,
+        "protocol": asked.protocol or "h1",
+        "path": asked.path or (target.path or "/") + query,
+        "method": asked.method,
+        "headers": dict(_pairs(asked.headers, ":", "--header")),
+        "body_file": str(asked.body_file.resolve()) if asked.body_file else None,
+    }
+    environment = dict(_pairs(asked.environment, "=", "--env"))
+    try:
+        return Servers(
+            servers=[
+                Server(name=name, command=text, folder=folder, version=version)
+                for name, text, folder, version in zip(
+                    names, commands, folders, versions, strict=True
+                )
+            ],
+            request=Request.model_validate(request),
+            load=Load(rate=asked.rate, connections=asked.connections, duration_s=asked.duration),
+            environment=environment,
+            ready_s=asked.ready_s,
+            margin_pct=asked.margin,
+        )
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in problem["loc"])
+        found = f"{where}: found {problem['input']!r}; {problem['msg']}"
+        raise click.UsageError(found) from error
+
+
+def _sides(asked: Asked) -> tuple[list[str], list[str], list[str]]:
+    """Return each side's command, the folder that it runs in, and its version."""
+    here, commands = own.working_folder(), list(asked.commands)
+    if (asked.against is None) != (asked.build is None):
+        raise click.UsageError("--against and --build: expected both, or none of them")
+    if asked.against is None:
+        if len(commands) < 2:
+            raise click.UsageError("found one command, expected two or more, each in quotes")
+        return commands, [here] * len(commands), ["as given"] * len(commands)
+    if len(commands) != 1:
+        raise click.UsageError("--against: found several commands, expected one for both refs")
+    assert asked.build is not None
+    built = worktrees.both(Path(here), asked.against, asked.build, say)
+    return commands * 2, [str(each.folder) for each in built], [each.commit for each in built]
+
+
+def _pairs(texts: tuple[str, ...], mark: str, option: str) -> list[tuple[str, str]]:
+    """Split each text at the mark. Raises click.BadParameter."""
+    found = []
+    for text in texts:
+        name, between, value = text.partition(mark)
+        if not between or not name.strip():
+            raise click.BadParameter(f"{text!r}: expected NAME{mark}VALUE", param_hint=option)
+        found.append((name.strip(), value.strip()))
+    return found
+
+
+def _refuse(found: Sequence[tuple[str, Difference]], first: str) -> None:
+    """Say how answers differ. Raises TareError if they do."""
+    if not found:
+        return
+    lines = [f"{first} and {name}: {each.text}" for name, each in found]
+    words = " ".join(f"--allow {word}" for word in dict.fromkeys(each.what for _, each in found))
+    raise TareError(
+        "the servers' answers differ, so that they do not do the same work:\n  "
+        + "\n  ".join(lines)
+        + f"\nif that is meant, add: {words}"
+    )

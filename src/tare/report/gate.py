@@ -1,0 +1,66 @@
+"""A gate: has an outcome surely got worse by more than it may?"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from tare.model.base import Record
+from tare.model.results import Results
+from tare.report.numbers import percent
+from tare.stats.blocks import worse_by
+
+Decision = Literal["fail", "pass", "cannot-tell"]
+
+
+class Ruling(Record):
+    """The decision about one outcome of one server, with the reason in words."""
+
+    variant: str
+    outcome: str
+    limit_pct: float
+    decision: Decision
+    text: str
+
+
+def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
+    """Decide about each limited outcome of each server but the baseline.
+
+    It fails only if the whole interval is beyond the limit.
+    """
+    found = []
+    for scenario in results.scenarios:
+        for name, variant in scenario.variants.items():
+            if name in (results.baseline, "control"):
+                continue
+            for outcome, limit in limits.items():
+                known = variant.outcomes.get(outcome)
+                title = known.title if known else outcome
+                interval = known.ci_pct if known else None
+                if known is None or interval is None:
+                    text = f"{title}: cannot tell: no interval yet"
+                    decision: Decision = "cannot-tell"
+                else:
+                    least, most = worse_by(interval, known.better)
+                    shown = percent(known.effect_pct, interval)
+                    decision, words = _decide(least, most, limit)
+                    text = f"{title} {shown}: {words}"
+                found.append(
+                    Ruling(
+                        variant=name,
+                        outcome=outcome,
+                        limit_pct=limit,
+                        decision=decision,
+                        text=text,
+                    )
+                )
+    return found
+
+
+def _decide(least: float, most: float, limit: float) -> tuple[Decision, str]:
+    if least > limit:
+        return "fail", f"surely worse by more than {limit:g} %"
+    if most < limit:
+        return "pass", f"surely not worse by more than {limit:g} %"
+    return (
+        "cannot-tell",
+        f"cannot tell whether it is worse by more than {limit:g} %; more time would narrow it",
+    )

@@ -1,0 +1,86 @@
+"""`tare gate` as CI calls it: what fails, what passes, and in which words."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_servers_duel import GOOD, PATIENCE_S, SERVER
+
+pytestmark = pytest.mark.contract
+SHORT = ("--rate", "300", "-c", "2", "--duration", "0.4")
+
+
+def gate(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tare", "gate", *arguments],
+        env=os.environ | {"TARE_RUNS": str(folder / "runs"), "PWD": str(folder)},
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_server_that_is_surely_worse_fails_the_gate(tmp_path: Path) -> None:
+    code, out, err = gate(tmp_path, GOOD, f"{GOOD} slow", *SHORT, "--format", "json")
+    assert code == 3, out + err
+    found = json.loads(out)
+    (ruling,) = found["rulings"]
+    assert found["failed"] and ruling["decision"] == "fail" and ruling["limit_pct"] == 2.0
+    assert ruling["outcome"] == "cpu_us_per_request"
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [("text", "pass: new: "), ("markdown", "| | server"), ("github", "::notice")],
+)
+def test_a_change_that_costs_less_than_the_limit_passes(
+    tmp_path: Path, form: str, begins: str
+) -> None:
+    limit = ("--fail-on", "cpu_us_per_request > 900%", "--within", "60s")
+    code, out, err = gate(tmp_path, GOOD, GOOD, *SHORT, *limit, "--format", form)
+    assert code == 0 and out.startswith(begins), out + err
+
+
+def test_what_cannot_be_told_does_not_fail(tmp_path: Path) -> None:
+    code, out, err = gate(tmp_path, GOOD, GOOD, *SHORT, "--duels", "1")
+    assert code == 0 and "cannot-tell: new: " in out, out + err
+
+
+def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.org")
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "--quiet", "--initial-branch", "main")
+    (tmp_path / "mode").write_text("")
+    git("add", "mode")
+    git("commit", "--quiet", "-m", "One")
+    (tmp_path / "mode").write_text("slow")
+    refs = ("--against", "main", "--build", "cp mode built")
+    start = f"{sys.executable} {SERVER} {{port}} $(cat built)"
+    code, out, err = gate(tmp_path, *refs, start, *SHORT)
+    assert code == 3, out + err
+    assert "fail: new: Server CPU per request" in out
+    assert "the work tree has changes, which are part of the new side" in err
+
+
+def test_bad_usage_is_told(tmp_path: Path) -> None:
+    for arguments, words in (
+        ((GOOD, GOOD, "--fail-on", "cpu 2"), "expected OUTCOME > N%"),
+        ((GOOD, "--against", "main"), "expected both, or none of them"),
+        ((GOOD, GOOD, "--against", "main", "--build", "true"), "expected one for both refs"),
+        (("--against", "main", "--build", "true", GOOD), "not a git repository"),
+    ):
+        code, _, err = gate(tmp_path, *arguments)
+        assert code in (1, 2) and words in err, err
+    code, _, err = gate(tmp_path, GOOD, GOOD, *SHORT, "--fail-on", "speed > 1%")
+    assert code == 2
+    assert "found 'speed', expected one of cpu_us_per_request, latency_p50_us" in err

@@ -1,0 +1,37 @@
+"""The decision of a gate, on built results."""
+
+import pytest
+from test_sentence import outcome, results
+
+from tare.report.gate import rulings
+
+
+@pytest.mark.parametrize(
+    ("interval", "decision"),
+    [
+        ((2.1, 3.4), "fail"),
+        ((1.9, 3.4), "cannot-tell"),
+        ((-0.3, 1.9), "pass"),
+        ((-0.3, 2.1), "cannot-tell"),
+        ((-9.0, -8.0), "pass"),
+    ],
+)
+def test_only_an_interval_beyond_the_limit_fails(
+    interval: tuple[float, float], decision: str
+) -> None:
+    found = results(cpu=outcome("CPU per request", "costs", sum(interval) / 2, *interval))
+    (ruling,) = rulings(found, {"cpu": 2.0})
+    assert (ruling.variant, ruling.outcome, ruling.decision) == ("new", "cpu", decision)
+
+
+def test_a_rate_gets_worse_by_falling() -> None:
+    fallen = outcome("Requests per second", "costs", -5.0, -6.0, -4.0) | {"better": "higher"}
+    (ruling,) = rulings(results(rate=fallen), {"rate": 2.0})
+    assert ruling.decision == "fail"
+    assert ruling.text == ("Requests per second -5.0 % [-6.0, -4.0]: surely worse by more than 2 %")
+
+
+def test_without_an_interval_nothing_can_be_told() -> None:
+    short = outcome("CPU per request", "unresolved", 9.0, 8.0, 10.0) | {"ci_pct": None}
+    (ruling,) = rulings(results(cpu=short), {"cpu": 2.0})
+    assert ruling.decision == "cannot-tell"
