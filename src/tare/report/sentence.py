@@ -65,7 +65,10 @@ def _told(outcome: OutcomeResult, margin_pct: float) -> str:
     if outcome.ci_pct is None:
         return f"{title} could not be told, with {outcome.blocks} duels"
     low, high = outcome.ci_pct
-    return f"{title} could not be told: between {_percent(low)} and {_percent(high)}"
+    words = f"between {_percent(low)} and {_percent(high)}"
+    if low > 0 or high < 0:
+        words += f", but {outcome.why}"
+    return f"{title} could not be told: {words}"
 
 
 def _difference(outcome: OutcomeResult) -> str:

@@ -82,3 +82,11 @@ def test_a_search_takes_as_long_as_its_windows(tmp_path: Path) -> None:
     )
     assert once.seconds[0] == pytest.approx(3 * (1.5 + OVERHEAD_S))
     assert searched.seconds[0] == pytest.approx(3 * (10 * 0.5 + OVERHEAD_S))
+
+
+def test_a_run_with_a_time_takes_no_longer(loaded: Loaded, tmp_path: Path) -> None:
+    made = plan(loaded).model_copy(update={"until": "resolved", "within_s": 60.0})
+    found = estimate(made, loaded, tmp_path / "runs", Prepared())
+    block_s = found.seconds[1] / (found.trials[1] / found.per_block)
+    assert 60 <= found.seconds[1] < 60 + block_s
+    assert found.trials[0] <= found.trials[1]

@@ -57,6 +57,8 @@ def results(floor: str = "equivalent", **outcomes: dict[str, Any]) -> Results:
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
          "p99 latency could not be told: between -4.2 % and +10 %"),
+        (("p99 latency", "unresolved", 3.0, 1.2, 10.1),
+         "p99 latency could not be told: between +1.2 % and +10 %, but w"),
     ],
 )  # fmt: skip
 def test_a_verdict_in_words(case: tuple[Any, ...], words: str) -> None:

@@ -1,5 +1,6 @@
 """The number of a plan's trials, and about how long they take."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
@@ -44,7 +45,10 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
         values = scenario.parameters | analysis.window
         block_s += count * (analysis.windows * _planned_s(values) + overhead)
         trials += count
-    low, high = min(fewest_blocks(plan), plan.blocks.max), plan.blocks.max
+    most = plan.blocks.max
+    if plan.within_s is not None and block_s:
+        most = min(most, math.ceil(plan.within_s / block_s))
+    low, high = min(fewest_blocks(plan), most), most
     return Estimate(
         per_block=trials,
         trials=(trials * low, trials * high),
