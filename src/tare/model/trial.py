@@ -120,7 +120,7 @@ class Gate(Record):
 class Trial(Record):
     """One measurement of one variant in one scenario with fresh processes: a line of trials.jsonl.
 
-    `status`: `valid`; `invalid` (measured, but refused by a gate); `failed` (the
+    `status`: `valid`; `invalid` (refused by a gate, or the machine was at fault); `failed` (the
     variant did not do its job: it did not start, crashed, or its oracle refused it);
     `unavailable` (a requirement is not met).
     """
@@ -134,6 +134,8 @@ class Trial(Record):
     attempt: int
     status: Literal["valid", "invalid", "failed", "unavailable"]
     reason: str | None = None
+    machine_fault: bool = False
+    """The machine was at fault, and not the variant: `resume` makes the trial again."""
     started: str
     wall_s: float
     measured_s: float = 0.0

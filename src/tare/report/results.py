@@ -50,7 +50,11 @@ def make(folder: RunFolder) -> Results:
 def complete(folder: RunFolder) -> bool:
     """Return true if the run ended by its own rule: the plan is walked as the run walks it."""
     plan = folder.plan
-    made = {(trial.block, trial.scenario, trial.label) for trial in folder.trials}
+    made = {
+        (trial.block, trial.scenario, trial.label)
+        for trial in folder.trials
+        if not trial.machine_fault
+    }
     lost = {
         (trial.scenario, trial.variant)
         for trial in folder.trials

@@ -142,7 +142,9 @@ class Run:
         parameters, gates = scenario.parameters, self._loaded.study.gates
         retries = gate_limits.limits(gates, parameters, self._loaded.title).retries
         self._idle.set(poll=self._polls(parameters))
-        for attempt in range(len(made) + 1, retries + 2):
+        # All that the machine spoilt was made before this run was resumed.
+        spent = sum(not trial.machine_fault for trial in made)
+        for attempt in range(len(made) + 1, len(made) + retries + 2 - spent):
             self._watcher.begins(planned, attempt)
             ended = self._make(bench, planned, attempt, parameters)
             self._keep(ended)

@@ -62,7 +62,8 @@ class Site:
         self.folder = folder
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
-        self.port = ports.allocate(HOST, self.manifest.ports)
+        self._held = ports.hold(HOST, self.manifest.ports)
+        self.port = self._held.numbers
         self.parameters = render.parameters(parameters)
         self.processes: dict[str, Process] = {}
         self.rendered: dict[str, str] = {}
@@ -188,7 +189,12 @@ class Site:
         remove_shared_memory(self.tag)
         if self._network is not None:
             self._network.remove()
+        self._held.release()
         return stubborn
+
+    def stolen_port(self) -> int | None:
+        """Return a port of the stopped site that a process of somebody else has, or None."""
+        return next((port for port in self.port.values() if ports.taken(HOST, port)), None)
 
     def _folders(self) -> dict[str, Path]:
         return {"SITE": self.folder, "CACHE": cache(), "ROOT": ROOT}
