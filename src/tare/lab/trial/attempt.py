@@ -57,9 +57,7 @@ class Beginning:
     @property
     def name(self) -> str:
         """Its name, which no other of the run has."""
-        if self.attempt == 1:
-            return self.planned.id
-        return f"{self.planned.id}-a{self.attempt}"
+        return self.planned.attempt_id(self.attempt)
 
     def record(self, made: Attempt, version: str) -> Trial:
         """Return the attempt's record, now that it has ended."""

@@ -67,7 +67,10 @@ class Site:
         self.parameters = render.parameters(parameters)
         self.processes: dict[str, Process] = {}
         self.rendered: dict[str, str] = {}
-        self.hooks = Hooks([bench.loaded.variant_folder(variant), bench.loaded.folder])
+        self.hooks = Hooks(
+            [bench.loaded.variant_folder(variant), bench.loaded.folder],
+            bench.loaded.experiment.hook_timeout_s,
+        )
 
     def names(self, role: str) -> dict[str, Any]:
         """Return the names that a template of `role` may use (docs/FORMAT.md)."""
