@@ -25,6 +25,7 @@ from tare.lab.project.hooks import Hooks
 from tare.lab.trial import caps
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.rendered import kept
+from tare.model.fields import within
 from tare.model.role import Ready, Role
 
 HOST = "127.0.0.1"
@@ -227,7 +228,7 @@ class Site:
             self.bench.loaded.folder,
         ]
         for key, template in role.files.items():
-            target = render.text(key, names, where)
+            target = _within(render.text(key, names, where), f"{where}: files.{key}")
             content = render.file(render.text(template, names, where), manifest_folders, names)
             (folder / target).write_text(content)
             self.rendered[f"{name}/{target}"] = kept(content, self._folders())
@@ -280,3 +281,11 @@ class Site:
             "TARE_PAD": "x" * self._random.randint(0, _PAD_MAX),
             **own,
         }
+
+
+def _within(target: str, where: str) -> str:
+    """Return a file's rendered name. Raises ManifestError if it leads out of the role's folder."""
+    try:
+        return within(target)
+    except ValueError as error:
+        raise ManifestError(f"{where}: found {target!r}, expected {error}") from error
