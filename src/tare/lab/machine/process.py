@@ -17,6 +17,7 @@ from tare.lab.machine.cgroup import Group
 from tare.lab.machine.limits import UNLIMITED, Caps, impose
 from tare.lab.machine.network import Network
 from tare.lab.machine.proc import ended, out_of_memory_kills, session_pids, start_time
+from tare.lab.missing import remedy
 from tare.probes.cpu import CpuTime, of_processes
 from tare.probes.throttling import Throttling
 
@@ -82,7 +83,8 @@ class Process:
                 raise MachineFault(
                     f"role {role}: cannot start {self.argv[0]}: no more processes are allowed"
                 ) from error
-            raise RoleError(f"role {role}: cannot start {self.argv[0]}: {error}") from error
+            what = f"role {role}: cannot start {self.argv[0]}: {error}"
+            raise RoleError(f"{what}{remedy(self.argv[0], error)}") from error
         self.pid = self._child.pid
         self._started = start_time(self.pid)
 
