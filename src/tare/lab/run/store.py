@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tare.lab.errors import TareError
+from tare.lab.trial.bench import LEDGER
 from tare.model.trial import Plan, Trial, parse_trials
 
 _BALLAST_BYTES = 1 << 20
@@ -48,6 +49,11 @@ class Store:
             if left.name not in stored:  # of a trial that was cut off, and is made again
                 shutil.rmtree(left)
         self._ballast.write_bytes(b"\0" * _BALLAST_BYTES)
+
+    @property
+    def in_order(self) -> bool:
+        """Return true if no run is going on in the folder, and none was cut off."""
+        return not self._ballast.exists() and not (self.folder / LEDGER).exists()
 
     def plan(self) -> Plan:
         """The stored plan. Raises TareError."""
