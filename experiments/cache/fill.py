@@ -1,16 +1,19 @@
 """Fill the cache, and make sure that cold objects are on the disk only.
 
 Only files of this cache are dropped from memory. The file `--done` appears when all checks have
-passed; the process then waits to be stopped. A failed check ends it with an error.
+passed; the process then waits to be stopped. A failed check ends it with an error. The machine
+decides what stays in memory, so a check of that ends it with EX_TEMPFAIL: the trial is repeated.
 """
 
 import argparse
 import hashlib
 import http.client
+import os
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 import memory
 
@@ -63,9 +66,7 @@ def _settle(cache: str, folder: Path, hot: list[str], cold: list[str]) -> None:
         if found >= _RESIDENT_MIN * pages:
             break
     else:
-        sys.exit(
-            f"fill: {found} of {pages} pages of hot objects are in memory, expected all of them"
-        )
+        _machine_fault(f"{found} of {pages} pages of hot objects are in memory, expected all")
     _expect_cold(*memory.resident(files[path] for path in cold))
 
 
@@ -83,14 +84,19 @@ def _settle_opaque(cache: str, folder: Path, hot: list[str], cold: list[str]) ->
         _fetch(cache, hot, "HIT")
         if (read := memory.read_by_users(files) - before) == 0:
             return
-    sys.exit(
-        f"fill: for hot objects {read} bytes came from the disk again and again, expected none"
+    _machine_fault(
+        f"for hot objects {read} bytes came from the disk again and again, expected none"
     )
 
 
 def _expect_cold(found: int, pages: int) -> None:
     if found > _RESIDENT_MAX * pages:
-        sys.exit(f"fill: {found} of {pages} pages of cold objects are in memory, expected none")
+        _machine_fault(f"{found} of {pages} pages of cold objects are in memory, expected none")
+
+
+def _machine_fault(what: str) -> NoReturn:
+    print(f"fill: {what}", file=sys.stderr)
+    sys.exit(os.EX_TEMPFAIL)
 
 
 def _fetch(cache: str, paths: list[str], expected: str) -> None:

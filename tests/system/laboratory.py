@@ -58,7 +58,7 @@ class Laboratory:
 
     def trials(self) -> list[Trial]:
         file = self.run_folder() / "trials.jsonl"
-        return parse_trials(file.read_bytes()) if file.exists() else []
+        return parse_trials(file.read_bytes())[0] if file.exists() else []
 
     def tags(self) -> list[str]:
         """What the names of all that its runs make on the machine begin with."""

@@ -54,6 +54,16 @@ def test_a_stopped_run_stores_what_it_has_and_resumes(
     assert_resumed(lab, stored(lab))
 
 
+def test_a_finished_run_says_so(lab: Laboratory) -> None:
+    lab.tare(*RUN)
+    before = stored(lab)
+    with lab.start("resume", "last") as command:
+        out, err = command.communicate(timeout=2 * PATIENCE_S)
+    assert command.returncode == 0, err
+    assert f"{lab.plan().run} is finished: nothing is left to measure" in err
+    assert "plain (A/A control)" in out and stored(lab) == before
+
+
 def test_two_runs_of_one_name_in_two_projects_do_not_meet(lab: Laboratory) -> None:
     command = lab.start(*RUN)
     wait_for(lab.has_trials(1))

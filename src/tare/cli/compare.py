@@ -34,18 +34,13 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     tare compare record/proxies-requests last --fail-on any
     tare compare record/proxies-requests last --fail-on requests_per_second:5
     """
-    from tare.report.comparison import NotComparable, compare, stored
-    from tare.report.folder import NotARun
+    from tare.report.comparison import compare, stored
 
     limits = [_limit(text) for text in fail_on]
-    try:
-        first, last = (
-            stored(Path(run) if Path(run).is_file() else folder_of(run)) for run in (before, after)
-        )
-        found = compare(first, last)
-    except (NotARun, NotComparable) as error:
-        say(str(error))
-        sys.exit(1)
+    first, last = (
+        stored(Path(run) if Path(run).is_file() else folder_of(run)) for run in (before, after)
+    )
+    found = compare(first, last)
     known = {change.outcome for change in found.changes}
     for name, _ in limits:
         if name not in (known | {"any"}):

@@ -45,7 +45,7 @@ def command(of: str | None, as_json: bool) -> None:
 def _stored(folders: list[Path]) -> "Iterator[Results]":
     """Return the results in these folders; a file that cannot be read is named and passed by."""
     from tare.report.comparison import stored
-    from tare.report.folder import NotARun
+    from tare.report.errors import NotARun
 
     for folder in folders:
         if not (folder / "results.json").exists():
@@ -59,7 +59,7 @@ def _stored(folders: list[Path]) -> "Iterator[Results]":
 def _beside(folder: Path, known: "list[Results]") -> "list[Results]":
     """Return the run in `folder` among the known runs of its study, oldest first."""
     from tare.report.comparison import stored
-    from tare.report.folder import NotARun
+    from tare.report.errors import NotARun
 
     try:
         own = stored(folder)

@@ -18,8 +18,7 @@ def command(arguments: tuple[str, ...]) -> None:
     """
     from tare.cli.output import say
     from tare.lab.project import build, requirements
-    from tare.lab.project.catalog import component
 
-    requirements.meet(component("load").requires, say)
+    requirements.meet(requirements.of_components(["load"]), say)
     program = build.component("load", say) / "bin" / "tare-load"
     os.execv(program, ["tare load", *(arguments or ("--help",))])

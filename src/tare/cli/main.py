@@ -8,6 +8,7 @@ import click
 
 from tare.lab.errors import Interrupted, TareError, UnknownName
 from tare.lab.interrupt import raising
+from tare.report.errors import ReportError
 
 _COMMANDS = (
     "duel", "gate", "run", "resume", "list", "show", "doctor", "setup", "check",
@@ -63,6 +64,6 @@ def main() -> None:
     except UnknownName as error:
         click.echo(f"tare: {error}", err=True)
         sys.exit(2)
-    except (TareError, OSError) as error:
+    except (TareError, ReportError, OSError) as error:
         click.echo(f"tare: {error}", err=True)
         sys.exit(1)

@@ -1,7 +1,5 @@
 """`tare report`: the tables and the HTML of a stored run."""
 
-import sys
-
 import click
 
 from tare.cli.output import json_option, say
@@ -19,12 +17,7 @@ def command(run: str, as_json: bool) -> None:
     tare report runs/20260101T120000Z-filters --json
     """
     from tare.cli.running import report
-    from tare.report.folder import NotARun
 
     folder = folder_of(run)
-    try:
-        report(folder, as_json=as_json)
-    except NotARun as error:
-        say(str(error))
-        sys.exit(1)
+    report(folder, as_json=as_json)
     say(f"report: {folder / 'report.html'}")

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from tare.cli.output import json_option
+from tare.cli.output import json_option, say
 from tare.cli.run import folder_of
 
 
@@ -18,10 +18,16 @@ def command(run: str, as_json: bool) -> None:
     tare resume last
     """
     from tare.cli import benchmark_out
-    from tare.cli.running import go_on
+    from tare.cli.running import go_on, report, sound
     from tare.lab.run.store import Store
+    from tare.report import results
+    from tare.report.folder import read
 
     out, store = benchmark_out.target(), Store(folder_of(run))
-    done = go_on(store, as_json=as_json)
+    if store.in_order and results.complete(read(store.folder)):
+        say(f"{store.folder.name} is finished: nothing is left to measure")
+        done = sound(report(store.folder, as_json=as_json))
+    else:
+        done = go_on(store, as_json=as_json)
     benchmark_out.write(out, [store.folder])
     sys.exit(0 if done else 1)

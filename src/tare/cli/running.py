@@ -22,7 +22,7 @@ from tare.stats.blocks import shortage
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:
-    """Carry out what the stored plan still lacks, and report. False when anything failed."""
+    """Carry out what the stored plan still lacks, and report. Return true if it is `sound`."""
     try:
         execute(store)
     except Interrupted:
@@ -31,7 +31,17 @@ def go_on(store: Store, *, as_json: bool) -> bool:
         raise
     found = report(store.folder, as_json=as_json)
     say(f"report: {store.folder / 'report.html'}")
-    return not any(
+    return sound(found)
+
+
+def sound(found: Results) -> bool:
+    """Return true if all was measured and no A/A control raises an alarm; say so if one does."""
+    for scenario, outcome in found.alarms():
+        say(
+            f"{scenario}: the A/A control differs from the baseline in {outcome}, so the verdicts "
+            "are not to be believed; tare doctor says what disturbs this machine"
+        )
+    return not found.alarms() and not any(
         variant.status in ("failed", "invalid")
         for scenario in found.scenarios
         for variant in scenario.variants.values()

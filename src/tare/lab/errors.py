@@ -21,6 +21,10 @@ class RoleError(TareError):
     """A role that did not start, crashed, or did not stop."""
 
 
+class MachineFault(TareError):
+    """A lack of the machine: no room, memory, process or port was left. No variant is to blame."""
+
+
 class Unavailable(TareError):
     """A requirement of a variant that this machine does not meet."""
 

@@ -75,6 +75,18 @@ def _place(text: str) -> str:
 Place = Annotated[str, AfterValidator(_place)]
 """Where something lies in an image."""
 
+
+def within(text: str) -> str:
+    """Return the path of a file, which may be a template. Raises ValueError if it leads out of the
+    folder that it is in.
+    """
+    if text.startswith("/") or ".." in text.split("/"):
+        raise ValueError("a file in the role's folder")
+    return text
+
+
+Within = Annotated[str, AfterValidator(within)]
+
 Priority = Literal["high", "normal"]
 """The CPU weight of roles: before everything else on the machine, or as any process."""
 

@@ -133,6 +133,8 @@ class Experiment(Record):
     """`sleep` where waking sleeping CPUs is part of the question; a template."""
     gates: dict[Key, Any] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
+    hook_timeout_s: float = Field(default=120.0, gt=0)
+    """The longest that a hook may take."""
     image: dict[str, Any] = {}
     """What all images have in common; each of `images` is merged over it."""
     images: dict[Name, Image] = {}

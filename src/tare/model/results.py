@@ -182,3 +182,12 @@ class Results(Record):
     def baseline_of(self, label: str) -> str:
         """The variant that a label is compared with."""
         return self.baselines.get(label, self.baseline)
+
+    def alarms(self) -> list[tuple[str, str]]:
+        """Return each scenario and outcome in which the A/A control differs from the baseline."""
+        return [
+            (scenario.name, outcome)
+            for scenario in self.scenarios
+            for outcome, floor in scenario.noise_floor.items()
+            if floor.verdict in ("costs", "saves")
+        ]

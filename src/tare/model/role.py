@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from tare.model.base import Record
-from tare.model.fields import Cpus, Netns, Pattern
+from tare.model.fields import Cpus, Netns, Pattern, Within
 
 INSTRUMENT_ROLE = "load"
 """The name under which the instrument runs as a role."""
@@ -41,7 +41,7 @@ class Role(Record):
     """A part that runs as a process of its own. Without argv the variant has no such role."""
 
     argv: list[str] = []
-    files: dict[str, str] = {}
+    files: dict[Within, str] = {}
     """File in the role's folder → template, sought in the variant, then the experiment.
 
     Both names are templates themselves."""

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import ConfigDict, ValidationError
+
 from tare.model.base import Record
 from tare.model.gates import Kind
 from tare.model.outcome import Outcome
@@ -101,6 +103,10 @@ class PlannedTrial(Record):
     variant: str
     id: str
 
+    def attempt_id(self, attempt: int) -> str:
+        """Return the name of an attempt at it, which no other attempt of the run has."""
+        return self.id if attempt == 1 else f"{self.id}-a{attempt}"
+
     def side(self, baseline: str) -> "PlannedTrial":
         """Return the baseline's side of the duel that is planned."""
         own = {"label": side_label(baseline, self.label), "variant": baseline}
@@ -123,10 +129,12 @@ class Gate(Record):
 class Trial(Record):
     """One measurement of one variant in one scenario with fresh processes: a line of trials.jsonl.
 
-    `status`: `valid`; `invalid` (measured, but refused by a gate); `failed` (the
+    `status`: `valid`; `invalid` (refused by a gate, or the machine was at fault); `failed` (the
     variant did not do its job: it did not start, crashed, or its oracle refused it);
     `unavailable` (a requirement is not met).
     """
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     id: str
     block: int
@@ -137,6 +145,8 @@ class Trial(Record):
     attempt: int
     status: Literal["valid", "invalid", "failed", "unavailable"]
     reason: str | None = None
+    machine_fault: bool = False
+    """The machine was at fault, and not the variant: `resume` makes the trial again."""
     started: str
     wall_s: float
     measured_s: float = 0.0
@@ -156,10 +166,25 @@ class Trial(Record):
         return self.label.split(_SIDE)[0]
 
 
-def parse_trials(content: bytes) -> list[Trial]:
-    """The trials of a trials.jsonl. Raises ValueError for a damaged line.
+def parse_trials(content: bytes) -> tuple[list[Trial], list[str]]:
+    """Return the trials of a trials.jsonl, and the lines that were set aside, each with the reason:
+    damaged ones, and those that repeat a trial.
 
     A last line without its end is a trial that a kill cut off while it was stored: dropped.
     """
     whole = content[: content.rfind(b"\n") + 1]
-    return [Trial.model_validate_json(line) for line in whole.splitlines()]
+    found: dict[str, Trial] = {}
+    set_aside = []
+    for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
+        try:
+            trial = Trial.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"])) or "JSON"
+            set_aside.append(f"line {number} is damaged ({field}: {first['msg']})")
+            continue
+        if trial.id in found:
+            set_aside.append(f"line {number} repeats trial {trial.id}")
+        else:
+            found[trial.id] = trial
+    return list(found.values()), set_aside

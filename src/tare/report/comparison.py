@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from tare.model.comparison import Changed, RunComparison
 from tare.model.results import OutcomeResult, Results, ScenarioResult
 from tare.model.scenario import EFFORT
-from tare.report.folder import NotARun
+from tare.report.errors import NotARun, ReportError
 from tare.stats.change import Measured, change
 from tare.stats.plan_order import CONTROL
 from tare.stats.verdict import Direction
@@ -23,7 +23,7 @@ NOTE = (
 )
 
 
-class NotComparable(Exception):
+class NotComparable(ReportError):
     """Two runs of different questions."""
 
 

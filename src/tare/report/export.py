@@ -7,10 +7,11 @@ from pathlib import Path
 
 from tare.model.results import Results
 from tare.report import frames, google_benchmark, openmetrics
+from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
 
 
-class CannotExport(Exception):
+class CannotExport(ReportError):
     """The reason why a format cannot be written."""
 
 

@@ -1,19 +1,16 @@
 """Read a run's folder, the only input of a report."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tare.model.trial import Plan, Trial, parse_trials
+from tare.report.errors import NotARun
 from tare.stats.histogram import Histogram, merge
 
 TRIALS, TRIALS_PACKED = "trials.jsonl", "trials.jsonl.zst"
 LATENCIES = "latencies.json"
-
-
-class NotARun(Exception):
-    """A folder that is not a run's."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +23,22 @@ class RunFolder:
     environment: dict[str, Any]
     latencies: dict[str, dict[str, str]] | None = None
     """A record's latency histograms: scenario → label → all valid trials' merged, encoded."""
+    set_aside: list[str] = field(default_factory=list)
+    """Lines of its trials that were not used, and why."""
 
     def latency(self, scenario: str, label: str) -> Histogram | None:
-        """Return a variant's latencies, all valid trials merged; None if none were kept."""
+        """Return a variant's latencies, all valid trials merged; None if none were kept.
+
+        Raises NotARun for a damaged histogram.
+        """
         encoded = self.encoded_latencies(scenario, label)
-        return merge(encoded) if encoded else None
+        try:
+            return merge(encoded) if encoded else None
+        except ValueError as error:
+            raise NotARun(
+                f"{self.path}: latencies of {label} in {scenario}: {error}; "
+                "remove its file to report without it"
+            ) from error
 
     def encoded_latencies(self, scenario: str, label: str) -> list[str]:
         """Return a variant's encoded latency histograms: one per valid trial, or a record's one."""
@@ -42,7 +50,7 @@ class RunFolder:
             for trial in self.trials
             if (trial.scenario, trial.shown_as, trial.status) == (scenario, label, "valid")
         )
-        kept = (json.loads(file.read_text()) for file in files if file.exists())
+        kept = (_table(file) for file in files if file.exists())
         return [histograms["latency"] for histograms in kept if "latency" in histograms]
 
 
@@ -54,15 +62,28 @@ def read(path: Path) -> RunFolder:
     plan, environment = path / "plan.json", path / "environment.json"
     latencies = path / LATENCIES
     try:
+        trials, set_aside = parse_trials(_lines(path))
         return RunFolder(
             path,
             Plan.model_validate_json(plan.read_text()),
-            parse_trials(_lines(path)),
-            json.loads(environment.read_text()) if environment.exists() else {},
-            json.loads(latencies.read_text()) if latencies.exists() else None,
+            trials,
+            _table(environment) if environment.exists() else {},
+            _table(latencies) if latencies.exists() else None,
+            set_aside,
         )
     except (OSError, ValueError) as error:
         raise NotARun(f"{path} is not the folder of a run: {error}") from error
+
+
+def _table(file: Path) -> dict[str, Any]:
+    """Return a JSON file's table. Raises NotARun for a damaged one."""
+    try:
+        found = json.loads(file.read_text())
+    except ValueError as error:
+        raise NotARun(f"{file} is damaged: {error}; remove it to report without it") from error
+    if not isinstance(found, dict):
+        raise NotARun(f"{file} is damaged: expected a table; remove it to report without it")
+    return found
 
 
 def _lines(path: Path) -> bytes:

@@ -1,6 +1,7 @@
 """results.json: a run's results, from its folder alone."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tare.model.outcome import Outcome
 from tare.model.results import (
@@ -42,15 +43,28 @@ def make(folder: RunFolder) -> Results:
         margin_pct=plan.margin_pct,
         overview=plan.overview,
         measured_share=sum(trial.measured_s for trial in trials) / wall_s if wall_s else 0.0,
-        environment={key: item for key, item in folder.environment.items() if key != "files"},
+        environment=_environment(folder),
         scenarios=_scenarios(folder),
     )
+
+
+def _environment(folder: RunFolder) -> dict[str, Any]:
+    """Return the machine and what is to be said of the run, lines that were set aside included."""
+    found = {key: item for key, item in folder.environment.items() if key != "files"}
+    if folder.set_aside:
+        lines = [f"set aside of the trials: {line}" for line in folder.set_aside]
+        found["remarks"] = [*found.get("remarks", []), *lines]
+    return found
 
 
 def complete(folder: RunFolder) -> bool:
     """Return true if the run ended by its own rule: the plan is walked as the run walks it."""
     plan = folder.plan
-    made = {(trial.block, trial.scenario, trial.label) for trial in folder.trials}
+    made = {
+        (trial.block, trial.scenario, trial.label)
+        for trial in folder.trials
+        if not trial.machine_fault
+    }
     lost = {
         (trial.scenario, trial.variant)
         for trial in folder.trials

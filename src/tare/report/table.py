@@ -57,15 +57,12 @@ def notes(results: Results) -> list[str]:
         lines.append(slopes.NOTE)
     for remark in results.environment.get("remarks", []):
         lines.append(f"Remark: {remark}.")
-    for scenario in results.scenarios:
-        for name, floor in scenario.noise_floor.items():
-            if floor.verdict in ("costs", "saves"):
-                where = named[scenario.name]
-                lines.append(
-                    f"WARNING: in {where} the A/A control differs from the baseline in {name}. The "
-                    "machine was not quiet enough, or something is wrong: do not believe this "
-                    "scenario's verdicts."
-                )
+    for scenario_name, outcome in results.alarms():
+        lines.append(
+            f"WARNING: in {named[scenario_name]} the A/A control differs from the baseline in "
+            f"{outcome}. The machine was not quiet enough, or something is wrong: do not believe "
+            "this scenario's verdicts."
+        )
     return lines
 
 

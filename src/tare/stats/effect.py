@@ -11,6 +11,7 @@ import numpy as np
 
 from tare.stats.interval import Interval
 from tare.stats.location import locate
+from tare.stats.modes import Modes, two_modes
 from tare.stats.sequential import look
 from tare.stats.signed_rank import Floats
 
@@ -22,7 +23,7 @@ class Effect:
     `log_ratio` is the Hodges-Lehmann estimate, `interval` its exact signed-rank interval or
     `None` (then `missing` says why), `p` the exact two-sided signed-rank p-value before any
     correction (or both as of `effect_so_far`), `spread` the standard deviation of the n log
-    ratios (0 for n = 1).
+    ratios (0 for n = 1), `modes` their two modes if they have two.
     """
 
     n: int
@@ -31,6 +32,7 @@ class Effect:
     missing: str
     p: float
     spread: float
+    modes: Modes | None = None
 
     @property
     def percent(self) -> float:
@@ -61,13 +63,22 @@ def effect_so_far(differences: Floats, level: float = 0.95) -> Effect:
     """
     found, looked = locate(differences, level), look(differences, level)
     missing = "" if looked.interval else f"{found.n} pairs give no interval yet"
-    return Effect(found.n, found.estimate, looked.interval, missing, looked.p, found.spread)
+    modes = two_modes(differences)
+    return Effect(found.n, found.estimate, looked.interval, missing, looked.p, found.spread, modes)
 
 
 def effect_of(differences: Floats, level: float = 0.95) -> Effect:
     """The effect from log ratios, shape (n,), n ≥ 1, as `locate` finds their middle."""
     found = locate(differences, level)
-    return Effect(found.n, found.estimate, found.interval, found.missing, found.p, found.spread)
+    return Effect(
+        found.n,
+        found.estimate,
+        found.interval,
+        found.missing,
+        found.p,
+        found.spread,
+        two_modes(differences),
+    )
 
 
 def paired_log_ratios(variant: Sequence[float], baseline: Sequence[float]) -> Floats:

@@ -6,7 +6,7 @@ Sources: Holm (1979) for the family of comparisons; Schuirmann (1987), J. Pharma
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tare.stats.effect import Effect, from_percent, to_percent
@@ -75,14 +75,19 @@ class Judgement:
 def judge_family(
     comparisons: Sequence[Comparison], criteria: Criteria = Criteria()
 ) -> list[Judgement]:
-    """Judge all comparisons of one scenario together, in the order given.
+    """Judge all comparisons of one scenario together, in the order given. The reason also names two
+    modes that are farther apart than the margin.
 
     Holm's correction runs over all of them, so leave out what nobody will read.
     """
     adjusted = holm([comparison.effect.p for comparison in comparisons])
-    return [
+    judged = [
         judge(comparison, p, len(comparisons), criteria)
         for comparison, p in zip(comparisons, adjusted, strict=True)
+    ]
+    return [
+        replace(found, why=found.why + _bimodal(comparison.effect, criteria))
+        for comparison, found in zip(comparisons, judged, strict=True)
     ]
 
 
@@ -145,3 +150,13 @@ def _doubt(
     # The floor falls with √n.
     needed = math.ceil(floor.effect.n * (floor.reach / effect.log_ratio) ** 2)
     return why, max(1, needed - effect.n)
+
+
+def _bimodal(effect: Effect, criteria: Criteria) -> str:
+    """Return what is to be said of two modes, to be appended to a reason."""
+    modes = effect.modes
+    if modes is None or modes.gap <= from_percent(criteria.margin_percent):
+        return ""
+    percent = to_percent(modes.apart)
+    change = f"{two_digits(abs(percent))} % {'higher' if percent > 0 else 'lower'}"
+    return f"; bimodal: in {modes.few} of {modes.n} blocks it is {change} than in the others"

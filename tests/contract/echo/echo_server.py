@@ -40,7 +40,8 @@ class Server:
         *extra: str,
         wrap: tuple[str, ...] = (),
     ) -> None:
-        self.port, backend = ports.allocate(HOST, ["echo", "backend"]).values()
+        self.held = ports.hold(HOST, ["echo", "backend"])
+        self.port, backend = self.held.numbers.values()
         self.control = folder / "sut"
         self.log = folder / "sut.log"
         self.backend = None
@@ -102,9 +103,9 @@ class Server:
 
 def refusal(variant: str, *extra: str, wrap: tuple[str, ...] = ()) -> str:
     """What a server that cannot start says; it must be one line, and no success."""
-    port = ports.allocate(HOST, ["echo"])["echo"]
-    argv = [*wrap, program(variant), "--listen", f"{HOST}:{port}", *extra]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
+    with ports.hold(HOST, ["echo"]) as held:
+        argv = [*wrap, program(variant), "--listen", f"{HOST}:{held.numbers['echo']}", *extra]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 1, done
     assert done.stdout == ""
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr

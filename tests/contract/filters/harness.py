@@ -33,7 +33,8 @@ class Site:
         self.properties = self.manifest.properties
         self.parameters = loaded.study.parameters | parameters
         self.tag = f"tare-test-{uuid.uuid4().hex[:12]}"
-        self.port = ports.allocate(self.host, self.manifest.ports)
+        self.held = ports.hold(self.host, self.manifest.ports)
+        self.port = self.held.numbers
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.env: dict[str, str] = {}
         self.names = {

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tare.lab.errors import TareError
+from tare.lab.machine import cgroup
 from tare.lab.machine.cgroup import MOUNT, Group, Hierarchy, detect
 from tare.model.fields import Priority
 
@@ -158,3 +159,13 @@ def test_a_role_may_make_groups_below_its_own(tmp_path: Path) -> None:
         (tmp_path / path / "cgroup.procs").write_text(pids)
     assert sorted(group.pids()) == [7, 8, 9]
     assert Group("v2", {"v2": tmp_path / "gone"}).pids() == []
+
+
+def test_groups_that_a_killed_role_made_beside_its_own_are_removed(tmp_path: Path) -> None:
+    stale = ["tare-tool.42.0", "unified/tare-tool.42.1"]
+    others = ["tare-tool.421.0", "tool.42.0", "unified/tare-tool.7.1", "tare-tool.42.2/busy"]
+    for name in [*stale, *others]:
+        (tmp_path / name).mkdir(parents=True)
+    cgroup.remove_groups_of(42, tmp_path)
+    assert not any((tmp_path / name).exists() for name in stale)
+    assert all((tmp_path / name).exists() for name in others)

@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,16 @@ SITE: Any = object()
 ANSWERED: Any = object()
 
 
-def hooks(folder: Path, variant: str | None, experiment: str | None) -> Hooks:
+def hooks(
+    folder: Path, variant: str | None, experiment: str | None, timeout_s: float = 60
+) -> Hooks:
     folders = []
     for name, text in (("variant", variant), ("experiment", experiment)):
         folders.append(folder / name)
-        folders[-1].mkdir()
+        folders[-1].mkdir(parents=True)
         if text is not None:
             (folders[-1] / "hooks.py").write_text(text)
-    return Hooks(folders)
+    return Hooks(folders, timeout_s)
 
 
 def test_only_the_oracle_must_be_there(tmp_path: Path) -> None:
@@ -85,3 +88,45 @@ def test_an_unknown_function_is_refused_but_helpers_are_not(tmp_path: Path) -> N
 def test_hooks_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match=r"variant/hooks\.py: SyntaxError"):
         hooks(tmp_path, "def oracle(:\n", None)
+
+
+def test_a_hook_that_exits_is_an_error_and_no_end_of_the_laboratory(tmp_path: Path) -> None:
+    found = hooks(tmp_path, None, "import sys\n\ndef oracle(site):\n    sys.exit(0)\n")
+    with pytest.raises(HookError, match=r"hooks\.py: oracle: SystemExit: 0"):
+        found.oracle(SITE)
+    with pytest.raises(ManifestError, match=r"hooks\.py: SystemExit"):
+        hooks(tmp_path / "at once", None, "raise SystemExit(0)\n")
+
+
+@pytest.mark.parametrize("waits", ["time.sleep(600)", "while True: pass"])
+def test_a_hook_that_does_not_return_is_ended(tmp_path: Path, waits: str) -> None:
+    text = f"import time\n\ndef oracle(site):\n    try:\n        {waits}\n"
+    text += "    except Exception:\n        pass\n"
+    found = hooks(tmp_path, None, text, timeout_s=0.1)
+    with pytest.raises(HookError, match=r"oracle: not done after 0\.1 s.*hook_timeout_s"):
+        found.oracle(SITE)
+
+
+def test_the_limit_of_a_hook_leaves_other_timers_as_they_were(tmp_path: Path) -> None:
+    found = hooks(tmp_path, None, "def counters(site):\n    return {}\n")
+    handler, (left, _) = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    found.counters(SITE)
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert (signal.getitimer(signal.ITIMER_REAL)[0] > 0) == (left > 0)
+
+
+@pytest.mark.parametrize("value", ["float('nan')", "float('inf')"])
+def test_a_probe_that_reads_no_number_is_refused(tmp_path: Path, value: str) -> None:
+    text = "from tare.probes.reading import Counter, Gauge\n\ndef probe(site):\n    return "
+    found = hooks(
+        tmp_path, f"{text}{{'a': Gauge({value})}}\n", f"{text}{{'a': Counter({value})}}\n"
+    )
+    with pytest.raises(HookError, match=r"probe: a: found (nan|inf), expected a finite number"):
+        found.probe(SITE)
+
+
+@pytest.mark.parametrize("value", ["float('nan')", "1.5", "'x'", "None"])
+def test_a_counter_that_is_no_whole_number_is_refused(tmp_path: Path, value: str) -> None:
+    found = hooks(tmp_path, None, f"def counters(site):\n    return {{'a': {value}}}\n")
+    with pytest.raises(HookError, match=r"counters: a: found .*, expected a whole number"):
+        found.counters(SITE)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tare.lab.errors import TareError
-from tare.lab.machine.cgroup import detect
+from tare.lab.machine.cgroup import MOUNT, detect
 from tare.lab.machine.ledger import SHARED_MEMORY, Ledger, sweep, sweep_all
 from tare.lab.machine.proc import ended, session_pids, start_time
 
@@ -104,6 +104,22 @@ def test_closing_sweeps_and_removes(
     ledger.close()
     assert sleeper.wait() == -signal.SIGKILL
     assert not (tmp_path / "ledger").exists()
+
+
+def test_a_group_that_a_role_made_beside_its_own_is_removed(
+    tmp_path: Path, tag: str, sleeper: "subprocess.Popen[bytes]"
+) -> None:
+    unified = [MOUNT, MOUNT / "unified"]
+    tops = [top for top in unified if (top / "cgroup.controllers").exists()]
+    if not tops or not os.access(tops[0], os.W_OK):
+        pytest.skip("no control groups of version 2 to write to")
+    group = tops[0] / f"tare-tool.{sleeper.pid}.0"
+    group.mkdir()
+    (group / "cgroup.procs").write_text(str(sleeper.pid))
+    ledger = Ledger(tmp_path / "ledger", tag, None)
+    ledger.add_session(sleeper.pid)
+    ledger.close()
+    assert not group.exists()
 
 
 def test_a_number_that_is_somebody_elses_by_now_is_not_killed(

@@ -3,10 +3,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import projects
 import pytest
 
 from tare.lab.errors import BuildError, Unavailable
-from tare.lab.project import requirements
+from tare.lab.project import build, requirements
+from tare.lab.project.catalog import load
 from tare.model.fields import Requirement
 
 NONINTERACTIVE = ["env", "DEBIAN_FRONTEND=noninteractive"]
@@ -172,3 +174,35 @@ def test_other_systems_go_on_with_what_is_there(
     requirements.meet(debian("zlib"), said.append)
     assert fake.asked == []
     assert said == ["this system is not Debian: install the equivalents of zlib yourself"]
+
+
+BUILD = """
+requires = [{ command = "cargo", remedy = "install Rust" }, { debian = "some-library" }]
+
+[build]
+argv = ["true"]
+outputs = ["program"]
+"""
+
+
+def test_what_is_built_needs_no_program_that_builds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = projects.write(tmp_path, variants={"none": "", "other": BUILD})
+    loaded = load("exp", root=root)
+    monkeypatch.setenv("TARE_CACHE", str(tmp_path / "cache"))
+    assert [item.command or item.debian for item in requirements.of(loaded, "other")] == [
+        "cargo",
+        "some-library",
+    ]
+    monkeypatch.setattr(build, "_complete", lambda *_: True)
+    assert [item.debian for item in requirements.of(loaded, "other")] == ["some-library"]
+
+
+def test_a_built_component_needs_no_program_that_builds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for complete in (False, True):
+        monkeypatch.setattr(build, "_complete", lambda *_, complete=complete: complete)
+        found = [item.command for item in requirements.of_components(["load"])]
+        assert ("cargo" in found) is not complete

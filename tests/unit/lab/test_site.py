@@ -8,7 +8,7 @@ from pathlib import Path
 import projects
 import pytest
 
-from tare.lab.errors import Interrupted
+from tare.lab.errors import Interrupted, ManifestError
 from tare.lab.interrupt import raising
 from tare.lab.machine import host
 from tare.lab.machine.proc import ended
@@ -42,3 +42,20 @@ def test_a_role_that_is_being_started_is_stopped_as_the_others(
         site.launch("sut", ["sleep", "60"], "server", {})
     assert site.stop() == []
     assert ended(int(enrolled.read_text()))
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/../../x", "{{ '..' }}/x", "{{ '/tmp' }}/x"])
+def test_a_file_of_a_role_may_not_leave_its_folder(tmp_path: Path, name: str) -> None:
+    own = f'[roles.sut]\nfiles = {{ "{name}" = "t.j2" }}\n'
+    root = projects.write(tmp_path, variants={"none": own})
+    (root / "experiments" / "exp" / "t.j2").write_text("")
+    with pytest.raises(ManifestError, match=r"files.*expected a file in the role's folder"):
+        loaded = load("exp", root=root)
+        cpus = host.assign(host.by_core(), server=1, client=1)
+        opened = open_bench(loaded, {"none": Built()}, folder=tmp_path, name="s", cpus=cpus)
+        site = Site(opened, "none", {}, seed=0, name="site", folder=tmp_path / "work")
+        try:
+            site.start()
+        finally:
+            site.stop()
+            opened.close()

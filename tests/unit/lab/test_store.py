@@ -61,7 +61,7 @@ def test_every_line_is_synced_before_append_returns(
     monkeypatch.setattr(os, "fsync", lambda _: synced.append(file.read_bytes()))
     store.append([trial("a")])
     store.append([trial("b")])
-    assert [len(parse_trials(content)) for content in synced] == [1, 2]
+    assert [len(parse_trials(content)[0]) for content in synced] == [1, 2]
 
 
 def test_a_torn_last_line_is_dropped_and_written_over(store: Store) -> None:
@@ -73,10 +73,27 @@ def test_a_torn_last_line_is_dropped_and_written_over(store: Store) -> None:
     assert [each.id for each in store.trials()] == ["a", "b"]
 
 
-def test_a_damaged_line_in_the_middle_is_no_loss_to_pass_over(store: Store) -> None:
-    (store.folder / "trials.jsonl").write_text('{"id": 1}\n' + trial("a").model_dump_json() + "\n")
-    with pytest.raises(TareError, match=r"trials\.jsonl: a damaged line"):
-        store.trials()
+def test_lines_that_are_damaged_or_repeated_are_set_aside_and_the_rest_is_used(
+    store: Store,
+) -> None:
+    first, last = (trial(name).model_dump_json() for name in ("a", "b"))
+    lines = [first, first[:40], last.replace("1.0", "NaN"), "\0\xff", last, first, ""]
+    (store.folder / "trials.jsonl").write_bytes("\n".join(lines).encode("latin-1"))
+    assert [each.id for each in store.trials()] == ["a", "b"]
+    damaged, not_finite, binary, repeated = store.set_aside()
+    assert damaged.startswith("trials.jsonl: line 2 is damaged (JSON: Invalid JSON")
+    assert "line 3 is damaged (wall_s: Input should be a finite number)" in not_finite
+    assert "line 4 is damaged" in binary
+    assert repeated == "trials.jsonl: line 6 repeats trial a"
+    store.append([trial("c")])
+    assert [each.id for each in store.trials()] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("content", ["{", "3", '["a"]'])
+def test_a_damaged_environment_is_told_of_with_a_remedy(store: Store, content: str) -> None:
+    (store.folder / "environment.json").write_text(content)
+    with pytest.raises(TareError, match=r"environment\.json is damaged: .*; remove it, and"):
+        store.environment()
 
 
 def test_a_full_disk_takes_the_ballast(small_disk: Path) -> None:

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from tare.cli.main import tare
 from tare.lab.paths import ROOT
 from tare.report import export, html, results, stored
-from tare.report.folder import NotARun, read
+from tare.report.errors import NotARun
+from tare.report.folder import read
 
 RECORDS = sorted(file.parent for file in ROOT.glob("record/*/trials.jsonl.zst"))
 MOST_BYTES = 8 << 20

@@ -7,7 +7,8 @@ import runs
 
 from tare.model.results import Results, VariantResult
 from tare.report import results, schema
-from tare.report.folder import NotARun, read
+from tare.report.errors import NotARun
+from tare.report.folder import read
 
 
 def make(folder: Path) -> Results:
@@ -135,11 +136,46 @@ def test_nothing_yet_is_no_error(tmp_path: Path) -> None:
     assert found.measured_share == 0
 
 
-@pytest.mark.parametrize("damage", ["plan.json", "trials.jsonl", "environment.json"])
-def test_a_damaged_folder_is_told_of(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_folder_is_told_of(tmp_path: Path) -> None:
     folder = runs.write(tmp_path / "run", runs.plan(), [])
-    (folder / damage).write_text("{]\n")
+    (folder / "plan.json").write_text("{]\n")
     with pytest.raises(NotARun, match="is not the folder of a run"):
         read(folder)
     with pytest.raises(NotARun):
         read(tmp_path)
+
+
+def test_lines_that_were_set_aside_are_named_and_the_rest_is_reported(tmp_path: Path) -> None:
+    made = runs.plan()
+    done = runs.trials(made, 8, {"dear": 1.2})
+    folder = runs.write(tmp_path / "run", made, done)
+    file = folder / "trials.jsonl"
+    lines = file.read_text().splitlines()
+    lines[4] = lines[4][:50]
+    file.write_text("\n".join([*lines, lines[0], ""]))
+    found = results.make(read(folder))
+    damaged, repeated = found.environment["remarks"]
+    assert damaged.startswith("set aside of the trials: line 5 is damaged (JSON: ")
+    assert repeated == f"set aside of the trials: line 25 repeats trial {done[0].id}"
+    assert not found.complete, "the trial of the damaged line is lacking"
+    assert sum(each.trials_valid for each in found.scenarios[0].variants.values()) == 23
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("environment.json", "{"),
+        ("environment.json", "[]"),
+        ("histograms/{id}.json", "{"),
+        ("histograms/{id}.json", "[]"),
+        ("histograms/{id}.json", '{"latency": "HISTxxxx"}'),
+    ],
+)
+def test_a_damaged_file_is_named_in_a_sentence(tmp_path: Path, name: str, content: str) -> None:
+    made = runs.plan()
+    done = runs.trials(made, 1, {})
+    folder = runs.write(tmp_path / "run", made, done)
+    (folder / name.format(id=done[0].id)).write_text(content)
+    with pytest.raises(NotARun, match=r"damaged|latencies of .* in default: histogram 0") as told:
+        results.make(read(folder))
+    assert "remove it" in str(told.value)

@@ -157,6 +157,18 @@ def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierar
     return Hierarchy("v2" if "v2" in bases else "v1", bases)
 
 
+def remove_groups_of(pid: int, mount: Path | None = None) -> None:
+    """Remove the empty groups `tare-….<pid>.<…>` that a role which was killed had made beside its
+    own, in a hierarchy of version 2 (docs/FORMAT.md, "Manifests").
+    """
+    top = mount or MOUNT
+    for folder in (top, top / "unified"):
+        for group in folder.glob(f"tare-*.{pid}.*"):
+            # Something that still lives in it belongs to a later process of that number.
+            with contextlib.suppress(OSError):
+                group.rmdir()
+
+
 def _enable(folder: Path) -> None:
     handed_out = _words(folder / "cgroup.subtree_control")
     there = _words(folder / "cgroup.controllers")

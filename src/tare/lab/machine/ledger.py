@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.lab.errors import TareError
+from tare.lab.machine import cgroup
 from tare.lab.machine.cgroup import Group
 from tare.lab.machine.network import Network
 from tare.lab.machine.proc import ended, session_pids, start_time
@@ -118,6 +119,7 @@ def _sweep(file: Path) -> None:
             Group(entry["kind"], folders).remove()
         if "session" in entry and same_boot:
             _end(session_pids(entry["session"], entry["start"]))
+            cgroup.remove_groups_of(entry["session"])
         if "network" in entry:
             Network(entry["network"]).remove()
     for tag in (entry["tag"] for entry in entries if "tag" in entry):

@@ -22,6 +22,12 @@ def ended(pid: int) -> bool:
     return fields is None or fields[0] in "ZX"
 
 
+def out_of_memory_kills() -> int:
+    """Return the number of processes that the kernel has killed for want of memory since boot."""
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
 def _session(pid: int) -> int | None:
     fields = _stat(pid)
     return int(fields[3]) if fields else None

@@ -1,6 +1,7 @@
 """A role's process: started in its own session and group, pinned; watched; stopped."""
 
 import contextlib
+import errno
 import os
 import resource
 import signal
@@ -11,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tare.lab.errors import RoleError
+from tare.lab.errors import MachineFault, RoleError
 from tare.lab.machine.cgroup import Group
 from tare.lab.machine.limits import UNLIMITED, Caps, impose
 from tare.lab.machine.network import Network
-from tare.lab.machine.proc import ended, session_pids, start_time
+from tare.lab.machine.proc import ended, out_of_memory_kills, session_pids, start_time
+from tare.lab.missing import remedy
 from tare.probes.cpu import CpuTime, of_processes
 from tare.probes.throttling import Throttling
 
@@ -52,7 +54,8 @@ class Process:
         stdout: int | IO[bytes] | None = None,
     ) -> None:
         """Start it. `stdout`, if given, takes its output instead of the log. Raises RoleError,
-        and Unavailable when its limits cannot be imposed.
+        MachineFault when the machine has no room for it, and Unavailable when its limits cannot be
+        imposed.
 
         The new process calls `enrol` with its number before it becomes the role, so that there is
         no moment at which it runs and is not noted.
@@ -62,6 +65,7 @@ class Process:
             place.group.create(place.cpus)
         impose(place.caps, place.group)
         entrances = place.group.entrances() if place.group is not None else []
+        self._kills_before = out_of_memory_kills()
         try:
             with log.open("ab") as output:
                 self._child = subprocess.Popen(
@@ -75,7 +79,12 @@ class Process:
                     preexec_fn=lambda: _enter(entrances, place, enrol),
                 )
         except (OSError, subprocess.SubprocessError) as error:
-            raise RoleError(f"role {role}: cannot start {self.argv[0]}: {error}") from error
+            if isinstance(error, OSError) and error.errno == errno.EAGAIN:
+                raise MachineFault(
+                    f"role {role}: cannot start {self.argv[0]}: no more processes are allowed"
+                ) from error
+            what = f"role {role}: cannot start {self.argv[0]}: {error}"
+            raise RoleError(f"{what}{remedy(self.argv[0], error)}") from error
         self.pid = self._child.pid
         self._started = start_time(self.pid)
 
@@ -102,7 +111,9 @@ class Process:
 
     def ensure_alive(self) -> None:
         """Raise RoleError, with the last lines of its log, when it has ended, or when one of its
-        processes was killed for its memory limit: others may have gone on.
+        processes was killed for its memory limit: others may have gone on. Raise MachineFault when
+        it ended for want of the machine's memory, or says by its exit code that the machine is at
+        fault.
         """
         most = self.place.caps.memory_bytes
         if most is not None and (kills := self.throttling().oom_kills):
@@ -111,7 +122,10 @@ class Process:
                 f"the kernel killed {kills} of its processes{self.last_words()}"
             )
         if (code := self._child.poll()) is not None:
-            raise RoleError(f"role {self.role} ended with {ending(code)}{self.last_words()}")
+            said = f"role {self.role} ended with {ending(code)}{self.last_words()}"
+            if code == -signal.SIGKILL and out_of_memory_kills() > self._kills_before:
+                raise MachineFault(f"the machine ran out of memory: {said}")
+            raise MachineFault(said) if code == os.EX_TEMPFAIL else RoleError(said)
 
     def last_words(self) -> str:
         """The end of its log, to be appended to a message."""

@@ -51,6 +51,16 @@ def is_built(name: str) -> bool:
     return _complete(_place(name, folder, manifest.build, below), manifest.build)
 
 
+def is_variant_built(loaded: catalog.Loaded, name: str) -> bool:
+    """Return true if a variant has a build of its own, and it is in the cache."""
+    manifest = loaded.variants[name]
+    if manifest.build is None or not all(map(is_built, manifest.build.components)):
+        return False
+    used = components(manifest.build.components, lambda _: None)
+    folder = loaded.variant_folder(name)
+    return _complete(_place(f"{loaded.name}-{name}", folder, manifest.build, used), manifest.build)
+
+
 def components(names: Iterable[str], say: Say) -> dict[str, Path]:
     """The output folders of several components."""
     return {name: component(name, say) for name in names}

@@ -1,6 +1,7 @@
 """The closed set of overrides that an experiment or a variant may bring in its hooks.py."""
 
 import importlib.util
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from tare.lab.errors import ManifestError, TareError
+from tare.lab.project.time_limit import TimeOver, time_limit
 from tare.model.instrument import Result, Total, together
 from tare.probes.reading import Reading
 
@@ -86,8 +88,9 @@ class Answered:
 class Hooks:
     """The variant's own hooks over the experiment's; an absent one does nothing."""
 
-    def __init__(self, folders: list[Path]) -> None:
-        """`folders`: the variant's, then the experiment's."""
+    def __init__(self, folders: list[Path], timeout_s: float) -> None:
+        """`folders`: the variant's, then the experiment's. `timeout_s` is each call's limit."""
+        self._timeout_s = timeout_s
         self._modules = [_module(folder / "hooks.py") for folder in folders]
 
     def workload(self, site: SiteView, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,8 +104,14 @@ class Hooks:
         self._call("oracle", site)
 
     def counters(self, site: SiteView) -> dict[str, int]:
-        """The variant's own counters, empty when it has none."""
-        return dict(self._call("counters", site) or {})
+        """The variant's own counters, empty when it has none. Raises HookError for what is no
+        whole number.
+        """
+        found = dict(self._call("counters", site) or {})
+        for name, value in found.items():
+            if not isinstance(value, int):
+                raise HookError(f"counters: {name}: found {value!r}, expected a whole number")
+        return found
 
     def probe(self, site: SiteView) -> dict[str, Reading]:
         """Return counters and gauges of the variant's own, read at both ends of the instrument's
@@ -115,6 +124,8 @@ class Hooks:
                     f"probe: {name}: found {reading!r}, expected a Counter or a Gauge "
                     "(tare.probes.reading)"
                 )
+            if not math.isfinite(reading.value):
+                raise HookError(f"probe: {name}: found {reading.value}, expected a finite number")
         return found
 
     def audit(
@@ -131,12 +142,19 @@ class Hooks:
         """Call the hook of the first module that has it; what it raises becomes a TareError."""
         for module in self._modules:
             if module is not None and (hook := getattr(module, name, None)) is not None:
+                where = f"{module.__file__}: {name}"
                 try:
-                    return hook(*arguments)
+                    with time_limit(self._timeout_s):
+                        return hook(*arguments)
                 except TareError:
                     raise
-                except Exception as error:
-                    raise HookError(f"{module.__file__}: {name}: {_named(error)}") from error
+                except TimeOver as error:
+                    raise HookError(
+                        f"{where}: not done after {self._timeout_s:g} s; if it needs longer, set "
+                        "hook_timeout_s in experiment.toml"
+                    ) from error
+                except (Exception, SystemExit) as error:
+                    raise HookError(f"{where}: {_named(error)}") from error
         return None
 
 
@@ -150,7 +168,7 @@ def _module(file: Path) -> ModuleType | None:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ManifestError(f"{file}: {_named(error)}") from error
     public = {
         key
@@ -165,5 +183,5 @@ def _module(file: Path) -> ModuleType | None:
     return module
 
 
-def _named(error: Exception) -> str:
+def _named(error: Exception | SystemExit) -> str:
     return f"{type(error).__name__}: {error}"

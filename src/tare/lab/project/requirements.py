@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from tare.lab.errors import BuildError, Unavailable
-from tare.lab.project import catalog
+from tare.lab.project import build, catalog
 from tare.lab.project.build import Say
 from tare.model.fields import Requirement
 from tare.model.manifest import LevelRule
@@ -19,10 +19,12 @@ _PCI = Path("/sys/bus/pci/devices")
 
 
 def of(loaded: catalog.Loaded, variant: str) -> list[Requirement]:
-    """A variant's requirements, its components' included, each once."""
+    """A variant's requirements, its components' included, each once: without the programs that
+    build what is built already.
+    """
     manifest = loaded.variants[variant]
-    found = [*manifest.requires, *of_components(manifest.components)]
-    return list(dict.fromkeys(found))
+    own = _lacking(manifest.requires, built=build.is_variant_built(loaded, variant))
+    return list(dict.fromkeys([*own, *of_components(manifest.components)]))
 
 
 def of_rule(rule: LevelRule) -> list[Requirement]:
@@ -31,12 +33,18 @@ def of_rule(rule: LevelRule) -> list[Requirement]:
 
 
 def of_components(names: Iterable[str]) -> list[Requirement]:
-    """The requirements of components, and of those that these are built from."""
+    """The requirements of components, and of those that these are built from: likewise."""
     found = []
     for name in names:
         manifest = catalog.component(name)
-        found += [*manifest.requires, *of_components(manifest.components)]
+        own = _lacking(manifest.requires, built=build.is_built(name))
+        found += [*own, *of_components(manifest.components)]
     return found
+
+
+def _lacking(required: Iterable[Requirement], *, built: bool) -> list[Requirement]:
+    """Return all but the programs of something built: they built it, and nothing else."""
+    return [item for item in required if not (built and item.command)]
 
 
 def missing(requirements: Iterable[Requirement]) -> list[Requirement]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tare.lab.errors import BuildError
+from tare.lab.missing import remedy
 from tare.lab.project import render
 from tare.model.manifest import Version
 
@@ -25,7 +26,8 @@ def read(version: Version, names: Mapping[str, Any], where: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(f"{where}: cannot ask {argv[0]} for its version: {error}") from error
+        what = f"{where}: cannot ask {argv[0]} for its version: {error}"
+        raise BuildError(f"{what}{remedy(argv[0], error)}") from error
     answer = done.stdout + done.stderr
     match = re.search(version.pattern, answer)
     if match is None:

@@ -81,7 +81,7 @@ def _overheads(plan: Plan, runs: Path) -> list[float]:
     for folder in folders[-_RUNS:]:
         try:
             earlier = Plan.model_validate_json((folder / "plan.json").read_text())
-            trials = parse_trials((folder / "trials.jsonl").read_bytes())
+            trials, _ = parse_trials((folder / "trials.jsonl").read_bytes())
         except (OSError, ValueError):
             continue  # a run that cannot be read tells nothing
         warmup_s = {

@@ -85,7 +85,8 @@ class Instance(Record):
     def counters(self) -> dict[str, int]:
         """The variant's own counters."""
         loaded = load(self.experiment)
-        return Hooks([loaded.variant_folder(self.variant), loaded.folder]).counters(self)
+        folders = [loaded.variant_folder(self.variant), loaded.folder]
+        return Hooks(folders, loaded.experiment.hook_timeout_s).counters(self)
 
 
 def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> Instance:

@@ -71,6 +71,8 @@ class Run:
         sweep_all(self._store.folder.parent.glob(f"*/{LEDGER}"))
         self._refuse_change()
         self._trials = self._store.trials()
+        for line in self._store.set_aside():
+            self._watcher.remark(f"{line}: set aside, and made again where it is lacking")
         self._store.prepare()
         with self._bench() as bench:
             self._describe(bench)
@@ -137,12 +139,14 @@ class Run:
             return
         if (reason := self._not_now(planned, scenario)) is not None:
             if reason:
-                self._note(planned, *reason)
+                self._note(planned, len(made) + 1, *reason)
             return
         parameters, gates = scenario.parameters, self._loaded.study.gates
         retries = gate_limits.limits(gates, parameters, self._loaded.title).retries
         self._idle.set(poll=self._polls(parameters))
-        for attempt in range(len(made) + 1, retries + 2):
+        # All that the machine spoilt was made before this run was resumed.
+        spent = sum(not trial.machine_fault for trial in made)
+        for attempt in range(len(made) + 1, len(made) + retries + 2 - spent):
             self._watcher.begins(planned, attempt)
             ended = self._make(bench, planned, attempt, parameters)
             self._keep(ended)
@@ -213,8 +217,9 @@ class Run:
             return "failed", reason
         return None
 
-    def _note(self, planned: PlannedTrial, status: str, reason: str) -> None:
-        head = planned.model_dump() | {"attempt": 1, "status": status, "reason": reason}
+    def _note(self, planned: PlannedTrial, attempt: int, status: str, reason: str) -> None:
+        own = {"id": planned.attempt_id(attempt), "attempt": attempt}
+        head = planned.model_dump() | own | {"status": status, "reason": reason}
         trial = Trial.model_validate(head | {"started": self._plan.created, "wall_s": 0.0})
         self._keep([Done(trial, {}, {})])
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tare.lab.errors import TareError
+from tare.lab.trial.bench import LEDGER
 from tare.model.trial import Plan, Trial, parse_trials
 
 _BALLAST_BYTES = 1 << 20
@@ -49,6 +50,11 @@ class Store:
                 shutil.rmtree(left)
         self._ballast.write_bytes(b"\0" * _BALLAST_BYTES)
 
+    @property
+    def in_order(self) -> bool:
+        """Return true if no run is going on in the folder, and none was cut off."""
+        return not self._ballast.exists() and not (self.folder / LEDGER).exists()
+
     def plan(self) -> Plan:
         """The stored plan. Raises TareError."""
         file = self.folder / "plan.json"
@@ -58,17 +64,29 @@ class Store:
             raise TareError(f"{file}: not the plan of a run: {error}") from error
 
     def environment(self) -> dict[str, Any]:
-        """Return what environment.json holds so far."""
+        """Return what environment.json holds so far. Raises TareError for a damaged one."""
         file = self.folder / "environment.json"
-        return dict(json.loads(file.read_text())) if file.exists() else {}
+        if not file.exists():
+            return {}
+        try:
+            return dict(json.loads(file.read_text()))
+        except (ValueError, TypeError) as error:
+            raise TareError(
+                f"{file} is damaged: {error}; remove it, and the run goes on without "
+                "checking that the experiment is still the same"
+            ) from error
 
     def trials(self) -> list[Trial]:
-        """All stored trials, in the order they were made. Raises TareError for a damaged line."""
+        """All stored trials, in the order they were made."""
+        return self._read()[0]
+
+    def set_aside(self) -> list[str]:
+        """Return the lines of trials.jsonl that are not used, and why."""
+        return [f"trials.jsonl: {line}" for line in self._read()[1]]
+
+    def _read(self) -> tuple[list[Trial], list[str]]:
         file = self.folder / "trials.jsonl"
-        try:
-            return parse_trials(file.read_bytes()) if file.exists() else []
-        except ValueError as error:
-            raise TareError(f"{file}: a damaged line: {error}") from error
+        return parse_trials(file.read_bytes()) if file.exists() else ([], [])
 
     def append(self, trials: Sequence[Trial]) -> bool:
         """Add a line for each and sync them. Return False if that fails; it is retried later."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from tare.lab.errors import RoleError
+from tare.lab.errors import MachineFault, RoleError
 from tare.lab.project.hooks import OracleError
+from tare.lab.trial import fault
 from tare.lab.trial.site import Site
 from tare.model.trial import Gate, PlannedTrial, Trial
 
@@ -35,6 +36,7 @@ class Attempt:
     counters: dict[str, int] = field(default_factory=dict)
     instrument: dict[str, Any] = field(default_factory=dict)
     histograms: dict[str, str] = field(default_factory=dict)
+    machine_fault: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,7 @@ class Beginning:
     @property
     def name(self) -> str:
         """Its name, which no other of the run has."""
-        if self.attempt == 1:
-            return self.planned.id
-        return f"{self.planned.id}-a{self.attempt}"
+        return self.planned.attempt_id(self.attempt)
 
     def record(self, made: Attempt, version: str) -> Trial:
         """Return the attempt's record, now that it has ended."""
@@ -71,6 +71,7 @@ class Beginning:
             attempt=self.attempt,
             status=made.status,
             reason=made.reason,
+            machine_fault=made.machine_fault,
             started=self.started,
             wall_s=time.monotonic() - self.begun,
             measured_s=made.measured_s,
@@ -95,13 +96,32 @@ def because(reason: str | None) -> str:
     return f": {reason}" if reason else ""
 
 
-def cause(site: Site | None, error: Exception) -> str:
-    """Return the error; before it, the end of a role that had ended by then, which caused it."""
+def failure(site: Site | None, error: Exception) -> Attempt:
+    """Return the attempt that an error ended: `failed`, or `invalid` by a fault of the machine.
+
+    The reason begins with the end of a role that had ended by then, which caused the error.
+    """
     kind = "oracle" if isinstance(error, OracleError) else type(error).__name__
-    noticed = f"{kind}: {error}"
-    if site is not None and not isinstance(error, RoleError):
+    reason, lacks = f"{kind}: {error}", fault.lack(error)
+    if site is not None and not isinstance(error, RoleError | MachineFault):
         try:
             site.blame()
-        except RoleError as earlier:
-            return f"RoleError: {earlier}; noticed by {noticed}"
-    return noticed
+        except (RoleError, MachineFault) as earlier:
+            reason = f"{type(earlier).__name__}: {earlier}; noticed by {reason}"
+            lacks = lacks or fault.lack(earlier)
+    return _of_the_machine(lacks, reason) if lacks else Attempt("failed", reason)
+
+
+def excused(made: Attempt, site: Site | None) -> Attempt:
+    """Return the attempt, `invalid` if it failed for what the machine lacks around the site, which
+    has been stopped.
+    """
+    if made.status != "failed" or site is None or made.reason is None:
+        return made
+    lacks = fault.surroundings(site, made.reason)
+    return _of_the_machine(lacks, made.reason) if lacks else made
+
+
+def _of_the_machine(lacks: str, reason: str) -> Attempt:
+    what = reason if lacks in reason else f"{lacks}; {reason}"
+    return Attempt("invalid", f"a fault of the machine: {what}", machine_fault=True)

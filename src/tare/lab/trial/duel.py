@@ -15,7 +15,7 @@ from tare.lab.errors import Unavailable
 from tare.lab.project import gate_limits
 from tare.lab.project.hooks import Answered, Window
 from tare.lab.trial import usage
-from tare.lab.trial.attempt import Attempt, Beginning, Done, because, cause, refusal
+from tare.lab.trial.attempt import Attempt, Beginning, Done, because, excused, failure, refusal
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.gates import registry
 from tare.lab.trial.gates.gate import Conditions
@@ -49,13 +49,15 @@ def run_duel(
 ) -> list[Done]:
     """Make one attempt at a planned duel: the baseline's side, then the variant's.
 
-    A side that fails is a `failed` trial, and the other one an `invalid` one.
+    A side that fails is a `failed` trial, and the other one an `invalid` one. By a fault of the
+    machine both are `invalid`.
     """
     sides = {BASELINE: planned.side(opponents.baseline), VARIANT: planned}
     beginnings = {side: Beginning.now(each, attempt) for side, each in sides.items()}
     draw = random.Random(f"{seed}/{planned.id}/{attempt}")
     sites: dict[str, Site] = {}
     made = {side: Attempt("invalid", "the duel did not begin") for side in sides}
+    lost: _Lost | None = None
     bench.journal.write("trial", f"{beginnings[VARIANT].name}: the duel begins")
     try:
         # Whatever comes first may have the better memory.
@@ -72,10 +74,12 @@ def run_duel(
                     side=side,
                 )
         made = _fought(sites, progress)
-    except _Lost as lost:
-        made = _lost(lost, sides)
+    except _Lost as error:
+        lost = error
     finally:
         stubborn = {side: site.stop() for side, site in sites.items()}
+    if lost is not None:
+        made = _lost(lost.side, excused(lost.attempt, sites.get(lost.side)), sides)
     for side, left in stubborn.items():
         if left and made[side].status == "valid":
             made = {name: replace(each, status="invalid") for name, each in made.items()}
@@ -107,13 +111,14 @@ def _blamed(side: str, sites: Mapping[str, Site]) -> Iterator[None]:
     except Unavailable as reason:
         raise _Lost(side, Attempt("unavailable", str(reason))) from reason
     except Exception as error:
-        raise _Lost(side, Attempt("failed", cause(sites.get(side), error))) from error
+        raise _Lost(side, failure(sites.get(side), error)) from error
 
 
-def _lost(lost: _Lost, sides: Mapping[str, PlannedTrial]) -> dict[str, Attempt]:
-    other = VARIANT if lost.side == BASELINE else BASELINE
-    what = f"its opponent {sides[lost.side].variant} is {lost.attempt.status}: {lost}"
-    return {lost.side: lost.attempt, other: Attempt("invalid", what)}
+def _lost(side: str, made: Attempt, sides: Mapping[str, PlannedTrial]) -> dict[str, Attempt]:
+    """Return both sides' attempts when this one is lost."""
+    other = VARIANT if side == BASELINE else BASELINE
+    what = f"its opponent {sides[side].variant} is {made.status}: {made.reason}"
+    return {side: made, other: Attempt("invalid", what, machine_fault=made.machine_fault)}
 
 
 def _fought(sites: Mapping[str, Site], progress: Progress) -> dict[str, Attempt]:

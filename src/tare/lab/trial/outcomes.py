@@ -1,5 +1,6 @@
 """Outcomes: what the manifest calls a quantity, looked up in what a trial measured."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,8 @@ class Measured:
         if value is None:
             return None
         divisor = self._sum(outcome, outcome.divisors) if outcome.divisors else 1.0
-        return value * outcome.times / divisor if divisor else None
+        found = value * outcome.times / divisor if divisor else math.nan
+        return found if math.isfinite(found) else None
 
     def _sum(self, outcome: Outcome, paths: Sequence[Path]) -> float | None:
         """A role that this variant does not have adds nothing; without any there is no value."""

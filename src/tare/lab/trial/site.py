@@ -25,6 +25,7 @@ from tare.lab.project.hooks import Hooks
 from tare.lab.trial import caps
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.rendered import kept
+from tare.model.fields import within
 from tare.model.role import Ready, Role
 
 HOST = "127.0.0.1"
@@ -62,11 +63,15 @@ class Site:
         self.folder = folder
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
-        self.port = ports.allocate(HOST, self.manifest.ports)
+        self._held = ports.hold(HOST, self.manifest.ports)
+        self.port = self._held.numbers
         self.parameters = render.parameters(parameters)
         self.processes: dict[str, Process] = {}
         self.rendered: dict[str, str] = {}
-        self.hooks = Hooks([bench.loaded.variant_folder(variant), bench.loaded.folder])
+        self.hooks = Hooks(
+            [bench.loaded.variant_folder(variant), bench.loaded.folder],
+            bench.loaded.experiment.hook_timeout_s,
+        )
 
     def names(self, role: str) -> dict[str, Any]:
         """Return the names that a template of `role` may use (docs/FORMAT.md)."""
@@ -188,7 +193,12 @@ class Site:
         remove_shared_memory(self.tag)
         if self._network is not None:
             self._network.remove()
+        self._held.release()
         return stubborn
+
+    def stolen_port(self) -> int | None:
+        """Return a port of the stopped site that a process of somebody else has, or None."""
+        return next((port for port in self.port.values() if ports.taken(HOST, port)), None)
 
     def _folders(self) -> dict[str, Path]:
         return {"SITE": self.folder, "CACHE": cache(), "ROOT": ROOT}
@@ -218,7 +228,7 @@ class Site:
             self.bench.loaded.folder,
         ]
         for key, template in role.files.items():
-            target = render.text(key, names, where)
+            target = _within(render.text(key, names, where), f"{where}: files.{key}")
             content = render.file(render.text(template, names, where), manifest_folders, names)
             (folder / target).write_text(content)
             self.rendered[f"{name}/{target}"] = kept(content, self._folders())
@@ -271,3 +281,11 @@ class Site:
             "TARE_PAD": "x" * self._random.randint(0, _PAD_MAX),
             **own,
         }
+
+
+def _within(target: str, where: str) -> str:
+    """Return a file's rendered name. Raises ManifestError if it leads out of the role's folder."""
+    try:
+        return within(target)
+    except ValueError as error:
+        raise ManifestError(f"{where}: found {target!r}, expected {error}") from error

@@ -12,7 +12,7 @@ from tare.lab.project.hooks import Answered, Window
 from tare.lab.trial import usage
 from tare.lab.trial.analysis.protocol import About, Found
 from tare.lab.trial.analysis.registry import of
-from tare.lab.trial.attempt import Attempt, Beginning, Done, because, cause, refusal
+from tare.lab.trial.attempt import Attempt, Beginning, Done, because, excused, failure, refusal
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.gates import registry
 from tare.lab.trial.gates.gate import Conditions
@@ -33,7 +33,11 @@ def run_trial(
     work: Path,
     progress: Progress,
 ) -> Done:
-    """Make one attempt at `planned`. A failure of the variant is a `failed` trial, not an error."""
+    """Make one attempt at `planned`.
+
+    A failure of the variant is a `failed` trial, one of the machine an `invalid` one; neither is an
+    error.
+    """
     beginning = Beginning.now(planned, attempt)
     name = beginning.name
     own_seed = random.Random(f"{seed}/{planned.id}/{attempt}").getrandbits(31)
@@ -47,11 +51,12 @@ def run_trial(
     except Unavailable as reason:
         made = Attempt("unavailable", str(reason))
     except Exception as error:
-        made = Attempt("failed", cause(site, error))
+        made = failure(site, error)
     finally:
         stubborn = site.stop() if site is not None else []
     if stubborn and made.status == "valid":
         made = replace(made, status="failed", reason="; ".join(stubborn))
+    made = excused(made, site)
     trial = beginning.record(made, version)
     bench.journal.write("trial", f"{name}: {trial.status}{because(trial.reason)}")
     return Done(trial, made.histograms, site.rendered if site is not None else {})
