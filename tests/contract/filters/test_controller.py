@@ -89,7 +89,7 @@ def test_counters_each_second_and_on_request(site, hooks, variant):
     started = site(variant).start()
     wire = hooks.Wire(started.host, started.port["http"])
     for line in (b"GET /aaaa", b"GET /aaaa", b"GET /b"):
-        wire.ask(line)
+        wire.request(line)
     found = controller(started, "get", "--shm", f"/{started.tag}")
     assert hooks.counters(started) == {"accepted": 2, "rejected": 1}
     assert json.loads(found.stdout) == {"accepted": 2, "rejected": 1, "failed": 0}

@@ -41,8 +41,8 @@ def test_the_query_is_the_number_of_calls(site, hooks, variant):
     before = hooks.counters(started)
     wire = hooks.Wire(started.host, started.port["http"])
     for query in QUERIES:
-        assert wire.ask(b"GET /aaaa/x" + query)[0] == 200, query
-        assert wire.ask(b"GET /forbidden" + query)[0] == 403, query
+        assert wire.request(b"GET /aaaa/x" + query)[0] == 200, query
+        assert wire.request(b"GET /forbidden" + query)[0] == 403, query
         calls = QUERIES[query]
         after = hooks.counters(started)
         moved = {name: after[name] - before[name] for name in ("accepted", "rejected")}
@@ -54,7 +54,7 @@ def test_the_query_is_the_number_of_calls(site, hooks, variant):
 def test_without_being_asked_for_no_query_is_a_dose(site, hooks, variant):
     started = site(variant).start()
     wire = hooks.Wire(started.host, started.port["http"])
-    assert wire.ask(b"GET /aaaa?064")[0] == 200
+    assert wire.request(b"GET /aaaa?064")[0] == 200
     assert hooks.counters(started) == {"accepted": 1, "rejected": 0}
 
 

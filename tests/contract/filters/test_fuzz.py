@@ -38,7 +38,7 @@ def test_decisions_are_the_reference(site, hooks, variant):
     for number, target in enumerate(CORPUS):
         if number == NUMBER // 2:
             reload(started)
-        found.append(wires[number % len(wires)].ask(b"GET " + target)[0])
+        found.append(wires[number % len(wires)].request(b"GET " + target)[0])
     expected = [reference.status(target, PREFIX) for target in CORPUS]
     if not started.properties["filters"]:
         expected = [200 if status == 403 else status for status in expected]

@@ -101,8 +101,8 @@ def test_a_guest_that_fails(site, hooks, hostile, variant, url, why):
     before = all_workers(started)
     wire = hooks.Wire(started.host, started.port["http"])
     for _ in range(3):
-        assert wire.ask(b"GET " + url.encode())[0] == 403
-        assert wire.ask(b"GET /aaaa")[0] == 200
+        assert wire.request(b"GET " + url.encode())[0] == 403
+        assert wire.request(b"GET /aaaa")[0] == 200
     assert counts(started) == {"accepted": 3, "rejected": 3, "failed": 3}
     text = (
         rf"{variant}: a request is rejected because the filter failed: .*({why}).* \(0 before it\)"
@@ -125,7 +125,7 @@ def test_failures_fill_no_log(site, hooks, hostile, variant):
     url = b"GET /error" if variant == "luajit" else b"GET /answer-7"
     begun = time.monotonic()
     for _ in range(300):
-        assert wire.ask(url)[0] == 403
+        assert wire.request(url)[0] == 403
     seconds = time.monotonic() - begun
     assert counts(started)["failed"] == 300
     assert 1 <= started.log("sut").count("the filter failed") <= seconds + 2
@@ -141,8 +141,8 @@ def test_a_guest_that_loops_is_stopped(site, hooks, hostile, limit):
     started.start()
     before = all_workers(started)
     wire = hooks.Wire(started.host, started.port["http"])
-    assert wire.ask(b"GET /loop")[0] == 403
-    assert wire.ask(b"GET /aaaa")[0] == 200
+    assert wire.request(b"GET /loop")[0] == 403
+    assert wire.request(b"GET /aaaa")[0] == 200
     assert_logged(started, r"it ran for more than \d+ (ms|instructions)")
     assert workers(started) == before
     hooks.oracle(started)

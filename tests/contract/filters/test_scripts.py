@@ -23,7 +23,7 @@ def test_a_script_that_fails(site, hooks, variant, file, before, status):
     serving = all_workers(started)
     wire = hooks.Wire(started.host, started.port["http"])
     for _ in range(3):
-        assert wire.ask(b"GET /aaaa")[0] == status
+        assert wire.request(b"GET /aaaa")[0] == status
     assert workers(started) == serving
 
 

@@ -37,8 +37,8 @@ def send(hooks, site, number: int) -> int:
     """`number` requests of each kind over one connection."""
     wire = hooks.Wire(site.host, site.port["http"])
     for _ in range(number):
-        assert wire.ask(b"GET /aaaa/x")[0] == 200
-        assert wire.ask(b"GET /forbidden")[0] == 403
+        assert wire.request(b"GET /aaaa/x")[0] == 200
+        assert wire.request(b"GET /forbidden")[0] == 403
     wire.close()
     return number
 
@@ -59,7 +59,7 @@ def test_a_killed_worker_takes_no_count_with_it(site, hooks, variant):
     wires = [hooks.Wire(started.host, started.port["http"]) for _ in range(8)]
     for round_number in range(4):
         for wire in wires:
-            assert wire.ask(b"GET /aaaa")[0] == 200
+            assert wire.request(b"GET /aaaa")[0] == 200
         if round_number % 2 == 0:
             victim = min(workers(started))
             os.kill(victim, signal.SIGKILL)
