@@ -36,9 +36,22 @@ def test_audit_holds_counters_against_answers(site, hooks):
     started = site("dynamic-c").start()
     before = hooks.counters(started)
     wire = hooks.Wire(started.host, started.port["http"])
-    answers = [wire.ask(line)[0] for line in (b"GET /aaaa", b"GET /b", b"GET /aaaa", b"GET /%00")]
+    answers = [wire.request(line)[0] for line in (b"GET /aaaa", b"GET /b", b"GET /aaaa", b"GET /%00")]
     after = hooks.counters(started)
     statuses = {str(status): answers.count(status) for status in set(answers)}
     hooks.audit(started, before, after, answered(total={"statuses": statuses}))
     with pytest.raises(hooks.OracleError, match="counted 2 accepted, expected 3"):
         hooks.audit(started, before, after, answered(total={"statuses": statuses | {"200": 3}}))
+
+
+@pytest.mark.parametrize("variant", ["c-module", "dynamic-c"])
+def test_counters_leave_out_what_the_oracle_sent(site, hooks, variant):
+    started = site(variant).start()
+    for _ in range(2):
+        hooks.oracle(started)
+        assert hooks.counters(started) == {"accepted": 0, "rejected": 0}
+    wire = hooks.Wire(started.host, started.port["http"])
+    wire.request(b"GET /aaaa")
+    assert hooks.counters(started) == {"accepted": 1, "rejected": 0}
+    hooks.oracle(started)
+    assert hooks.counters(started) == {"accepted": 1, "rejected": 0}
