@@ -36,7 +36,9 @@ def test_audit_holds_counters_against_answers(site, hooks):
     started = site("dynamic-c").start()
     before = hooks.counters(started)
     wire = hooks.Wire(started.host, started.port["http"])
-    answers = [wire.request(line)[0] for line in (b"GET /aaaa", b"GET /b", b"GET /aaaa", b"GET /%00")]
+    answers = [
+        wire.request(line)[0] for line in (b"GET /aaaa", b"GET /b", b"GET /aaaa", b"GET /%00")
+    ]
     after = hooks.counters(started)
     statuses = {str(status): answers.count(status) for status in set(answers)}
     hooks.audit(started, before, after, answered(total={"statuses": statuses}))
