@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from tare.lab.project.hooks import Answered, OracleError, SiteView
 
+_LEFT_OUT = "oracle-counts.json"
+"""A file in the site's folder: the part of the counts that is the oracle's."""
 TARGETS: list[tuple[bytes, bytes | int]] = [
     # Method and target as sent; the path that nginx makes of it and shows the filter (decoded,
     # dot segments and double slashes resolved, without query and fragment), or the status with
@@ -151,11 +153,30 @@ def oracle(site: SiteView) -> None:
                 f"found status {status}, expected {expected}"
             )
     wire.close()
-    _compare(before, counters(site), sent)
+    after = counters(site)
+    _compare(before, after, sent)
+    left_out = {name: after[name] - before[name] + _left_out(site).get(name, 0) for name in after}
+    (site.folder / _LEFT_OUT).write_text(json.dumps(left_out))
 
 
 def counters(site: SiteView) -> dict[str, int]:
-    """Return the filter's accepted and rejected requests so far, or else nginx's requests."""
+    """Return the filter's accepted and rejected requests, or else nginx's requests, without those
+    that the oracle sent."""
+    found, left_out = _counted(site), _left_out(site)
+    if any(found[name] < count for name, count in left_out.items()):
+        # The counts began anew, with other memory.
+        (site.folder / _LEFT_OUT).unlink()
+        return found
+    return {name: count - left_out.get(name, 0) for name, count in found.items()}
+
+
+def _left_out(site: SiteView) -> dict[str, int]:
+    """Return how much of the counts the oracle's requests are."""
+    file = site.folder / _LEFT_OUT
+    return dict(json.loads(file.read_text())) if file.is_file() else {}
+
+
+def _counted(site: SiteView) -> dict[str, int]:
     own = site.properties["counters"]
     wire = Wire(site.host, site.port["status"])
     status, body = wire.request(b"GET /filter" if own else b"GET /requests")

@@ -10,6 +10,7 @@ from tare.cli.output import json_option, say
 from tare.cli.span import Span
 from tare.lab import paths
 from tare.lab.errors import Interrupted, UnknownName
+from tare.model.study import Pairing
 from tare.model.trial import Until
 
 _POSITIVE = click.FloatRange(0, min_open=True)
@@ -27,6 +28,11 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     help="Only these levels; repeatable; `all` for every sensible combination.",
 )
 @click.option("--blocks", type=click.IntRange(1), help="Exactly so many blocks.")
+@click.option(
+    "--pairing",
+    type=click.Choice(["trials", "slices"]),
+    help="Trials one after the other, or duels, instead of what the study says.",
+)
 @click.option(
     "--until",
     type=click.Choice(["narrow", "resolved"]),
@@ -60,6 +66,7 @@ def command(
     variants: str | None,
     scenarios: tuple[str, ...],
     blocks: int | None,
+    pairing: Pairing | None,
     until: Until,
     within_s: float | None,
     duration: float | None,
@@ -117,6 +124,7 @@ def command(
             blocks=blocks,
             seed=seed,
             overrides=each.overrides,
+            pairing=pairing,
             until=until,
             within_s=within_s,
         )

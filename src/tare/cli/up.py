@@ -1,5 +1,7 @@
 """`tare up`: start one variant and leave it running."""
 
+import os
+
 import click
 
 from tare.cli.output import json_option, print_json, say
@@ -17,14 +19,18 @@ def command(target: str, param: tuple[str, ...], as_json: bool) -> None:
     \b
     tare up filters/c-module
     tare up filters/c-module -p prefix=/private
+    DYNAMIC_LOAD_LIB_PATH=my_filter.so tare up filters/dynamic-c
     """
     from tare.cli.run import pair
+    from tare.lab.project import environment
     from tare.lab.run import instances
 
     name, variant = split_target(target)
     if variant is None:
         raise click.BadParameter(f"{target!r}: expected EXPERIMENT/VARIANT", param_hint="TARGET")
-    found = instances.up(load(name), variant, dict(pair(text) for text in param), say)
+    loaded, parameters = environment.take(load(name), variant, os.environ)
+    given = parameters | dict(pair(text) for text in param)
+    found = instances.up(loaded, variant, given, say)
     announce(found, as_json=as_json)
 
 

@@ -67,6 +67,20 @@ class LevelRule(Record):
         return self
 
 
+class Taken(Record):
+    """The use of a variable of the environment: the value of a parameter, or a file of a role."""
+
+    parameter: Key | None = None
+    file_of: Key | None = None
+    """The role that gets the variable, with the file's absolute path."""
+
+    @model_validator(mode="after")
+    def _one_use(self) -> "Taken":
+        if (self.parameter is None) == (self.file_of is None):
+            raise ValueError("either parameter or file_of")
+        return self
+
+
 class Variant(Record):
     """One way of doing the job: variant.toml over the experiment's `[variants]`."""
 
@@ -94,6 +108,8 @@ class Variant(Record):
     where variants have each their own way of being at that level."""
     try_lines: list[str] = []
     """Lines (templates) that `tare up` prints, to try the running variant by hand."""
+    environment: dict[str, Taken] = {}
+    """Variables that `tare up` takes from its own environment; `tare run` takes none."""
 
     @model_validator(mode="after")
     def _built_from_its_own(self) -> "Variant":

@@ -21,11 +21,19 @@ class Ruling(Record):
     text: str
 
 
+_ALARM: tuple[Decision, str] = (
+    "cannot-tell",
+    "cannot tell: the A/A control differs from the baseline",
+)
+
+
 def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
     """Decide about each limited outcome of each server but the baseline.
 
-    It fails only if the whole interval is beyond the limit.
+    It fails only if the whole interval is beyond the limit, and never if the A/A control raises an
+    alarm: then the machine, and no change, may be the cause.
     """
+    alarm = bool(results.alarms())
     found = []
     for scenario in results.scenarios:
         for name, variant in scenario.variants.items():
@@ -41,7 +49,7 @@ def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
                 else:
                     least, most = worse_by(interval, known.better)
                     shown = percent(known.effect_pct, interval)
-                    decision, words = _decide(least, most, limit)
+                    decision, words = _ALARM if alarm else _decide(least, most, limit)
                     text = f"{title} {shown}: {words}"
                 found.append(
                     Ruling(

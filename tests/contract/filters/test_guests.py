@@ -163,7 +163,7 @@ def test_an_unknown_limit(site):
     [
         (None, "No such file"),
         (b"", "no compiled module"),
-        (b"\0asm\1\0\0\0", "it is not compiled"),
+        (b"\0asm\1", "it does not compile: .*unexpected end"),
         (b"\x7fELF" + b"\0" * 200, "no compiled module"),
     ],
 )
@@ -173,8 +173,17 @@ def test_a_wasm_module_that_does_not_load(site, tmp_path, content, why):
         file.write_bytes(content)
     started = site("wasm")
     started.env["WASM_MODULE_PATH"] = str(file)
-    with pytest.raises(Failed, match=rf"wasm: the module {file}: .*{why}.*; expected one that"):
+    with pytest.raises(Failed, match=rf"wasm: the module {file}: .*{why}.*; expected a Web"):
         started.start()
+
+
+@pytest.mark.parametrize("limit", ["epoch", "fuel", "none"])
+def test_a_wasm_module_is_compiled_when_it_is_loaded(site, hooks, limit):
+    started = site("wasm", wasm_limit=limit)
+    started.env["WASM_MODULE_PATH"] = str(Path(started.names["build"]) / "url_filter.wasm")
+    hooks.oracle(started.start())
+    reload(started)
+    hooks.oracle(started)
 
 
 def test_a_wasm_module_cut_short(site, tmp_path):
@@ -183,14 +192,14 @@ def test_a_wasm_module_cut_short(site, tmp_path):
     file.write_bytes(whole.read_bytes()[:-2000])
     started = site("wasm")
     started.env["WASM_MODULE_PATH"] = str(file)
-    with pytest.raises(Failed, match=rf"wasm: the module {file}: .*; expected one that"):
+    with pytest.raises(Failed, match=rf"wasm: the module {file}: .*; expected a Web"):
         started.start()
 
 
 def test_a_wasm_module_for_another_limit(site):
     started = site("wasm", wasm_limit="fuel")
     started.env["WASM_MODULE_PATH"] = str(Path(started.names["build"]) / "url_filter.epoch.cwasm")
-    with pytest.raises(Failed, match=r"wasm: .*; expected one that .* --limit fuel"):
+    with pytest.raises(Failed, match=r"wasm: .*; expected a WebAssembly module, .* --limit fuel"):
         started.start()
 
 

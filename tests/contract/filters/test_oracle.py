@@ -44,3 +44,16 @@ def test_audit_holds_counters_against_answers(site, hooks):
     hooks.audit(started, before, after, answered(total={"statuses": statuses}))
     with pytest.raises(hooks.OracleError, match="counted 2 accepted, expected 3"):
         hooks.audit(started, before, after, answered(total={"statuses": statuses | {"200": 3}}))
+
+
+@pytest.mark.parametrize("variant", ["c-module", "dynamic-c"])
+def test_counters_leave_out_what_the_oracle_sent(site, hooks, variant):
+    started = site(variant).start()
+    for _ in range(2):
+        hooks.oracle(started)
+        assert hooks.counters(started) == {"accepted": 0, "rejected": 0}
+    wire = hooks.Wire(started.host, started.port["http"])
+    wire.request(b"GET /aaaa")
+    assert hooks.counters(started) == {"accepted": 1, "rejected": 0}
+    hooks.oracle(started)
+    assert hooks.counters(started) == {"accepted": 1, "rejected": 0}

@@ -191,3 +191,24 @@ def test_a_study_without_a_quick_version_says_so(tmp_path: Path) -> None:
     made = load("exp", root=projects.write(tmp_path, study=text))
     with pytest.raises(UnknownName, match="exp/main has no quick version"):
         plan(made, quick=True)
+
+
+def test_a_duel_is_refused_more_threads_than_one(tmp_path: Path) -> None:
+    experiment = projects.EXPERIMENT.replace("[parameters]", "[parameters]\nthreads = 1")
+    study = projects.STUDY.replace('judged = ["cpu"]', 'judged = ["cpu"]\npairing = "slices"')
+    loaded = load("exp", root=projects.write(tmp_path, experiment=experiment, study=study))
+    assert plan(loaded, overrides={"threads": 1}).pairing == "slices"
+    with pytest.raises(UnknownName, match="a duel has one thread of load"):
+        plan(loaded, overrides={"threads": 2})
+    assert plan(loaded, overrides={"threads": 2}, pairing="trials").pairing == "trials"
+
+
+def test_any_study_of_single_windows_can_be_paired_otherwise(
+    loaded: Loaded, tmp_path: Path
+) -> None:
+    assert (plan(loaded).pairing, plan(loaded, pairing="slices").pairing) == ("trials", "slices")
+    slope = 'kind = "slope"\nparameter = "connections"\ndoses = [1, 2]\noutcome = "cpu"'
+    study = f"{projects.STUDY}\n[analysis]\n{slope}\n"
+    dosed = load("exp", root=projects.write(tmp_path / "dosed", study=study))
+    with pytest.raises(UnknownName, match="several windows"):
+        plan(dosed, pairing="slices")

@@ -31,6 +31,12 @@ def test_a_rate_gets_worse_by_falling() -> None:
     assert ruling.text == ("Requests per second -5.0 % [-6.0, -4.0]: surely worse by more than 2 %")
 
 
+def test_an_alarm_of_the_control_leaves_nothing_to_decide() -> None:
+    found = results("costs", cpu=outcome("CPU per request", "costs", 50.0, 40.0, 60.0))
+    (ruling,) = rulings(found, {"cpu": 2.0})
+    assert ruling.decision == "cannot-tell" and "A/A control differs" in ruling.text
+
+
 def test_without_an_interval_nothing_can_be_told() -> None:
     short = outcome("CPU per request", "unresolved", 9.0, 8.0, 10.0) | {"ci_pct": None}
     (ruling,) = rulings(results(cpu=short), {"cpu": 2.0})

@@ -10,6 +10,15 @@ for limit in epoch fuel none; do
         "$TARE_OUT/url_filter.wasm" "$TARE_OUT/url_filter.$limit.cwasm" --limit "$limit"
 done
 
+# What the library calls for a module that is not compiled.
+cp compile.py "$TARE_OUT"
+cat > "$TARE_OUT/compile-wasm" <<END
+#!/bin/sh
+# compile-wasm MODULE.wasm LIMIT: writes the compiled module to standard output.
+PYTHONPATH='$TARE_COMPONENT_WASMTIME' exec python3 "\$(dirname "\$0")/compile.py" "\$1" /dev/stdout --limit "\$2"
+END
+chmod 755 "$TARE_OUT/compile-wasm"
+
 cargo build --release --locked --jobs "${TARE_JOBS:-1}" --target-dir "$TARE_TARGET" \
     --manifest-path "$TARE_ROOT/Cargo.toml" --package filter-wasm
 # A Rust library with threads of its own is never unloaded.

@@ -7,6 +7,7 @@ kind of CPU that this runs on.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 import wasmtime
@@ -23,7 +24,10 @@ def main() -> None:
     config = wasmtime.Config()
     config.epoch_interruption = given.limit == "epoch"
     config.consume_fuel = given.limit == "fuel"
-    module = wasmtime.Module(wasmtime.Engine(config), given.module.read_bytes())
+    try:
+        module = wasmtime.Module(wasmtime.Engine(config), given.module.read_bytes())
+    except wasmtime.WasmtimeError as error:
+        sys.exit(" ".join(str(error).split()))
     given.output.write_bytes(module.serialize())
 
 

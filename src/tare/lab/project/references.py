@@ -48,6 +48,11 @@ def of_variant(variant: Variant, variants: Mapping[str, Variant], folder: Path) 
     """Yield the same for a variant; `folder` is the experiment's."""
     if variant.baseline is not None:
         yield from _among("baseline", [variant.baseline], variants)
+    for name, use in variant.environment.items():
+        if use.parameter is not None:
+            yield from _among(f"environment.{name}", [use.parameter], _all_parameters(folder))
+        if use.file_of is not None:
+            yield from _among(f"environment.{name}", [use.file_of], variant.roles)
     known = {"study", "properties"} | _all_parameters(folder)
     for number, rule in enumerate(variant.levels):
         yield from _expression(f"levels.{number}.when", rule.when, known)

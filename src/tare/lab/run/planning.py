@@ -1,7 +1,7 @@
 """Plans of runs."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -10,6 +10,7 @@ from tare.lab.errors import UnknownName
 from tare.lab.project import gate_limits, render
 from tare.lab.project.catalog import Loaded
 from tare.lab.run import benchmarks
+from tare.model.analysis import Compare
 from tare.model.fields import Selection
 from tare.model.scenario import (
     Scenario,
@@ -20,7 +21,7 @@ from tare.model.scenario import (
     parse_selection,
     repeated,
 )
-from tare.model.study import Blocks, Quick
+from tare.model.study import Blocks, Pairing, Quick
 from tare.model.trial import Plan, Until
 
 _SEED_BITS = 32
@@ -40,6 +41,7 @@ def make(
     until: Until = "narrow",
     within_s: float | None = None,
     limits: Mapping[str, float] | None = None,
+    pairing: Pairing | None = None,
 ) -> Plan:
     """Return the plan of a new run of a study. Raises UnknownName for names that do not exist and
     scenarios that the overrides make equal, and ManifestError for gates that a scenario makes none
@@ -73,7 +75,7 @@ def make(
         shown=study.shown,
         overview=study.overview,
         margin_pct=study.margin_pct,
-        pairing=study.pairing,
+        pairing=_pairing(loaded, pairing, [scenario for _, scenario in made]),
         until=until,
         within_s=within_s,
         limits=dict(limits or {}),
@@ -110,6 +112,23 @@ def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
             )
         default = render.parameters(known)[name]
         found[name] = _as(type(default), name, value)
+    return found
+
+
+def _pairing(loaded: Loaded, asked: Pairing | None, scenarios: Sequence[Scenario]) -> Pairing:
+    """Return the study's pairing, or the one that is asked for. Raises UnknownName for duels that
+    cannot be had.
+    """
+    found = asked or loaded.study.pairing
+    if found == "trials":
+        return found
+    if not isinstance(loaded.study.analysis, Compare):
+        raise UnknownName(f"{loaded.title}: its trials have several windows, so no duels")
+    if any(each.parameters.get("threads", 1) != 1 for each in scenarios):
+        raise UnknownName(
+            f"{loaded.title}: a duel has one thread of load; leave --threads out, or add "
+            "--pairing trials"
+        )
     return found
 
 

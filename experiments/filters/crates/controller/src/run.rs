@@ -28,7 +28,8 @@ enum Event {
     Stop,
 }
 
-/// Run until SIGTERM or SIGINT, then removes the memory, which `own` makes or recovers.
+/// Run until SIGTERM or SIGINT, then prints all counts and removes the memory, which `own` makes or
+/// recovers.
 pub fn run<F: Filter>(
     name: &str,
     prefix: &[u8],
@@ -67,6 +68,7 @@ pub fn run<F: Filter>(
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
+    print_line(&format!("controller ends: {}", totals(memory.counts())));
     memory.remove()
 }
 
@@ -91,10 +93,24 @@ fn describe(now: Counts, last: Counts, seconds: f64) -> String {
         now.rejected,
         rate(now.rejected, last.rejected)
     );
-    if now.failed > 0 {
-        line += &format!(", {} because the filter failed", now.failed);
-    }
+    line += &failures(now);
     line
+}
+
+fn totals(now: Counts) -> String {
+    let failures = failures(now);
+    format!(
+        "accepted {} rejected {}{failures}",
+        now.accepted, now.rejected
+    )
+}
+
+/// The part of the rejected to which the filter gave no answer, if there were any.
+fn failures(now: Counts) -> String {
+    match now.failed {
+        0 => String::new(),
+        failed => format!(", {failed} because the filter failed"),
+    }
 }
 
 /// A line of output; a reader that went away does not stop the controller.

@@ -1,7 +1,7 @@
 //! The program as a user meets it: who gets the memory, what is refused, and in which words.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{self, Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -62,6 +62,18 @@ fn stop(mut child: Child) {
 fn refusal(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_controller_that_is_stopped_says_what_was_counted_in_all() {
+    let name = Name::new();
+    let mut child = name.start().unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    stop(child);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    let last = rest.lines().last();
+    assert_eq!(last, Some("controller ends: accepted 0 rejected 0"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::{env, fs, mem};
 
 use wasmtime::{Config, Engine, Module};
@@ -27,15 +28,15 @@ pub fn load() -> Result<Loaded, String> {
     };
     let why = |error: &dyn std::fmt::Display| {
         format!(
-            "the module {}: {error:#}; expected one that compile.py made of a WebAssembly module \
-             with wasmtime 48 and --limit {}: set WASM_MODULE_PATH to it",
+            "the module {}: {error:#}; expected a WebAssembly module, or what compile.py made of it \
+             with wasmtime 48 and --limit {}: set WASM_MODULE_PATH to one of them",
             path.display(),
             limit.name()
         )
     };
-    let bytes = fs::read(&path).map_err(|error| why(&error))?;
+    let mut bytes = fs::read(&path).map_err(|error| why(&error))?;
     if bytes.starts_with(b"\0asm") {
-        return Err(why(&"it is not compiled"));
+        bytes = compile(&path, limit.name()).map_err(|error| why(&error))?;
     }
     let mut config = Config::new();
     limit.configure(&mut config);
@@ -51,6 +52,26 @@ pub fn load() -> Result<Loaded, String> {
         module,
         limit,
     })
+}
+
+/// Compile a WebAssembly module with the compiler beside this library.
+fn compile(module: &Path, limit: &str) -> Result<Vec<u8>, String> {
+    let compiler = beside_library("compile-wasm")?;
+    let done = Command::new(&compiler)
+        .args([module.as_os_str(), limit.as_ref()])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| {
+            format!(
+                "its compiler {} does not start: {error}",
+                compiler.display()
+            )
+        })?;
+    if done.status.success() {
+        return Ok(done.stdout);
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(format!("it does not compile: {}", said.trim()))
 }
 
 fn beside_library(name: &str) -> Result<PathBuf, String> {
