@@ -59,8 +59,9 @@ fn a_number_of_requests_is_given_up_when_all_handshakes_fail() {
     let changes = json!({"requests": 10, "warmup_s": 0, "duration_s": 30, "connections": 2});
     let result = run(address, &json!({}), &changes);
     assert_eq!(count(&result, "load.offered"), 0, "{result}");
-    // 50 more than connections, and the one that was too much.
-    assert_eq!(count(&result, "total.errors.connect"), 53, "{result}");
+    // 50 more than connections, the one that was too much, and the other if it was under way then.
+    let failed = count(&result, "total.errors.connect");
+    assert!((53..=54).contains(&failed), "{result}");
 }
 
 #[test]
