@@ -36,22 +36,22 @@ def duel(tmp_path: Path) -> Callable[..., tuple[int, str]]:
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr
-        assert living(str(SERVER)) == []
+        assert living(tmp_path) == []
         return done.returncode, done.stdout + done.stderr
 
     return call
 
 
-def living(word: str) -> list[str]:
-    """Processes whose command has the word, this test's own apart."""
+def living(folder: Path) -> list[str]:
+    """Processes that were started in the folder, as a user's servers are where the user stands."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_bytes().decode(errors="replace")
+            if (process / "cwd").readlink() == folder and not ended(int(process.name)):
+                command = (process / "cmdline").read_bytes()
+                found.append(f"{process.name} {command.decode(errors='replace')}")
         except OSError:
             continue
-        if word in command and "tare" not in command.split("\0") and not ended(int(process.name)):
-            found.append(f"{process.name} {command}")
     return found
 
 
@@ -62,13 +62,15 @@ def results(folder: Path) -> dict[str, Any]:
 
 def test_two_servers_get_a_verdict(duel: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
     code, text = duel(GOOD, f"{GOOD} slow", "--rate", "300", "-c", "2", "--duration", "0.4")
-    assert code == 0, text
-    assert "new against old: server CPU per request is " in text
     (scenario,) = results(tmp_path)["scenarios"]
     assert scenario["parameters"]["rate"] == 300
     cost = scenario["variants"]["new"]["outcomes"]["cpu_us_per_request"]
     assert cost["verdict"] == "costs" and cost["ci_pct"][0] > 20
-    assert scenario["noise_floor"]["cpu_us_per_request"]["verdict"] in ("equivalent", "unresolved")
+    # One run in twenty may have an alarm without a cause, and then says so.
+    alarm = any(each["verdict"] in ("costs", "saves") for each in scenario["noise_floor"].values())
+    assert code == (1 if alarm else 0), text
+    first = "Do not believe this run: " if alarm else "new against old: server CPU per request is "
+    assert first in text
 
 
 def test_servers_may_be_named_and_saturated(

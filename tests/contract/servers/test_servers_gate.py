@@ -28,8 +28,17 @@ def gate(folder: Path, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+def decided(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """A gate without an alarm of the control, which one run in twenty may have without a cause."""
+    for attempt in range(3):
+        code, out, err = gate(folder, *arguments, "--seed", str(attempt))
+        if "A/A control differs" not in out:
+            break
+    return code, out, err
+
+
 def test_a_server_that_is_surely_worse_fails_the_gate(tmp_path: Path) -> None:
-    code, out, err = gate(tmp_path, GOOD, f"{GOOD} slow", *SHORT, "--format", "json")
+    code, out, err = decided(tmp_path, GOOD, f"{GOOD} slow", *SHORT, "--format", "json")
     assert code == 3, out + err
     found = json.loads(out)
     (ruling,) = found["rulings"]
@@ -45,7 +54,7 @@ def test_a_change_that_costs_less_than_the_limit_passes(
     tmp_path: Path, form: str, begins: str
 ) -> None:
     limit = ("--fail-on", "cpu_us_per_request > 900%", "--within", "60s")
-    code, out, err = gate(tmp_path, GOOD, GOOD, *SHORT, *limit, "--format", form)
+    code, out, err = decided(tmp_path, GOOD, GOOD, *SHORT, *limit, "--format", form)
     assert code == 0 and out.startswith(begins), out + err
 
 
@@ -66,7 +75,7 @@ def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "mode").write_text("slow")
     refs = ("--against", "main", "--build", "cp mode built")
     start = f"{sys.executable} {SERVER} {{port}} $(cat built)"
-    code, out, err = gate(tmp_path, *refs, start, *SHORT)
+    code, out, err = decided(tmp_path, *refs, start, *SHORT)
     assert code == 3, out + err
     assert "fail: new: Server CPU per request" in out
     assert "the work tree has changes, which are part of the new side" in err
