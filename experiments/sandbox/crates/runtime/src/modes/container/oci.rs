@@ -74,20 +74,6 @@ fn config(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Value {
     let namespaces = ["pid", "network", "ipc", "uts", "mount"].map(|kind| json!({"type": kind}));
     let none: [&str; 0] = [];
     let environment = [&["PATH=/"][..], shared::offer(limits)].concat();
-    let mut rlimits = vec![
-        limit("RLIMIT_CORE", 0),
-        // First the signal that tells of the limit: gVisor counts otherwise than the host, so that a
-        // kill cannot be told from others by the time that was used.
-        json!({"type": "RLIMIT_CPU", "soft": limits.cpu_s, "hard": u64::from(limits.cpu_s) + 1}),
-        limit("RLIMIT_MEMLOCK", 0),
-        limit("RLIMIT_MSGQUEUE", 0),
-        limit("RLIMIT_NOFILE", limits.files.into()),
-    ];
-    if group.is_none() {
-        // It counts the user's processes of the whole machine, even ended ones that nobody has
-        // collected yet. A tool with a group below the slot's is limited by pids.max there.
-        rlimits.push(limit("RLIMIT_NPROC", limits.processes.into()));
-    }
     json!({
         "ociVersion": "1.0.2",
         "process": {
@@ -100,7 +86,16 @@ fn config(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Value {
             "capabilities": {
                 "bounding": none, "effective": none, "inheritable": none, "permitted": none, "ambient": none,
             },
-            "rlimits": rlimits,
+            "rlimits": [
+                limit("RLIMIT_CORE", 0),
+                // First the signal that tells of the limit: gVisor counts otherwise than the host, so
+                // that a kill cannot be told from others by the time that was used.
+                {"type": "RLIMIT_CPU", "soft": limits.cpu_s, "hard": u64::from(limits.cpu_s) + 1},
+                limit("RLIMIT_MEMLOCK", 0),
+                limit("RLIMIT_MSGQUEUE", 0),
+                limit("RLIMIT_NOFILE", limits.files.into()),
+                limit("RLIMIT_NPROC", limits.processes.into()),
+            ],
         },
         "root": {"path": text(&bundle.root), "readonly": true},
         "hostname": "udf",
