@@ -283,7 +283,7 @@ def wait_until(
 def few_uncollected() -> bool:
     """Whether few ended processes of any slot's user wait for init to collect them.
 
-    They count for RLIMIT_NPROC, which runc's functions have, and tests kill daemons one after another.
+    They count for RLIMIT_NPROC, which runc's functions have, and tests kill many daemons.
     """
     waiting: Counter[int] = Counter()
     for process in Path("/proc").glob("[0-9]*"):
