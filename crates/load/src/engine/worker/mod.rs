@@ -190,6 +190,10 @@ impl<'a, P: Protocol> Worker<'a, P> {
             for edge in 0..edges {
                 let (id, hangup) = self.poller.edge(edge);
                 now = self.on_edge(id, hangup)?;
+                if let Some(duel) = &mut self.duel {
+                    // Many answers at once are work, and no time that was lost.
+                    duel.look(now);
+                }
                 self.send_due(now);
             }
             // A closed loop has nothing due by the clock, so that the last edge's time will do.
