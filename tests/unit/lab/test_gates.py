@@ -5,6 +5,7 @@ import projects
 import pytest
 
 from tare.lab.errors import ManifestError
+from tare.lab.machine.process import Place
 from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.gate_limits import limits
 from tare.lab.run import planning
@@ -244,3 +245,13 @@ def test_a_generator_that_takes_turns_polls_and_so_is_always_busy() -> None:
     slices = {"length_ms": 2, "lead_in_ms": 0, "rounds": 9, "kept": 9, "share": 0.9}
     busy = result(loop="closed", cpu_busiest_thread=1.0, slices=slices)
     assert "generator" not in gates(busy)
+
+
+@pytest.mark.parametrize(("used", "ok"), [(0.44, True), (0.3, False)])
+def test_a_side_of_a_duel_is_busy_in_its_own_slices(used: float, ok: bool) -> None:
+    slices = {"length_ms": 2, "lead_in_ms": 0, "rounds": 9, "kept": 9, "share": 0.9}
+    found = result(loop="closed", slices=slices)
+    window = Conditions(found, QUIET, {"sut": {"cpu_share": used}}, {"sut": Place(None, (0,))})
+    limits = LIMITS.model_copy(update={"bottleneck": "sut"})
+    judged = {gate.name: gate.ok for gate in judge(limits, window)}
+    assert judged["bottleneck"] is ok

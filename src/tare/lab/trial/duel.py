@@ -161,21 +161,15 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
 
 
 def _judged(sites: Mapping[str, Site], found: Mapping[str, Measurement]) -> list[Gate]:
-    """Judge the window of both: what either side's roles used, they used of the same CPUs."""
+    """Judge the window: errors of both sides, and the variant's roles in its own slices."""
     site, own = sites[VARIANT], found[VARIANT]
     loaded = site.bench.loaded
     limits = gate_limits.limits(loaded.study.gates, site.parameters, loaded.title)
-    roles: dict[str, dict[str, float]] = {}
-    for made in found.values():
-        for role, probes in usage.roles(made).items():
-            sums = roles.setdefault(role, {})
-            for name, value in probes.items():
-                sums[name] = sums.get(name, 0.0) + value
     both = [made.result for made in found.values()]
     errors = {kind: sum(each.errors.get(kind, 0) for each in both) for kind in both[0].errors}
     result = own.result.model_copy(update={"errors": errors})
-    places = {**found[BASELINE].places, **own.places}
-    return registry.judge(limits, Conditions(result, usage.machine(own), roles, places))
+    window = Conditions(result, usage.machine(own), usage.roles(own), own.places)
+    return registry.judge(limits, window)
 
 
 def _side(site: Site, found: Measurement, before: Mapping[str, int], gates: list[Gate]) -> Attempt:

@@ -24,7 +24,8 @@ def _bottleneck(limits: Gates, window: Conditions) -> Iterator[Finding]:
     closed = load is not None and load.loop == "closed"
     if closed and wanted is not None and wanted in window.places:
         slices = window.result.slices
-        loaded = slices.share if slices is not None else 1.0
+        # In a duel the roles are one side's, and every other slice is the other's.
+        loaded = slices.share / 2 if slices is not None else 1.0
         available = (1 - window.machine["steal_share"]) * loaded
         yield judged(wanted, limits, _uses(window), available)
 
