@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from tare.model.base import Record
-from tare.model.fields import Cpus, Netns, Pattern, Within
+from tare.model.fields import Cpus, Netns, Pattern, Priority, Within
 
 INSTRUMENT_ROLE = "load"
 """The name under which the instrument runs as a role."""
@@ -49,6 +49,8 @@ class Role(Record):
     cpus: Cpus = "server"
     netns: Netns = "laboratory"
     limits: Limits = Limits()
+    priority: Priority | None = None
+    """Without it, the experiment's."""
     ready: Ready | None = None
     stop_signal: Literal["TERM", "QUIT", "INT"] = "TERM"
     stop_timeout_s: float = Field(default=5.0, gt=0)

@@ -90,6 +90,17 @@ def test_a_v2_group_gets_controllers_cpus_and_weight(
     assert group.entrances() == [f"{inner}/cgroup.procs"]
 
 
+def test_a_role_may_have_a_priority_of_its_own_within_the_run(tmp_path: Path) -> None:
+    for name in ("cpu.weight", "tare-x/cpu.weight", "tare-x/neighbour/cpu.weight"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("100")
+    group = Hierarchy("v2", {"v2": tmp_path}).role("tare-x", "neighbour", "normal")
+    assert group is not None
+    group.create([0])
+    assert (tmp_path / "tare-x/cpu.weight").read_text() == "10000"
+    assert (tmp_path / "tare-x/neighbour/cpu.weight").read_text() == "100"
+
+
 def test_a_v1_group_inherits_its_memory_nodes(tmp_path: Path) -> None:
     base = tmp_path / "cpuset"
     for folder in (base, base / "tare-x", base / "tare-x" / "sut"):

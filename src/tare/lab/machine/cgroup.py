@@ -36,6 +36,7 @@ class Group:
     kind: str
     folders: dict[str, Path]
     priority: Priority = "high"
+    run_priority: Priority = "high"
 
     def create(self, cpus: Sequence[int]) -> None:
         """Make a role's group within its run's, pinned to `cpus`, with its CPU weight.
@@ -44,22 +45,22 @@ class Group:
         """
         try:
             for folder in self.folders.values():
-                self._make(folder.parent)
+                self._make(folder.parent, self.run_priority)
                 if self.kind == "v2":
                     _enable(folder.parent)
-                self._make(folder)
+                self._make(folder, self.priority)
                 if (folder / "cpuset.cpus").exists():
                     (folder / "cpuset.cpus").write_text(",".join(map(str, cpus)))
         except OSError as error:
             raise TareError(f"cannot set up control group {error.filename}: {error}") from error
 
-    def _make(self, folder: Path) -> None:
+    def _make(self, folder: Path, priority: Priority) -> None:
         folder.mkdir(exist_ok=True)
         for name in _INHERITED:
             if (folder / name).exists() and not _words(folder / name):
                 with contextlib.suppress(OSError):  # v2 inherits by itself and may refuse
                     (folder / name).write_text((folder.parent / name).read_text())
-        for name, weight in _WEIGHTS[self.priority].items():
+        for name, weight in _WEIGHTS[priority].items():
             if (folder / name).exists():
                 (folder / name).write_text(weight)
 
@@ -111,15 +112,17 @@ class Hierarchy:
         """The group of a whole run; None without cgroups."""
         return self._group(Path(tag))
 
-    def role(self, tag: str, role: str) -> Group | None:
-        """The group of a role within its run's; None without cgroups."""
-        return self._group(Path(tag, role))
+    def role(self, tag: str, role: str, priority: Priority | None = None) -> Group | None:
+        """The group of a role within its run's, with the run's priority or one of its own; None
+        without cgroups.
+        """
+        return self._group(Path(tag, role), priority)
 
-    def _group(self, name: Path) -> Group | None:
+    def _group(self, name: Path, priority: Priority | None = None) -> Group | None:
         if not self.bases:
             return None
         folders = {key: base / name for key, base in self.bases.items()}
-        return Group(self.kind, folders, self.priority)
+        return Group(self.kind, folders, priority or self.priority, self.priority)
 
 
 def detect(mount: Path = MOUNT, own: Path = Path("/proc/self/cgroup")) -> Hierarchy:

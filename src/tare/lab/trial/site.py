@@ -124,8 +124,9 @@ class Site:
         if wanted not in known:
             raise RoleError(f"{where}: cpus: found {wanted!r}, expected one of {', '.join(known)}")
         network = self._network if role in self._apart else None
+        group = f"{role}{self._side and '-'}{self._side}"
         return Place(
-            self.bench.hierarchy.role(self.bench.tag, f"{role}{self._side and '-'}{self._side}"),
+            self.bench.hierarchy.role(self.bench.tag, group, manifest.priority),
             known[wanted],
             allowed,
             network,
