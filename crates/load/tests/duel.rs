@@ -96,6 +96,20 @@ fn rounds_are_kept_unless_the_generator_lost_time() {
 }
 
 #[test]
+fn lateness_of_a_dropped_round_is_dropped_with_it() {
+    let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
+    for (gap_us, kept) in [(NEVER_US, true), (0.001, false)] {
+        let slices = json!({"length_ms": 5, "gap_us": gap_us});
+        let pace = json!({"kind": "open", "rate": 1000, "arrivals": "even"});
+        let result = duel(
+            [&servers[0], &servers[1]],
+            &json!({"slices": slices, "loop": pace}),
+        );
+        assert_eq!(result["load"]["send_lag_p50_us"].is_f64(), kept, "{result}");
+    }
+}
+
+#[test]
 fn requests_of_the_lead_in_are_not_measured() {
     let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
     let slices = json!({"length_ms": 10, "lead_in_ms": 9.999_999, "gap_us": NEVER_US});

@@ -5,13 +5,15 @@ use crate::engine::slices::{Schedule, Slices};
 use crate::engine::tally::{Tally, Times};
 use crate::random::Random;
 
-/// Times of answers in a round, by target; it counts as a whole or not at all.
+/// Times of requests and answers in a round, by target; it counts as a whole or not at all.
 #[derive(Debug)]
 pub struct Duel {
     pub schedule: Schedule,
     gap: u64,
     /// Times of the round's answers, and their targets.
     held: Vec<(usize, Times)>,
+    /// How late the round's requests were sent, and their targets.
+    lags: Vec<(usize, u64)>,
     /// Answers within the slices of the round, and the slices' time, by target.
     within: Vec<(u64, u64)>,
     /// True if the generator lost time in this round.
@@ -29,6 +31,7 @@ impl Duel {
             schedule: Schedule::new(slices, targets, random),
             gap: slices.gap,
             held: Vec::new(),
+            lags: Vec::new(),
             within: vec![(0, 0); targets],
             disturbed: false,
             begin: 0,
@@ -53,6 +56,13 @@ impl Duel {
         }
     }
 
+    /// Keep how late a request was sent, until the round has ended.
+    pub fn hold_lag(&mut self, target: usize, intended: u64, lag: u64) {
+        if intended >= self.schedule.measured_from() {
+            self.lags.push((target, lag));
+        }
+    }
+
     /// Begin a slice at `now`; return its target.
     pub fn turn(&mut self, now: u64) -> usize {
         let target = self.schedule.turn(now);
@@ -70,9 +80,13 @@ impl Duel {
             if kept {
                 let held = self.held.iter();
                 held.for_each(|(target, times)| tallies[*target].record(times));
+                for (target, lag) in &self.lags {
+                    tallies[*target].send_lag.saturating_record(*lag);
+                }
             }
         }
         self.held.clear();
+        self.lags.clear();
         self.within.fill((0, 0));
         self.disturbed = false;
         self.begin = now;

@@ -113,7 +113,10 @@ impl<P: Protocol> Worker<'_, P> {
         if self.intends[target] && self.timeline.in_window(intended) {
             // Waiting for a free connection is the server's doing, not the generator's.
             let lag = sent - intended.max(free_since);
-            self.tallies[target].send_lag.saturating_record(lag);
+            match &mut self.duel {
+                Some(duel) => duel.hold_lag(target, intended, lag),
+                None => self.tallies[target].send_lag.saturating_record(lag),
+            }
         }
         if let Some(permits) = &mut self.permits {
             permits.take(now, free_since.max(self.room_since));
