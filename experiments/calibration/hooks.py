@@ -13,7 +13,11 @@ _PATIENCE_S = 10.0
 
 def oracle(site: SiteView) -> None:
     """Every request gets the one right answer."""
-    for target, wanted in (("/", (200, b"hello\n")), ("/?a", (200, b"hello\n")), ("/a", (404, b""))):
+    for target, wanted in (
+        ("/", (200, b"hello\n")),
+        ("/?a", (200, b"hello\n")),
+        ("/a", (404, b"")),
+    ):
         if (found := _ask(site, target)) != wanted:
             raise OracleError(f"GET {target}: found {found}, expected {wanted}")
 

@@ -96,6 +96,57 @@ fn rounds_are_kept_unless_the_generator_lost_time() {
 }
 
 #[test]
+fn cpu_time_is_that_of_the_rounds_that_count() {
+    let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
+    let account = std::env::temp_dir().join(format!("tare-duel-{}.usage", std::process::id()));
+    std::fs::write(&account, "1000").expect("a file");
+    let done = Arc::new(AtomicBool::new(false));
+    let (path, ends) = (account.clone(), done.clone());
+    // A group that uses 5 ms of CPU time each millisecond, so that nobody takes it for the truth.
+    let writer = thread::spawn(move || {
+        for step in 1_u64.. {
+            if ends.load(SeqCst) {
+                return;
+            }
+            let next = path.with_extension("next");
+            std::fs::write(&next, (1000 + step * 5_000_000).to_string()).expect("a file");
+            let mut file = std::fs::OpenOptions::new()
+                .write(true)
+                .open(&path)
+                .expect("a file");
+            file.write_all(&std::fs::read(next).expect("a file"))
+                .expect("a file");
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    for (gap_us, kept) in [(NEVER_US, true), (0.001, false)] {
+        let slices = json!({"length_ms": 5, "gap_us": gap_us});
+        let target = |server: &Server, accounts: Value| {
+            let url = format!("http://{}/", server.address);
+            json!({"url": url, "accounts": accounts})
+        };
+        let own = json!({"sut": account, "helper": account});
+        let targets = [target(&servers[0], own), target(&servers[1], json!({}))];
+        let changes = json!({"slices": slices, "targets": targets});
+        let result = duel([&servers[0], &servers[1]], &changes);
+        let rounds = &result["targets"][0]["rounds"];
+        assert_eq!(count(rounds, "requests") > 0, kept, "{result}");
+        assert_eq!(rounds["cpu_us"]["sut"].as_f64().is_some(), kept, "{result}");
+        if kept {
+            for role in ["sut", "helper"] {
+                assert!(rounds["cpu_us"][role].as_f64() > Some(10_000.0), "{result}");
+            }
+            let counted = count(rounds, "requests");
+            assert!(counted <= count(&result["targets"][0], "total.requests"));
+        }
+        assert_eq!(result["targets"][1]["rounds"]["cpu_us"], json!({}));
+    }
+    done.store(true, SeqCst);
+    writer.join().expect("no panic");
+    std::fs::remove_file(account).expect("a file");
+}
+
+#[test]
 fn lateness_of_a_dropped_round_is_dropped_with_it() {
     let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
     for (gap_us, kept) in [(NEVER_US, true), (0.001, false)] {

@@ -99,6 +99,15 @@ class Total(Answer):
         return self.__pydantic_extra__
 
 
+class Rounds(Answer):
+    """A target's part of the rounds of a duel that count."""
+
+    requests: NonNegativeInt
+    """Correct answers."""
+    cpu_us: dict[str, NonNegativeFloat] = {}
+    """CPU time of its roles, in both its own slices and the other's."""
+
+
 class Target(Answer):
     """The answers of one of several targets."""
 
@@ -114,6 +123,8 @@ class Target(Answer):
     statuses: Counts = {}
     total: Total = Total()
     """Of the whole run."""
+    rounds: Rounds | None = None
+    """Of a target that has slices of its own."""
     histograms: dict[str, str] = Field(default={}, repr=False)
     """Of a target that has slices of its own."""
 
@@ -161,7 +172,7 @@ class Condition(Answer):
     found: float | None
 
 
-_OF_A_SIDE = ("outcomes", "errors", "statuses", "total", "histograms")
+_OF_A_SIDE = ("outcomes", "errors", "statuses", "total", "rounds", "histograms")
 
 
 class Result(Answer):
@@ -185,6 +196,8 @@ class Result(Answer):
     total: Total = Total()
     targets: list[Target] = []
     slices: Slices | None = None
+    rounds: Rounds | None = None
+    """Of one side of a duel."""
     tls: Tls | None = None
     conditions: list[Condition] = []
     histograms: dict[str, str] = Field(default={}, repr=False)

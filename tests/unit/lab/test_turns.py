@@ -36,6 +36,13 @@ def test_each_side_is_a_target_and_the_rest_is_of_both() -> None:
     }
 
 
+def test_each_side_has_accounts_of_its_own() -> None:
+    accounts = {VARIANT: {"sut": Path("/new/cpu.stat")}, BASELINE: {}}
+    new, old = in_turns(sides(), SLICES, accounts).spec["targets"]
+    assert new["accounts"] == {"sut": "/new/cpu.stat"}
+    assert "accounts" not in old
+
+
 @pytest.mark.parametrize("changes", [{"connections": 5}, {"tls": {"version": "1.3"}}])
 def test_sides_that_get_another_load_cannot_be_loaded_in_turns(changes: dict[str, Any]) -> None:
     (field,) = changes

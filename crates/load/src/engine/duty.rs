@@ -1,5 +1,6 @@
 //! Divides a load among threads.
 
+use super::accounts::AccountFiles;
 use super::arrivals::Arrivals;
 use super::load::{Load, Timeouts};
 use super::slices::Slices;
@@ -15,14 +16,25 @@ pub struct Duty {
     pub turns: Turns,
     /// The pause before a connection's next request, and the random numbers that it is drawn by.
     pub think: Option<(Think, Random)>,
-    /// The slices in which targets take turns, and the random numbers of their order.
-    pub slices: Option<(Slices, Random)>,
+    /// The slices in which targets take turns.
+    pub slices: Option<Sliced>,
     /// Requests to be sent in the window, if their number is fixed.
     pub requests: Option<u64>,
     /// Requests on a connection before it is closed and another opened.
     pub per_connection: Option<u64>,
     /// The time limits.
     pub timeouts: Timeouts,
+}
+
+/// The slices of a duel, their random order, and the accounts that are read between rounds.
+#[derive(Debug)]
+pub struct Sliced {
+    /// Their lengths.
+    pub slices: Slices,
+    /// Of their order.
+    pub random: Random,
+    /// By target.
+    pub accounts: Vec<AccountFiles>,
 }
 
 /// The rule for when one thread sends.
@@ -54,9 +66,11 @@ pub fn of(load: &Load, index: usize) -> Duty {
         think: load
             .think
             .map(|think| (think, stream(load.seed, index, Use::Think))),
-        slices: load
-            .slices
-            .map(|slices| (slices, stream(load.seed, index, Use::Slices))),
+        slices: load.slices.map(|slices| Sliced {
+            slices,
+            random: stream(load.seed, index, Use::Slices),
+            accounts: load.accounts.clone(),
+        }),
         requests: load.requests.map(|requests| {
             let threads = load.threads as u64;
             requests / threads + u64::from((index as u64) < requests % threads)

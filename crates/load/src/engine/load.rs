@@ -1,5 +1,6 @@
 //! The load of a run: targets, threads, pace, phases and time limits.
 
+use super::accounts::AccountFiles;
 use super::slices::Slices;
 use crate::spec::{Pace, Think};
 
@@ -18,6 +19,8 @@ pub struct Load {
     pub think: Option<Think>,
     /// The slices in which targets take turns; all are loaded at once if absent.
     pub slices: Option<Slices>,
+    /// The CPU time of each target's groups, read in slices.
+    pub accounts: Vec<AccountFiles>,
     /// Requests of the window after which it ends, over all threads.
     pub requests: Option<u64>,
     /// Requests on a connection before it is closed and another opened.

@@ -2,6 +2,7 @@
 //!
 //! The engine is generic over [`Protocol`]; it has the threads, connections, phases and statistics.
 
+pub mod accounts;
 pub mod arrivals;
 pub mod cpu;
 mod duty;

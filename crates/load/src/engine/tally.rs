@@ -1,5 +1,7 @@
 //! The counts and histograms of a thread.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 
 use crate::protocol::{Answer, Failure, Kind};
@@ -114,6 +116,8 @@ pub struct SliceCounts {
     pub answers: u64,
     /// The kept slices' time, in nanoseconds.
     pub time: u64,
+    /// Correct answers of the kept rounds, those that came after their slice included.
+    pub requests: u64,
 }
 
 impl SliceCounts {
@@ -132,6 +136,7 @@ impl SliceCounts {
         self.kept += other.kept;
         self.answers += other.answers;
         self.time += other.time;
+        self.requests += other.requests;
     }
 }
 
@@ -162,6 +167,8 @@ pub struct Tally {
     pub bytes: u64,
     /// The slices of a duel.
     pub slices: SliceCounts,
+    /// CPU time of the target's groups in the kept rounds of a duel, in nanoseconds, by role.
+    pub cpu: BTreeMap<String, u64>,
     /// Answers and failures of the window.
     pub window: Counts,
     /// Answers and failures from the first to the last.
@@ -187,6 +194,7 @@ impl Default for Tally {
             correct: 0,
             bytes: 0,
             slices: SliceCounts::default(),
+            cpu: BTreeMap::new(),
             window: Counts::default(),
             total: Counts::default(),
             in_flight_area: 0,
@@ -253,6 +261,9 @@ impl Tally {
         self.correct += other.correct;
         self.bytes += other.bytes;
         self.slices.merge(&other.slices);
+        for (role, used) in &other.cpu {
+            *self.cpu.entry(role.clone()).or_default() += used;
+        }
         self.window.merge(&other.window);
         self.total.merge(&other.total);
         self.in_flight_area += other.in_flight_area;

@@ -71,6 +71,7 @@ pub fn load(spec: &Spec) -> Result<Load, SpecError> {
         pace: spec.pace,
         think: spec.think,
         slices: slices::slices(spec)?,
+        accounts: slices::accounts(spec)?,
         requests: spec.requests,
         warmup: nanoseconds("warmup_s", spec.warmup_s)?,
         duration: nanoseconds("duration_s", spec.duration_s)?,

@@ -1,6 +1,7 @@
 //! Checks the slices of a duel.
 
 use super::values::{nanoseconds, positive};
+use crate::engine::accounts::{AccountFiles, Accounts};
 use crate::engine::slices::Slices;
 use crate::spec::{Pace, Spec, SpecError};
 
@@ -66,6 +67,34 @@ pub fn slices(spec: &Spec) -> Result<Option<Slices>, SpecError> {
     }))
 }
 
+/// The files with the CPU time of each target's groups.
+///
+/// # Errors
+/// A [`SpecError`] for files without slices, and for one that cannot be read.
+pub fn accounts(spec: &Spec) -> Result<Vec<AccountFiles>, SpecError> {
+    let field = "targets.accounts";
+    for target in spec
+        .targets
+        .iter()
+        .filter(|target| !target.accounts.is_empty())
+    {
+        if spec.slices.is_none() {
+            return Err(SpecError::new(
+                field,
+                "no slices",
+                "write slices, or leave it out",
+            ));
+        }
+        let remedy = "name a cpuacct.usage or a cpu.stat";
+        Accounts::open(&target.accounts).map_err(|why| SpecError::new(field, why, remedy))?;
+    }
+    Ok(spec
+        .targets
+        .iter()
+        .map(|target| target.accounts.clone())
+        .collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +114,33 @@ mod tests {
             gap: 100_000,
         };
         assert_eq!(of(two).unwrap(), Some(expected));
+    }
+
+    #[test]
+    fn accounts_need_slices_and_files_that_can_be_read() {
+        let of = |fields: &str| accounts(&Spec::from_json(&format!("{{{fields}}}")).unwrap());
+        let targets = |file: &str| {
+            format!(
+                r#""targets": [{{"url": "http://a/", "accounts": {{"sut": "{file}"}}}}, {{"url": "http://b/"}}]"#
+            )
+        };
+        let slices = r#""slices": {"length_ms": 2}"#;
+        for (fields, words) in [
+            (targets("/proc/uptime"), "targets.accounts: no slices"),
+            (
+                format!("{}, {slices}", targets("/nowhere")),
+                "targets.accounts: /nowhere: ",
+            ),
+            (
+                format!("{}, {slices}", targets("/proc/version")),
+                "no CPU time",
+            ),
+        ] {
+            let error = of(&fields).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        let two = r#""targets": [{"url": "http://a/"}, {"url": "http://b/"}]"#;
+        assert_eq!(of(&format!("{two}, {slices}")).unwrap().len(), 2);
     }
 
     #[test]

@@ -71,8 +71,20 @@ pub struct TargetReport {
     pub errors: Errors,
     pub statuses: BTreeMap<usize, u64>,
     pub total: Total,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundReport>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<&'static str, String>,
+}
+
+/// A target's part of the rounds that count.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct RoundReport {
+    /// Correct answers.
+    pub requests: u64,
+    /// CPU time of its groups, by role.
+    pub cpu_us: BTreeMap<String, f64>,
 }
 
 /// The slices of a duel, in the window.
@@ -209,6 +221,7 @@ impl Result {
                 errors: (&tally.window.failures).into(),
                 statuses: tally.window.statuses().collect(),
                 total: (&tally.total).into(),
+                rounds: load.slices.map(|_| RoundReport::new(tally)),
                 histograms: match load.slices {
                     Some(_) => encoded(tally),
                     None => BTreeMap::new(),
@@ -232,6 +245,16 @@ impl Result {
             certificates: None,
             conditions: Vec::new(),
             histograms: encoded(tally),
+        }
+    }
+}
+
+impl RoundReport {
+    fn new(tally: &Tally) -> Self {
+        let us = |(role, ns): (&String, &u64)| (role.clone(), *ns as f64 / 1e3);
+        RoundReport {
+            requests: tally.slices.requests,
+            cpu_us: tally.cpu.iter().map(us).collect(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::keys::KeySpec;
+use crate::engine::accounts::AccountFiles;
 
 /// One of several targets.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,6 +31,9 @@ pub struct TargetSpec {
     /// The properties of its correct answers, if not the common ones.
     #[serde(default)]
     pub expect: Option<Expect>,
+    /// Files with the CPU time of its control groups, by role, for slices.
+    #[serde(default)]
+    pub accounts: AccountFiles,
 }
 
 impl TargetSpec {
@@ -43,6 +47,7 @@ impl TargetSpec {
             keys: None,
             connections: None,
             expect: None,
+            accounts: AccountFiles::new(),
         }
     }
 }

@@ -80,6 +80,12 @@ class Group:
             return of_cgroup_v2(self.folders["v2"])
         return of_cgroup_v1(self.folders["cpuacct"])
 
+    def account(self) -> Path:
+        """Return the file that has its CPU time so far."""
+        if self.kind == "v2":
+            return self.folders["v2"] / "cpu.stat"
+        return self.folders["cpuacct"] / "cpuacct.usage"
+
     def throttling(self) -> Throttling:
         """Return the effects of its limits so far."""
         if self.kind == "v2":

@@ -145,7 +145,7 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
     order = [VARIANT, BASELINE]
     study = sites[VARIANT].bench.loaded.study
     each = {side: assignment(sites[side], study.analysis.window) for side in order}
-    what = in_turns(each, study.slices)
+    what = in_turns(each, study.slices, {side: sites[side].accounts() for side in order})
     try:
         result, watch = observe([sites[side] for side in order], what, progress)
     except Exception:

@@ -145,6 +145,11 @@ class Site:
         for process in self.processes.values():
             process.ensure_alive()
 
+    def accounts(self) -> dict[str, Path]:
+        """Return role → the file with the CPU time of its control group, where there are groups."""
+        groups = {role: process.place.group for role, process in self.processes.items()}
+        return {role: group.account() for role, group in groups.items() if group is not None}
+
     def blame(self) -> None:
         """Raise RoleError when a role has ended or is about to: who talks to it notices its end
         before it can be collected.

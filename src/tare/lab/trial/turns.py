@@ -15,8 +15,13 @@ _OWN = ("url", "expect", "keys")
 """Fields that each side may have of its own."""
 
 
-def in_turns(sides: Mapping[str, Assignment], slices: Slices) -> Assignment:
-    """Return the variant's assignment with both sides as targets that take turns.
+def in_turns(
+    sides: Mapping[str, Assignment],
+    slices: Slices,
+    accounts: Mapping[str, Mapping[str, Path]] | None = None,
+) -> Assignment:
+    """Return the variant's assignment with both sides as targets that take turns; `accounts` are
+    the files with the CPU time of each side's roles.
 
     Raises ManifestError where the two differ in more than what a target may have of its own.
     """
@@ -39,7 +44,11 @@ def in_turns(sides: Mapping[str, Assignment], slices: Slices) -> Assignment:
         )
     shared = {key: item for key, item in own.spec.items() if key not in _OWN}
     targets = [
-        {"name": side, **{key: each.spec[key] for key in _OWN if each.spec.get(key) is not None}}
+        {
+            "name": side,
+            **{key: each.spec[key] for key in _OWN if each.spec.get(key) is not None},
+            **_accounts((accounts or {}).get(side)),
+        }
         for side, each in sides.items()
     ]
     spec = {**shared, "targets": targets, "slices": slices.model_dump()}
@@ -53,6 +62,11 @@ def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
         for key, item in spec.items()
         if key not in (*_OWN, "seed")
     }
+
+
+def _accounts(files: Mapping[str, Path] | None) -> dict[str, Any]:
+    """An instrument that knows nothing of accounts is not asked for them."""
+    return {"accounts": {role: str(file) for role, file in files.items()}} if files else {}
 
 
 def _digest(file: str) -> str:

@@ -3,11 +3,26 @@
 from tare.lab.trial.measure import Measurement
 from tare.probes.reading import over
 
+_CPU = ("cpu_us", "cpu_user_us", "cpu_system_us")
+
 
 def roles(found: Measurement) -> dict[str, dict[str, float]]:
-    """Return each role's probes by their names."""
+    """Return each role's probes by their names.
+
+    A side of a duel has the CPU time per request of the rounds that count, for all requests of the
+    window: disturbed rounds are left out, and the borders are sharp.
+    """
     opened, closed = found.opened.seen.roles, (found.closed.seen | found.held).roles
-    return {role: over(first, closed[role], _scale(found)) for role, first in opened.items()}
+    seen = {role: over(first, closed[role], _scale(found)) for role, first in opened.items()}
+    rounds = found.result.rounds
+    if rounds is None or not rounds.requests:
+        return seen
+    share = found.result.requests / rounds.requests
+    for role, cpu_us in rounds.cpu_us.items():
+        if role in seen and seen[role]["cpu_us"] > 0:
+            factor = cpu_us * share / seen[role]["cpu_us"]
+            seen[role] |= {name: seen[role][name] * factor for name in _CPU}
+    return seen
 
 
 def machine(found: Measurement) -> dict[str, float]:

@@ -1,9 +1,12 @@
 //! A duel as a worker keeps it: whose slice it is, and the answers of a round until it is known
 //! whether the round counts.
 
-use crate::engine::slices::{Schedule, Slices};
+use std::io;
+
+use crate::engine::accounts::Accounts;
+use crate::engine::duty::Sliced;
+use crate::engine::slices::Schedule;
 use crate::engine::tally::{Tally, Times};
-use crate::random::Random;
 
 /// Times of requests and answers in a round, by target; it counts as a whole or not at all.
 #[derive(Debug)]
@@ -16,6 +19,10 @@ pub struct Duel {
     lags: Vec<(usize, u64)>,
     /// Answers within the slices of the round, and the slices' time, by target.
     within: Vec<(u64, u64)>,
+    /// Correct answers of the round, by target.
+    answers: Vec<u64>,
+    /// The CPU time of each target.
+    accounts: Vec<Accounts>,
     /// True if the generator lost time in this round.
     disturbed: bool,
     /// The time at which the round began.
@@ -25,24 +32,36 @@ pub struct Duel {
 }
 
 impl Duel {
-    /// A duel of `targets` that has not begun.
-    pub fn new(slices: Slices, targets: usize, random: Random) -> Self {
-        Duel {
-            schedule: Schedule::new(slices, targets, random),
-            gap: slices.gap,
+    /// A duel that has not begun.
+    ///
+    /// # Errors
+    /// When an account of CPU time cannot be read.
+    pub fn new(sliced: Sliced) -> io::Result<Self> {
+        let accounts: io::Result<Vec<_>> = sliced.accounts.iter().map(Accounts::open).collect();
+        let targets = sliced.accounts.len();
+        Ok(Duel {
+            schedule: Schedule::new(sliced.slices, targets, sliced.random),
+            gap: sliced.slices.gap,
             held: Vec::new(),
             lags: Vec::new(),
             within: vec![(0, 0); targets],
+            answers: vec![0; targets],
+            accounts: accounts?,
             disturbed: false,
             begin: 0,
             looked: 0,
-        }
+        })
     }
 
     /// Note a look at the sockets at `now`.
     pub fn look(&mut self, now: u64) {
         self.disturbed |= now - self.looked > self.gap;
         self.looked = now;
+    }
+
+    /// Count a correct answer.
+    pub fn count(&mut self, target: usize) {
+        self.answers[target] += 1;
     }
 
     /// Keep the times of an answer that came at `now`, until the round has ended.
@@ -70,14 +89,21 @@ impl Duel {
         target
     }
 
-    /// Begin a round at `now`; give the answers of the round before to `tallies` if it counts.
+    /// Begin a round at `now`; give the answers and the CPU time of the round before to `tallies`
+    /// if it counts.
     pub fn close(&mut self, now: u64, counts: bool, tallies: &mut [Tally]) {
+        let kept = counts && !self.disturbed;
+        for (accounts, tally) in self.accounts.iter_mut().zip(tallies.iter_mut()) {
+            accounts.read(kept.then_some(&mut tally.cpu));
+        }
         if counts {
-            let kept = counts && !self.disturbed;
             for (tally, within) in tallies.iter_mut().zip(&self.within) {
                 tally.slices.end(*within, kept);
             }
             if kept {
+                for (tally, answers) in tallies.iter_mut().zip(&self.answers) {
+                    tally.slices.requests += answers;
+                }
                 let held = self.held.iter();
                 held.for_each(|(target, times)| tallies[*target].record(times));
                 for (target, lag) in &self.lags {
@@ -88,6 +114,7 @@ impl Duel {
         self.held.clear();
         self.lags.clear();
         self.within.fill((0, 0));
+        self.answers.fill(0);
         self.disturbed = false;
         self.begin = now;
     }

@@ -98,7 +98,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
     /// A thread's load on this number of `targets`.
     ///
     /// # Errors
-    /// When the process has no descriptor left.
+    /// When the process has no descriptor left, or an account of CPU time cannot be read.
     pub fn new(
         protocol: P,
         timeline: &'a Timeline,
@@ -145,9 +145,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             at_once,
             spin,
             think: duty.think,
-            duel: duty
-                .slices
-                .map(|(slices, random)| Duel::new(slices, targets, random)),
+            duel: duty.slices.map(Duel::new).transpose()?,
             per_connection: duty.per_connection.unwrap_or(u64::MAX),
             left: duty.requests,
             in_flight: 0,
@@ -347,6 +345,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
         }
         if answer.failure.is_none() {
+            if let Some(duel) = &mut self.duel {
+                duel.count(target);
+            }
             self.tallies[target].answered += u64::from(self.timeline.in_window(now));
             self.second.record(times.latency);
         }
