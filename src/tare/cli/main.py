@@ -11,7 +11,7 @@ from tare.lab.interrupt import raising
 from tare.report.errors import ReportError
 
 _COMMANDS = (
-    "duel", "gate", "run", "resume", "list", "show", "doctor", "setup", "check",
+    "duel", "gate", "calibrate", "run", "resume", "list", "show", "doctor", "setup", "check",
     "up", "down", "restart", "status", "stats", "watch", "logs",
     "load", "report", "export", "compare", "history", "test",
 )  # fmt: skip

@@ -10,15 +10,18 @@ from tare.lab import paths
 from tare.lab.errors import Interrupted
 from tare.lab.project import catalog, levels
 from tare.lab.project.preparation import Prepared, prepare
-from tare.lab.run import estimate, subject
+from tare.lab.run import calibrated, estimate, subject
 from tare.lab.run.run import Run
 from tare.lab.run.store import Store
 from tare.model.results import Results
 from tare.model.trial import Plan
+from tare.probes import bystanders
+from tare.report import calibration, html, results, stored, table
 from tare.report import folder as run_folder
-from tare.report import html, results, stored, table
 from tare.report.sentence import answers
-from tare.stats.blocks import shortage
+from tare.stats.blocks import fewest_blocks, shortage
+
+_PREFLIGHT_S = 0.5
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:
@@ -57,8 +60,23 @@ def execute(store: Store) -> None:
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
     if lack := shortage(plan):
         say(lack)
+    if outlook_of := _resolvable(plan):
+        say(outlook_of)
+    if others := bystanders.busy(_PREFLIGHT_S):
+        say(f"other work disturbs: {bystanders.named(others)}; wait for it, or expect less")
     with Follower(plan, expected.per_block) as follower:
         Run(loaded, plan, store, prepared, follower).execute()
+
+
+def _resolvable(plan: Plan) -> str | None:
+    """Return what the plan can find by the machine's calibration; None if that says nothing."""
+    known = calibrated.kept()
+    if known is None:
+        return None
+    duration_s = min(float(each.parameters.get("duration_s", 1.0)) for each in plan.scenarios)
+    blocks = min(fewest_blocks(plan), plan.blocks.max)
+    found = calibration.expected(known, plan.judged, plan.pairing, blocks, duration_s)
+    return found and f"{blocks} blocks find {found}, by tare calibrate of {known.created[:10]}"
 
 
 def written(folder: Path) -> Results:

@@ -25,6 +25,14 @@ class MachineFault(TareError):
     """A lack of the machine: no room, memory, process or port was left. No variant is to blame."""
 
 
+class Disturbed(TareError):
+    """The end of a run that the machine spoils. `reason`: why its last trial did not count."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
 class Unavailable(TareError):
     """A requirement of a variant that this machine does not meet."""
 

@@ -71,6 +71,15 @@ class Slices(Record):
     """At its beginning, of which no request is measured."""
 
 
+class Calibrates(Record):
+    """A known effect of a study's variant, by which `tare calibrate` checks the machine."""
+
+    outcome: OutcomeKey
+    """The judged outcome whose effect is known."""
+    truth: OutcomeKey
+    """The outcome that says, of the variant, how large the effect is, in percent."""
+
+
 class Quick(Record):
     """The changes that `--quick` makes."""
 
@@ -117,6 +126,8 @@ class Study(Record):
     slices: Slices = Slices()
     """The turns, with pairing = "slices"."""
     blocks: Blocks = Blocks()
+    calibrates: Calibrates | None = None
+    """Of the study that `tare calibrate` runs."""
     quick: Quick | None = None
     """Without it the study takes no part in `tare run EXPERIMENT --quick`."""
     google_benchmark: GoogleBenchmark | None = None
@@ -141,6 +152,9 @@ class Study(Record):
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise ValueError(f"each outcome once in judged and shown, and {twice[0]} not twice")
         checked_gates(self.gates)
+        known = self.calibrates
+        if known and not (known.outcome in self.judged and known.truth in names):
+            raise ValueError("calibrates.outcome among the judged, and calibrates.truth reported")
         if self.pairing == "slices" and not isinstance(self.analysis, Compare):
             raise ValueError(
                 f"pairing = 'trials' with an analysis that takes several windows, as "

@@ -64,6 +64,15 @@ def audit(servers: Collection[int]) -> dict[str, Any]:
     }
 
 
+def advice(servers: Collection[int]) -> list[str]:
+    """Return what disturbs on this machine and could be changed, each in one line."""
+    return [
+        f"{each.name}: {each.value}, better {each.wanted}: {each.why}"
+        for each in findings(servers)
+        if each.status == "differs"
+    ]
+
+
 def _of_setting(setting: Setting, root: Path) -> Finding:
     def made(value: str, status: Status) -> Finding:
         return Finding(setting.name, value, setting.wanted, status, setting.why)

@@ -16,7 +16,7 @@ pub type AccountFiles = BTreeMap<String, PathBuf>;
 #[derive(Debug)]
 pub struct Accounts {
     files: Vec<(String, File)>,
-    /// What was read last, in nanoseconds, in the files' order.
+    /// The last readings, in nanoseconds, in the files' order.
     last: Vec<u64>,
 }
 

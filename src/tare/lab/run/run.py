@@ -13,6 +13,7 @@ from tare.lab.machine.ledger import sweep, sweep_all
 from tare.lab.project import gate_limits, render
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import Prepared, fingerprint
+from tare.lab.run.patience import Patience, spoilt
 from tare.lab.run.store import Store, write_json
 from tare.lab.trial.attempt import Done
 from tare.lab.trial.bench import LEDGER, Bench, open_bench
@@ -60,6 +61,7 @@ class Run:
         self._trials: list[Trial] = []
         self._environment: dict[str, Any] = {}
         self._remarks: list[str] = []
+        self._patience = Patience(plan.run)
         self._fingerprint = fingerprint(loaded, prepared)
         if why := prepared.why_not(plan.baseline):
             raise TareError(f"the baseline {plan.baseline} cannot be measured: {why}")
@@ -145,13 +147,14 @@ class Run:
         retries = gate_limits.limits(gates, parameters, self._loaded.title).retries
         self._idle.set(poll=self._polls(parameters))
         # All that the machine spoilt was made before this run was resumed.
-        spent = sum(not trial.machine_fault for trial in made)
+        spent = sum(not spoilt(trial) for trial in made)
         for attempt in range(len(made) + 1, len(made) + retries + 2 - spent):
             self._watcher.begins(planned, attempt)
             ended = self._make(bench, planned, attempt, parameters)
             self._keep(ended)
             if any(done.trial.status != "invalid" for done in ended):
-                return
+                break
+        self._patience.see([trial for trial in self._trials if _same(trial, planned)])
 
     def _make(
         self, bench: Bench, planned: PlannedTrial, attempt: int, parameters: Mapping[str, Any]

@@ -15,7 +15,7 @@ pub struct Duel {
     gap: u64,
     /// Times of the round's answers, and their targets.
     held: Vec<(usize, Times)>,
-    /// How late the round's requests were sent, and their targets.
+    /// The send lags of the round's requests, and their targets.
     lags: Vec<(usize, u64)>,
     /// Answers within the slices of the round, and the slices' time, by target.
     within: Vec<(u64, u64)>,

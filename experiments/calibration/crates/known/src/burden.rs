@@ -19,7 +19,7 @@ pub struct Costs {
     pub error_every: u64,
     /// A sleep of the whole server, and how often.
     pub stall: Option<(Duration, Duration)>,
-    /// What all servers pay alike.
+    /// The cost that all servers pay alike.
     pub drift: Drift,
 }
 
@@ -28,7 +28,7 @@ pub struct Costs {
 pub struct Burden {
     costs: Costs,
     next_stall: Instant,
-    /// What was paid.
+    /// The costs that were paid.
     pub account: Account,
 }
 

@@ -15,7 +15,7 @@ const WRONG: &[u8] = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r
 const OTHER: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
 const BAD: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/// What the server does next with a connection.
+/// The next step of the server with a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Wait for bytes.

@@ -1,0 +1,142 @@
+"""`tare calibrate`: what this machine can tell apart, and in what time."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tare.cli.output import console, json_option, print_json, say
+from tare.cli.span import Span
+
+if TYPE_CHECKING:
+    from tare.lab.project.catalog import Loaded
+    from tare.model.calibration import Calibration
+    from tare.model.study import Pairing
+    from tare.model.trial import Plan
+
+_SHARES: dict["Pairing", float] = {"slices": 0.65, "trials": 0.35}
+"""Of the time, by way of pairing; the check is of the first."""
+_FEWEST = 8
+"""Blocks of each."""
+_PREFLIGHT_S = 1.0
+
+
+@click.command()
+@click.option(
+    "--within",
+    "within_s",
+    type=Span(),
+    default="5m",
+    show_default=True,
+    metavar="T",
+    help="About how long it may take.",
+)
+@click.option("--show", is_flag=True, help="Show the last calibration, and measure nothing.")
+@json_option
+def command(within_s: float, show: bool, as_json: bool) -> None:
+    """Find out which differences this machine can tell apart in 1, 5 and 20 minutes.
+
+    It compares a small server with itself, and with one that spends a known 1 % more CPU. Later
+    runs say beforehand what they can find. Do on the machine what you will do while you measure.
+
+    \b
+    tare calibrate
+    tare calibrate --within 15m       # steadier figures
+    tare calibrate --show
+    """
+    from tare.lab.errors import TareError
+    from tare.lab.run import calibrated
+
+    if show:
+        found = calibrated.kept()
+        if found is None:
+            raise TareError("this machine is not calibrated; run: tare calibrate")
+    else:
+        found = _calibrate(within_s)
+        say(f"kept in {calibrated.keep(found)}")
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+def _calibrate(within_s: float) -> "Calibration":
+    """Make two runs of the study, by duels and by trials. Raises TareError and Interrupted."""
+    from tare.cli.running import execute, written
+    from tare.lab import paths
+    from tare.lab.errors import Disturbed
+    from tare.lab.machine import host
+    from tare.lab.run import calibrated
+    from tare.lab.run.store import Store
+    from tare.probes import bystanders
+    from tare.probes.audit import advice
+    from tare.report import calibration, folder
+
+    others = bystanders.busy(_PREFLIGHT_S)
+    loaded = calibrated.study()
+    folders: list[folder.RunFolder] = []
+    remarks: list[str] = []
+    for pairing, share in _SHARES.items():
+        store = Store.create(paths.runs(), _plan(loaded, pairing, share * within_s))
+        try:
+            execute(store)
+        except Disturbed as why:
+            if not folders:
+                raise
+            remarks.append(f"by {calibration.WAYS[pairing]} nothing can be told: {why.reason}")
+        else:
+            folders.append(folder.read(store.folder))
+        written(store.folder)
+    assert loaded.study.calibrates is not None
+    cpus = host.assign(host.by_core(), server=1, client=1)
+    hints = [f"other work ran: {bystanders.named(others)}"] if others else []
+    return calibration.make(
+        folders,
+        loaded.study.calibrates,
+        calibrated.machine(),
+        remarks=remarks,
+        advice=hints + advice(cpus.server),
+    )
+
+
+def _plan(loaded: "Loaded", pairing: "Pairing", seconds: float) -> "Plan":
+    """Return the plan of the study's first scenario with as many blocks as go into that time."""
+    from tare.lab import paths
+    from tare.lab.project.preparation import Prepared
+    from tare.lab.run import estimate, planning
+
+    def made(blocks: int) -> "Plan":
+        return planning.make(
+            loaded,
+            quick=False,
+            variants=None,
+            scenarios=[],
+            blocks=blocks,
+            seed=None,
+            overrides={},
+            pairing=pairing,
+        )
+
+    one = estimate.estimate(made(1), loaded, paths.runs(), Prepared())
+    return made(max(_FEWEST, int(seconds / one.seconds[0])))
+
+
+def _print(found: "Calibration") -> None:
+    from rich.table import Table
+
+    from tare.report import calibration
+
+    click.echo(calibration.sentence(found))
+    click.echo(calibration.check(found))
+    click.echo()
+    # Right of the names, so that spans stand under each other.
+    table = Table("smallest difference found", "by", box=None, padding=(0, 2, 0, 0))
+    for span in calibration.SPANS_S:
+        table.add_column(span, justify="right", no_wrap=True)
+    for row in calibration.rows(found):
+        table.add_row(*row)
+    console().print(table, highlight=False)
+    click.echo("(found in four of five studies; your own servers may be noisier)")
+    for line in found.remarks:
+        click.echo(line)
+    for line in found.advice:
+        click.echo(f"might help: {line}")

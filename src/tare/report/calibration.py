@@ -1,0 +1,170 @@
+"""A calibration, made of two runs of the study that has a known difference, and told in words."""
+
+import math
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from tare.model.calibration import Calibration, Known, Machine, Resolution
+from tare.model.study import Calibrates, Pairing
+from tare.report.errors import ReportError
+from tare.report.folder import RunFolder
+from tare.stats.blocks import BlockedTrials
+from tare.stats.effect import Effect, to_percent
+from tare.stats.plan_order import CONTROL
+from tare.stats.resolution import detectable
+from tare.stats.rounding import two_digits
+
+SPANS_S = {"1 min": 60.0, "5 min": 300.0, "20 min": 1200.0}
+"""The times of measuring for which it is said what they resolve."""
+WAYS: dict[Pairing, str] = {"slices": "duels", "trials": "trials one after the other"}
+
+
+def make(
+    runs: Sequence[RunFolder],
+    calibrates: Calibrates,
+    machine: Machine,
+    *,
+    remarks: Sequence[str],
+    advice: Sequence[str],
+) -> Calibration:
+    """Return what runs of one scenario by different ways of pairing show; the first has the effect
+    that is known. Raises ReportError if too few trials counted.
+    """
+    first = runs[0]
+    return Calibration(
+        created=first.plan.created,
+        tare=first.plan.tare,
+        machine=machine,
+        resolutions=[found for run in runs for found in _resolutions(run, calibrates)],
+        known=_known(first, calibrates),
+        runs=[run.plan.run for run in runs],
+        remarks=list(remarks),
+        advice=list(advice),
+    )
+
+
+def sentence(found: Calibration) -> str:
+    """Return what a minute of duels resolves, in one sentence."""
+    parts = []
+    for each in found.resolutions:
+        if each.pairing == "slices":
+            least = detectable(each.spread, each.block_s, SPANS_S["1 min"])
+            if least is not None:
+                parts.append(f"{_percent(least)} in {_lower(each.title)}")
+    if not parts:
+        return "In one minute of duels this machine finds nothing: it is too slow or too disturbed."
+    return f"In one minute of duels this machine finds a difference of {_listed(parts)}."
+
+
+def rows(found: Calibration) -> Iterator[list[str]]:
+    """Yield a row for each outcome and way of pairing: its names, and what each span resolves."""
+    for each in found.resolutions:
+        least = [detectable(each.spread, each.block_s, seconds) for seconds in SPANS_S.values()]
+        cells = ["–" if one is None else _percent(one) for one in least]
+        yield [each.title, WAYS[each.pairing], *cells]
+
+
+def check(found: Calibration) -> str:
+    """Return how the known difference was seen."""
+    known = found.known
+    if known.ci_pct is None:
+        return f"The check found too few duels to see a difference of {known.truth_pct:.2f} %."
+    low, high = known.ci_pct
+    seen = (
+        f"Check: a server that spends {known.truth_pct:.2f} % more was seen as "
+        f"{known.effect_pct:+.2f} % [{low:+.2f}, {high:+.2f}]"
+    )
+    if low <= known.truth_pct <= high:
+        return f"{seen}."
+    return (
+        f"{seen}: the interval misses the truth, as one in twenty does. If it happens again, do "
+        "not believe this machine."
+    )
+
+
+def expected(
+    found: Calibration, outcomes: Sequence[str], pairing: Pairing, blocks: int, duration_s: float
+) -> str | None:
+    """Return what so many blocks find in the outcomes that were calibrated, in words; None without
+    any.
+    """
+    parts = []
+    for each in found.resolutions:
+        if each.outcome in outcomes and each.pairing == pairing and blocks > 1:
+            spread = each.spread * math.sqrt(each.duration_s / duration_s)
+            least = detectable(spread, 1.0, float(blocks))
+            if least is not None:
+                parts.append(f"{_percent(least)} in {_lower(each.title)}")
+    return f"differences of {_listed(parts)}" if parts else None
+
+
+def _resolutions(run: RunFolder, calibrates: Calibrates) -> Iterator[Resolution]:
+    plan = run.plan
+    (scenario,) = plan.scenarios
+    blocked = BlockedTrials(plan, scenario, run.trials)
+    (variant,) = plan.variants[1:]
+    # Both sides of a duel have its time.
+    spent = sum(trial.wall_s for trial in run.trials if trial.label == trial.shown_as)
+    blocks = len({trial.block for trial in run.trials})
+    for name in plan.reported:
+        if name == calibrates.truth:
+            continue
+        pairs = [
+            effect
+            for label in (CONTROL, variant)
+            if (effect := blocked.effect(label, name)) is not None and effect.n > 1
+        ]
+        if not pairs:
+            raise ReportError(
+                f"{run.path}: too few trials counted to say what this machine resolves; "
+                f"tare report {run.plan.run} says why"
+            )
+        yield Resolution(
+            outcome=name,
+            title=plan.outcomes[name].title,
+            pairing=plan.pairing,
+            spread=_pooled(pairs),
+            pairs=sum(each.n for each in pairs),
+            block_s=spent / blocks,
+            duration_s=float(scenario.parameters["duration_s"]),
+        )
+
+
+def _pooled(effects: Sequence[Effect]) -> float:
+    weights = [each.n - 1 for each in effects]
+    squares = [weight * each.spread**2 for weight, each in zip(weights, effects, strict=True)]
+    return math.sqrt(math.fsum(squares) / sum(weights))
+
+
+def _known(run: RunFolder, calibrates: Calibrates) -> Known:
+    plan = run.plan
+    (scenario,) = plan.scenarios
+    (variant,) = plan.variants[1:]
+    blocked = BlockedTrials(plan, scenario, run.trials)
+    effect = blocked.effect(variant, calibrates.outcome)
+    truths = blocked.values(variant, calibrates.truth)
+    if effect is None or not truths:
+        raise ReportError(f"{run.path}: no duel of {variant} counted")
+    return Known(
+        outcome=calibrates.outcome,
+        title=plan.outcomes[calibrates.outcome].title,
+        truth_pct=median(truths),
+        effect_pct=effect.percent,
+        ci_pct=effect.percent_interval,
+        refused=sum(
+            trial.status == "invalid" and trial.label == trial.shown_as for trial in run.trials
+        ),
+    )
+
+
+def _percent(log_ratio: float) -> str:
+    return f"{two_digits(to_percent(log_ratio))} %"
+
+
+def _lower(title: str) -> str:
+    """A title within a sentence: `Server CPU per request` is `server CPU per request`."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,19 @@
+"""A run that the machine spoils ends soon, and says who disturbs it."""
+
+import pytest
+from laboratory import Laboratory
+
+from tare.lab.run.patience import SPOILT_MAX
+
+pytestmark = pytest.mark.system
+
+
+def test_it_ends_and_can_be_resumed(lab: Laboratory) -> None:
+    for command in ("run", "resume"):
+        target = "toy/spoilt" if command == "run" else "last"
+        options = ("--variants", "slow", "-p", "duration_s=0.1") if command == "run" else ()
+        text = lab.tare(command, target, *options, code=1)
+        assert f"{SPOILT_MAX} trials in a row did not count" in text, text
+        assert "steal" in text and "what else uses the CPUs: " in text
+    assert {trial.status for trial in lab.trials()} == {"invalid"}
+    assert len(lab.trials()) == 2 * SPOILT_MAX

@@ -1,0 +1,68 @@
+"""The end of a run that the machine spoils."""
+
+from typing import Any
+
+import pytest
+
+from tare.lab.errors import Disturbed
+from tare.lab.run.patience import SPOILT_MAX, Patience, spoilt
+from tare.model.trial import Trial
+from tare.probes.bystanders import Bystander
+
+
+def trial(status: str = "invalid", *kinds: str, **fields: Any) -> Trial:
+    """An attempt that gates of these kinds refused."""
+    gates = [
+        {"name": kind, "kind": kind, "ok": False, "found": "1", "wanted": "0"} for kind in kinds
+    ]
+    known = {
+        "id": "b00-s0-a",
+        "block": 0,
+        "scenario": "default",
+        "label": "a",
+        "variant": "a",
+        "attempt": 1,
+        "status": status,
+        "reason": "steal: much, wanted little",
+        "started": "now",
+        "wall_s": 1.0,
+        "gates": gates,
+    }
+    return Trial.model_validate(known | fields)
+
+
+DISTURBED = trial("invalid", "machine", "generator")
+
+
+@pytest.mark.parametrize(
+    ("found", "is_spoilt"),
+    [
+        (DISTURBED, True),
+        (trial("invalid", machine_fault=True), True),
+        (trial("invalid"), False),
+        (trial("invalid", "machine", "load"), False),
+        (trial("failed", "machine"), False),
+        (trial("valid"), False),
+    ],
+)
+def test_only_the_machine_spoils(found: Trial, is_spoilt: bool) -> None:
+    assert spoilt(found) is is_spoilt
+
+
+def test_the_run_ends_with_the_name_of_who_disturbs() -> None:
+    patience = Patience("run-7", lambda _: [Bystander("cc1", (4, 5), 1.8)])
+    for _ in range(SPOILT_MAX - 1):
+        patience.see([DISTURBED] * 3)
+    with pytest.raises(Disturbed) as ended:
+        patience.see([DISTURBED])
+    for words in ("steal: much", "cc1 (2 processes, 180 % of a CPU)", "tare resume run-7"):
+        assert words in str(ended.value)
+
+
+def test_one_that_counts_or_fails_begins_the_count_again() -> None:
+    patience = Patience("run-7", lambda _: [])
+    for last in (trial("valid"), trial("failed")):
+        for _ in range(SPOILT_MAX - 1):
+            patience.see([DISTURBED])
+        patience.see([DISTURBED, last])
+    patience.see([DISTURBED])

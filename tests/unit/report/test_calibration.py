@@ -1,0 +1,133 @@
+"""A calibration, of built runs whose spread is known, and its words."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runs import CPU, plan, trials
+
+from tare.model.calibration import Calibration, Known, Machine, Resolution
+from tare.model.outcome import Outcome
+from tare.model.scenario import Scenario
+from tare.model.study import Blocks, Calibrates
+from tare.report import calibration
+from tare.report.errors import ReportError
+from tare.report.folder import RunFolder
+
+MACHINE = Machine(cpu="c", cpu_count=2, kernel="k")
+CALIBRATES = Calibrates(outcome="cpu", truth="burnt")
+TRUTH = Outcome(title="Burnt", unit="%", better="lower", value="probe.burnt")
+SCENARIO = Scenario(name="default", parameters={"duration_s": 2.0})
+
+
+def run(pairing: str, blocks: int = 12, **factors: float) -> RunFolder:
+    made = plan(
+        outcomes={"cpu": CPU, "burnt": TRUTH},
+        scenarios=[SCENARIO],
+        pairing=pairing,
+        blocks=Blocks(min=blocks, max=blocks),
+    )
+    known = [
+        trial.model_copy(
+            update={
+                "outcomes": {**trial.outcomes, "burnt": 1.0 if trial.label == "dear" else 0.0},
+                "wall_s": 2.5,
+            }
+        )
+        for trial in trials(made, blocks, factors)
+    ]
+    return RunFolder(Path("r"), made, known, {})
+
+
+def made(*runs: RunFolder) -> Calibration:
+    return calibration.make(runs, CALIBRATES, MACHINE, remarks=["r"], advice=["a"])
+
+
+def test_it_says_what_was_seen_by_both_ways() -> None:
+    found = made(run("trials", dear=1.01))
+    (only,) = found.resolutions
+    assert (only.outcome, only.pairing, only.duration_s) == ("cpu", "trials", 2.0)
+    assert only.pairs == 24, "both the control's and the variant's"
+    assert only.block_s == pytest.approx(7.5), "baseline, variant and control"
+    assert 0.001 < only.spread < 0.006
+    assert found.known.truth_pct == 1.0
+    assert found.known.effect_pct == pytest.approx(1.0, abs=0.4)
+    assert (found.remarks, found.advice) == (["r"], ["a"])
+
+
+def test_without_trials_that_count_it_is_refused() -> None:
+    empty = run("trials")
+    spoilt = [trial.model_copy(update={"status": "invalid"}) for trial in empty.trials]
+    with pytest.raises(ReportError, match="too few trials counted"):
+        made(RunFolder(Path("r"), empty.plan, spoilt, {}))
+
+
+def known(**changes: Any) -> Calibration:
+    fields = {
+        "outcome": "cpu",
+        "title": "CPU",
+        "truth_pct": 1.0,
+        "effect_pct": 1.1,
+        "ci_pct": (0.7, 1.5),
+        "refused": 0,
+    }
+    resolution = Resolution(
+        outcome="cpu",
+        title="Server CPU per request",
+        pairing="slices",
+        spread=0.01,
+        pairs=20,
+        block_s=2.5,
+        duration_s=1.0,
+    )
+    return Calibration(
+        created="2026-01-01T00:00:00+00:00",
+        tare="0",
+        machine=MACHINE,
+        resolutions=[
+            resolution,
+            resolution.model_copy(update={"pairing": "trials", "spread": 0.2, "block_s": 20.0}),
+        ],
+        known=Known.model_validate(fields | changes),
+        runs=[],
+    )
+
+
+def test_it_begins_with_what_a_minute_of_duels_finds() -> None:
+    assert calibration.sentence(known()) == (
+        "In one minute of duels this machine finds a difference of 0.6 % in server CPU per request."
+    )
+    slow = known().resolutions[0].model_copy(update={"block_s": 30.0})
+    nothing = known().model_copy(update={"resolutions": [slow]})
+    assert "finds nothing" in calibration.sentence(nothing)
+
+
+def test_a_span_that_gives_no_verdict_is_a_dash() -> None:
+    assert list(calibration.rows(known())) == [
+        ["Server CPU per request", "duels", "0.6 %", "0.26 %", "0.13 %"],
+        ["Server CPU per request", "trials one after the other", "–", "17 %", "7.6 %"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "was seen as +1.10 % [+0.70, +1.50]."),
+        ({"ci_pct": (1.2, 1.5)}, "the interval misses the truth"),
+        ({"ci_pct": None}, "too few duels"),
+    ],
+)
+def test_the_check_says_whether_the_truth_was_seen(changes: dict[str, Any], words: str) -> None:
+    assert words in calibration.check(known(**changes))
+
+
+def test_what_a_plan_can_find_follows_from_its_blocks_and_their_length() -> None:
+    found = known()
+    args = (["cpu", "other"], "slices")
+    assert calibration.expected(found, *args, 24, 1.0) == (  # type: ignore[arg-type]
+        "differences of 0.6 % in server CPU per request"
+    )
+    longer = calibration.expected(found, *args, 24, 4.0)  # type: ignore[arg-type]
+    assert longer == "differences of 0.3 % in server CPU per request"
+    assert calibration.expected(found, ["other"], "slices", 24, 1.0) is None
+    assert calibration.expected(found, ["cpu"], "slices", 2, 1.0) is None
