@@ -31,8 +31,22 @@ _PREFLIGHT_S = 1.0
     help="About how long it may take.",
 )
 @click.option("--show", is_flag=True, help="Show the last calibration, and measure nothing.")
+@click.option(
+    "--of",
+    "run",
+    metavar="RUN",
+    help="Cut this long run of the calibration's study into studies, and say how often they are "
+    "right.",
+)
+@click.option(
+    "--blocks",
+    type=click.IntRange(2),
+    default=12,
+    show_default=True,
+    help="Blocks of a study, with --of.",
+)
 @json_option
-def command(within_s: float, show: bool, as_json: bool) -> None:
+def command(within_s: float, show: bool, run: str | None, blocks: int, as_json: bool) -> None:
     """Find out which differences this machine can tell apart in 1, 5 and 20 minutes.
 
     It compares a small server with itself, and with one that spends a known 1 % more CPU. Later
@@ -42,10 +56,15 @@ def command(within_s: float, show: bool, as_json: bool) -> None:
     tare calibrate
     tare calibrate --within 15m       # steadier figures
     tare calibrate --show
+    tare run calibration/cpu --scenarios added=none --blocks 2400   # hours; resume goes on with it
+    tare calibrate --of last --blocks 8
     """
     from tare.lab.errors import TareError
     from tare.lab.run import calibrated
 
+    if run is not None:
+        _print_series(run, blocks, as_json)
+        return
     if show:
         found = calibrated.kept()
         if found is None:
@@ -96,6 +115,22 @@ def _calibrate(within_s: float) -> "Calibration":
         remarks=remarks,
         advice=hints + advice(cpus.server),
     )
+
+
+def _print_series(run: str, blocks: int, as_json: bool) -> None:
+    from tare.cli.run import folder_of
+    from tare.lab.run import calibrated
+    from tare.report import folder, series
+
+    calibrates = calibrated.study().study.calibrates
+    assert calibrates is not None
+    found = series.cut(folder.read(folder_of(run)), calibrates, blocks)
+    if as_json:
+        print_json([each.model_dump(mode="json") for each in found])
+        return
+    for each in found:
+        for line in series.sentences(each):
+            click.echo(line)
 
 
 def _plan(loaded: "Loaded", pairing: "Pairing", seconds: float) -> "Plan":

@@ -41,7 +41,7 @@ class Known(Record):
 
 
 class Calibration(Record):
-    """What `tare calibrate` found."""
+    """The causes of disturbance, and what would help."""
 
     schema_version: int = 1
     created: str

@@ -1,0 +1,148 @@
+"""A long run of the study with a known difference, cut into many short studies: how often are they
+right? Every block has fresh processes, so that consecutive blocks are a study of their own.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from tare.model.scenario import Scenario
+from tare.model.series import Looks, Series
+from tare.model.study import Calibrates
+from tare.model.trial import Plan, Trial
+from tare.report.errors import ReportError
+from tare.report.folder import RunFolder
+from tare.stats.blocks import BlockedTrials, Key, fewest_blocks
+from tare.stats.effect import from_percent
+from tare.stats.interval import Interval
+from tare.stats.verdict import Judgement, Verdict
+
+_RESOLVED = (Verdict.COSTS, Verdict.SAVES)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One study's end."""
+
+    verdict: Verdict
+    log_ratio: float
+    interval: Interval | None
+    blocks: int
+
+
+def cut(run: RunFolder, calibrates: Calibrates, blocks: int) -> list[Series]:
+    """Return how often studies of so many blocks are right, by scenario and judged outcome whose
+    truth is known. Raises ReportError for a run that is too short for one study.
+    """
+    found = [
+        each for scenario in run.plan.scenarios for each in _of(run, scenario, calibrates, blocks)
+    ]
+    if not found:
+        raise ReportError(
+            f"{run.path}: found no {blocks} whole blocks, expected a run of many times as many"
+        )
+    return found
+
+
+def sentences(found: Series) -> Iterator[str]:
+    """Say it in words, one line for each way of looking."""
+    yield (
+        f"{found.title}, {found.studies} studies ({found.scenario}), truth {found.truth_pct:+.2f} %"
+    )
+    for name, looks in (
+        ("looked at once", found.fixed),
+        ("looked at after every block", found.peeking),
+    ):
+        wide = "" if looks.half_width_pct is None else f", median ±{looks.half_width_pct:.2f} %"
+        yield (
+            f"  {name}, {looks.blocks:.1f} blocks each: {looks.wrong} wrong "
+            f"({looks.wrong / found.studies:.1%}); {looks.costs} cost, {looks.saves} save, "
+            f"{looks.equivalent} equivalent, {looks.unresolved} unresolved; the interval contains "
+            f"the truth in {looks.covered} of {looks.intervals}{wide}"
+        )
+
+
+def _of(
+    run: RunFolder, scenario: Scenario, calibrates: Calibrates, blocks: int
+) -> Iterator[Series]:
+    plan = run.plan
+    (variant,) = plan.variants[1:]
+    truths = BlockedTrials(plan, scenario, run.trials).values(variant, calibrates.truth)
+    studies = list(_studies(run.trials, blocks))
+    if not truths or not studies:
+        return
+    truth = median(truths)
+    for outcome in plan.judged:
+        # Where nothing was added, nothing differs; else only one effect is known.
+        if truth and outcome != calibrates.outcome:
+            continue
+        key = (variant, outcome)
+        ends = [_at_end(plan, scenario, trials, key, blocks) for trials in studies]
+        first = [_at_first(plan, scenario, trials, key, blocks) for trials in studies]
+        yield Series(
+            scenario=scenario.name,
+            outcome=outcome,
+            title=plan.outcomes[outcome].title,
+            truth_pct=truth,
+            studies=len(studies),
+            fixed=_looks(ends, truth),
+            peeking=_looks(first, truth),
+        )
+
+
+def _studies(trials: Sequence[Trial], blocks: int) -> Iterator[list[Trial]]:
+    """Whole studies, their blocks numbered from 0."""
+    whole = max((trial.block for trial in trials), default=-1) + 1
+    for first in range(0, whole - blocks + 1, blocks):
+        yield [
+            trial.model_copy(update={"block": trial.block - first})
+            for trial in trials
+            if first <= trial.block < first + blocks
+        ]
+
+
+def _at_end(
+    plan: Plan, scenario: Scenario, trials: Sequence[Trial], key: Key, blocks: int
+) -> _Found:
+    once = plan.model_copy(update={"until": "narrow"})
+    return _judged(BlockedTrials(once, scenario, trials), key, blocks)
+
+
+def _at_first(
+    plan: Plan, scenario: Scenario, trials: Sequence[Trial], key: Key, blocks: int
+) -> _Found:
+    """Look after every block, and end with the first verdict."""
+    often = plan.model_copy(update={"until": "resolved"})
+    for done in range(min(fewest_blocks(often), blocks), blocks):
+        so_far = [trial for trial in trials if trial.block < done]
+        found = _judged(BlockedTrials(often, scenario, so_far), key, done)
+        if found.verdict is not Verdict.UNRESOLVED:
+            return found
+    return _judged(BlockedTrials(often, scenario, trials), key, blocks)
+
+
+def _judged(blocked: BlockedTrials, key: Key, blocks: int) -> _Found:
+    effect = blocked.effect(*key)
+    judgement = blocked.judge().get(key, Judgement(Verdict.UNRESOLVED, 1.0, "nothing counted"))
+    if effect is None:
+        return _Found(Verdict.UNRESOLVED, 0.0, None, blocks)
+    return _Found(judgement.verdict, effect.log_ratio, effect.interval, blocks)
+
+
+def _looks(found: Sequence[_Found], truth_pct: float) -> Looks:
+    truth = from_percent(truth_pct)
+    verdicts = Counter(each.verdict for each in found)
+    known = [each.interval for each in found if each.interval is not None]
+    widths = [(each.high - each.low) / 2 for each in known]
+    return Looks(
+        costs=verdicts[Verdict.COSTS],
+        saves=verdicts[Verdict.SAVES],
+        equivalent=verdicts[Verdict.EQUIVALENT],
+        unresolved=verdicts[Verdict.UNRESOLVED],
+        wrong=sum(each.verdict in _RESOLVED and each.log_ratio * truth <= 0 for each in found),
+        covered=sum(each.low <= truth <= each.high for each in known),
+        intervals=len(known),
+        half_width_pct=100 * median(widths) if widths else None,
+        blocks=fmean(each.blocks for each in found),
+    )

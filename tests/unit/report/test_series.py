@@ -1,0 +1,77 @@
+"""A long run cut into studies: what is right and what is wrong is counted as it is."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runs import CPU, plan, trials
+
+from tare.model.outcome import Outcome
+from tare.model.series import Series
+from tare.model.study import Blocks, Calibrates
+from tare.report import series
+from tare.report.errors import ReportError
+from tare.report.folder import RunFolder
+
+CALIBRATES = Calibrates(outcome="cpu", truth="burnt")
+TRUTH = Outcome(title="Burnt", unit="%", better="lower", value="probe.burnt")
+
+
+def run(blocks: int, *, truth: float, real: float, noise: float = 0.01) -> RunFolder:
+    """A run whose server says that it costs `truth` percent more, and really costs `real`."""
+    made = plan(
+        outcomes={"cpu": CPU, "burnt": TRUTH},
+        judged=["cpu"],
+        awaited=["cpu"],
+        blocks=Blocks(min=blocks, max=blocks),
+    )
+    random = np.random.default_rng(7)
+    known = []
+    for trial in trials(made, blocks, {}):
+        dear = trial.label == "dear"
+        cost = 10 * (1 + real / 100 * dear) * float(np.exp(random.normal(0, noise)))
+        outcomes = {"cpu": cost, "burnt": truth if dear else 0.0}
+        known.append(trial.model_copy(update={"outcomes": outcomes}))
+    return RunFolder(Path("r"), made, known, {})
+
+
+def cut(found: RunFolder, blocks: int = 10) -> Series:
+    (only,) = series.cut(found, CALIBRATES, blocks)
+    return only
+
+
+def test_equals_are_seldom_told_apart() -> None:
+    found = cut(run(405, truth=0.0, real=0.0))
+    assert found.studies == 40, "what is left of the run is no whole study"
+    for looks in (found.fixed, found.peeking):
+        assert looks.wrong == looks.costs + looks.saves <= 3
+        assert looks.covered >= 0.85 * looks.intervals
+        total = looks.costs + looks.saves + looks.equivalent + looks.unresolved
+        assert total == found.studies
+    assert found.fixed.intervals == 40 and found.fixed.blocks == 10
+
+
+def test_a_known_difference_is_found_and_sooner_by_looking_often() -> None:
+    found = cut(run(400, truth=20.0, real=20.0), blocks=20)
+    assert (found.fixed.costs, found.fixed.wrong) == (20, 0)
+    assert found.peeking.costs == 20 and found.peeking.blocks < found.fixed.blocks == 20
+    assert found.fixed.covered >= 17
+
+
+def test_a_verdict_against_the_truth_is_wrong() -> None:
+    found = cut(run(200, truth=20.0, real=-20.0))
+    assert (found.fixed.saves, found.fixed.wrong, found.fixed.covered) == (20, 20, 0)
+    found = cut(run(200, truth=0.0, real=20.0))
+    assert found.fixed.wrong == found.fixed.costs == 20
+
+
+def test_a_run_without_a_whole_study_is_refused() -> None:
+    with pytest.raises(ReportError, match="found no 10 whole blocks"):
+        series.cut(run(9, truth=0.0, real=0.0), CALIBRATES, 10)
+
+
+def test_it_is_told_in_words() -> None:
+    first, once, often = series.sentences(cut(run(200, truth=0.0, real=20.0)))
+    assert first == "CPU, 20 studies (default), truth +0.00 %"
+    assert once.startswith("  looked at once, 10.0 blocks each: 20 wrong (100.0%); 20 cost, 0 save")
+    assert "looked at after every block" in often
