@@ -41,7 +41,7 @@ class Known(Record):
 
 
 class Calibration(Record):
-    """The causes of disturbance, and what would help."""
+    """The findings of `tare calibrate`."""
 
     schema_version: int = 1
     created: str
