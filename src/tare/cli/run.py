@@ -41,11 +41,19 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     "looked at after every block).",
 )
 @click.option(
+    "--resolve",
+    "resolve_pct",
+    type=_POSITIVE,
+    metavar="PERCENT",
+    help="Go on until every awaited interval is as narrow as this half-width, instead of the "
+    "study's own.",
+)
+@click.option(
     "--within",
     "within_s",
     type=Span(),
     metavar="T",
-    help="The most time for --until resolved, such as 90s or 10m.",
+    help="The most time for --resolve or --until resolved, such as 90s or 10m.",
 )
 @click.option("--duration", type=_POSITIVE, metavar="S", help="Seconds measured in a trial.")
 @click.option("--connections", type=click.IntRange(1), help="Connections of the load.")
@@ -68,6 +76,7 @@ def command(
     blocks: int | None,
     pairing: Pairing | None,
     until: Until,
+    resolve_pct: float | None,
     within_s: float | None,
     duration: float | None,
     connections: int | None,
@@ -90,6 +99,7 @@ def command(
     tare run filters/requests --scenarios all --dry-run
     tare run filters --blocks 20 --seed 7
     tare run filters/requests --variants njs --until resolved --within 5m
+    tare run filters/requests --variants njs --resolve 0.5 --within 20m
     tare run filters/steady --variants c-module --rate 10000
     tare run filters/requests --duration 10 --connections 100 -p url_path=/aaaa
     tare run echo --connections 20 --size 128
@@ -100,8 +110,10 @@ def command(
     from tare.lab.run import planning
     from tare.lab.run.store import Store
 
-    if within_s is not None and until != "resolved":
-        raise click.UsageError("--within: expected --until resolved beside it")
+    if within_s is not None and until != "resolved" and resolve_pct is None:
+        raise click.UsageError("--within: expected --resolve or --until resolved beside it")
+    if resolve_pct is not None and (until == "resolved" or blocks is not None):
+        raise click.UsageError("--resolve: expected neither --until resolved nor --blocks with it")
     out = benchmark_out.target()
     named = {
         "duration_s": duration,
@@ -126,6 +138,7 @@ def command(
             overrides=each.overrides,
             pairing=pairing,
             until=until,
+            resolve_pct=resolve_pct,
             within_s=within_s,
         )
         for each in reached.requests

@@ -69,7 +69,7 @@ class Plan(Record):
     pairing: Pairing = "trials"
     until: Until = "narrow"
     within_s: float | None = None
-    """Seconds of trials after which a run ends that goes on until it is resolved."""
+    """Seconds of trials after which a run ends, whatever it knows by then."""
     limits: dict[str, float] = {}
     """Awaited outcome → the percentage that it may get worse by; it is resolved when its interval
     lies on one side of that."""

@@ -286,7 +286,8 @@ def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
         for scenario in plan.scenarios
         for effect in BlockedTrials(plan, scenario, known).watched()
     ]
-    return rule.decide(watched, blocks)
+    found = rule.decide(watched, blocks)
+    return Stop.TIME if found is Stop.GO_ON and _is_over(plan, known) else found
 
 
 def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
@@ -296,6 +297,11 @@ def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
     scenarios = [BlockedTrials(plan, scenario, trials) for scenario in plan.scenarios]
     if not any(each.unresolved() for each in scenarios):
         return Stop.RESOLVED
+    return Stop.TIME if _is_over(plan, trials) else Stop.GO_ON
+
+
+def _is_over(plan: Plan, trials: Iterable[Trial]) -> bool:
+    """Return true if the plan's time is used up."""
     # Both sides of a duel have its time.
     spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
-    return Stop.TIME if plan.within_s is not None and spent >= plan.within_s else Stop.GO_ON
+    return plan.within_s is not None and spent >= plan.within_s

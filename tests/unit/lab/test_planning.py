@@ -37,6 +37,13 @@ def test_a_plan_takes_what_the_experiment_says(loaded: Loaded) -> None:
     assert made.run.endswith("Z-exp-main") and made.study == "main"
 
 
+def test_a_width_that_is_asked_for_takes_as_many_blocks_as_it_needs(loaded: Loaded) -> None:
+    made = plan(loaded, resolve_pct=0.5, within_s=90.0)
+    assert (made.blocks.min, made.blocks.max) == (8, 1000)
+    assert (made.blocks.target_half_width_pct, made.within_s) == (0.5, 90.0)
+    assert made.until == "narrow"
+
+
 def test_quick_changes_what_it_says(loaded: Loaded) -> None:
     made = plan(loaded, quick=True)
     assert made.variants == ["none", "other"]

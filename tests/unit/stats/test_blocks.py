@@ -277,6 +277,15 @@ def test_a_run_until_it_is_resolved_ends_with_its_time() -> None:
     assert stop(made, failed, 2) is Stop.RESOLVED, "what fails has no verdict to wait for"
 
 
+def test_a_run_until_it_is_narrow_ends_with_its_time_too() -> None:
+    many = Blocks(min=1, max=1000, target_half_width_pct=1e-6)
+    made = plan(within_s=100.0, blocks=many, scenarios=[CLOSED])
+    assert stop(made, trials(made, 24), 24) is Stop.GO_ON  # four trials of a second each
+    assert stop(made, trials(made, 25), 25) is Stop.TIME
+    wide = made.model_copy(update={"blocks": Blocks(min=1, max=1000, target_half_width_pct=500)})
+    assert stop(wide, trials(made, 25), 25) is Stop.NARROW
+
+
 def test_a_gate_is_resolved_when_the_interval_lies_on_one_side_of_the_limit() -> None:
     made = plan(
         until="resolved", blocks=Blocks(min=1, max=1000), scenarios=[CLOSED],

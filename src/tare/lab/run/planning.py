@@ -26,7 +26,7 @@ from tare.model.trial import Plan, Until
 
 _SEED_BITS = 32
 _MANY = Blocks(min=1, max=1000)
-"""Of a run that ends when it is resolved, or when its time is over."""
+"""Of a run that ends when it is resolved or narrow enough, or when its time is over."""
 
 
 def make(
@@ -39,6 +39,7 @@ def make(
     seed: int | None,
     overrides: Mapping[str, Any],
     until: Until = "narrow",
+    resolve_pct: float | None = None,
     within_s: float | None = None,
     limits: Mapping[str, float] | None = None,
     pairing: Pairing | None = None,
@@ -79,9 +80,9 @@ def make(
         until=until,
         within_s=within_s,
         limits=dict(limits or {}),
-        blocks=_MANY
-        if until == "resolved" and blocks is None
-        else _blocks(study.blocks, shorter if quick else None, blocks),
+        blocks=_wanted_blocks(
+            study.blocks, shorter if quick else None, blocks, until=until, resolve_pct=resolve_pct
+        ),
         quick=quick,
     )
     named = {}
@@ -140,7 +141,19 @@ def _quick(loaded: Loaded) -> Quick:
     return loaded.study.quick
 
 
-def _blocks(default: Blocks, quick: Quick | None, exactly: int | None) -> Blocks:
+def _wanted_blocks(
+    default: Blocks,
+    quick: Quick | None,
+    exactly: int | None,
+    *,
+    until: Until,
+    resolve_pct: float | None,
+) -> Blocks:
+    if resolve_pct is not None:
+        many = {"max": _MANY.max, "target_half_width_pct": resolve_pct}
+        return default.model_copy(update=many)
+    if until == "resolved" and exactly is None:
+        return _MANY
     count = exactly if exactly is not None else quick.blocks if quick else None
     return default if count is None else Blocks(min=count, max=count)
 
