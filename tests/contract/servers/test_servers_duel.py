@@ -158,6 +158,11 @@ def test_the_rate_is_found_with_whatever_status_is_right(
     assert scenario["parameters"]["rate"] > 0
 
 
+def test_a_rate_that_no_server_can_hold_is_refused(duel: Callable[..., tuple[int, str]]) -> None:
+    code, text = duel(GOOD, GOOD, "--rate", "5000000", "-c", "2")
+    assert code == 1 and "--rate 5000000: the slower server answers about" in text, text
+
+
 def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
     for arguments, words in (
         ((GOOD,), "found one command, expected two or more"),

@@ -26,6 +26,8 @@ from tare.model.servers import Expected, Servers
 
 _SHARE = 0.4
 """Of what the slower server can answer: the rate at which latencies are compared."""
+_CROWDED, _TOO_MUCH = 0.8, 1.1
+"""Of the same: a given rate that is remarked on, and one that is refused."""
 _FIRST = {"duration_s": 0.8, "warmup_s": 0.4}
 
 
@@ -40,10 +42,11 @@ class Faced:
 
 
 def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Faced:
-    """Start all servers, ask each twice, and find a rate unless one is given. With `any_body` no
-    body is expected from then on.
+    """Start all servers, ask each twice, and find a rate, or see whether a given one can be held.
+    With `any_body` no body is expected from then on.
 
-    Raises TareError for a server that does not start or does not answer, with its last lines.
+    Raises TareError for a server that does not start or does not answer, with its last lines, and
+    for a rate that is more than a server can answer.
     """
     asked = servers.model_copy(update={"load": servers.load.model_copy(update={"rate": None})})
     with _bench(asked, say) as (bench, home), ExitStack() as stack:
@@ -64,12 +67,27 @@ def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Face
             for found in differences(answers[first][0], one):
                 if found.what != "body" or not {first, name} & {*changing}:
                     faced.differences.append((name, found))
-        if servers.load.rate is None and not saturated:
+        if not saturated:
             status = {name: one.status for name, (one, _) in answers.items()}
-            rates = [_rate(sites[first], sites[name], status) for name in sites if name != first]
-            load = servers.load.model_copy(update={"rate": _round(_SHARE * min(rates))})
-            faced.servers = faced.servers.model_copy(update={"load": load})
+            most = min(_rate(sites[first], sites[name], status) for name in sites if name != first)
+            if servers.load.rate is None:
+                load = servers.load.model_copy(update={"rate": _round(_SHARE * most)})
+                faced.servers = faced.servers.model_copy(update={"load": load})
+            elif remark := too_fast(servers.load.rate, most):
+                faced.remarks.append(remark)
     return faced
+
+
+def too_fast(rate: float, most: float) -> str | None:
+    """Return a remark on a rate that is near what the slower server can answer; None if it is not.
+    Raises TareError for one that is beyond.
+    """
+    if rate <= _CROWDED * most:
+        return None
+    said = f"the slower server answers about {most:.0f} requests per second at most"
+    if rate > _TOO_MUCH * most:
+        raise TareError(f"--rate {rate:.10g}: {said}; expected less, or --saturated")
+    return f"{said}, so at {rate:.10g} latencies are mostly those of a queue"
 
 
 def _answer(site: Site) -> Answer:
