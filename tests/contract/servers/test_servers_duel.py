@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+import tare
+from tare.lab.errors import TareError
 from tare.lab.machine.proc import ended
 
 pytestmark = pytest.mark.contract
@@ -173,3 +175,12 @@ def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
     ):
         code, text = duel(*arguments)
         assert code == 2 and words in text, text
+
+
+def test_a_duel_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARE_RUNS", str(tmp_path / "runs"))
+    run = tare.duel(GOOD, GOOD, duels=1, duration=0.3, rate=300, connections=2)
+    assert run.answers and run.results.experiment == "servers"
+    assert {row["label"] for row in run.rows("trials")} >= {"new", "control", "old@new"}
+    with pytest.raises(TareError, match="no-such-program: not found"):
+        tare.duel(GOOD, "no-such-program {port}", duels=1)

@@ -1,0 +1,49 @@
+"""The Python interface on records: what it has is what the records have."""
+
+import sys
+
+import click
+import polars
+import pytest
+
+import tare
+from tare.api import _words
+from tare.lab.paths import ROOT
+from tare.report.errors import ReportError
+
+RECORD = ROOT / "record" / "filters-price"
+
+
+def test_a_run_is_read_with_its_answers_and_tables() -> None:
+    run = tare.load_run(RECORD)
+    assert run.results.experiment == "filters"
+    rows = run.rows("slopes")
+    assert {row["variant"] for row in rows} >= {"none", "c-module", "control"}
+    frame = run.frame("slopes")
+    assert frame.height == len(rows)
+    assert frame.schema["slope"] == polars.Float64 and frame.schema["blocks"] == polars.Int64
+    with pytest.raises(KeyError):
+        run.rows("other")
+
+
+def test_what_is_no_run_is_refused(tmp_path: object) -> None:
+    with pytest.raises(ReportError):
+        tare.load_run(str(tmp_path))
+
+
+def test_options_are_those_of_the_command_line() -> None:
+    words = _words({"rate": 5000, "saturated": True, "name": ["a", "b"], "against": "main"})
+    assert words == [
+        "--rate", "5000", "--saturated", "--name", "a", "--name", "b", "--against", "main",
+    ]  # fmt: skip
+    assert _words({"saturated": False}) == []
+    with pytest.raises(click.UsageError, match="--speed"):
+        tare.duel("a", "b", speed=5)
+    with pytest.raises(click.UsageError, match="expected two or more"):
+        tare.duel("a")
+
+
+def test_commands_do_not_pay_for_it() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'other'"):
+        tare.other  # noqa: B018
+    assert "tare" in sys.modules
