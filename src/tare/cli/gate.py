@@ -12,7 +12,7 @@ from tare.cli.own_servers import Asked, options, prepare
 
 _REGRESSION = 3
 _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
-_FORMATS = ("text", "json", "markdown", "github")
+_FORMATS = ("text", "json", "markdown", "junit", "github")
 _MARKS = {"fail": "❌", "pass": "✅", "cannot-tell": "❔"}
 
 
@@ -36,6 +36,7 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     tare gate --against main --build 'make' './server --port {port}' --within 5m
     """
     from tare.cli.running import execute, written
+    from tare.report import junit
     from tare.report.gate import rulings
     from tare.report.sentence import answers
 
@@ -64,6 +65,8 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
                     "run": store.folder.name,
                 }
             )
+        case "junit":
+            click.echo(junit.document(found, words, store.folder.name))
         case "github":
             for each in found:
                 kind = "error" if each.decision == "fail" else "notice"

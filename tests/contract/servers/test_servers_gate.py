@@ -48,7 +48,12 @@ def test_a_server_that_is_surely_worse_fails_the_gate(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("form", "begins"),
-    [("text", "pass: new: "), ("markdown", "| | server"), ("github", "::notice")],
+    [
+        ("text", "pass: new: "),
+        ("markdown", "| | server"),
+        ("github", "::notice"),
+        ("junit", "<?xml"),
+    ],
 )
 def test_a_change_that_costs_less_than_the_limit_passes(
     tmp_path: Path, form: str, begins: str
