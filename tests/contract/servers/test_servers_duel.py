@@ -1,24 +1,19 @@
 """`tare duel` as a user calls it: verdicts on real processes, sentences for all that is bad."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import GOOD, tare
 
-import tare
+from tare import api
 from tare.lab.errors import TareError
 from tare.lab.machine.proc import ended
 
 pytestmark = pytest.mark.contract
-SERVER = Path(__file__).with_name("server.py")
-GOOD = f"{sys.executable} {SERVER} {{port}}"
 SHORT = ("--duels", "2", "--duration", "0.3", "--rate", "300", "-c", "2")
-PATIENCE_S = 300
 
 
 @pytest.fixture
@@ -26,18 +21,7 @@ def duel(tmp_path: Path) -> Callable[..., tuple[int, str]]:
     """Calls the command with its runs in a folder; nothing may outlive it."""
 
     def call(*arguments: str) -> tuple[int, str]:
-        mark = f"TARE_RUNS={tmp_path / 'runs'}"
-        done = subprocess.run(
-            [sys.executable, "-m", "tare", "duel", *arguments],
-            env=os.environ | dict([mark.split("=", 1)]),
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
+        done = tare(tmp_path, "duel", *arguments)
         assert living(tmp_path) == []
         return done.returncode, done.stdout + done.stderr
 
@@ -179,8 +163,8 @@ def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
 
 def test_a_duel_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TARE_RUNS", str(tmp_path / "runs"))
-    run = tare.duel(GOOD, GOOD, duels=1, duration=0.3, rate=300, connections=2)
+    run = api.duel(GOOD, GOOD, duels=1, duration=0.3, rate=300, connections=2)
     assert run.answers and run.results.experiment == "servers"
     assert {row["label"] for row in run.rows("trials")} >= {"new", "control", "old@new"}
     with pytest.raises(TareError, match="no-such-program: not found"):
-        tare.duel(GOOD, "no-such-program {port}", duels=1)
+        api.duel(GOOD, "no-such-program {port}", duels=1)

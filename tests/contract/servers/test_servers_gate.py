@@ -1,30 +1,19 @@
 """`tare gate` as CI calls it: what fails, what passes, and in which words."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from test_servers_duel import GOOD, PATIENCE_S, SERVER
+from commands import GOOD, SERVER, tare
 
 pytestmark = pytest.mark.contract
 SHORT = ("--rate", "300", "-c", "2", "--duration", "0.4", "--within", "2m")
 
 
 def gate(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "tare", "gate", *arguments],
-        env=os.environ | {"TARE_RUNS": str(folder / "runs"), "PWD": str(folder)},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
+    done = tare(folder, "gate", *arguments)
     return done.returncode, done.stdout, done.stderr
 
 
