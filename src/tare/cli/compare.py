@@ -10,7 +10,7 @@ from tare.cli.output import console, json_option, print_json, say
 from tare.cli.run import folder_of
 
 if TYPE_CHECKING:
-    from tare.model.comparison import RunComparison
+    from tare.model.comparison import Changed, ChangedSlope, RunComparison
 
 _REGRESSION = 3
 _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved": "yellow"}
@@ -41,7 +41,8 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
         stored(Path(run) if Path(run).is_file() else folder_of(run)) for run in (before, after)
     )
     found = compare(first, last)
-    known = {change.outcome for change in found.changes}
+    judged: list[Changed | ChangedSlope] = [*found.changes, *found.slopes]
+    known = {change.outcome for change in judged}
     for name, _ in limits:
         if name not in (known | {"any"}):
             expected = ", ".join(["any", *sorted(known)])
@@ -54,7 +55,7 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
         _show(found)
     regressions = [
         change
-        for change in found.changes
+        for change in judged
         for name, most in limits
         if name in ("any", change.outcome) and change.worse_by_pct > most
     ]
@@ -78,7 +79,7 @@ def _show(found: "RunComparison") -> None:
     from rich.text import Text
 
     from tare.report.comparison import NOTE
-    from tare.report.numbers import percent
+    from tare.report.numbers import figure, percent
 
     click.echo(f"{found.experiment}: {found.before}, then {found.after}")
     for scenario in dict.fromkeys(item.scenario for item in found.changes):
@@ -95,8 +96,20 @@ def _show(found: "RunComparison") -> None:
             table.add_row(item.variant, item.outcome, *map(Text, figures), trend)
         click.echo(f"\n{scenario}")
         console().print(table, highlight=False)
-    if not found.changes:
-        click.echo("the runs have no judged outcome in common")
+    for scenario in dict.fromkeys(item.scenario for item in found.slopes):
+        table = Table("variant", "slope", "before", "after", "change", "", box=None)
+        for each in found.slopes:
+            if each.scenario != scenario:
+                continue
+            figures = (
+                figure(each.before, each.before_ci),
+                f"{figure(each.after, each.after_ci)} {each.unit}",
+                percent(each.change_pct, None) if each.change_pct is not None else "",
+            )
+            trend = Text(each.trend, style=_STYLES[each.trend])
+            table.add_row(each.variant, each.outcome, *map(Text, figures), trend)
+        click.echo(f"\n{scenario}, slopes beside the baseline's")
+        console().print(table, highlight=False)
     for line in found.refused:
         click.echo(f"NOT COMPARED: {line}")
     for line in found.lost:

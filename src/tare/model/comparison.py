@@ -26,6 +26,26 @@ class Changed(Record):
     """By how much it surely got worse; 0 unless it did."""
 
 
+class ChangedSlope(Record):
+    """One slope of one variant: how far it is from that of each run's baseline, in its unit."""
+
+    scenario: str
+    variant: str
+    outcome: str
+    unit: str
+    better: Literal["lower", "higher"]
+    before: float
+    before_ci: tuple[float, float] | None
+    after: float
+    after_ci: tuple[float, float] | None
+    change_pct: float | None
+    """Of the variant's own slope before; None where that was 0."""
+    trend: Trend
+    why: str
+    worse_by_pct: float
+    """By how much it surely got worse; 0 unless it did."""
+
+
 class RunComparison(Record):
     """Two runs: what differs between them beside the results, and how the effects changed."""
 
@@ -39,3 +59,4 @@ class RunComparison(Record):
     lost: list[str]
     """What was measured before and not after, with the reason."""
     changes: list[Changed]
+    slopes: list[ChangedSlope] = []

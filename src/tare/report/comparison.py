@@ -1,16 +1,23 @@
 """Compares two runs by their results.json alone."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from tare.model.comparison import Changed, RunComparison
-from tare.model.results import OutcomeResult, Results, ScenarioResult
+from tare.model.comparison import Changed, ChangedSlope, RunComparison
+from tare.model.results import (
+    OutcomeResult,
+    Results,
+    ScenarioResult,
+    SlopeOfVariant,
+    SlopeResult,
+)
 from tare.model.scenario import EFFORT
 from tare.report.errors import NotARun, ReportError
-from tare.stats.change import Measured, change
+from tare.stats.change import Measured, MeasuredSlope, change, change_of_slope
 from tare.stats.plan_order import CONTROL
 from tare.stats.verdict import Direction
 
@@ -37,7 +44,9 @@ def stored(path: Path) -> Results:
 
 
 def compare(before: Results, after: Results) -> RunComparison:
-    """Effects of the same variants, scenarios and judged outcomes. Raises NotComparable."""
+    """Effects and slopes of the same variants, scenarios and judged outcomes. Raises NotComparable,
+    also where the runs have none in common.
+    """
     for field in ("experiment", "study", "baseline"):
         one, other = getattr(before, field), getattr(after, field)
         if one != other:
@@ -45,15 +54,21 @@ def compare(before: Results, after: Results) -> RunComparison:
     unlike = _unlike_scenarios(before, after)
     if unlike and not {each.name for each in after.scenarios} - unlike.keys():
         raise NotComparable("\n".join(unlike.values()))
-    return RunComparison(
+    made = RunComparison(
         experiment=after.experiment,
         before=before.run,
         after=after.run,
         differences=list(dict.fromkeys(_differences(before, after))),
         refused=list(unlike.values()),
         lost=list(_lost(before, after)),
-        changes=[change for change in _changes(before, after) if change.scenario not in unlike],
+        changes=[each for each in _changes(before, after) if each.scenario not in unlike],
+        slopes=[each for each in _slopes(before, after) if each.scenario not in unlike],
     )
+    if not (made.changes or made.slopes or made.lost):
+        raise NotComparable(
+            f"{before.run} and {after.run} have no judged outcome of a variant in common"
+        )
+    return made
 
 
 def _unlike_scenarios(before: Results, after: Results) -> dict[str, str]:
@@ -117,6 +132,46 @@ def _changes(before: Results, after: Results) -> Iterator[Changed]:
                     why=found.why,
                     worse_by_pct=found.worse_by(better),
                 )
+
+
+def _slopes(before: Results, after: Results) -> Iterator[ChangedSlope]:
+    for scenario, (first, last) in _common(before, after).items():
+        earlier = {each.outcome: each for each in first.slopes}
+        for found in last.slopes:
+            old = earlier.get(found.outcome)
+            if old is None or old.unit != found.unit:
+                continue
+            for label, new in found.variants.items():
+                known = old.variants.get(label)
+                # An unjudged slope has no verdict.
+                if label in (after.baseline, CONTROL) or known is None or new.verdict is None:
+                    continue
+                one, other = _measured_slope(old, known), _measured_slope(found, new)
+                if one is None or other is None:
+                    continue
+                better = Direction(found.better)
+                made = change_of_slope(one, other, better, after.margin_pct, found.unit)
+                yield ChangedSlope(
+                    scenario=scenario,
+                    variant=label,
+                    outcome=found.outcome,
+                    unit=found.unit,
+                    better=found.better,
+                    before=one.difference,
+                    before_ci=one.interval,
+                    after=other.difference,
+                    after_ci=other.interval,
+                    change_pct=made.percent if math.isfinite(made.percent) else None,
+                    trend=made.trend.value,
+                    why=made.why,
+                    worse_by_pct=made.worse_by(better),
+                )
+
+
+def _measured_slope(of: SlopeResult, found: SlopeOfVariant) -> MeasuredSlope | None:
+    if found.difference is None:
+        return None
+    return MeasuredSlope(found.slope, found.difference, found.difference_ci, of.floor)
 
 
 def _measured(

@@ -1,5 +1,7 @@
 """The change of an effect between two runs that were not interleaved."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -56,23 +58,92 @@ def change(before: Measured, after: Measured, better: Direction, margin_percent:
     """
     shift = from_percent(after.effect) - from_percent(before.effect)
     percent = to_percent(shift)
-    if before.interval is None or after.interval is None:
-        return Change(percent, None, Trend.UNRESOLVED, "a run has too few blocks for an interval")
-    low = from_percent(after.interval[0]) - from_percent(before.interval[1])
-    high = from_percent(after.interval[1]) - from_percent(before.interval[0])
-    interval = to_percent(low), to_percent(high)
-    margin = from_percent(margin_percent)
+    ends = _ends(before.interval, after.interval, from_percent)
+    floor = _floor(before.floor, after.floor)
+    reach = None if floor is None else from_percent(floor)
+    shown = "" if floor is None else f"{two_digits(floor)} %"
+    trend, why = _trend(
+        shift, ends, better, reach, margin=from_percent(margin_percent), shown=shown,
+        within=f"{margin_percent:g} %",
+    )  # fmt: skip
+    interval = None if ends is None else (to_percent(ends[0]), to_percent(ends[1]))
+    return Change(percent, interval, trend, why)
+
+
+@dataclass(frozen=True)
+class MeasuredSlope:
+    """A variant's slope in one run, and how far it is from that of the run's own baseline."""
+
+    slope: float
+    difference: float
+    interval: Percents | None
+    """Of the difference, in the slope's unit."""
+    floor: float | None
+    """That run's noise floor, in the same."""
+
+
+def change_of_slope(
+    before: MeasuredSlope,
+    after: MeasuredSlope,
+    better: Direction,
+    margin_percent: float,
+    unit: str,
+) -> Change:
+    """From the difference before to the difference after, in percent of the variant's own slope
+    before; else as `change`. Infinite where that slope was 0.
+    """
+    ends = _ends(before.interval, after.interval, float)
+    floor = _floor(before.floor, after.floor)
+    shift, whole = after.difference - before.difference, abs(before.slope)
+    trend, why = _trend(
+        shift, ends, better, floor, margin=margin_percent / 100 * whole,
+        shown="" if floor is None else f"{two_digits(floor)} {unit}",
+        within=f"{margin_percent:g} % of the slope before",
+    )  # fmt: skip
+
+    def of_whole(value: float) -> float:
+        return 100 * value / whole if whole else math.copysign(math.inf, value)
+
+    interval = None if ends is None else (of_whole(ends[0]), of_whole(ends[1]))
+    return Change(of_whole(shift), interval, trend, why)
+
+
+def _ends(
+    before: Percents | None, after: Percents | None, scaled: Callable[[float], float]
+) -> Percents | None:
+    """From the nearest ends of two intervals to the farthest."""
+    if before is None or after is None:
+        return None
+    return scaled(after[0]) - scaled(before[1]), scaled(after[1]) - scaled(before[0])
+
+
+def _floor(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else max(before, after)
+
+
+def _trend(
+    shift: float,
+    ends: Percents | None,
+    better: Direction,
+    floor: float | None,
+    *,
+    margin: float,
+    shown: str,
+    within: str,
+) -> tuple[Trend, str]:
+    """Judge a shift by its interval `ends`; `shown` is the floor, and `within` the margin, in
+    words.
+    """
+    if ends is None:
+        return Trend.UNRESOLVED, "a run has too few blocks for an interval"
+    low, high = ends
     if -margin < low and high < margin:
-        why = f"the interval lies within ±{margin_percent:g} %"
-        return Change(percent, interval, Trend.EQUIVALENT, why)
+        return Trend.EQUIVALENT, f"the interval lies within ±{within}"
     if low <= 0 <= high:
-        return Change(percent, interval, Trend.UNRESOLVED, "the interval contains 0")
-    if before.floor is None or after.floor is None:
-        return Change(percent, interval, Trend.UNRESOLVED, "a run has no noise floor")
-    floor = max(before.floor, after.floor)
-    if abs(shift) <= from_percent(floor):
-        why = f"below the noise floor of {two_digits(floor)} %"
-        return Change(percent, interval, Trend.UNRESOLVED, why)
+        return Trend.UNRESOLVED, "the interval contains 0"
+    if floor is None:
+        return Trend.UNRESOLVED, "a run has no noise floor"
+    if abs(shift) <= floor:
+        return Trend.UNRESOLVED, f"below the noise floor of {shown}"
     worse = (shift > 0) == (better is Direction.LOWER)
-    why = f"above the noise floor of {two_digits(floor)} %"
-    return Change(percent, interval, Trend.WORSE if worse else Trend.BETTER, why)
+    return Trend.WORSE if worse else Trend.BETTER, f"above the noise floor of {shown}"
