@@ -78,7 +78,7 @@ def _show(found: "RunComparison") -> None:
     from rich.text import Text
 
     from tare.report.comparison import NOTE
-    from tare.report.numbers import percent
+    from tare.report.numbers import relative
 
     click.echo(f"{found.experiment}: {found.before}, then {found.after}")
     for scenario in dict.fromkeys(item.scenario for item in found.changes):
@@ -87,9 +87,9 @@ def _show(found: "RunComparison") -> None:
             if item.scenario != scenario:
                 continue
             figures = (
-                percent(item.before_pct, item.before_ci_pct),
-                percent(item.after_pct, item.after_ci_pct),
-                percent(item.change_pct, item.change_ci_pct),
+                relative(item.before_pct, item.before_ci_pct),
+                relative(item.after_pct, item.after_ci_pct),
+                relative(item.change_pct, item.change_ci_pct),
             )
             trend = Text(item.trend, style=_STYLES[item.trend])
             table.add_row(item.variant, item.outcome, *map(Text, figures), trend)

@@ -17,7 +17,6 @@ from tare.model.results import Results
 from tare.model.trial import Plan
 from tare.report import folder as run_folder
 from tare.report import html, results, stored, table
-from tare.report.sentence import answers
 from tare.stats.blocks import shortage
 
 
@@ -70,16 +69,16 @@ def written(folder: Path) -> Results:
     return found
 
 
-def report(folder: Path, *, as_json: bool) -> Results:
-    """Write results.json and report.html from the folder, and print the table."""
+def report(folder: Path, *, as_json: bool, everything: bool = False) -> Results:
+    """Write results.json and report.html from the folder, and print the answer with its rankings,
+    or everything.
+    """
     found = written(folder)
     if as_json:
         print_json(stored.data(found))
     else:
         click.echo()
-        for words in answers(found):
-            click.echo(words)
-        table.show(found, console())
+        table.show(found, console(), everything=everything)
     return found
 
 

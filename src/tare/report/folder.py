@@ -41,7 +41,12 @@ class RunFolder:
             ) from error
 
     def encoded_latencies(self, scenario: str, label: str) -> list[str]:
-        """Return a variant's encoded latency histograms: one per valid trial, or a record's one."""
+        """Return a variant's encoded latency histograms: one per valid trial, or a record's one.
+
+        None where doses were measured: a trial keeps the histogram of its last dose only.
+        """
+        if any(self.plan.outcomes[name].is_slope for name in self.plan.reported):
+            return []
         if self.latencies is not None:
             merged = self.latencies.get(scenario, {}).get(label)
             return [] if merged is None else [merged]

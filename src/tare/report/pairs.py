@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tare.model.results import PairResult, Results, ScenarioResult
-from tare.report.numbers import percent
+from tare.report.numbers import relative
 
 NOTE = (
     "Pairs are compared within blocks, as a variant is with its baseline, and by the same noise "
@@ -41,5 +41,5 @@ def _row(results: Results, pair: PairResult) -> Row:
     }.get(pair.verdict, pair.why)
     if pair.verdict == "unresolved" and pair.more_blocks:
         meaning += f" (about {pair.more_blocks} more blocks)"
-    effect = percent(pair.effect_pct, pair.ci_pct)
+    effect = relative(pair.effect_pct, pair.ci_pct)
     return Row(f"{pair.variant} against {pair.against}", effect, pair.verdict, meaning)

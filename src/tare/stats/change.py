@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tare.stats.effect import from_percent, to_percent
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import reach_text
 from tare.stats.verdict import Direction
 
 Percents = tuple[float, float]
@@ -71,8 +71,8 @@ def change(before: Measured, after: Measured, better: Direction, margin_percent:
         return Change(percent, interval, Trend.UNRESOLVED, "a run has no noise floor")
     floor = max(before.floor, after.floor)
     if abs(shift) <= from_percent(floor):
-        why = f"below the noise floor of {two_digits(floor)} %"
+        why = f"below the noise floor of {reach_text(floor)}"
         return Change(percent, interval, Trend.UNRESOLVED, why)
     worse = (shift > 0) == (better is Direction.LOWER)
-    why = f"above the noise floor of {two_digits(floor)} %"
+    why = f"above the noise floor of {reach_text(floor)}"
     return Change(percent, interval, Trend.WORSE if worse else Trend.BETTER, why)

@@ -48,11 +48,11 @@ def results(floor: str = "equivalent", **outcomes: dict[str, Any]) -> Results:
     ("case", "words"),
     [
         (("CPU per request", "costs", 2.13, 1.62, 2.58),
-         "CPU per request is 2.1 % [1.6, 2.6] higher"),
+         "CPU per request is 2.13 % [1.62, 2.58] higher"),
         (("Median latency", "saves", -12.3, -14.0, -10.6),
-         "median latency is 12 % [11, 14] lower"),
+         "median latency is 12.3 % [10.6, 14.0] lower"),
         (("CPU per request", "costs", 140.0, 131.0, 152.0),
-         "CPU per request is 2.4 times [2.31, 2.52] as high"),
+         "CPU per request is 2.40 times [2.31, 2.52] as high"),
         (("p99 latency", "equivalent", 0.1, -0.4, 0.6),
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
@@ -70,7 +70,7 @@ def test_several_outcomes_are_one_sentence() -> None:
     two = outcome("Median latency", "equivalent", 0.0, -0.5, 0.5)
     (found,) = answers(results(one=one, two=two))
     assert found == (
-        "new against old: CPU per request is 2 % [1, 3] higher; "
+        "new against old: CPU per request is 2.0 % [1.0, 3.0] higher; "
         "median latency is equivalent, within ±1 %."
     )
 
@@ -78,5 +78,5 @@ def test_several_outcomes_are_one_sentence() -> None:
 def test_a_control_that_differs_from_itself_comes_first() -> None:
     (found,) = answers(results("costs", one=outcome("CPU per request", "costs", 9, 8, 10)))
     assert found == (
-        "Do not believe this run: old differs from itself in cpu per request, by the A/A control."
+        "Do not believe this run: old differs from itself in CPU per request, by the A/A control."
     )
