@@ -13,9 +13,10 @@ from tare.report.matrix import matrices
 from tare.report.notes import notes
 from tare.report.numbers import NONE, figure, glued, relative
 from tare.report.sentence import distrust
-from tare.report.titles import beside, label_title, unit_title
+from tare.report.titles import beside, label_title
 from tare.report.views import views
 from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import two_digits
 
 _COUNTED = ("valid",)
 
@@ -57,7 +58,7 @@ def render(folder: RunFolder, results: Results) -> str:
         slopes=slopes,
         figure=figure,
         relative=relative,
-        unit_title=unit_title,
+        two_digits=two_digits,
         side_by_side=partial(overview.of, results),
         nameless=overview.nameless,
         matrices=partial(matrices, results),

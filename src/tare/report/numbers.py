@@ -16,7 +16,7 @@ _EQUAL_PERCENT = 0.005
 _NO_BREAK = "\u00a0"
 _UNBREAKABLE = re.compile(
     r"(?<=\d) (?=\d{3}\b|%|times\b|to \d|blocks\b|duels\b|min\b|h\b|s\b|ns\b|µs\b)"
-    r"|(?<=to) (?=[-+]?\d)|(?<=,) (?=[-+]?\d[\d.]*\])|(?<=[\d%]) (?=\[)"
+    r"|(?<=to) (?=[-+]?\d)|(?<=,) (?=[-+]?[\d. ]*\d\])|(?<=[\d%]) (?=\[)"
 )
 
 Interval = tuple[float, float]

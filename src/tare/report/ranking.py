@@ -81,12 +81,14 @@ def ordered(results: Results, scenario: ScenarioResult, outcome: str) -> list[st
     }
 
     def place(label: str) -> float:
-        own, baseline = known[label], results.baseline_of(label)
-        if own.effect_pct is None or own.effect_pct <= -100 or baseline not in known:
-            return math.log(own.median) if own.median and own.median > 0 else -math.inf
-        base = known[baseline].median if baseline == results.baseline else None
-        start = place(baseline) if not base or base <= 0 else math.log(base)
-        return start + math.log1p(own.effect_pct / 100)
+        own, against = known[label], results.baseline_of(label)
+        if label == results.baseline:
+            return 0.0
+        if own.effect_pct is not None and own.effect_pct > -100:
+            start = place(against) if against in known else 0.0
+            return start + math.log1p(own.effect_pct / 100)
+        base = known[results.baseline].median if results.baseline in known else None
+        return math.log((own.median or 0.0) / (base or 1.0) or math.ulp(0.0))
 
     sign = 1 if any(found.better == "lower" for found in known.values()) else -1
     own = sorted((label for label in known if label != CONTROL), key=lambda x: sign * place(x))

@@ -10,6 +10,8 @@ from tare.report.folder import RunFolder
 _PART_OF = "of it "
 """How the title of an outcome begins that is a part of the total before it."""
 _ROLES = {"load": "load generator", "sut": "server"}
+_FEWEST = 2
+"""Parts, of which it takes more than one to be stacked."""
 _LEAST_SHARE = 0.002
 """Of the largest total: a part that is smaller everywhere is left out."""
 
@@ -18,7 +20,7 @@ Spent = dict[str, dict[str, float]]
 
 
 def spent(folder: RunFolder, scenario: str) -> Spent:
-    """Return each label's parts, which add up; empty where they are not known.
+    """Return each label's parts, which add up, the smallest sum first; empty where there are none.
 
     The parts are the outcomes that a study calls so, as where softirq and kernel threads are
     accounted for; else the roles.
@@ -41,7 +43,9 @@ def spent(folder: RunFolder, scenario: str) -> Spent:
         label: {part: us for part, us in own.items() if part in large}
         for label, own in found.items()
     }
-    return {label: own for label, own in kept.items() if own} if len(large) > 1 else {}
+    if len(large) < _FEWEST:
+        return {}
+    return dict(sorted(kept.items(), key=lambda item: sum(item[1].values())))
 
 
 def _by_outcome(trials: Sequence[Trial], parts: Mapping[str, Outcome]) -> dict[str, float]:

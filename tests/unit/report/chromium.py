@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+_PATIENCE_S = 30
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -140,8 +141,13 @@ def browser(program: str, profile: Path) -> Iterator[Page]:
     os.close(their_in)
     os.close(their_out)
     try:
-        yield Page(our_out, our_in)
+        page = Page(our_out, our_in)
+        yield page
+        page.call("Browser.close")
     finally:
         os.close(our_out)
-        process.terminate()
-        process.wait()
+        try:
+            process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -20,7 +20,7 @@ def cpu(folder: RunFolder, results: Results, scenario: ScenarioResult) -> frame.
     if not found:
         return None
     totals = {label: sum(own.values()) for label, own in found.items()}
-    order = [label_title(results, label) for label in sorted(totals, key=totals.__getitem__)]
+    order = [label_title(results, label) for label in totals]
     parts = list(dict.fromkeys(part for own in found.values() for part in own))
     rows: list[dict[str, Any]] = []
     for label, own in found.items():
