@@ -12,15 +12,16 @@ from tare.report.charts.palette import FRAME, GRID, INK, PAPER, QUIET
 
 _PIXELS = 2.0
 """For each unit of the chart, so that a PNG is sharp in a text."""
+_TAG = re.compile(r"<[^<>]*>")
+_EMPTY = re.compile(r'<path class="foreground"[^>]*/>|<path class="background"[^>]*v0h0Z"[^>]*/>')
 _UNSEEN = re.compile(
     r' (?:aria-hidden|aria-roledescription|role|pointer-events|stroke-miterlimit|opacity)="'
     r'(?:true|graphics-[a-z]+|none|10|1|[a-z]+ mark container)"'
-    r'|<path class="(?:background|foreground)"[^>]*d="M0,0h0v0h0Z"[^>]*/>'
-    r'|<path class="foreground"[^>]*/>'
-    r' ?| class="[a-z -]+"| font-family="[^"]*"'
+    r'| class="[a-z -]+"| font-family="[^"]*"| font-size="12px"| font-weight="normal"'
+    r'| stroke-width="1"'
 )
-"""What draws nothing, or what the page's style says once."""
-_LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
+"""Attributes that draw nothing, or that the page's style says once."""
+_LONG_NUMBER = re.compile(r"(\d+\.\d)\d+")
 
 
 def svg(chart: Chart) -> str:
@@ -30,8 +31,14 @@ def svg(chart: Chart) -> str:
 
 def markup(chart: Chart) -> Markup:
     """The chart as one `<svg>` element within a page: smaller, and without a name of its own."""
-    small = _LONG_NUMBER.sub(r"\1", _UNSEEN.sub("", svg(chart)))
+    small = _TAG.sub(_smaller, svg(chart))
     return Markup(small.replace("<svg ", '<svg aria-hidden="true" ', 1))
+
+
+def _smaller(tag: re.Match[str]) -> str:
+    if _EMPTY.fullmatch(tag[0]):
+        return ""
+    return _LONG_NUMBER.sub(r"\1", _UNSEEN.sub("", tag[0]))
 
 
 def png(chart: Chart) -> bytes:

@@ -52,7 +52,7 @@ def matrices(results: Results, scenario: ScenarioResult) -> Iterator[Matrix]:
             ):
                 shown = relative(percent, ends if pair.ci_pct else None)
                 text = factor(percent) if pair.verdict in DIFFERENT else _SIGNS[pair.verdict]
-                cells[row, column] = Cell(text, pair.verdict, f"{row} against {column}: {shown}")
+                cells[row, column] = Cell(text, pair.verdict, shown)
         title = next(
             variant.outcomes[name].title
             for variant in scenario.variants.values()
@@ -72,8 +72,7 @@ def _of_slope(found: SlopeResult) -> Matrix:
             told = f"{'+' if value > 0 else ''}{two_digits(value)}"
             text = told if pair.verdict in DIFFERENT else _SIGNS[pair.verdict]
             shown = figure(value, ends if pair.ci else None)
-            full = f"{row} against {column}: {shown} {found.unit}"
-            cells[row, column] = Cell(text, pair.verdict, full)
+            cells[row, column] = Cell(text, pair.verdict, f"{shown} {found.unit}")
     return _matrix(f"{found.title}, {found.unit}", ranked(found), cells)
 
 

@@ -24,9 +24,9 @@ def test_that_two_cannot_be_told_apart_is_said(tmp_path: Path) -> None:
     assert "indistinguishable: within ±2 %" in text
     assert "Holm's correction covers all pairs" in text
     (equal,) = re.findall(r'<td class="equivalent" title="([^"]+)">=</td>', page)
-    assert re.match(r"(right against left|left against right): .*\[.*\]", equal)
-    differ = re.findall(r'<td class="costs" title="(dear against \w+): [^"]+">\+20 %</td>', page)
-    assert sorted(differ) == ["dear against left", "dear against right"]
+    assert re.search(r" % \[.*\]", equal)
+    (dear,) = re.findall(r'<th scope="row">dear</th>(<td class="costs" title=.*)</tr>', page)
+    assert dear.count(">+20 %</td>") == 2
 
 
 def test_too_few_blocks_say_how_many_are_missing(tmp_path: Path) -> None:
