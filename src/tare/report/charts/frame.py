@@ -1,4 +1,4 @@
-"""What all charts have in common: their type, size, titles and scales."""
+"""The common parts of all charts: their type, size, titles and scales."""
 
 from collections.abc import Sequence
 from typing import Any
