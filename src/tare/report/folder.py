@@ -26,6 +26,11 @@ class RunFolder:
     set_aside: list[str] = field(default_factory=list)
     """Lines of its trials that were not used, and why."""
 
+    @property
+    def is_dosed(self) -> bool:
+        """Return true if each trial measured several doses."""
+        return any(self.plan.outcomes[name].is_slope for name in self.plan.reported)
+
     def latency(self, scenario: str, label: str) -> Histogram | None:
         """Return a variant's latencies, all valid trials merged; None if none were kept.
 
@@ -45,7 +50,7 @@ class RunFolder:
 
         None where doses were measured: a trial keeps the histogram of its last dose only.
         """
-        if any(self.plan.outcomes[name].is_slope for name in self.plan.reported):
+        if self.is_dosed:
             return []
         if self.latencies is not None:
             merged = self.latencies.get(scenario, {}).get(label)

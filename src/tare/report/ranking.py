@@ -80,15 +80,19 @@ def ordered(results: Results, scenario: ScenarioResult, outcome: str) -> list[st
         if (found := variant.outcomes.get(outcome)) is not None and found.median is not None
     }
 
+    compared = any(found.effect_pct is not None for found in known.values())
+    start = known[results.baseline].median if results.baseline in known else None
+
     def place(label: str) -> float:
         own, against = known[label], results.baseline_of(label)
+        if not compared:
+            return own.median or 0.0
         if label == results.baseline:
             return 0.0
         if own.effect_pct is not None and own.effect_pct > -100:
-            start = place(against) if against in known else 0.0
-            return start + math.log1p(own.effect_pct / 100)
-        base = known[results.baseline].median if results.baseline in known else None
-        return math.log((own.median or 0.0) / (base or 1.0) or math.ulp(0.0))
+            before = place(against) if against in known else 0.0
+            return before + math.log1p(own.effect_pct / 100)
+        return math.log((own.median or 0.0) / (start or 1.0) or math.ulp(0.0))
 
     sign = 1 if any(found.better == "lower" for found in known.values()) else -1
     own = sorted((label for label in known if label != CONTROL), key=lambda x: sign * place(x))

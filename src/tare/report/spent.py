@@ -23,8 +23,10 @@ def spent(folder: RunFolder, scenario: str) -> Spent:
     """Return each label's parts, which add up, the smallest sum first; empty where there are none.
 
     The parts are the outcomes that a study calls so, as where softirq and kernel threads are
-    accounted for; else the roles.
+    accounted for; else the roles. Where doses were measured they are known of the last one only.
     """
+    if folder.is_dosed:
+        return {}
     trials: dict[str, list[Trial]] = {}
     for trial in folder.trials:
         if trial.scenario == scenario and trial.status == "valid":

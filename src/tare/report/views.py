@@ -37,6 +37,8 @@ class Table:
     """Variants that have no figure of it."""
     blocks: str
     """How many counted, `9` or `9 to 12`."""
+    compared: bool
+    """Whether any variant has an effect against its baseline."""
     slope: SlopeResult | None
     chart: Drawn | None
 
@@ -110,6 +112,7 @@ def _ranked(results: Results, scenario: ScenarioResult, ranking: Ranking) -> Tab
         labels,
         missing,
         blocks,
+        True,
         slope,
         _forest(results, scenario, ranking, slope),
     )
@@ -127,7 +130,10 @@ def _plain(results: Results, scenario: ScenarioResult, name: str) -> Table:
     ]
     head = heading(scenario, name, one)
     blocks = _blocks([scenario.variants[label].outcomes[name].blocks for label in labels])
-    return Table(name, one.title, head, "", labels, missing, blocks, None, None)
+    compared = any(
+        scenario.variants[label].outcomes[name].effect_pct is not None for label in labels
+    )
+    return Table(name, one.title, head, "", labels, missing, blocks, compared, None, None)
 
 
 def _blocks(counts: list[int]) -> str:

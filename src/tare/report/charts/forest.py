@@ -10,7 +10,7 @@ from tare.model.results import Results, ScenarioResult, SlopeResult
 from tare.report.charts import frame
 from tare.report.charts.palette import INK, MARGIN, QUIET
 from tare.report.charts.ticks import labels, ratio_ticks
-from tare.report.numbers import factor
+from tare.report.numbers import factor, figure
 from tare.report.ranking import ordered
 from tare.report.slopes import ranked
 from tare.report.titles import label_title
@@ -19,7 +19,8 @@ from tare.stats.rounding import reach_text, two_digits
 
 _NOTE = 8
 """Pixels right of the plot at which the effects stand."""
-_ROOM = 1.04
+_ROOM = 0.03
+"""Of the axis, at each end."""
 
 
 def forest(results: Results, scenario: ScenarioResult, name: str) -> frame.Chart | None:
@@ -78,7 +79,7 @@ def slope_forest(results: Results, scenario: ScenarioResult, found: SlopeResult)
             "low": own.ci[0] if own.ci else own.slope,
             "high": own.ci[1] if own.ci else own.slope,
             "state": _state(results, label, own.verdict),
-            "note": two_digits(own.slope),
+            "note": figure(own.slope, own.ci).partition(" [")[0],
         }
         for label in ranked(found)
         for own in [found.variants[label]]
@@ -126,7 +127,9 @@ def _state(results: Results, label: str, verdict: str | None) -> str:
 def _domain(results: Results, name: str) -> tuple[float, float]:
     """Return the ratios at the ends of the axis: all intervals and floors of the outcome fit."""
     ends = [_ratio(results.margin_pct), *_ends(results, name)]
-    return min([1 / ends[0], *ends]) / _ROOM, max(ends) * _ROOM
+    low, high = min([1 / ends[0], *ends]), max(ends)
+    room = (high / low) ** _ROOM
+    return low / room, high * room
 
 
 def _ends(results: Results, name: str) -> Iterator[float]:
