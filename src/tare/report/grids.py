@@ -39,12 +39,11 @@ def of_outcome(results: Results, scenario: ScenarioResult, name: str) -> Headed:
         Column([*(relative(each.effect_pct, each.ci_pct) for each in found), *blank]),
     ]
     if any(verdicts):
-        shown = [
-            verdict + (beside(results, label) if verdict else "")
-            for verdict, label in zip(verdicts, labels, strict=True)
-        ]
         styles = [STYLES.get(verdict, "") for verdict in verdicts]
-        columns.append(Column([*shown, *blank], styles=[*styles, *blank]))
+        columns.append(Column([*verdicts, *blank], styles=[*styles, *blank]))
+        against = [beside(results, label).strip() if label != CONTROL else "" for label in labels]
+        if any(against):
+            columns.append(Column([*against, *blank], drop=1))
     one = found[0] if found else _any(scenario, name)
     return heading(scenario, name, one), Grid(columns, _dim([*labels, *missing]))
 

@@ -11,7 +11,7 @@ from tare.report.layout import wrapped
 from tare.report.notes import notes
 from tare.report.ranking import Ranking, rankings
 from tare.report.sentence import distrust
-from tare.report.titles import titles
+from tare.report.titles import other_baselines, titles
 
 _FEW = 2
 """Variants beside the baseline of which all judged outcomes are shown at once."""
@@ -46,6 +46,8 @@ def _lines(results: Results, width: int, *, everything: bool) -> Iterator[Text]:
         for note in notes(results):
             yield from _prose(note, width)
     else:
+        for line in other_baselines(results):
+            yield from _prose(line, width)
         yield from _prose("All outcomes, pairs and notes: tare report --all", width, style="dim")
 
 

@@ -185,4 +185,4 @@ def test_a_variant_of_another_baseline_is_named_with_it(tmp_path: Path) -> None:
     text, page = console.file.getvalue(), html.render(folder, found)
     said = "Compared with old instead, the same server without them: script."
     assert said in page
-    assert re.search(r"script .* costs against old", text) and "costs</span> against old" in page
+    assert re.search(r"script .* costs +against old", text) and "costs</span> against old" in page

@@ -95,7 +95,11 @@ def test_the_table_ranks_and_says_who_cannot_be_told_apart(folder: RunFolder) ->
 
 def test_the_page_has_the_slopes_and_their_chart(folder: RunFolder) -> None:
     page = html.render(folder, results.make(folder))
-    assert "against none" in page and "dear against cheap" in page
+    assert '<th scope="col">against none</th>' in page
+    assert (
+        page.count('<td class="costs" title="0.0') == 0
+        and page.count('<table class="matrix">') == 1
+    )
     assert page.count("<svg") == 2 and "beyond the lowest dose" in page
 
 
