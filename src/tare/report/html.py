@@ -9,6 +9,7 @@ from tare.report import overview, slopes
 from tare.report.charts import palette
 from tare.report.configs import configs
 from tare.report.folder import RunFolder
+from tare.report.gates import gates
 from tare.report.matrix import matrices
 from tare.report.notes import notes
 from tare.report.numbers import NONE, figure, glued, relative
@@ -40,6 +41,7 @@ def render(folder: RunFolder, results: Results) -> str:
         alarm=distrust(results),
         notes=notes(results),
         configs=configs(folder),
+        gates=gates(folder.trials),
         refused={
             scenario.name: [
                 trial

@@ -16,6 +16,7 @@ from tare.report.charts.ticks import labels, ratio_ticks
 from tare.report.charts.trials import trials
 from tare.report.configs import configs
 from tare.report.folder import RunFolder, read
+from tare.report.gates import gates
 from tare.report.spent import spent
 
 
@@ -175,3 +176,18 @@ def test_configuration_is_told_by_differences(tmp_path: Path) -> None:
         ("dear", "dear, default: sut/own", ""),
     ], "each content once"
     assert found[2].text.splitlines()[1:] == [" a 9", "-b", "+B", " c"]
+
+
+def test_gates_say_how_often_they_refused_and_which_are_off(tmp_path: Path) -> None:
+    def judged(trial: Trial) -> dict[str, Any]:
+        late = {"name": "generator", "kind": "generator", "ok": trial.block > 1, "found": "99 %"}
+        loud = {"name": "steal", "kind": "machine", "ok": False, "found": "20 %"}
+        why = {"off": "a guest sees no steal"}
+        return {"gates": [late | {"wanted": "97 %"}, loud | {"wanted": "10 %"} | why]}
+
+    found = gates(folder(tmp_path, judged).trials)
+    assert [(each.name, each.wanted, each.judged, each.refused) for each in found] == [
+        ("generator", "97 %", 27, 6),
+        ("steal", "10 %", 27, 0),
+    ]
+    assert found[1].off == "a guest sees no steal"
