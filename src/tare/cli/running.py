@@ -56,7 +56,7 @@ def execute(store: Store) -> None:
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
     if lack := shortage(plan):
         say(lack)
-    with Follower(plan, expected.per_block) as follower:
+    with Follower(plan, expected.per_block, store.trials()) as follower:
         Run(loaded, plan, store, prepared, follower).execute()
 
 
