@@ -74,34 +74,39 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 def _show(found: "RunComparison") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from tare.report.comparison import NOTE
+    from tare.report.layout import Column, Grid, wrapped
     from tare.report.numbers import relative
 
-    click.echo(f"{found.experiment}: {found.before}, then {found.after}")
+    out = console()
+
+    def said(text: str) -> None:
+        for line in wrapped(text, out.width):
+            click.echo(line)
+
+    said(f"{found.experiment}: {found.before}, then {found.after}")
     for scenario in dict.fromkeys(item.scenario for item in found.changes):
-        table = Table("variant", "outcome", "before", "after", "change", "", box=None)
-        for item in found.changes:
-            if item.scenario != scenario:
-                continue
-            figures = (
-                relative(item.before_pct, item.before_ci_pct),
-                relative(item.after_pct, item.after_ci_pct),
-                relative(item.change_pct, item.change_ci_pct),
-            )
-            trend = Text(item.trend, style=_STYLES[item.trend])
-            table.add_row(item.variant, item.outcome, *map(Text, figures), trend)
+        own = [item for item in found.changes if item.scenario == scenario]
+        columns = [
+            Column([item.variant for item in own], "variant"),
+            Column([item.outcome for item in own], "outcome"),
+            Column(
+                [relative(item.before_pct, item.before_ci_pct) for item in own], "before", drop=1
+            ),
+            Column([relative(item.after_pct, item.after_ci_pct) for item in own], "after", drop=2),
+            Column([relative(item.change_pct, item.change_ci_pct) for item in own], "change"),
+            Column([item.trend for item in own], styles=[_STYLES[item.trend] for item in own]),
+        ]
         click.echo(f"\n{scenario}")
-        console().print(table, highlight=False)
+        for line in Grid(columns).lines(out.width):
+            out.print(line, soft_wrap=True, highlight=False)
     if not found.changes:
-        click.echo("the runs have no judged outcome in common")
-    for line in found.refused:
-        click.echo(f"NOT COMPARED: {line}")
-    for line in found.lost:
-        click.echo(f"LOST: {line}")
+        said("the runs have no judged outcome in common")
+    for text in found.refused:
+        said(f"NOT COMPARED: {text}")
+    for text in found.lost:
+        said(f"LOST: {text}")
     click.echo()
-    for line in found.differences:
-        click.echo(f"Not the same: {line}")
-    click.echo(NOTE)
+    for text in found.differences:
+        said(f"Not the same: {text}")
+    said(NOTE)

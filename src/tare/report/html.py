@@ -32,7 +32,7 @@ def render(folder: RunFolder, results: Results) -> str:
         undefined=StrictUndefined,
     )
     environment.filters["glued"] = glued
-    page = environment.get_template("page.html.j2").render(
+    return environment.get_template("page.html.j2").render(
         results=results,
         plan=folder.plan,
         environment=results.environment,
@@ -67,7 +67,6 @@ def render(folder: RunFolder, results: Results) -> str:
         label_title=partial(label_title, results),
         beside=partial(beside, results),
     )
-    return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
 
 
 def _summary(results: Results) -> object:

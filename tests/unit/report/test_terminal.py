@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 import runs
+from click.testing import CliRunner
 from rich.console import Console
 
+from tare.cli import compare
+from tare.cli.main import tare
 from tare.lab.paths import ROOT
 from tare.model.results import Results
 from tare.report import results, table
@@ -59,6 +62,19 @@ def test_a_terminal_has_colours_and_a_pipe_has_none(tmp_path: Path) -> None:
     found = results.make(folder)
     assert "\x1b[31mcosts" in printed(found, 80, everything=False, colours=True)
     assert "\x1b" not in printed(found, 80, everything=True)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_comparison_of_runs_keeps_within_the_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "console", lambda: Console(width=width))
+    record = str(ROOT / "record" / "sandbox-calls")
+    done = CliRunner().invoke(tare, ["compare", record, record])
+    assert done.exit_code == 0 and "gvisor" in done.output
+    lines = done.output.splitlines()
+    assert [line for line in lines if len(line) > width and " " in line] == []
+    assert [line for line in lines if line.count("[") != line.count("]")] == []
 
 
 GRID = Grid(

@@ -45,7 +45,7 @@ def load(folder: RunFolder, results: Results, scenario: ScenarioResult) -> frame
     legend = alt.Legend(labelLimit=frame.LABEL)
     colour = alt.Color("label:N", scale=scale, sort=labels, title=None, legend=legend)
     x = alt.X("rate:Q", scale=alt.Scale(type="log", nice=False), title="requests per second")
-    y = alt.Y("value:Q", scale=alt.Scale(type="log"), title="latency of a window, µs")
+    y = alt.Y("value:Q", scale=alt.Scale(type="log", nice=False), title="latency of a window, µs")
     source = alt.Chart(alt.InlineData(values=rows))
     limit = alt.InlineData(values=[{"value": found[0][1]["limit"]}])
     layers = (
