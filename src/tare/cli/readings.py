@@ -77,10 +77,12 @@ def lines(now: dict[str, Any]) -> Iterator[str]:
             f"{item['switches_voluntary_per_second']:11,.0f} "
             f"{item['switches_involuntary_per_second']:9,.0f}"
         )
-    machine = ", ".join(
-        f"{part.removesuffix('_percent').replace('_', ' ')} {percent:.1f}"
-        for part, percent in now["machine"].items()
+    part = {name.removesuffix("_percent"): value for name, value in now["machine"].items()}
+    stolen = f", steal {part['steal']:.1f}" if part["steal"] else ""
+    yield (
+        f"  machine, CPU %: user {part['user']:.1f}, system {part['system']:.1f} "
+        f"(kernel threads {part['kernel_threads']:.1f}), "
+        f"interrupts {part['interrupts']:.1f}{stolen}"
     )
-    yield f"  machine's CPU %: {machine}"
     for key, value in now["counters"].items():
         yield f"  {key:12} {value:,} ({now['counters_per_second'][key]:,.0f}/s)"

@@ -44,4 +44,4 @@ def test_a_reading_shows_what_roles_are_not_charged_with() -> None:
     }  # fmt: skip
     text = "\n".join(lines(now))
     assert "49,000 requests/s" in text
-    assert "user 10.0, system 50.0, interrupts 25.0, kernel threads 20.0, steal 0.0" in text
+    assert "user 10.0, system 50.0 (kernel threads 20.0), interrupts 25.0" in text
