@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from tare.model.results import (
     OutcomeResult,
-    PairResult,
     Results,
     ScenarioResult,
-    SlopePair,
     SlopeResult,
     Verdict,
 )
+from tare.report.alike import seems_different
 from tare.report.slopes import ranked as ranked_slopes
 from tare.stats.plan_order import CONTROL
 
@@ -45,7 +44,9 @@ class Ranking:
     is_slope: bool
     standings: tuple[Standing, ...]
     alike: frozenset[frozenset[str]]
-    """Pairs of variants that are equivalent or unresolved."""
+    """Pairs of variants that are equivalent, or whose difference may be none or mere noise."""
+    open: frozenset[frozenset[str]]
+    """Pairs that differ as it seems, but by too few blocks for a verdict."""
 
     def groups(self, standings: Sequence[Standing]) -> list[list[Standing]]:
         """Return the standings in their order, those together that are all indistinguishable from
@@ -130,7 +131,14 @@ def _of_outcomes(results: Results, scenario: ScenarioResult) -> Iterator[Ranking
                 and found.effect_pct is not None
                 and found.verdict is not None
             ),
-            _alike(pair for pair in scenario.pairs if pair.outcome == name),
+            *_unlike(
+                [
+                    (pair.variant, pair.against, pair.verdict, pair.effect_pct, pair.ci_pct)
+                    for pair in scenario.pairs
+                    if pair.outcome == name
+                ],
+                scenario.noise_floor[name].reach_pct,
+            ),
         )
 
 
@@ -156,11 +164,25 @@ def _of_slope(results: Results, found: SlopeResult) -> Ranking:
             and (own := found.variants[label]).difference is not None
             and own.verdict is not None
         ),
-        _alike(found.pairs),
+        *_unlike(
+            [
+                (pair.variant, pair.against, pair.verdict, pair.difference, pair.ci)
+                for pair in found.pairs
+            ],
+            found.floor,
+        ),
     )
 
 
-def _alike(pairs: Iterable[PairResult | SlopePair]) -> frozenset[frozenset[str]]:
-    return frozenset(
-        frozenset((pair.variant, pair.against)) for pair in pairs if pair.verdict not in DIFFERENT
-    )
+def _unlike(
+    pairs: Iterable[tuple[str, str, Verdict, float, tuple[float, float] | None]],
+    floor: float | None,
+) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
+    """Return the pairs that are alike, and those that are open."""
+    alike: set[frozenset[str]] = set()
+    open_: set[frozenset[str]] = set()
+    for one, other, verdict, value, interval in pairs:
+        if verdict not in DIFFERENT:
+            clear = verdict == "unresolved" and seems_different(value, interval, floor)
+            (open_ if clear else alike).add(frozenset((one, other)))
+    return frozenset(alike), frozenset(open_)

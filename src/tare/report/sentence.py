@@ -1,6 +1,7 @@
 """The answer of a run in sentences, made from the verdicts by rule."""
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from tare.model.results import Results, ScenarioResult
 from tare.report.numbers import TIMES, figure, listed, relative, span
@@ -117,11 +118,17 @@ def _against(results: Results, ranking: Ranking, own: Sequence[Standing]) -> str
     better, worse = (
         [each for each in own if each.verdict == verdict] for verdict in ("saves", "costs")
     )
-    clauses += [_group(ranking, group) for group in ranking.groups(better)]
+    groups = [ranking.groups(better), ranking.groups(worse)]
+    clauses += [_group(ranking, group) for group in groups[0]]
     if same:
         clauses.append(f"{_names(same)} equivalent (within ±{results.margin_pct:g} %)")
-    clauses += [_group(ranking, group) for group in ranking.groups(worse)]
-    return ", ".join(clauses)
+    clauses += [_group(ranking, group) for group in groups[1]]
+    told = ", ".join(clauses)
+    labels = [[each.label for each in side] for side in (better, worse)]
+    uncertain = any(
+        frozenset(pair) in ranking.open for side in labels for pair in combinations(side, 2)
+    )
+    return f"{told} (part of this order is unresolved)" if uncertain else told
 
 
 def _group(ranking: Ranking, group: Sequence[Standing]) -> str:

@@ -16,11 +16,11 @@ def outcome(title: str, verdict: str, effect: float, low: float, high: float) ->
 
 def case(
     variants: dict[str, dict[str, Any]],
-    pairs: dict[tuple[str, str], str] | None = None,
+    pairs: dict[tuple[str, str], str | tuple[str, float, float]] | None = None,
     floor: str = "equivalent",
     name: str = "default",
 ) -> dict[str, Any]:
-    """One scenario: each variant's outcomes, and the verdicts of pairs."""
+    """One scenario: each variant's outcomes, and the verdicts of pairs, some with intervals."""
     judged = dict.fromkeys(key for own in variants.values() for key in own)
     return {
         "name": name,
@@ -41,11 +41,13 @@ def case(
         },
         "pairs": [
             {
-                "outcome": key, "variant": one, "against": other, "effect_pct": 0.0,
-                "ci_pct": None, "p_adjusted": 1.0, "verdict": verdict, "why": "w",
+                "outcome": key, "variant": one, "against": other,
+                "effect_pct": sum(told[1:]) / 2 if isinstance(told, tuple) else 0.0,
+                "ci_pct": told[1:] if isinstance(told, tuple) else None, "p_adjusted": 1.0,
+                "verdict": told[0] if isinstance(told, tuple) else told, "why": "w",
                 "more_blocks": None, "blocks": 9,
             }
-            for (one, other), verdict in (pairs or {}).items()
+            for (one, other), told in (pairs or {}).items()
             for key in judged
         ],
     }  # fmt: skip

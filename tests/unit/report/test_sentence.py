@@ -87,6 +87,23 @@ def test_a_group_holds_only_what_is_indistinguishable_each_from_each() -> None:
     ]
 
 
+def test_what_differs_as_it_seems_is_not_called_indistinguishable() -> None:
+    """Too few blocks for so many pairs leave clear differences without a verdict."""
+    variants = many(a=("costs", 10.0), b=("costs", 12.0), c=("costs", 80.0))
+    pairs = {
+        ("b", "a"): ("unresolved", -1.0, 4.0), ("c", "b"): ("unresolved", 55.0, 65.0),
+        ("c", "a"): ("unresolved", 60.0, 70.0),
+    }  # fmt: skip
+    assert answers(results(case(variants, pairs))) == [
+        "CPU per request: against old, a and b 10 to 12 % higher (indistinguishable), "
+        "c 80 % higher (part of this order is unresolved)."
+    ]
+    pairs |= dict.fromkeys(pairs, ("unresolved", 0.1, 0.2))
+    assert answers(results(case(variants, pairs))) == [
+        "CPU per request: against old, a, b and c 10 to 80 % higher (indistinguishable)."
+    ], "below the noise floor"
+
+
 def test_more_of_what_is_better_comes_first_where_higher_is_better() -> None:
     variants = many(slow=("costs", -80.0), fast=("saves", 140.0), mid=("costs", -20.0))
     for own in variants.values():

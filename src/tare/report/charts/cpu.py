@@ -8,7 +8,6 @@ from tare.model.results import Results, ScenarioResult
 from tare.report.charts import frame, palette
 from tare.report.folder import RunFolder
 from tare.report.spent import spent
-from tare.report.titles import label_title
 from tare.stats.rounding import two_digits
 
 _NOTE = 6
@@ -20,20 +19,17 @@ def cpu(folder: RunFolder, results: Results, scenario: ScenarioResult) -> frame.
     if not found:
         return None
     totals = {label: sum(own.values()) for label, own in found.items()}
-    order = [label_title(results, label) for label in totals]
+    order = [frame.name(label) for label in totals]
     parts = list(dict.fromkeys(part for own in found.values() for part in own))
     rows: list[dict[str, Any]] = []
     for label, own in found.items():
         start = 0.0
         for part in parts:
             end = start + own.get(part, 0.0)
-            rows.append(
-                {"label": label_title(results, label), "part": part, "start": start, "end": end}
-            )
+            rows.append({"label": frame.name(label), "part": part, "start": start, "end": end})
             start = end
     notes = [
-        {"label": label_title(results, label), "note": two_digits(total)}
-        for label, total in totals.items()
+        {"label": frame.name(label), "note": two_digits(total)} for label, total in totals.items()
     ]
     y = frame.names(order)
     colours, _ = palette.series(len(parts))

@@ -13,7 +13,6 @@ from tare.report.charts.ticks import labels, ratio_ticks
 from tare.report.numbers import factor, figure
 from tare.report.ranking import ordered
 from tare.report.slopes import ranked
-from tare.report.titles import label_title
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import reach_text, two_digits
 
@@ -34,7 +33,7 @@ def forest(results: Results, scenario: ScenarioResult, name: str) -> frame.Chart
         return None
     rows = [
         {
-            "label": label_title(results, label),
+            "label": frame.name(label),
             "value": _ratio(each.effect_pct or 0.0),
             "low": _ratio(each.ci_pct[0] if each.ci_pct else each.effect_pct or 0.0),
             "high": _ratio(each.ci_pct[1] if each.ci_pct else each.effect_pct or 0.0),
@@ -74,7 +73,7 @@ def slope_forest(results: Results, scenario: ScenarioResult, found: SlopeResult)
     """Return slopes with their intervals, in their unit."""
     rows: list[dict[str, Any]] = [
         {
-            "label": label_title(results, label),
+            "label": frame.name(label),
             "value": own.slope,
             "low": own.ci[0] if own.ci else own.slope,
             "high": own.ci[1] if own.ci else own.slope,

@@ -8,12 +8,18 @@ import altair as alt
 from tare.model.results import Results, ScenarioResult
 from tare.report.charts.palette import FLOOR, QUIET, VERDICTS
 from tare.report.titles import titles
+from tare.stats.plan_order import CONTROL
 
 Chart = alt.LayerChart | alt.FacetChart | alt.VConcatChart
 WIDTH, ROW = 270, 22
 """Pixels of a plot and of a row; a chart fits a telephone's width."""
 LABEL = 130
 """Pixels that a variant's name may take."""
+
+
+def name(label: str) -> str:
+    """Return what a chart calls a label: the A/A control in few letters."""
+    return "A/A control" if label == CONTROL else label
 
 
 def title(words: str, results: Results, scenario: ScenarioResult, more: str = "") -> Any:

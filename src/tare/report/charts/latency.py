@@ -8,7 +8,6 @@ import altair as alt
 from tare.model.results import Results, ScenarioResult
 from tare.report.charts import frame, palette
 from tare.report.folder import RunFolder
-from tare.report.titles import label_title
 from tare.stats.histogram import Histogram
 from tare.stats.plan_order import CONTROL
 
@@ -27,7 +26,7 @@ def latency(folder: RunFolder, results: Results, scenario: ScenarioResult) -> fr
     if not any(lines.values()):
         return None
     plain = [label for label in lines if label != CONTROL]
-    control = label_title(results, CONTROL)
+    control = frame.name(CONTROL)
     named = [*plain, *([control] if CONTROL in lines else [])]
     points: list[dict[str, Any]] = [
         {"label": control if label == CONTROL else label, "tail": tail, "us": value}

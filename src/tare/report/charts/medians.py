@@ -9,7 +9,7 @@ from tare.model.results import Results, ScenarioResult
 from tare.report.charts import frame, palette
 from tare.report.numbers import figure
 from tare.report.ranking import ordered
-from tare.report.titles import label_title, unit_title
+from tare.report.titles import unit_title
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import reach_text
 
@@ -33,7 +33,7 @@ def medians(results: Results, scenario: ScenarioResult, name: str) -> frame.Char
         low, high = found.median_ci or (found.median, found.median)
         rows.append(
             {
-                "label": label_title(results, label),
+                "label": frame.name(label),
                 "value": found.median,
                 "low": low,
                 "high": high,

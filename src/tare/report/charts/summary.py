@@ -66,10 +66,12 @@ def summary(results: Results) -> frame.Chart | None:
         ),
         source.mark_text(fontSize=12, color=palette.INK).encode(x=x, y=y, text="text:N"),
     )
-    more = f"against {results.baseline}; = equivalent, {NONE} unresolved"
+    more = [f"against {results.baseline}; = equivalent, {NONE} unresolved"]
+    if numbered:
+        more.append("columns: the scenarios in their order")
     title = alt.TitleParams(
         f"{leading[0][1].title} in all scenarios",
-        subtitle=[more],
+        subtitle=more,
         anchor="start",
         frame="group",
         subtitleColor=palette.QUIET,

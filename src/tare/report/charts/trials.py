@@ -12,7 +12,7 @@ from tare.model.trial import Trial
 from tare.report.charts import frame, palette
 from tare.report.charts.ticks import labels, ratio_ticks
 from tare.report.folder import RunFolder
-from tare.report.titles import label_title, unit_title
+from tare.report.titles import unit_title
 from tare.stats.plan_order import CONTROL
 
 _HEIGHT = 150
@@ -44,7 +44,7 @@ def trials(
         for trial in own
         if trial.shown_as in medians and (value := trial.outcomes.get(name)) and value > 0
     ]
-    control = label_title(results, CONTROL)
+    control = frame.name(CONTROL)
     kinds = [results.baseline, control, "another variant", "refused by a gate"]
     colours = [palette.SERIES[0], palette.SERIES[1], palette.QUIET, palette.VERDICTS["costs"]]
     ratios = [row["ratio"] for row in rows]
@@ -84,7 +84,7 @@ def _kind(results: Results, trial: Trial) -> str:
     if trial.status != "valid":
         return "refused by a gate"
     if trial.shown_as == CONTROL:
-        return label_title(results, CONTROL)
+        return frame.name(CONTROL)
     return results.baseline if trial.variant == results.baseline else "another variant"
 
 
