@@ -1,6 +1,7 @@
 """`tare compare`: how a run differs from a stored one."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from tare.cli.run import folder_of
 
 if TYPE_CHECKING:
     from tare.model.comparison import Changed, ChangedSlope, RunComparison
+    from tare.report.layout import Grid
 
 _REGRESSION = 3
 _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved": "yellow"}
@@ -75,46 +77,70 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 def _show(found: "RunComparison") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from tare.report.comparison import NOTE
-    from tare.report.numbers import figure, percent
+    from tare.report.layout import wrapped
 
-    click.echo(f"{found.experiment}: {found.before}, then {found.after}")
-    for scenario in dict.fromkeys(item.scenario for item in found.changes):
-        table = Table("variant", "outcome", "before", "after", "change", "", box=None)
-        for item in found.changes:
-            if item.scenario != scenario:
-                continue
-            figures = (
-                percent(item.before_pct, item.before_ci_pct),
-                percent(item.after_pct, item.after_ci_pct),
-                percent(item.change_pct, item.change_ci_pct),
-            )
-            trend = Text(item.trend, style=_STYLES[item.trend])
-            table.add_row(item.variant, item.outcome, *map(Text, figures), trend)
-        click.echo(f"\n{scenario}")
-        console().print(table, highlight=False)
-    for scenario in dict.fromkeys(item.scenario for item in found.slopes):
-        table = Table("variant", "slope", "before", "after", "change", "", box=None)
-        for each in found.slopes:
-            if each.scenario != scenario:
-                continue
-            figures = (
-                figure(each.before, each.before_ci),
-                f"{figure(each.after, each.after_ci)} {each.unit}",
-                percent(each.change_pct, None) if each.change_pct is not None else "",
-            )
-            trend = Text(each.trend, style=_STYLES[each.trend])
-            table.add_row(each.variant, each.outcome, *map(Text, figures), trend)
-        click.echo(f"\n{scenario}, slopes beside the baseline's")
-        console().print(table, highlight=False)
-    for line in found.refused:
-        click.echo(f"NOT COMPARED: {line}")
-    for line in found.lost:
-        click.echo(f"LOST: {line}")
+    out = console()
+
+    def said(text: str) -> None:
+        for line in wrapped(text, out.width):
+            click.echo(line)
+
+    said(f"{found.experiment}: {found.before}, then {found.after}")
+    for heading, grid in _grids(found):
+        click.echo(f"\n{heading}")
+        for line in grid.lines(out.width):
+            out.print(line, soft_wrap=True, highlight=False)
+    for text in found.refused:
+        said(f"NOT COMPARED: {text}")
+    for text in found.lost:
+        said(f"LOST: {text}")
     click.echo()
-    for line in found.differences:
-        click.echo(f"Not the same: {line}")
-    click.echo(NOTE)
+    for text in found.differences:
+        said(f"Not the same: {text}")
+    said(NOTE)
+
+
+def _grids(found: "RunComparison") -> "Iterator[tuple[str, Grid]]":
+    """Yield a table of effects for each scenario, then one of slopes, each with its heading."""
+    from tare.report.numbers import figure, relative
+
+    for scenario in dict.fromkeys(item.scenario for item in found.changes):
+        own = [item for item in found.changes if item.scenario == scenario]
+        before = [relative(item.before_pct, item.before_ci_pct) for item in own]
+        after = [relative(item.after_pct, item.after_ci_pct) for item in own]
+        change = [relative(item.change_pct, item.change_ci_pct) for item in own]
+        yield scenario, _grid(own, before, after, change)
+    for scenario in dict.fromkeys(item.scenario for item in found.slopes):
+        slopes = [item for item in found.slopes if item.scenario == scenario]
+        yield (
+            f"{scenario}, slopes beside the baseline's",
+            _grid(
+                slopes,
+                [f"{figure(item.before, item.before_ci)} {item.unit}" for item in slopes],
+                [f"{figure(item.after, item.after_ci)} {item.unit}" for item in slopes],
+                ["" if item.change_pct is None else f"{item.change_pct:+.0f} %" for item in slopes],
+            ),
+        )
+
+
+def _grid(
+    judged: "Sequence[Changed | ChangedSlope]",
+    before: list[str],
+    after: list[str],
+    change: list[str],
+) -> "Grid":
+    from tare.report.layout import Column, Grid
+
+    return Grid(
+        [
+            Column([item.variant for item in judged], "variant"),
+            Column([item.outcome for item in judged], "outcome"),
+            Column(before, "before", drop=1),
+            Column(after, "after", drop=2),
+            Column(change, "change"),
+            Column(
+                [item.trend for item in judged], styles=[_STYLES[item.trend] for item in judged]
+            ),
+        ]
+    )

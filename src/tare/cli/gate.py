@@ -38,7 +38,6 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     from tare.cli.running import execute, written
     from tare.report import junit
     from tare.report.gate import rulings
-    from tare.report.sentence import answers
 
     limits = dict(_limit(text) for text in fail_on or ("cpu_us_per_request > 2%",))
     store = prepare(Asked(**given), limits)
@@ -53,7 +52,7 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
         for line in broken:
             say(line)
         sys.exit(1)
-    found, words = rulings(results, limits), answers(results)
+    found, words = rulings(results, limits), results.answers
     failed = any(each.decision == "fail" for each in found)
     match form:
         case "json":

@@ -102,7 +102,7 @@ def _show(rows: list[dict[str, Any]], *, effects: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from tare.report.numbers import percent
+    from tare.report.numbers import relative
 
     table = Table("run", "trials", "", "made of", "kernel", box=None, padding=(0, 2, 0, 0))
     for row in rows:
@@ -126,7 +126,7 @@ def _show(rows: list[dict[str, Any]], *, effects: bool) -> None:
                     outcome,
                     variant,
                 ):
-                    effect = percent(item["effect_pct"], item["ci_pct"])
+                    effect = relative(item["effect_pct"], item["ci_pct"])
                     click.echo(f"  {row['run']:32} {effect:34} {item['verdict']}")
     console().print(
         Text("\nEffects are against the baseline of each run; tare compare shows what changed.")

@@ -1,7 +1,8 @@
-"""Follows a run on standard error: bars in a terminal, plain lines without one."""
+"""Follows a run on standard error: a live line in a terminal, else a plain line a block."""
 
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.progress import (
@@ -15,16 +16,22 @@ from rich.progress import (
 
 from tare.cli.output import errors, say
 from tare.model.trial import Plan, PlannedTrial, Trial
-from tare.stats.blocks import fewest_blocks
+from tare.report.numbers import span
+from tare.stats.blocks import BlockedTrials, fewest_blocks, judged
 from tare.stats.stopping import Stop
 
 
 class Follower:
     """A `tare.lab.run.run.Watcher`."""
 
-    def __init__(self, plan: Plan, per_block: int) -> None:
-        """`per_block`: how many trials a block has that can be made."""
-        self._per_block = per_block
+    def __init__(self, plan: Plan, per_block: int, before: Sequence[Trial] = ()) -> None:
+        """`per_block`: how many trials a block has that can be made; `before`: all made so far."""
+        self._plan, self._per_block = plan, per_block
+        self._trials = list(before)
+        self._since = Counter[str]()
+        """Trials since the last block, by status."""
+        self._seconds = 0.0
+        """What they took."""
         self._blocks = min(fewest_blocks(plan), plan.blocks.max)
         self._live = sys.stderr.isatty()
         self._bars = Progress(
@@ -67,8 +74,12 @@ class Follower:
 
     def ends(self, trial: Trial) -> None:
         """A trial is stored."""
+        self._trials.append(trial)
         if trial.label != trial.shown_as and trial.status != "failed":
             return  # the other side of its duel speaks for both
+        if trial.status != "unavailable":
+            self._since[trial.status] += 1
+            self._seconds += trial.wall_s
         because = f": {trial.reason}" if trial.reason else ""
         if trial.status == "invalid":
             self.remark(f"{trial.id} does not count{because}")
@@ -80,18 +91,41 @@ class Follower:
         self._bars.update(self._task, completed=self._ended)
         if trial.status == "failed":
             self.remark(f"{trial.id} failed{because}")
-        elif not self._live:
-            planned = self._blocks * self._per_block
-            say(f"{self._ended}/{planned} {self._where} ({trial.wall_s:.1f} s)")
 
     def block(self, done: int, decision: Stop) -> None:
-        """A block is whole."""
+        """A block is whole: say what is known so far, and how long the rest takes."""
         self._ended = done * self._per_block
+        if self._since and not self._live:
+            say(self._told(done, decision))
+        if self._live:
+            self._bars.update(self._task, description=self._known() or "measuring")
+        self._since.clear()
+        self._seconds = 0.0
         if decision is Stop.GO_ON and done >= self._blocks:
             self._blocks = done + 1
             self._bars.update(
                 self._task,
-                description="narrowing",
                 completed=self._ended,
                 total=self._blocks * self._per_block,
             )
+
+    def _told(self, done: int, decision: Stop) -> str:
+        made = f"{sum(self._since.values())} trials in {span(self._seconds)}"
+        refused = f", {self._since['invalid']} refused" if self._since["invalid"] else ""
+        left = max(self._blocks - done, 1) * self._seconds
+        rest = f"; at least {span(left)} left" if decision is Stop.GO_ON else ""
+        of = f" of {self._blocks}" if done <= self._blocks else ""
+        known = self._known()
+        return f"block {done}{of}: {made}{refused}{known and f'; {known}'}{rest}"
+
+    def _known(self) -> str:
+        """Return how many of the comparisons that the run awaits have one: `2 of 8 verdicts`."""
+        names = [name for name in judged(self._plan) if name in self._plan.awaited]
+        failed = {t.variant for t in self._trials if t.status in ("failed", "unavailable")}
+        measured = [name for name in self._plan.variants[1:] if name not in failed]
+        every = len(measured) * len(names) * len(self._plan.scenarios)
+        open_ = sum(
+            len(BlockedTrials(self._plan, scenario, self._trials).unresolved())
+            for scenario in self._plan.scenarios
+        )
+        return f"{max(every - open_, 0)} of {every} verdicts" if every else ""

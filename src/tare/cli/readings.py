@@ -2,22 +2,24 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tare.lab.run.instances import Instance
 from tare.probes.cpu import CpuTime
+from tare.probes.machine import MachineCpu, machine_cpu
 from tare.probes.process import Usage, usage
 
 
 @dataclass(frozen=True)
 class Reading:
-    """All probes of a instance variant at one moment."""
+    """All probes of a running variant, and of the machine, at one moment."""
 
     at: float
     cpu: dict[str, CpuTime]
     usage: dict[str, Usage]
     counters: dict[str, int]
+    machine: MachineCpu
 
 
 def reading(instance: Instance) -> Reading:
@@ -27,6 +29,7 @@ def reading(instance: Instance) -> Reading:
         cpu={name: role.cpu_time() for name, role in instance.roles.items()},
         usage={name: usage(role.pids()) for name, role in instance.roles.items()},
         counters=instance.counters(),
+        machine=machine_cpu(),
     )
 
 
@@ -55,6 +58,10 @@ def rates(name: str, first: Reading, last: Reading) -> dict[str, Any]:
             }
             for role in last.cpu
         },
+        "machine": {
+            f"{part.removesuffix('_s')}_percent": used / seconds * 100
+            for part, used in asdict(last.machine.since(first.machine)).items()
+        },
     }
 
 
@@ -70,5 +77,12 @@ def lines(now: dict[str, Any]) -> Iterator[str]:
             f"{item['switches_voluntary_per_second']:11,.0f} "
             f"{item['switches_involuntary_per_second']:9,.0f}"
         )
+    part = {name.removesuffix("_percent"): value for name, value in now["machine"].items()}
+    stolen = f", steal {part['steal']:.1f}" if part["steal"] else ""
+    yield (
+        f"  machine, CPU %: user {part['user']:.1f}, system {part['system']:.1f} "
+        f"(kernel threads {part['kernel_threads']:.1f}), "
+        f"interrupts {part['interrupts']:.1f}{stolen}"
+    )
     for key, value in now["counters"].items():
         yield f"  {key:12} {value:,} ({now['counters_per_second'][key]:,.0f}/s)"

@@ -1,4 +1,4 @@
-"""`tare report`: the tables and the HTML of a stored run."""
+"""`tare report`: the answer, the tables and the HTML of a stored run."""
 
 import click
 
@@ -8,16 +8,18 @@ from tare.cli.run import folder_of
 
 @click.command()
 @click.argument("run", default="last")
+@click.option("--all", "everything", is_flag=True, help="Print all outcomes, pairs and notes.")
 @json_option
-def command(run: str, as_json: bool) -> None:
-    """Print RUN's results again and write its report.html; `last` is the newest.
+def command(run: str, everything: bool, as_json: bool) -> None:
+    """Print RUN's answer and write its report.html; `last` is the newest.
 
     \b
     tare report
+    tare report --all
     tare report runs/20260101T120000Z-filters --json
     """
     from tare.cli.running import report
 
     folder = folder_of(run)
-    report(folder, as_json=as_json)
+    report(folder, as_json=as_json, everything=everything)
     say(f"report: {folder / 'report.html'}")

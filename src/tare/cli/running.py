@@ -18,7 +18,6 @@ from tare.model.trial import Plan
 from tare.probes import bystanders
 from tare.report import calibration, html, results, stored, table
 from tare.report import folder as run_folder
-from tare.report.sentence import answers
 from tare.stats.blocks import fewest_blocks, shortage
 
 _PREFLIGHT_S = 0.5
@@ -64,7 +63,7 @@ def execute(store: Store) -> None:
         say(outlook_of)
     if others := bystanders.busy(_PREFLIGHT_S):
         say(f"other work disturbs: {bystanders.named(others)}; wait for it, or expect less")
-    with Follower(plan, expected.per_block) as follower:
+    with Follower(plan, expected.per_block, store.trials()) as follower:
         Run(loaded, plan, store, prepared, follower).execute()
 
 
@@ -88,16 +87,16 @@ def written(folder: Path) -> Results:
     return found
 
 
-def report(folder: Path, *, as_json: bool) -> Results:
-    """Write results.json and report.html from the folder, and print the table."""
+def report(folder: Path, *, as_json: bool, everything: bool = False) -> Results:
+    """Write results.json and report.html from the folder, and print the answer with its rankings,
+    or everything.
+    """
     found = written(folder)
     if as_json:
         print_json(stored.data(found))
     else:
         click.echo()
-        for words in answers(found):
-            click.echo(words)
-        table.show(found, console())
+        table.show(found, console(), everything=everything)
     return found
 
 

@@ -19,7 +19,11 @@ from tare.cli.targets import the_one
 )
 @json_option
 def command(target: str | None, interval: float, as_json: bool) -> None:
-    """Read CPU, memory, context switches and the variant's own counters over one interval."""
+    """Read CPU, memory, context switches and the variant's own counters over one interval.
+
+    A role's CPU time lacks what the kernel does for it in interrupts and in threads of its own; the
+    machine's has it, with all that others used.
+    """
     from tare.cli.readings import lines, rates, reading
 
     found = the_one(target)

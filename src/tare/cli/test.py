@@ -37,8 +37,9 @@ _STEPS = {
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--only", type=click.Choice(list(_STEPS)), help="One step of them.")
+@click.option("--all", "everything", is_flag=True, help="Install a browser for the pages' tests.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def command(only: str | None, arguments: tuple[str, ...]) -> None:
+def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> None:
     """Lint, the tests of the Rust programs, set-up, then the laboratory's and every variant's.
 
     ARGUMENTS go to pytest, which then runs once, in one process, and shows what tests print
@@ -46,17 +47,21 @@ def command(only: str | None, arguments: tuple[str, ...]) -> None:
 
     \b
     tare test
+    tare test --all
     tare test --only python -- -k gates
     """
     from tare.lab.project import catalog, requirements
     from tare.lab.project.index import experiment_names
+    from tare.model.fields import Requirement
 
     # What cargo needs to compile and link the whole workspace.
     loaded = [catalog.load(name) for name in experiment_names()]
     needed = [
         item for each in loaded for name in each.variants for item in requirements.of(each, name)
     ]
-    requirements.meet([item for item in dict.fromkeys(needed) if item.debian], say)
+    # 110 MB, without which the tests in a browser are skipped.
+    browser = [Requirement(debian="chromium")] if everything else []
+    requirements.meet([*(item for item in dict.fromkeys(needed) if item.debian), *browser], say)
     failed = []
     steps = _STEPS | {"python": ([*_PYTEST, *arguments],)} if arguments else _STEPS
     for step, commands in steps.items():

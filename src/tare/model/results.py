@@ -176,6 +176,10 @@ class Results(Record):
     """Outcomes to show side by side."""
     measured_share: float
     """Share of the trials' wall time that was measuring."""
+    block_s: float = 0.0
+    """Seconds that a block of all scenarios took, on average."""
+    answers: list[str] = []
+    """The answer in sentences, from the verdicts."""
     environment: dict[str, Any]
     scenarios: list[ScenarioResult]
 

@@ -1,19 +1,44 @@
 """Charts as SVG and PNG, drawn without a browser and without a network."""
 
+import re
 from typing import Any
 
 import altair as alt
 import vl_convert
+from markupsafe import Markup
 
-from tare.report.charts import Chart
+from tare.report.charts.frame import Chart
+from tare.report.charts.palette import FRAME, GRID, INK, PAPER, QUIET
 
 _PIXELS = 2.0
 """For each unit of the chart, so that a PNG is sharp in a text."""
+_TAG = re.compile(r"<[^<>]*>")
+_EMPTY = re.compile(r'<path class="foreground"[^>]*/>|<path class="background"[^>]*v0h0Z"[^>]*/>')
+_UNSEEN = re.compile(
+    r' (?:aria-hidden|aria-roledescription|role|pointer-events|stroke-miterlimit|opacity)="'
+    r'(?:true|graphics-[a-z]+|none|10|1|[a-z]+ mark container)"'
+    r'| class="[a-z -]+"| font-family="[^"]*"| font-size="12px"| font-weight="normal"'
+    r'| stroke-width="1"'
+)
+"""Attributes that draw nothing, or that the page's style says once."""
+_LONG_NUMBER = re.compile(r"(\d+\.\d)\d+")
 
 
 def svg(chart: Chart) -> str:
     """The chart as one `<svg>` element on white."""
     return vl_convert.vegalite_to_svg(_spec(chart), vl_version=_version())
+
+
+def markup(chart: Chart) -> Markup:
+    """The chart as one `<svg>` element within a page: smaller, and without a name of its own."""
+    small = _TAG.sub(_smaller, svg(chart))
+    return Markup(small.replace("<svg ", '<svg aria-hidden="true" ', 1))
+
+
+def _smaller(tag: re.Match[str]) -> str:
+    if _EMPTY.fullmatch(tag[0]):
+        return ""
+    return _LONG_NUMBER.sub(r"\1", _UNSEEN.sub("", tag[0]))
 
 
 def png(chart: Chart) -> bytes:
@@ -23,18 +48,28 @@ def png(chart: Chart) -> bytes:
 
 def _spec(chart: Chart) -> dict[str, Any]:
     drawn = chart.configure(
-        background="white",
-        padding={"left": 12, "top": 12, "right": 12, "bottom": 12},
+        background=PAPER,
+        padding={"left": 4, "top": 8, "right": 4, "bottom": 8},
         font="DejaVu Sans, Verdana, Helvetica, sans-serif",
         aria=False,
     )
-    drawn = drawn.configure_view(stroke="#d0d7de").configure_axis(
-        labelFontSize=11, titleFontSize=11, titleFontWeight="normal", gridColor="#eaeef2"
+    drawn = (
+        drawn.configure_view(stroke=FRAME)
+        .configure_axis(
+            labelFontSize=12,
+            labelColor=INK,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titleColor=QUIET,
+            gridColor=GRID,
+            domainColor=FRAME,
+            tickColor=FRAME,
+        )
+        .configure_legend(labelFontSize=12, labelColor=INK)
+        .configure_title(fontSize=14, subtitleFontSize=12, color=INK, subtitleColor=QUIET)
     )
     # Checking it against the grammar takes half of the time and is for those who write charts.
-    spec: dict[str, Any] = drawn.configure_title(fontSize=14, subtitleFontSize=11).to_dict(
-        validate=False
-    )
+    spec: dict[str, Any] = drawn.to_dict(validate=False)
     return spec
 
 

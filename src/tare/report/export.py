@@ -42,9 +42,10 @@ def _parquet(folder: RunFolder, results: Results, target: Path) -> Iterator[Path
 
 def _pictures(suffix: str) -> Callable[[RunFolder, Results, Path], Iterator[Path]]:
     def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
-        from tare.report import charts, drawing  # takes a second to import
+        from tare.report import drawing  # takes a second to import
+        from tare.report.charts.pictures import pictures
 
-        for picture in charts.pictures(folder, results):
+        for picture in pictures(folder, results):
             file = target / f"{re.sub(r'[^A-Za-z0-9_.=,-]', '-', picture.name)}.{suffix}"
             if suffix == "svg":
                 file.write_text(drawing.svg(picture.chart))

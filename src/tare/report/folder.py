@@ -26,6 +26,11 @@ class RunFolder:
     set_aside: list[str] = field(default_factory=list)
     """Lines of its trials that were not used, and why."""
 
+    @property
+    def is_dosed(self) -> bool:
+        """Return true if each trial measured several doses."""
+        return any(self.plan.outcomes[name].is_slope for name in self.plan.reported)
+
     def latency(self, scenario: str, label: str) -> Histogram | None:
         """Return a variant's latencies, all valid trials merged; None if none were kept.
 
@@ -41,7 +46,12 @@ class RunFolder:
             ) from error
 
     def encoded_latencies(self, scenario: str, label: str) -> list[str]:
-        """Return a variant's encoded latency histograms: one per valid trial, or a record's one."""
+        """Return a variant's encoded latency histograms: one per valid trial, or a record's one.
+
+        None where doses were measured: a trial keeps the histogram of its last dose only.
+        """
+        if self.is_dosed:
+            return []
         if self.latencies is not None:
             merged = self.latencies.get(scenario, {}).get(label)
             return [] if merged is None else [merged]

@@ -5,7 +5,7 @@ from typing import Literal
 
 from tare.model.base import Record
 from tare.model.results import Results
-from tare.report.numbers import percent
+from tare.report.numbers import relative
 from tare.stats.blocks import worse_by
 
 Decision = Literal["fail", "pass", "cannot-tell"]
@@ -48,7 +48,7 @@ def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
                     decision: Decision = "cannot-tell"
                 else:
                     least, most = worse_by(interval, known.better)
-                    shown = percent(known.effect_pct, interval)
+                    shown = relative(known.effect_pct, interval)
                     decision, words = _ALARM if alarm else _decide(least, most, limit)
                     text = f"{title} {shown}: {words}"
                 found.append(

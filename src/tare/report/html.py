@@ -1,108 +1,80 @@
 """report.html: one file, no script, nothing fetched."""
 
 from functools import partial
-from importlib.resources import files
 
-from jinja2 import Environment
-from markupsafe import Markup
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tare.model.results import Results, ScenarioResult, SlopeResult
+from tare.model.results import Results
 from tare.report import overview, slopes
+from tare.report.charts import palette
+from tare.report.configs import configs
 from tare.report.folder import RunFolder
-from tare.report.numbers import NONE, figure, percent
-from tare.report.pairs import by_outcome
-from tare.report.table import notes
-from tare.report.titles import beside, label_title, titles
+from tare.report.gates import gates
+from tare.report.matrix import matrices
+from tare.report.notes import notes
+from tare.report.numbers import NONE, figure, glued, relative
+from tare.report.sentence import distrust
+from tare.report.titles import beside, label_title
+from tare.report.views import views
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
+
+_COUNTED = ("valid",)
 
 
 def render(folder: RunFolder, results: Results) -> str:
     """The whole page."""
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"bar": partial(_bar, _reach(results)), "two_digits": two_digits}
-    template = environment.from_string(files("tare.report").joinpath("report.html.j2").read_text())
-    return template.render(
+    environment = Environment(
+        loader=PackageLoader("tare.report", "page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters["glued"] = glued
+    return environment.get_template("page.html.j2").render(
         results=results,
         plan=folder.plan,
-        files=folder.environment.get("files", {}),
-        trials=folder.trials,
-        none_such=NONE,
-        figure=figure,
-        percent=percent,
+        environment=results.environment,
+        scenarios=views(folder, results),
+        summary=_summary(results),
+        alarm=distrust(results),
         notes=notes(results),
-        pairs=partial(by_outcome, results),
-        titles=titles(results),
-        side_by_side=partial(overview.of, results),
-        details=partial(overview.details, results),
-        nameless=overview.nameless,
-        slopes=slopes,
-        drawn=_drawn(folder, results),
+        configs=configs(folder),
+        gates=gates(folder.trials),
+        refused={
+            scenario.name: [
+                trial
+                for trial in folder.trials
+                if trial.scenario == scenario.name and trial.status not in _COUNTED
+            ]
+            for scenario in results.scenarios
+        },
+        made={
+            scenario.name: sum(trial.scenario == scenario.name for trial in folder.trials)
+            for scenario in results.scenarios
+        },
+        dark=palette.DARK,
+        none_such=NONE,
         control=CONTROL,
+        slopes=slopes,
+        figure=figure,
+        relative=relative,
+        two_digits=two_digits,
+        side_by_side=partial(overview.of, results),
+        nameless=overview.nameless,
+        matrices=partial(matrices, results),
         label_title=partial(label_title, results),
         beside=partial(beside, results),
     )
 
 
-def _drawn(folder: RunFolder, results: Results) -> dict[str, list[Markup]]:
-    """Scenario → its charts: slopes, judged outcomes and latencies.
+def _summary(results: Results) -> object:
+    if len(results.scenarios) < 2:
+        return None
+    from tare.report import drawing  # takes a second to import
+    from tare.report.charts.summary import summary
+    from tare.report.views import Drawn
 
-    With too few blocks for an interval there is nothing that a chart could show and a table not.
-    """
-    outcomes = {scenario.name: _with_interval(scenario) for scenario in results.scenarios}
-    sloped = {scenario.name: _sloped(scenario) for scenario in results.scenarios}
-    if not any([*outcomes.values(), *sloped.values()]):
-        return {}
-    from tare.report import charts, drawing  # takes a second to import
-
-    return {
-        scenario.name: [
-            Markup(drawing.svg(chart))
-            for chart in (
-                *(charts.dose_response(results, scenario, item) for item in sloped[scenario.name]),
-                *(charts.outcome(results, scenario, name) for name in outcomes[scenario.name]),
-                charts.latency(folder, results, scenario),
-            )
-            if chart is not None
-        ]
-        for scenario in results.scenarios
-        if outcomes[scenario.name] or sloped[scenario.name]
-    }
-
-
-def _with_interval(scenario: ScenarioResult) -> list[str]:
-    """Judged outcomes of which at least one variant's effect has an interval."""
-    found = [
-        name
-        for variant in scenario.variants.values()
-        for name, outcome in variant.outcomes.items()
-        if outcome.judged and outcome.ci_pct is not None
-    ]
-    return list(dict.fromkeys(found))
-
-
-def _sloped(scenario: ScenarioResult) -> list[SlopeResult]:
-    """Slopes of which at least one has an interval."""
-    return [
-        item
-        for item in scenario.slopes
-        if any(each.ci is not None for each in item.variants.values())
-    ]
-
-
-def _reach(results: Results) -> float:
-    """The percentage at the ends of the interval plots: all judged intervals fit."""
-    bounds = [
-        abs(bound)
-        for scenario in results.scenarios
-        for variant in scenario.variants.values()
-        for outcome in variant.outcomes.values()
-        if outcome.judged
-        for bound in outcome.ci_pct or ()
-    ]
-    return max([results.margin_pct * 1.5, *bounds])
-
-
-def _bar(reach: float, percentage: float) -> float:
-    """Return the position of a percentage on a plot from 0 to 100."""
-    return 50 + 50 * max(-1.0, min(1.0, percentage / reach))
+    chart = summary(results)
+    return chart and Drawn(drawing.markup(chart), "All scenarios at a glance")

@@ -1,48 +1,115 @@
 """Figures in words: as many digits as their interval supports, always with the interval."""
 
 import math
+import re
 
 from tare.stats.rounding import two_digits
 
 NONE = "–"
 """Where there is no such figure."""
+TIMES = 2.0
+"""From this factor on, a change is told as a factor and not in percent."""
 _FALLBACK_DIGITS = 3
+_PERCENT_PLACES = 2
+_EQUAL_PERCENT = 0.005
+"""What is no larger than this everywhere shows no digit in percent."""
+_NO_BREAK = "\u00a0"
+_UNBREAKABLE = re.compile(
+    r"(?<=\d) (?=\d{3}\b|%|times\b|to \d|blocks\b|duels\b|min\b|h\b|s\b|ns\b|µs\b)"
+    r"|(?<=to) (?=[-+]?\d)|(?<=,) (?=[-+]?[\d. ]*\d\])|(?<=[\d%]) (?=\[)"
+)
+
+Interval = tuple[float, float]
 
 
-def figure(value: float | None, interval: tuple[float, float] | None) -> str:
+def figure(value: float | None, interval: Interval | None) -> str:
     """`8.12 [8.05, 8.20]`; a value without an interval says so, no value is a dash."""
     if value is None:
         return NONE
     if interval is None:
         return f"{_round(value, _places(value, None))} [no interval]"
     places = _places(value, interval)
+    if interval[0] == interval[1] and value == int(value):
+        places = 0
     low, high = (_round(bound, places) for bound in interval)
     return f"{_round(value, places)} [{low}, {high}]"
 
 
-def short(value: float | None, interval: tuple[float, float] | None) -> str:
+def short(value: float | None, interval: Interval | None) -> str:
     """`33 148 ±2.1 %`, for tables with many figures."""
     if value is None:
         return NONE
     if interval is None:
         return f"{_round(value, _places(value, None))} ±?"
     half = (interval[1] - interval[0]) / 2
+    if not half and value == int(value):
+        return f"{_round(value, 0)} ±0"
     reach = f"{two_digits(half / abs(value) * 100)} %" if value else two_digits(half)
     return f"{_round(value, _places(value, interval))} ±{reach}"
 
 
-def percent(effect: float | None, interval: tuple[float, float] | None) -> str:
-    """`+1.2 % [+0.4, +2.1]`."""
-    if effect is None:
+def relative(percent: float | None, interval: Interval | None) -> str:
+    """Return a relative change: `+1.2 % [+0.4, +2.1]`; from a factor 2 on `7.2 times [6.3, 8.1]` or
+    `3.4 times less [2.9, 3.9]`.
+    """
+    if percent is None:
         return ""
+    ends = (percent, *(interval or ()))
+    if not any(ends) and interval is not None:
+        return "exactly equal"
+    factors = [1 + end / 100 for end in ends]
+    if min(factors) > 0 and not 1 / TIMES < factors[0] < TIMES:
+        less = factors[0] < 1
+        found = [1 / factor for factor in factors] if less else factors
+        bounds = (min(found[1:]), max(found[1:])) if interval else None
+        value, _, shown = figure(found[0], bounds).partition(" [")
+        return f"{value} times{' less' if less else ''} [{shown}"
     if interval is None:
-        return f"{effect:+.1f} % [no interval]"
-    places = max(1, _places(effect, interval))
-    low, high = (f"{bound:+.{places}f}" for bound in interval)
-    return f"{effect:+.{places}f} % [{low}, {high}]"
+        return f"{_signed(percent, 1)} % [no interval]"
+    if max(map(abs, ends)) < _EQUAL_PERCENT:
+        return f"equal within {2 * _EQUAL_PERCENT} %"
+    places = min(_PERCENT_PLACES, _places(percent, interval))
+    low, high = (_signed(bound, places) for bound in interval)
+    return f"{_signed(percent, places)} % [{low}, {high}]"
 
 
-def _places(value: float, interval: tuple[float, float] | None) -> int:
+def factor(percent: float) -> str:
+    """Return a relative change in a few characters, for charts: `+12 %`, `7.2×`, `÷3.4`."""
+    ratio = 1 + percent / 100
+    if ratio >= TIMES:
+        return f"{two_digits(ratio)}×"
+    if 0 < ratio <= 1 / TIMES:
+        return f"÷{two_digits(1 / ratio)}"
+    return f"{_signed(percent, 0 if abs(percent) >= 9.95 else 1)} %"
+
+
+def span(seconds: float) -> str:
+    """Return a duration as people say it: `40 s`, `12 min`, `3.5 h`, `4 days`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{two_digits(seconds / 3600)} h"
+    return f"{seconds / 86400:,.0f} days".replace(",", " ")
+
+
+def glued(text: str) -> str:
+    """Return a sentence in which no line may end within a figure, by no-break spaces."""
+    return _UNBREAKABLE.sub(_NO_BREAK, text)
+
+
+def unglued(text: str) -> str:
+    """Return the sentence with plain spaces again."""
+    return text.replace(_NO_BREAK, " ")
+
+
+def listed(items: list[str], word: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}"
+
+
+def _places(value: float, interval: Interval | None) -> int:
     """Decimal places so that the interval's width shows two digits."""
     width = interval[1] - interval[0] if interval else 0.0
     if width > 0:
@@ -52,4 +119,10 @@ def _places(value: float, interval: tuple[float, float] | None) -> int:
 
 
 def _round(value: float, places: int) -> str:
-    return f"{value:,.{places}f}".replace(",", " ")
+    text = f"{value:,.{places}f}".replace(",", " ")
+    return text.removeprefix("-") if not float(f"{value:.{places}f}") else text
+
+
+def _signed(value: float, places: int) -> str:
+    text = f"{value:+,.{places}f}".replace(",", " ")
+    return text if float(f"{value:.{places}f}") else "0"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tare.model.results import OutcomeResult, Results, ScenarioResult
 from tare.report.numbers import NONE, short
+from tare.report.titles import unit_title
 from tare.stats.plan_order import CONTROL
 
 NOTE = "In overviews, ± is half the median's 95 % interval, in percent of the median."
@@ -38,7 +39,7 @@ def of(results: Results, scenario: ScenarioResult) -> Overview | None:
         )
         for label, outcomes in measured.items()
     ]
-    return Overview([f"{known[name].title}, {known[name].unit}" for name in names], rows)
+    return Overview([unit_title(known[name].title, known[name].unit) for name in names], rows)
 
 
 def details(results: Results, scenario: ScenarioResult) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tare.model.results import PairResult, Results, ScenarioResult
-from tare.report.numbers import percent
+from tare.report.alike import seems_different
+from tare.report.numbers import relative
 
 NOTE = (
     "Pairs are compared within blocks, as a variant is with its baseline, and by the same noise "
@@ -31,15 +32,19 @@ def by_outcome(results: Results, scenario: ScenarioResult) -> Iterator[tuple[str
     }
     for name in dict.fromkeys(pair.outcome for pair in scenario.pairs):
         own = [pair for pair in scenario.pairs if pair.outcome == name]
-        yield titles[name], [_row(results, pair) for pair in own]
+        yield (
+            titles[name],
+            [_row(results, pair, scenario.noise_floor[name].reach_pct) for pair in own],
+        )
 
 
-def _row(results: Results, pair: PairResult) -> Row:
+def _row(results: Results, pair: PairResult, floor: float | None) -> Row:
+    clear = seems_different(pair.effect_pct, pair.ci_pct, floor)
     meaning = {
         "equivalent": f"indistinguishable: within ±{results.margin_pct:g} %",
-        "unresolved": f"indistinguishable in this run: {pair.why}",
+        "unresolved": pair.why if clear else f"indistinguishable in this run: {pair.why}",
     }.get(pair.verdict, pair.why)
     if pair.verdict == "unresolved" and pair.more_blocks:
         meaning += f" (about {pair.more_blocks} more blocks)"
-    effect = percent(pair.effect_pct, pair.ci_pct)
+    effect = relative(pair.effect_pct, pair.ci_pct)
     return Row(f"{pair.variant} against {pair.against}", effect, pair.verdict, meaning)

@@ -16,9 +16,10 @@ _LEVEL = 19
 
 def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
     """Write a run's record into `target`, and name each file when it is done. Raises OSError."""
-    from tare.report import charts, drawing, html  # takes a second to import
+    from tare.report import drawing, html  # takes a second to import
+    from tare.report.charts.pictures import pictures
 
-    pictures = charts.pictures(folder, results)
+    drawn = pictures(folder, results)[:1]
     files: dict[str, bytes] = {
         "plan.json": folder.plan.model_dump_json(indent=1).encode() + b"\n",
         "environment.json": json.dumps(folder.environment, ensure_ascii=False).encode() + b"\n",
@@ -27,8 +28,8 @@ def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
         "results.json": stored.text(results).encode(),
         "report.html": html.render(folder, results).encode(),
     }
-    if pictures:
-        files["picture.svg"] = drawing.svg(pictures[0].chart).encode()
+    if drawn:
+        files["picture.svg"] = drawing.svg(drawn[0].chart).encode()
     for name, content in files.items():
         (target / name).write_bytes(content)
         yield target / name

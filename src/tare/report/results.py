@@ -15,6 +15,7 @@ from tare.model.results import (
 )
 from tare.model.trial import Trial
 from tare.report.folder import RunFolder
+from tare.report.sentence import answers
 from tare.report.slopes import slopes
 from tare.stats.blocks import BlockedTrials, Key, judge_control, planned_trials, stop
 from tare.stats.histogram import Histogram
@@ -30,7 +31,7 @@ def make(folder: RunFolder) -> Results:
     """All scenarios of a run, finished or not."""
     plan, trials = folder.plan, folder.trials
     wall_s = sum(trial.wall_s for trial in trials)
-    return Results(
+    found = Results(
         experiment=plan.experiment,
         study=plan.study,
         title=plan.title,
@@ -44,8 +45,17 @@ def make(folder: RunFolder) -> Results:
         overview=plan.overview,
         measured_share=sum(trial.measured_s for trial in trials) / wall_s if wall_s else 0.0,
         environment=_environment(folder),
+        block_s=_block_s(trials),
         scenarios=_scenarios(folder),
     )
+    return found.model_copy(update={"answers": answers(found)})
+
+
+def _block_s(trials: Sequence[Trial]) -> float:
+    """Return the mean time of a block; both sides of a duel have its time."""
+    blocks = {trial.block for trial in trials}
+    spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
+    return spent / len(blocks) if blocks else 0.0
 
 
 def _environment(folder: RunFolder) -> dict[str, Any]:

@@ -1,91 +1,233 @@
-"""A run of two servers in one sentence: what differs, what does not, what could not be told."""
+"""The answer of a run in sentences, made from the verdicts by rule."""
 
-from tare.model.results import OutcomeResult, Results, ScenarioResult
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from tare.model.results import Results, ScenarioResult
+from tare.report.numbers import TIMES, figure, listed, relative, span
+from tare.report.ranking import DIFFERENT, Ranking, Standing, rankings
+from tare.report.titles import titles
 from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import two_digits
 
 _FEW = 2
-_TIMES = 2.0
-"""From this factor on, a difference is told as one."""
+"""Variants beside the baseline of which each gets a sentence about all outcomes."""
+_NAMED = 6
+"""Variants that one clause names; of more it gives the number."""
 
 
 def answers(results: Results) -> list[str]:
-    """Return a sentence for each scenario and variant of a run that has one or two variants beside
-    its baseline; more would be no answer in a sentence.
+    """Return the answer of a run: a sentence for each scenario, and what could not be told.
+
+    A control that differs from itself comes first, and then nothing else is to be believed.
     """
-    found = []
-    for scenario in results.scenarios:
-        others = [name for name in scenario.variants if name not in (results.baseline, CONTROL)]
-        if len(others) <= _FEW:
-            found += [sentence(results, scenario, name) for name in others]
-    return found
-
-
-def sentence(results: Results, scenario: ScenarioResult, variant: str) -> str:
-    """Return the verdicts of one variant against its baseline, in words.
-
-    A control that differs from itself comes first: then nothing else is to be believed.
-    """
-    baseline = results.baseline_of(variant)
-    if alarms := _alarms(scenario):
-        return (
-            f"Do not believe this run: {baseline} differs from itself in {_listed(alarms)}, "
-            "by the A/A control."
-        )
-    own = scenario.variants[variant]
-    if own.status != "measured":
-        return f"{variant} could not be measured: {own.reason}"
-    judged = [outcome for outcome in own.outcomes.values() if outcome.judged]
-    parts = [_told(outcome, results.margin_pct) for outcome in judged]
-    if not parts:
-        return f"{variant} against {baseline}: nothing was judged."
-    return f"{variant} against {baseline}: {'; '.join(parts)}."
-
-
-def _alarms(scenario: ScenarioResult) -> list[str]:
-    titles = {
-        name: outcome.title
-        for variant in scenario.variants.values()
-        for name, outcome in variant.outcomes.items()
-    }
-    return [
-        titles[name].lower()
-        for name, floor in scenario.noise_floor.items()
-        if floor.verdict in ("costs", "saves")
+    if alarm := distrust(results):
+        return [alarm]
+    named = titles(results)
+    several = len(results.scenarios) > 1
+    found = [
+        f"{named[scenario.name]}: {words}" if several else words
+        for scenario in results.scenarios
+        for words in of_scenario(results, scenario)
     ]
+    return found if results.complete else ["Not finished; so far:", *found]
 
 
-def _told(outcome: OutcomeResult, margin_pct: float) -> str:
-    # An abbreviation such as CPU stays as it is.
-    lower = outcome.title[1:2].islower()
-    title = outcome.title[0].lower() + outcome.title[1:] if lower else outcome.title
-    if outcome.verdict in ("costs", "saves"):
-        return f"{title} is {_difference(outcome)}"
-    if outcome.verdict == "equivalent":
-        return f"{title} is equivalent, within ±{margin_pct:g} %"
-    if outcome.ci_pct is None:
-        return f"{title} could not be told, with {outcome.blocks} duels"
-    low, high = outcome.ci_pct
-    words = f"between {_percent(low)} and {_percent(high)}"
-    if low > 0 or high < 0:
-        words += f", but {outcome.why}"
-    return f"{title} could not be told: {words}"
+def distrust(results: Results) -> str | None:
+    """Return a sentence that the run is not to be believed, if its A/A control says so."""
+    alarms: dict[str, list[str]] = {}
+    named = titles(results)
+    for scenario in results.scenarios:
+        for name, floor in scenario.noise_floor.items():
+            if floor.verdict in DIFFERENT:
+                title = next(
+                    variant.outcomes[name].title
+                    for variant in scenario.variants.values()
+                    if name in variant.outcomes
+                )
+                alarms.setdefault(_lower(title), []).append(named[scenario.name])
+    if not alarms:
+        return None
+    several = len(results.scenarios) > 1
+    where = [
+        f"{title} (in {listed(scenarios)})" if several else title
+        for title, scenarios in alarms.items()
+    ]
+    return (
+        f"Do not believe this run: {results.baseline} differs from itself in {listed(where)}, "
+        "by the A/A control."
+    )
 
 
-def _difference(outcome: OutcomeResult) -> str:
-    """`2.1 % [1.6, 2.6] higher`, or `2.4 times [2.3, 2.5] as high`."""
-    assert outcome.effect_pct is not None and outcome.ci_pct is not None
-    factors = [1 + each / 100 for each in (outcome.effect_pct, *outcome.ci_pct)]
-    if factors[0] >= _TIMES:
-        middle, low, high = factors
-        return f"{middle:.3g} times [{low:.3g}, {high:.3g}] as high"
-    sign, word = (1, "higher") if outcome.effect_pct > 0 else (-1, "lower")
-    low, high = sorted(sign * each for each in outcome.ci_pct)
-    return f"{sign * outcome.effect_pct:.2g} % [{low:.2g}, {high:.2g}] {word}"
+def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
+    """Return one scenario's answer: of its first judged outcome, or of all outcomes of each variant
+    where these are one or two; then what could not be told.
+    """
+    found = rankings(results, scenario)
+    lost = _lost(results, scenario)
+    if not found:
+        return [lost or "Nothing was judged: the figures stand in the tables."]
+    others = {each.label for one in found for each in one.standings}
+    if len(others) <= _FEW:
+        words = [_of_variant(results, found, label) for label in sorted(others)]
+    else:
+        words = [of_outcome(results, found[0])]
+        if more := doubt(results, found[0]):
+            words.append(more)
+    return [*words, lost] if lost else words
 
 
-def _percent(value: float) -> str:
-    return f"{value:+.2g} %"
+def of_outcome(results: Results, ranking: Ranking) -> str:
+    """Return all variants' verdicts in one outcome, ranked, those together that are
+    indistinguishable.
+    """
+    against = dict.fromkeys(each.against for each in ranking.standings)
+    parts = [
+        _against(results, ranking, [each for each in ranking.standings if each.against == name])
+        for name in against
+    ]
+    told = [f"against {name}, {part}" for name, part in zip(against, parts, strict=True) if part]
+    if not told:
+        return f"{ranking.title}: no difference from {listed(list(against))} could be shown."
+    return f"{ranking.title}: {'; '.join(told)}."
 
 
-def _listed(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+def doubt(results: Results, ranking: Ranking) -> str | None:
+    """Return which variants may or may not differ from their baselines, and how long it would take
+    to tell; None if all verdicts are there.
+    """
+    open_ = [each for each in ranking.standings if each.verdict == "unresolved"]
+    if not open_:
+        return None
+    names = _names(open_, "or")
+    if len(open_) == 1:
+        names += f" ({_between(ranking, open_[0])})"
+    words = f"Could not tell whether {names} {'differs' if len(open_) == 1 else 'differ'}: "
+    needed = [each.more_blocks for each in open_ if each.more_blocks]
+    if not needed:
+        return words + "more blocks would not help."
+    most = max(needed)
+    time = f", {span(most * results.block_s)}" if results.block_s else ""
+    least = "" if len(needed) == len(open_) else "at least "
+    return f"{words}that takes {least}about {most} more blocks{time}."
+
+
+def _against(results: Results, ranking: Ranking, own: Sequence[Standing]) -> str:
+    """Clauses such as `a and b 2.9 to 3.0 times as high (indistinguishable)`, best first."""
+    clauses, same = [], [each for each in own if each.verdict == "equivalent"]
+    better, worse = (
+        [each for each in own if each.verdict == verdict] for verdict in ("saves", "costs")
+    )
+    groups = [ranking.groups(better), ranking.groups(worse)]
+    clauses += [_group(ranking, group) for group in groups[0]]
+    if same:
+        clauses.append(f"{_names(same)} equivalent (within ±{results.margin_pct:g} %)")
+    clauses += [_group(ranking, group) for group in groups[1]]
+    told = ", ".join(clauses)
+    labels = [[each.label for each in side] for side in (better, worse)]
+    uncertain = any(
+        frozenset(pair) in ranking.open for side in labels for pair in combinations(side, 2)
+    )
+    return f"{told} (part of this order is unresolved)" if uncertain else told
+
+
+def _group(ranking: Ranking, group: Sequence[Standing]) -> str:
+    names = _names(group)
+    amounts = [each.value for each in group]
+    told = _amount(ranking, min(amounts, key=abs), max(amounts, key=abs))
+    return f"{names} {told}" + (" (indistinguishable)" if len(group) > 1 else "")
+
+
+def _amount(ranking: Ranking, near: float, far: float) -> str:
+    """Return how much two changes of one sign are, the smaller one first."""
+    if ranking.is_slope:
+        word = "more" if far > 0 else "less"
+        return f"{_range(abs(near), abs(far))} {ranking.unit} {word}"
+    ratios = sorted(max(ratio, 1 / ratio) for ratio in (1 + near / 100, 1 + far / 100))
+    if ratios[1] >= TIMES:
+        return f"{_range(*ratios)} times {'as high' if far > 0 else 'lower'}"
+    return f"{_range(abs(near), abs(far))} % {'higher' if far > 0 else 'lower'}"
+
+
+def _range(low: float, high: float) -> str:
+    first, last = two_digits(low), two_digits(high)
+    return first if first == last else f"{first} to {last}"
+
+
+def _of_variant(results: Results, found: Iterable[Ranking], label: str) -> str:
+    """Return one variant's verdicts in all judged outcomes."""
+    parts = [
+        _told(results, ranking, each)
+        for ranking in found
+        for each in ranking.standings
+        if each.label == label
+    ]
+    return f"{label} against {results.baseline_of(label)}: {'; '.join(parts)}."
+
+
+def _told(results: Results, ranking: Ranking, own: Standing) -> str:
+    title = _lower(ranking.title)
+    if own.verdict in DIFFERENT:
+        return f"{title} is {_difference(ranking, own)}"
+    if own.verdict == "equivalent":
+        return f"{title} is equivalent, within ±{results.margin_pct:g} %"
+    words = f"{title} could not be told: {_between(ranking, own)}"
+    if own.interval and (own.interval[0] > 0 or own.interval[1] < 0):
+        words += f", but {own.why}"
+    if own.more_blocks and results.block_s:
+        words += f"; about {span(own.more_blocks * results.block_s)} more would tell"
+    return words
+
+
+def _difference(ranking: Ranking, own: Standing) -> str:
+    """`2.1 % [1.6, 2.6] higher`, `2.4 times [2.3, 2.5] as high` or `4.7 ns [4.5, 5.0] more`."""
+    assert own.interval is not None
+    sign, (low, high) = (1 if own.value > 0 else -1), own.interval
+    bounds = (low, high) if sign > 0 else (-high, -low)
+    if ranking.is_slope:
+        value, _, shown = figure(sign * own.value, bounds).partition(" [")
+        return f"{value} {ranking.unit} [{shown} {'more' if sign > 0 else 'less'}"
+    told = relative(own.value, own.interval)
+    if "times less" in told:
+        return f"{told.replace('times less', 'times')} lower"
+    if "times" in told:
+        return f"{told} as high"
+    value, _, shown = relative(sign * own.value, bounds).replace("+", "").partition(" [")
+    return f"{value} [{shown} {'higher' if sign > 0 else 'lower'}"
+
+
+def _between(ranking: Ranking, own: Standing) -> str:
+    if own.interval is None:
+        return own.why or "there is no interval"
+    if ranking.is_slope:
+        low, high = (f"{two_digits(end)} {ranking.unit}" for end in own.interval)
+    else:
+        low, high = map(_end, own.interval)
+    return f"between {low} and {high}"
+
+
+def _end(percent: float) -> str:
+    if percent >= 100 * (TIMES - 1):
+        return f"{two_digits(1 + percent / 100)} times"
+    return f"{'+' if percent > 0 else ''}{two_digits(percent)} %"
+
+
+def _lost(results: Results, scenario: ScenarioResult) -> str | None:
+    """Return the variants that failed or never counted; a requirement that is not met is none."""
+    lost = [
+        name
+        for name, variant in scenario.variants.items()
+        if variant.status in ("failed", "invalid") and name != CONTROL
+    ]
+    return f"Not measured: {listed(lost)}." if lost and results.complete else None
+
+
+def _names(standings: Sequence[Standing], word: str = "and") -> str:
+    if len(standings) > _NAMED:
+        return f"{len(standings)} variants"
+    return listed([each.label for each in standings], word)
+
+
+def _lower(title: str) -> str:
+    """Return a title as it stands within a sentence; an abbreviation such as CPU stays."""
+    return title[0].lower() + title[1:] if title[1:2].islower() else title

@@ -1,6 +1,7 @@
 """Slopes: their part of results.json, and their texts."""
 
 from tare.model.results import Growth, SlopeOfVariant, SlopePair, SlopeResult
+from tare.report.alike import seems_different
 from tare.report.numbers import figure
 from tare.stats.blocks import BlockedTrials
 from tare.stats.dose_response import Slopes
@@ -102,7 +103,9 @@ def alike(result: SlopeResult, label: str) -> str:
     names = [
         pair.against if pair.variant == label else pair.variant
         for pair in result.pairs
-        if label in (pair.variant, pair.against) and pair.verdict == "unresolved"
+        if label in (pair.variant, pair.against)
+        and pair.verdict == "unresolved"
+        and not seems_different(pair.difference, pair.ci, result.floor)
     ]
     return f"indistinguishable from {', '.join(names)}" if names else ""
 

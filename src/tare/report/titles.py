@@ -1,22 +1,35 @@
 """Short titles of scenarios: only the levels in which they differ."""
 
-from tare.model.results import Results
+from collections.abc import Sequence
+
+from tare.model.results import Results, ScenarioResult
+from tare.model.scenario import Scenario
 from tare.stats.plan_order import CONTROL
 
 
 def titles(results: Results) -> dict[str, str]:
     """Scenario's name → the levels in which the run's scenarios differ; the name if in none."""
-    varied = _varied(results)
+    return short_names(results.scenarios)
+
+
+def short_names(scenarios: Sequence[Scenario | ScenarioResult]) -> dict[str, str]:
+    """Return the same of a plan's scenarios, or of a run's."""
+    varied = _varied(scenarios)
     return {
         scenario.name: ",".join(f"{factor}={scenario.levels[factor]}" for factor in varied)
         or scenario.name
-        for scenario in results.scenarios
+        for scenario in scenarios
     }
 
 
 def label_title(results: Results, label: str) -> str:
     """Return a row's name: the variant, or the baseline marked as the A/A control."""
     return f"{results.baseline} (A/A control)" if label == CONTROL else label
+
+
+def unit_title(title: str, unit: str) -> str:
+    """Return an outcome's title with its unit; a number has none."""
+    return title if unit == "1" else f"{title}, {unit}"
 
 
 def beside(results: Results, label: str) -> str:
@@ -41,7 +54,7 @@ def other_baselines(results: Results) -> list[str]:
 
 def common(results: Results) -> str | None:
     """Return the levels that all scenarios share, unless their titles say so."""
-    varied = _varied(results)
+    varied = _varied(results.scenarios)
     if not varied:
         return None
     levels = results.scenarios[0].levels
@@ -49,11 +62,11 @@ def common(results: Results) -> str | None:
     return f"All scenarios have {same}." if same else None
 
 
-def _varied(results: Results) -> list[str]:
-    if not results.scenarios:
+def _varied(scenarios: Sequence[Scenario | ScenarioResult]) -> list[str]:
+    if not scenarios:
         return []
     return [
         factor
-        for factor in results.scenarios[0].levels
-        if len({scenario.levels[factor] for scenario in results.scenarios}) > 1
+        for factor in scenarios[0].levels
+        if len({scenario.levels[factor] for scenario in scenarios}) > 1
     ]

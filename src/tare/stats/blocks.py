@@ -221,7 +221,9 @@ def judge_control(scenarios: Sequence[BlockedTrials]) -> dict[Key, Judgement]:
         for outcome in each.judged()
         if (floor := each.floor(outcome)) is not None
     }
-    return dict(zip(family, judge_family(list(family.values())), strict=True))
+    margins = {each.plan.margin_pct for each in scenarios}
+    criteria = Criteria(margin_percent=min(margins)) if margins else Criteria()
+    return dict(zip(family, judge_family(list(family.values()), criteria), strict=True))
 
 
 def worse_by(interval: tuple[float, float], better: str) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tare.stats.effect import from_percent, to_percent
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import reach_text, two_digits
 from tare.stats.verdict import Direction
 
 Percents = tuple[float, float]
@@ -61,7 +61,7 @@ def change(before: Measured, after: Measured, better: Direction, margin_percent:
     ends = _ends(before.interval, after.interval, from_percent)
     floor = _floor(before.floor, after.floor)
     reach = None if floor is None else from_percent(floor)
-    shown = "" if floor is None else f"{two_digits(floor)} %"
+    shown = "" if floor is None else reach_text(floor)
     trend, why = _trend(
         shift, ends, better, reach, margin=from_percent(margin_percent), shown=shown,
         within=f"{margin_percent:g} %",

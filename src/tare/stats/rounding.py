@@ -2,6 +2,9 @@
 
 import math
 
+_LEAST_PERCENT = 0.01
+_DOUBLE = 100.0
+
 
 def two_digits(value: float) -> str:
     """Return `value` with two significant digits as people write it: `0.82`, `3.4`, `24`, `220`."""
@@ -11,3 +14,14 @@ def two_digits(value: float) -> str:
     rounded = round(value, places)
     text = f"{rounded:.{max(0, places)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def reach_text(percent: float) -> str:
+    """Return a percentage that is not negative, such as a noise floor, as people say it: `8.9 %`,
+    `less than 0.01 %`, `a factor of 3.2`.
+    """
+    if 0 < percent < _LEAST_PERCENT:
+        return f"less than {_LEAST_PERCENT} %"
+    if percent >= _DOUBLE:
+        return f"a factor of {two_digits(1 + percent / 100)}"
+    return f"{two_digits(percent)} %"

@@ -13,7 +13,7 @@ from tare.stats.effect import Effect, from_percent, to_percent
 from tare.stats.floor import NoiseFloor
 from tare.stats.holm import holm
 from tare.stats.power import blocks_needed, blocks_to_detect
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import reach_text, two_digits
 
 
 class Direction(StrEnum):
@@ -114,7 +114,7 @@ def judge(
         worse = (effect.log_ratio > 0) == (comparison.better is Direction.LOWER)
         why = f"p {p_adjusted:.2g} after Holm"
         if reach is not None:
-            why += f", above the noise floor of {two_digits(to_percent(reach))} %"
+            why += f", above the noise floor of {reach_text(to_percent(reach))}"
         if interval.inside(margin):
             why += f", though {within}"
         return Judgement(Verdict.COSTS if worse else Verdict.SAVES, p_adjusted, why)
@@ -144,7 +144,7 @@ def _doubt(
     assert floor is not None
     if floor.effect.interval is None or floor.reach is None:
         return f"there is no noise floor: {floor.effect.missing}", None
-    why = f"below the noise floor of {two_digits(to_percent(floor.reach))} %"
+    why = f"below the noise floor of {reach_text(to_percent(floor.reach))}"
     if floor.effect.interval.excludes(0):
         return f"{why}, where the A/A control itself differs from the baseline", None
     # The floor falls with √n.

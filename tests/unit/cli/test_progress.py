@@ -54,5 +54,30 @@ def test_it_counts_the_trials_that_can_be_made(
             follower.ends(trial(planned, attempt=2))
         follower.block(1, Stop.MOST_BLOCKS)
     said = capsys.readouterr().err
-    assert re.findall(r"tare: (\d+/\d+) ", said) == [f"{n + 1}/{count}" for n in range(count)]
+    (line,) = re.findall(r"tare: block .*", said)
+    assert line.startswith(f"tare: block 1 of 1: {2 * count} trials in 10 s, {count} refused")
     assert said.count("unavailable: ") == 4 + 2
+    assert said.count("does not count: a gate") == count
+
+
+def test_a_block_s_line_says_what_is_known_and_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded = load("exp", root=projects.write(tmp_path, variants={"none": "", "other": ""}))
+    plan = planning.make(
+        loaded, quick=False, variants=None, scenarios=None, blocks=9, seed=1, overrides={}
+    )
+    name = plan.awaited[0]
+    with Follower(plan, 3) as follower:
+        for block in range(9):
+            for planned in planned_trials(plan, block):
+                follower.begins(planned, 1)
+                cost = (2.0 if planned.label == "other" else 1.0) * (1 + block / 1000)
+                follower.ends(trial(planned, outcomes=dict.fromkeys(plan.judged, cost)))
+            follower.block(block + 1, Stop.MOST_BLOCKS if block == 8 else Stop.GO_ON)
+    assert name in plan.judged
+    lines = re.findall(r"tare: (block .*)", capsys.readouterr().err)
+    verdicts = len(plan.awaited) * len(plan.scenarios)
+    assert len(lines) == 9
+    assert f"; 0 of {verdicts} verdicts; at least " in lines[0] and lines[0].endswith(" left")
+    assert lines[8].endswith(f"; {verdicts} of {verdicts} verdicts")

@@ -9,7 +9,9 @@ import pytest
 import runs
 
 from tare.model.trial import Plan, Trial
-from tare.report import charts, export, frames, google_benchmark, results
+from tare.report import export, frames, google_benchmark, results
+from tare.report.charts.medians import medians
+from tare.report.charts.pictures import pictures
 from tare.report.folder import RunFolder, read
 
 HOSTILE = 'a "b" <c> \\ d,e'
@@ -153,27 +155,27 @@ def test_google_benchmark_takes_the_plan_s_names(tmp_path: Path) -> None:
 
 
 def test_charts_are_drawn_for_each_outcome_and_the_latencies(folder: RunFolder) -> None:
-    names = ["cpu", "rate", "latency-by-percentile-default"]
+    names = ["effects-cpu", "latency-by-percentile-default", "cpu", "rate"]
     svgs, pngs = written(folder, "svg"), written(folder, "png")
     assert list(svgs) == [f"{name}.svg" for name in names]
     assert list(pngs) == [f"{name}.png" for name in names]
     for file in svgs.values():
         root = ElementTree.parse(file).getroot()
         assert root.tag.endswith("svg")
-        assert "default ·" in "".join(root.itertext()), "the title says the scenario"
     words = "".join(ElementTree.parse(svgs["cpu.svg"]).getroot().itertext())
-    assert f"{HOSTILE}, µs (lower is better)" in words and "the noise floor" in words
-    assert "costs" in words and "equivalent" in words and "[+" in words
+    assert f"{HOSTILE}, µs: lower is better" in words and "noise floor" in words
+    words = "".join(ElementTree.parse(svgs["effects-cpu.svg"]).getroot().itertext())
+    assert "+20 %" in words and "margin, ±2 %" in words and "A/A control" in words
     for file in pngs.values():
         head = file.read_bytes()[:24]
         width, height = struct.unpack(">II", head[16:24])
-        assert head[:8] == b"\x89PNG\r\n\x1a\n" and width > 800 and height > 100
+        assert head[:8] == b"\x89PNG\r\n\x1a\n" and width > 600 and height > 100
 
 
 def test_variants_stand_best_first(folder: RunFolder) -> None:
     made = results.make(folder)
     for name, best in (("cpu", ["dear"]), ("rate", ["dear"])):
-        chart = charts.outcome(made, made.scenarios[0], name)
+        chart = medians(made, made.scenarios[0], name)
         assert chart is not None
         words = json.dumps(chart.to_dict(), ensure_ascii=False)
         (order,) = {tuple(json.loads(text)) for text in re.findall(r'"sort": (\[.*?\])', words)}
@@ -182,7 +184,7 @@ def test_variants_stand_best_first(folder: RunFolder) -> None:
 
 def test_a_run_without_anything_measured_draws_nothing(tmp_path: Path) -> None:
     folder = read(runs.write(tmp_path / "run", runs.plan(), []))
-    assert charts.pictures(folder, results.make(folder)) == []
+    assert pictures(folder, results.make(folder)) == []
 
 
 def test_one_block_is_drawn_without_intervals(tmp_path: Path) -> None:

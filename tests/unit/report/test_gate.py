@@ -1,7 +1,7 @@
 """The decision of a gate, on built results."""
 
 import pytest
-from test_sentence import outcome, results
+from built import case, outcome, results
 
 from tare.report.gate import rulings
 
@@ -19,25 +19,29 @@ from tare.report.gate import rulings
 def test_only_an_interval_beyond_the_limit_fails(
     interval: tuple[float, float], decision: str
 ) -> None:
-    found = results(cpu=outcome("CPU per request", "costs", sum(interval) / 2, *interval))
+    found = results(
+        case({"new": {"cpu": outcome("CPU per request", "costs", sum(interval) / 2, *interval)}})
+    )
     (ruling,) = rulings(found, {"cpu": 2.0})
     assert (ruling.variant, ruling.outcome, ruling.decision) == ("new", "cpu", decision)
 
 
 def test_a_rate_gets_worse_by_falling() -> None:
     fallen = outcome("Requests per second", "costs", -5.0, -6.0, -4.0) | {"better": "higher"}
-    (ruling,) = rulings(results(rate=fallen), {"rate": 2.0})
+    (ruling,) = rulings(results(case({"new": {"rate": fallen}})), {"rate": 2.0})
     assert ruling.decision == "fail"
     assert ruling.text == ("Requests per second -5.0 % [-6.0, -4.0]: surely worse by more than 2 %")
 
 
 def test_an_alarm_of_the_control_leaves_nothing_to_decide() -> None:
-    found = results("costs", cpu=outcome("CPU per request", "costs", 50.0, 40.0, 60.0))
+    found = results(
+        case({"new": {"cpu": outcome("CPU per request", "costs", 50.0, 40.0, 60.0)}}, floor="costs")
+    )
     (ruling,) = rulings(found, {"cpu": 2.0})
     assert ruling.decision == "cannot-tell" and "A/A control differs" in ruling.text
 
 
 def test_without_an_interval_nothing_can_be_told() -> None:
     short = outcome("CPU per request", "unresolved", 9.0, 8.0, 10.0) | {"ci_pct": None}
-    (ruling,) = rulings(results(cpu=short), {"cpu": 2.0})
+    (ruling,) = rulings(results(case({"new": {"cpu": short}})), {"cpu": 2.0})
     assert ruling.decision == "cannot-tell"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.report.numbers import figure, percent
+from tare.report.numbers import factor, figure, glued, relative, span
 
 FLOATS = st.floats(-1e9, 1e9, allow_nan=False)
 
@@ -17,7 +17,8 @@ FLOATS = st.floats(-1e9, 1e9, allow_nan=False)
         (8.1234, None, "8.12 [no interval]"),
         (12345.6, None, "12 346 [no interval]"),
         (0.0, None, "0.00 [no interval]"),
-        (5.0, (5.0, 5.0), "5.00 [5.00, 5.00]"),
+        (5.0, (5.0, 5.0), "5 [5, 5]"),
+        (-0.001, (-0.2, 0.2), "0.00 [-0.20, 0.20]"),
         (None, None, "–"),
         (None, (1.0, 2.0), "–"),
     ],
@@ -30,14 +31,24 @@ def test_figures(value: float | None, interval: tuple[float, float] | None, text
     ("effect", "interval", "text"),
     [
         (1.23, (0.4, 2.1), "+1.2 % [+0.4, +2.1]"),
-        (-0.123, (-0.15, -0.1), "-0.123 % [-0.150, -0.100]"),
-        (123.4, (100.0, 150.0), "+123.4 % [+100.0, +150.0]"),
+        (-0.123, (-0.15, -0.1), "-0.12 % [-0.15, -0.10]"),
+        (90.0, (60.0, 120.0), "+90 % [+60, +120]"),
+        (4.5, (-56.9, 216.5), "+4 % [-57, +216]"),
+        (123.4, (100.0, 150.0), "2.23 times [2.00, 2.50]"),
+        (624.8, (574.0, 680.0), "7.2 times [6.7, 7.8]"),
+        (36499.7, (24921.9, 46907.2), "366 times [250, 470]"),
+        (-99.9882, (-99.9904, -99.9857), "8 475 times less [6 993, 10 417]"),
+        (-83.0, (-84.7, -81.5), "5.9 times less [5.4, 6.5]"),
         (1.0, None, "+1.0 % [no interval]"),
+        (150.0, None, "2.50 times [no interval]"),
+        (0.0, (0.0, 0.0), "exactly equal"),
+        (1e-9, (-1.3e-9, 1.3e-9), "equal within 0.01 %"),
+        (0.0, (-1.2, 1.3), "0 % [-1.2, +1.3]"),
         (None, None, ""),
     ],
 )
 def test_percentages(effect: float | None, interval: tuple[float, float] | None, text: str) -> None:
-    assert percent(effect, interval) == text
+    assert relative(effect, interval) == text
 
 
 @given(FLOATS, FLOATS, FLOATS)
@@ -48,3 +59,34 @@ def test_an_interval_that_is_not_empty_does_not_look_empty(a: float, b: float, c
     value, lower, upper = (float(part.replace(" ", "")) for part in found.groups())
     assert lower <= value <= upper
     assert lower < upper or high - low < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"),
+    [(2.34, "+2.3 %"), (65.2, "+65 %"), (190.5, "2.9×"), (-50.0, "÷2"), (-9.4, "-9.4 %")],
+)
+def test_a_few_characters_for_charts(percent: float, text: str) -> None:
+    assert factor(percent) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(40, "40 s"), (750, "12 min"), (12600, "3.5 h"), (3456000, "40 days")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert span(seconds) == text
+
+
+@given(st.floats(-99.999, 1e6), st.floats(-99.999, 1e6), st.floats(-99.999, 1e6))
+def test_no_change_looks_like_nothing_with_signs(a: float, b: float, c: float) -> None:
+    low, middle, high = sorted((a, b, c))
+    text = relative(middle, (low, high))
+    assert not re.search(r"[+-]0(\.0+)?\b(?!\.)", text), text
+    assert "e" not in text.replace("times", "").replace("less", "") or "equal" in text
+
+
+def test_a_sentence_keeps_its_figures_whole() -> None:
+    text = "a 2.9 to 3.1 times as high, b 12 % [11, 14] lower, about 1 204 more blocks, 3.5 h"
+    assert "2.9\u00a0to\u00a03.1\u00a0times as" in glued(text)
+    assert "12\u00a0%\u00a0[11,\u00a014] lower" in glued(text)
+    assert "1\u00a0204 more" in glued(text) and "3.5\u00a0h" in glued(text)

@@ -54,10 +54,10 @@ def test_the_overview_has_a_row_a_variant_and_a_column_an_outcome(tmp_path: Path
     # What is judged keeps its own table, with effect and verdict.
     assert overview.details(found, found.scenarios[0]) == ["cpu"]
     console = Console(width=200, record=True, file=(tmp_path / "text").open("w"))
-    table.show(found, console)
+    table.show(found, console, everything=True)
     text = console.export_text()
     assert "Rate, 1/s" in text and overview.NOTE in text
-    assert "<th>Rate, 1/s</th>" in html.render(folder, found)
+    assert '<th scope="col">Rate, 1/s</th>' in html.render(folder, found)
 
 
 def test_an_experiment_without_one_has_all_its_tables(tmp_path: Path) -> None:

@@ -1,82 +1,200 @@
-"""The verdict in a sentence, on built cases."""
+"""The answer in sentences, on built cases and on the project's records."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import runs
+from built import case, outcome, results
 
+from tare.lab.paths import ROOT
 from tare.model.results import Results
-from tare.report.sentence import answers
+from tare.report import results as made_results
+from tare.report.folder import read
+from tare.report.ranking import rankings
+from tare.report.sentence import answers, of_scenario
+
+RECORDS = sorted(file.parent for file in ROOT.glob("record/*/trials.jsonl.zst"))
 
 
-def outcome(title: str, verdict: str, effect: float, low: float, high: float) -> dict[str, Any]:
+def many(**verdicts: tuple[str, float]) -> dict[str, dict[str, Any]]:
+    """Variants by name, each with a verdict and an effect on one outcome."""
     return {
-        "title": title, "unit": "u", "better": "lower", "median": 1.0, "median_ci": None,
-        "effect_pct": effect, "ci_pct": (low, high), "p_adjusted": 0.01, "judged": True,
-        "verdict": verdict, "why": "w", "more_blocks": None, "blocks": 9,
-    }  # fmt: skip
-
-
-def results(floor: str = "equivalent", **outcomes: dict[str, Any]) -> Results:
-    def variant(found: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "status": "measured", "reason": None, "version": "1", "trials_valid": 9,
-            "trials_invalid": 0, "trials_failed": 0, "outcomes": found,
-        }  # fmt: skip
-
-    floors = {
-        name: {
-            "effect_pct": 0.1, "ci_pct": (-0.2, 0.3), "reach_pct": 0.3, "detectable_pct": 0.4,
-            "verdict": floor, "blocks": 9,
-        }
-        for name in outcomes
-    }  # fmt: skip
-    scenario = {
-        "name": "default", "levels": {}, "parameters": {}, "noise_floor": floors, "pairs": [],
-        "variants": {"old": variant({}), "new": variant(outcomes), "control": variant({})},
-        "slopes": [],
-    }  # fmt: skip
-    return Results.model_validate(
-        {
-            "experiment": "servers", "study": "duel", "title": "t", "question": "q", "run": "r",
-            "seed": 1, "baseline": "old", "baselines": {}, "complete": True, "margin_pct": 1.0,
-            "overview": [], "measured_share": 0.5, "environment": {}, "scenarios": [scenario],
-        }
-    )  # fmt: skip
+        label: {"cpu": outcome("CPU per request", verdict, effect, effect - 1, effect + 1)}
+        for label, (verdict, effect) in verdicts.items()
+    }
 
 
 @pytest.mark.parametrize(
-    ("case", "words"),
+    ("told", "words"),
     [
         (("CPU per request", "costs", 2.13, 1.62, 2.58),
-         "CPU per request is 2.1 % [1.6, 2.6] higher"),
+         "CPU per request is 2.13 % [1.62, 2.58] higher"),
         (("Median latency", "saves", -12.3, -14.0, -10.6),
-         "median latency is 12 % [11, 14] lower"),
+         "median latency is 12.3 % [10.6, 14.0] lower"),
         (("CPU per request", "costs", 140.0, 131.0, 152.0),
-         "CPU per request is 2.4 times [2.31, 2.52] as high"),
+         "CPU per request is 2.40 times [2.31, 2.52] as high"),
+        (("Rate", "saves", -80.0, -82.0, -78.0),
+         "rate is 5.0 times [4.5, 5.6] lower"),
         (("p99 latency", "equivalent", 0.1, -0.4, 0.6),
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
          "p99 latency could not be told: between -4.2 % and +10 %"),
-        (("p99 latency", "unresolved", 3.0, 1.2, 10.1),
-         "p99 latency could not be told: between +1.2 % and +10 %, but w"),
+        (("p99 latency", "unresolved", 3.0, 1.2, 310.0),
+         "p99 latency could not be told: between +1.2 % and 4.1 times, but w"),
     ],
 )  # fmt: skip
-def test_a_verdict_in_words(case: tuple[Any, ...], words: str) -> None:
-    assert answers(results(one=outcome(*case))) == [f"new against old: {words}."]
+def test_a_verdict_in_words(told: tuple[Any, ...], words: str) -> None:
+    assert answers(results(case({"new": {"one": outcome(*told)}}))) == [
+        f"new against old: {words}."
+    ]
 
 
-def test_several_outcomes_are_one_sentence() -> None:
-    one = outcome("CPU per request", "costs", 2.0, 1.0, 3.0)
-    two = outcome("Median latency", "equivalent", 0.0, -0.5, 0.5)
-    (found,) = answers(results(one=one, two=two))
-    assert found == (
-        "new against old: CPU per request is 2 % [1, 3] higher; "
+def test_few_variants_have_a_sentence_about_all_outcomes() -> None:
+    own = {
+        "one": outcome("CPU per request", "costs", 2.0, 1.0, 3.0),
+        "two": outcome("Median latency", "equivalent", 0.0, -0.5, 0.5),
+    }
+    assert answers(results(case({"new": own}))) == [
+        "new against old: CPU per request is 2.0 % [1.0, 3.0] higher; "
         "median latency is equivalent, within ±1 %."
-    )
+    ]
 
 
-def test_a_control_that_differs_from_itself_comes_first() -> None:
-    (found,) = answers(results("costs", one=outcome("CPU per request", "costs", 9, 8, 10)))
-    assert found == (
-        "Do not believe this run: old differs from itself in cpu per request, by the A/A control."
+def test_many_variants_are_ranked_and_the_indistinguishable_stand_together() -> None:
+    variants = many(
+        dear=("costs", 860.0), near=("costs", 190.0), twin=("costs", 204.0),
+        same=("equivalent", 0.1), good=("saves", -25.0),
+    )  # fmt: skip
+    pairs = {
+        ("twin", "near"): "unresolved", ("near", "dear"): "saves", ("twin", "dear"): "saves",
+        ("same", "near"): "saves", ("good", "near"): "saves",
+    }  # fmt: skip
+    assert answers(results(case(variants, pairs))) == [
+        "CPU per request: against old, good 25 % lower, same equivalent (within ±1 %), "
+        "near and twin 2.9 to 3 times as high (indistinguishable), dear 9.6 times as high."
+    ]
+
+
+def test_a_group_holds_only_what_is_indistinguishable_each_from_each() -> None:
+    """b is like a and like c, but a and c differ: they are not one group."""
+    variants = many(a=("costs", 10.0), b=("costs", 12.0), c=("costs", 14.0))
+    pairs = {("b", "a"): "unresolved", ("c", "b"): "equivalent", ("c", "a"): "costs"}
+    assert answers(results(case(variants, pairs))) == [
+        "CPU per request: against old, a and b 10 to 12 % higher (indistinguishable), "
+        "c 14 % higher."
+    ]
+
+
+def test_what_differs_as_it_seems_is_not_called_indistinguishable() -> None:
+    """Too few blocks for so many pairs leave clear differences without a verdict."""
+    variants = many(a=("costs", 10.0), b=("costs", 12.0), c=("costs", 80.0))
+    pairs = {
+        ("b", "a"): ("unresolved", -1.0, 4.0), ("c", "b"): ("unresolved", 55.0, 65.0),
+        ("c", "a"): ("unresolved", 60.0, 70.0),
+    }  # fmt: skip
+    assert answers(results(case(variants, pairs))) == [
+        "CPU per request: against old, a and b 10 to 12 % higher (indistinguishable), "
+        "c 80 % higher (part of this order is unresolved)."
+    ]
+    pairs |= dict.fromkeys(pairs, ("unresolved", 0.1, 0.2))
+    assert answers(results(case(variants, pairs))) == [
+        "CPU per request: against old, a, b and c 10 to 80 % higher (indistinguishable)."
+    ], "below the noise floor"
+
+
+def test_more_of_what_is_better_comes_first_where_higher_is_better() -> None:
+    variants = many(slow=("costs", -80.0), fast=("saves", 140.0), mid=("costs", -20.0))
+    for own in variants.values():
+        own["cpu"]["better"] = "higher"
+    assert answers(results(case(variants))) == [
+        "CPU per request: against old, fast 2.4 times as high, mid 20 % lower, slow 5 times lower."
+    ]
+
+
+def test_nothing_resolved_says_how_long_it_would_take() -> None:
+    variants = many(a=("unresolved", 0.5), b=("unresolved", 0.6), c=("unresolved", 0.7))
+    variants["b"]["cpu"]["more_blocks"] = 40
+    assert answers(results(case(variants))) == [
+        "CPU per request: no difference from old could be shown.",
+        "Could not tell whether a, b or c differ: "
+        "that takes at least about 40 more blocks, 20 min.",
+    ]
+    variants["b"]["cpu"]["more_blocks"] = None
+    assert answers(results(case(variants)))[1].endswith(": more blocks would not help.")
+
+
+def test_all_equivalent() -> None:
+    variants = many(a=("equivalent", 0.1), b=("equivalent", 0.0), c=("equivalent", -0.1))
+    assert answers(results(case(variants))) == [
+        "CPU per request: against old, c, b and a equivalent (within ±1 %)."
+    ]
+
+
+def test_a_crowd_is_counted_and_not_named() -> None:
+    variants = many(**{f"v{number}": ("unresolved", number / 9) for number in range(9)})
+    assert "whether 9 variants differ" in answers(results(case(variants)))[1]
+
+
+def test_variants_of_another_baseline_are_told_against_it() -> None:
+    variants = many(base=("costs", 5.0), a=("costs", 10.0), script=("costs", 40.0))
+    assert answers(results(case(variants), baselines={"script": "base"})) == [
+        "CPU per request: against old, base 5 % higher, a 10 % higher; "
+        "against base, script 40 % higher."
+    ]
+
+
+def test_a_control_that_differs_from_itself_is_the_only_answer() -> None:
+    sound = case(many(a=("costs", 9.0), b=("costs", 9.0), c=("costs", 9.0)), name="one")
+    alarm = case(many(a=("costs", 9.0), b=("costs", 9.0), c=("costs", 9.0)), None, "costs", "two")
+    assert answers(results(sound, alarm)) == [
+        "Do not believe this run: old differs from itself in CPU per request (in load=two), "
+        "by the A/A control."
+    ]
+    assert answers(results(alarm)) == [
+        "Do not believe this run: old differs from itself in CPU per request, by the A/A control."
+    ]
+
+
+def test_several_scenarios_have_an_answer_each() -> None:
+    one, two = (case(many(a=("costs", 9.0)), name=name) for name in ("one", "two"))
+    assert [words.partition(":")[0] for words in answers(results(one, two))] == [
+        "load=one", "load=two",
+    ]  # fmt: skip
+
+
+def test_what_was_not_measured_is_named_and_a_run_in_progress_says_so() -> None:
+    broken = case(many(a=("costs", 9.0), b=("costs", 9.0)))
+    broken["variants"]["b"] |= {"status": "failed", "reason": "r", "outcomes": {}}
+    assert answers(results(broken))[-1] == "Not measured: b."
+    assert answers(results(broken, complete=False))[0] == "Not finished; so far:"
+
+
+def test_slopes_are_told_in_their_unit(tmp_path: Path) -> None:
+    plan = runs.plan(
+        variants=["none", "cheap", "twin", "dear"],
+        outcomes={"ns": runs.NS, "cpu": runs.CPU},
+        judged=["ns"], awaited=["ns"], shown=[],
+    )  # fmt: skip
+    done = runs.dosed(plan, 10, {"cheap": 0.010, "twin": 0.010, "dear": 0.050})
+    (words,) = made_results.make(read(runs.write(tmp_path / "run", plan, done))).answers
+    pattern = (
+        r"CPU of a call: against none, (cheap and twin|twin and cheap) [\d.]+ (to [\d.]+ )?ns more "
+        r"\(indistinguishable\), dear 50 ns more\."
     )
+    assert re.fullmatch(pattern, words), words
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda folder: str(folder.name))
+def test_each_record_s_answer_holds_all_verdicts_and_no_large_percentage(record: Path) -> None:
+    found = Results.model_validate_json((record / "results.json").read_text())
+    assert found.answers == answers(found) and found.answers
+    for scenario in found.scenarios:
+        words = " ".join(of_scenario(found, scenario))
+        for ranking in rankings(found, scenario)[:1]:
+            for each in ranking.standings:
+                named = re.search(rf"(?<![\w-]){re.escape(each.label)}(?![\w-])", words)
+                assert named or re.search(r"\d+ variants", words), each.label
+    for words in found.answers:
+        assert not re.search(r"\d{3,} %", words), words

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 import runs
 from rich.console import Console
 
-from tare.report import charts, drawing, export, html, results, schema, slopes, table
+from tare.report import drawing, export, html, results, schema, slopes, table
+from tare.report.charts.pictures import pictures
 from tare.report.folder import RunFolder, read
 
 COSTS = {"cheap": 0.010, "twin": 0.010, "dear": 0.050}
@@ -37,7 +39,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 def printed(folder: RunFolder) -> str:
     console = Console(file=StringIO(), width=200)
-    table.show(results.make(folder), console)
+    table.show(results.make(folder), console, everything=True)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
@@ -94,15 +96,17 @@ def test_the_table_ranks_and_says_who_cannot_be_told_apart(folder: RunFolder) ->
 
 def test_the_page_has_the_slopes_and_their_chart(folder: RunFolder) -> None:
     page = html.render(folder, results.make(folder))
-    assert "against none" in page and "dear against cheap" in page
-    assert page.count("<svg") >= 1 and "beyond the lowest dose" in page
+    assert '<th scope="col">against none</th>' in page
+    (dear,) = re.findall(r'<tr><th scope="row">dear</th>((?:<td class="\w+" title=.*)+)</tr>', page)
+    assert dear.count('class="costs"') == 2 and dear.count(">+40</td>") == 2
+    assert page.count("<svg") == 2 and "beyond the lowest dose" in page
 
 
 def test_a_picture_and_a_table_of_slopes_are_exported(folder: RunFolder, tmp_path: Path) -> None:
     found = results.make(folder)
-    names = [picture.name for picture in charts.pictures(folder, found)]
-    assert names[0] == "ns-view=dose"
-    assert "dear" in drawing.svg(charts.pictures(folder, found)[0].chart)
+    names = [picture.name for picture in pictures(folder, found)]
+    assert names[:2] == ["effects-ns", "ns-view=dose"]
+    assert "dear" in drawing.svg(pictures(folder, found)[0].chart)
     files = {file.name: file for file in export.write("csv", folder, found, tmp_path / "csv")}
     rows = list(csv.DictReader(files["slopes.csv"].open()))
     dear = next(row for row in rows if row["variant"] == "dear")

@@ -144,6 +144,14 @@ def test_the_control_is_judged_once_for_the_whole_run() -> None:
     assert found["loop=closed", "cpu"].p_adjusted >= p_alone
 
 
+def test_the_control_is_judged_by_the_study_s_margin() -> None:
+    for margin in (1.0, 5.0):
+        made = plan(margin_pct=margin)
+        paired = BlockedTrials(made, CLOSED, trials(made, 9))
+        found = judge_control([paired])[CLOSED.name, "cpu"]
+        assert found.why == f"the interval lies within ±{margin:g} %"
+
+
 def test_without_a_floor_nothing_is_resolved() -> None:
     made = plan()
     done = [trial for trial in trials(made, 9, one=1.5) if trial.label != CONTROL]

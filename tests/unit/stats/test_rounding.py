@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import reach_text, two_digits
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,11 @@ def test_the_text_is_near_the_value_and_has_no_exponent(value: float) -> None:
     text = two_digits(value)
     assert "e" not in text
     assert float(text) == pytest.approx(value, rel=0.051)
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"),
+    [(0.0, "0 %"), (1.3e-9, "less than 0.01 %"), (8.94, "8.9 %"), (220.0, "a factor of 3.2")],
+)
+def test_a_noise_floor_is_said_as_people_say_it(percent: float, text: str) -> None:
+    assert reach_text(percent) == text

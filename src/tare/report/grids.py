@@ -1,0 +1,124 @@
+"""The tables of one scenario as grids for the terminal, each with its heading."""
+
+from collections.abc import Iterator
+
+from tare.model.results import OutcomeResult, Results, ScenarioResult, SlopeResult
+from tare.report import overview, pairs, slopes
+from tare.report.layout import Column, Grid
+from tare.report.numbers import NONE, figure, relative, short
+from tare.report.ranking import DIFFERENT, ordered
+from tare.report.titles import beside, label_title, unit_title
+from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import reach_text
+
+STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved": "yellow"}
+_MANY_PAIRS = 21
+"""More than 7 variants make."""
+
+Headed = tuple[str, Grid]
+
+
+def of_outcome(results: Results, scenario: ScenarioResult, name: str) -> Headed:
+    """Return one outcome's ranking: medians, effects and verdicts, best first."""
+    labels = ordered(results, scenario, name)
+    found = [scenario.variants[label].outcomes[name] for label in labels]
+    missing = [
+        label
+        for label, variant in scenario.variants.items()
+        if variant.outcomes and label not in labels
+    ]
+    names = [label_title(results, label) for label in [*labels, *missing]]
+    blank = [""] * len(missing)
+    verdicts = [each.verdict or "" for each in found]
+    columns = [
+        Column(names),
+        Column(
+            [*(figure(each.median, each.median_ci) for each in found), *([NONE] * len(missing))],
+            shorter=[*(short(each.median, each.median_ci) for each in found), *blank],
+        ),
+        Column([*(relative(each.effect_pct, each.ci_pct) for each in found), *blank]),
+    ]
+    if any(verdicts):
+        styles = [STYLES.get(verdict, "") for verdict in verdicts]
+        columns.append(Column([*verdicts, *blank], styles=[*styles, *blank]))
+        against = [beside(results, label).strip() if label != CONTROL else "" for label in labels]
+        if any(against):
+            columns.append(Column([*against, *blank], drop=1))
+    one = found[0] if found else _any(scenario, name)
+    return heading(scenario, name, one), Grid(columns, _dim([*labels, *missing]))
+
+
+def heading(scenario: ScenarioResult, name: str, outcome: OutcomeResult) -> str:
+    """Return an outcome's title, unit, better direction and noise floor."""
+    floor = scenario.noise_floor[name].reach_pct
+    reach = "" if floor is None else f", noise floor {reach_text(floor)}"
+    return f"{unit_title(outcome.title, outcome.unit)} ({outcome.better} is better{reach})"
+
+
+def of_slope(results: Results, found: SlopeResult) -> Headed:
+    """Return the slopes, best first."""
+    labels = slopes.ranked(found)
+    own = [found.variants[label] for label in labels]
+    verdicts = [each.verdict or "" for each in own]
+    return slopes.heading(found), Grid(
+        [
+            Column([label_title(results, label) for label in labels]),
+            Column([figure(each.slope, each.ci) for each in own]),
+            Column(verdicts, styles=[STYLES.get(verdict, "") for verdict in verdicts]),
+            Column(
+                [slopes.fixed(found, label, results.baseline_of(label)) for label in labels],
+                drop=1,
+            ),
+            Column([slopes.remarks(found, label) for label in labels], drop=2),
+        ],
+        _dim(labels),
+    )
+
+
+def of_overview(found: overview.Overview, width: int) -> list[Grid]:
+    """Return the outcomes side by side, in as many tables as the width takes."""
+    names = Column([label for label, _ in found.rows])
+    columns = [
+        Column([cells[number] for _, cells in found.rows], head, right=True)
+        for number, head in enumerate(found.heads)
+    ]
+    grids: list[list[Column]] = []
+    for column in columns:
+        if grids and sum(each.width + 2 for each in [names, *grids[-1], column]) <= width:
+            grids[-1].append(column)
+        else:
+            grids.append([column])
+    return [Grid([names, *each]) for each in grids]
+
+
+def of_pairs(results: Results, scenario: ScenarioResult) -> Iterator[Headed]:
+    """Yield the comparisons of pairs; of many, only those that differ."""
+    for title, rows in pairs.by_outcome(results, scenario):
+        which, shown = "each pair", rows
+        if len(rows) > _MANY_PAIRS:
+            shown = [row for row in rows if row.verdict in DIFFERENT]
+            which = f"pairs that differ, {len(shown)} of {len(rows)}; all are in report.html"
+        yield (
+            f"{title}: {which}",
+            Grid(
+                [
+                    Column([row.title for row in shown]),
+                    Column([row.effect for row in shown]),
+                    Column(
+                        [row.verdict for row in shown],
+                        styles=[STYLES[row.verdict] for row in shown],
+                    ),
+                    Column([row.meaning for row in shown], drop=1),
+                ]
+            ),
+        )
+
+
+def _any(scenario: ScenarioResult, name: str) -> OutcomeResult:
+    return next(
+        variant.outcomes[name] for variant in scenario.variants.values() if name in variant.outcomes
+    )
+
+
+def _dim(labels: list[str]) -> list[str]:
+    return ["dim" if label == CONTROL else "" for label in labels]

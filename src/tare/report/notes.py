@@ -1,0 +1,28 @@
+"""The footnotes that a reader needs for the tables of a run."""
+
+from tare.model.results import Results
+from tare.report import overview, pairs, slopes
+from tare.report.titles import common, other_baselines, titles
+
+
+def notes(results: Results) -> list[str]:
+    """Return the footnotes, each a sentence or a few."""
+    named = titles(results)
+    lines = [
+        *filter(None, [common(results)]),
+        f"Effects are relative to {results.baseline}, paired within blocks, with 95 % intervals. "
+        f"equivalent: the interval lies within ±{results.margin_pct:g} %.",
+        *other_baselines(results),
+        f"Measuring took {results.measured_share:.0%} of the trials' wall time.",
+    ]
+    for scenario in results.scenarios:
+        found = {name: item.trials_invalid for name, item in scenario.variants.items()}
+        if lost := ", ".join(f"{name} {count}" for name, count in found.items() if count):
+            lines.append(f"Refused by a gate, and repeated, in {named[scenario.name]}: {lost}.")
+    if results.overview:
+        lines.append(overview.NOTE)
+    if any(scenario.pairs for scenario in results.scenarios):
+        lines.append(pairs.NOTE)
+    if any(scenario.slopes for scenario in results.scenarios):
+        lines.append(slopes.NOTE)
+    return lines + [f"Remark: {remark}." for remark in results.environment.get("remarks", [])]
