@@ -1,5 +1,6 @@
 """`tare compare`: how a run differs from a stored one."""
 
+import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,9 +10,12 @@ import click
 
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.run import folder_of
+from tare.lab import paths
+from tare.lab.errors import UnknownName
 
 if TYPE_CHECKING:
     from tare.model.comparison import Changed, ChangedSlope, RunComparison
+    from tare.model.results import Results
     from tare.report.layout import Grid
 
 _REGRESSION = 3
@@ -31,18 +35,19 @@ _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved"
 def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) -> None:
     """Compare the effects in two runs: a stored one (its folder or results.json) and a later one.
 
+    `last` is the newest run with results. `compare last` compares it with the run of the same study
+    before it.
+
     \b
+    tare compare last
     tare compare record/proxies-requests last
     tare compare record/proxies-requests last --fail-on any
     tare compare record/proxies-requests last --fail-on requests_per_second:5
     """
-    from tare.report.comparison import compare, stored
+    from tare.report.comparison import compare
 
     limits = [_limit(text) for text in fail_on]
-    first, last = (
-        stored(Path(run) if Path(run).is_file() else folder_of(run)) for run in (before, after)
-    )
-    found = compare(first, last)
+    found = compare(*_runs(before, after))
     judged: list[Changed | ChangedSlope] = [*found.changes, *found.slopes]
     known = {change.outcome for change in judged}
     for name, _ in limits:
@@ -65,6 +70,39 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
         where = f"{change.scenario}, {change.variant}, {change.outcome}"
         say(f"regression: {where}: surely worse by {change.worse_by_pct:.1f} %")
     sys.exit(_REGRESSION if regressions or (limits and found.lost) else 0)
+
+
+def _runs(before: str, after: str) -> "tuple[Results, Results]":
+    """Return the two runs. Raises UnknownName where there is no such run, and NotARun."""
+    from tare.report.comparison import stored
+
+    def named(run: str) -> "Results":
+        return stored(Path(run) if Path(run).is_file() else folder_of(run))
+
+    if "last" not in (before, after):
+        return named(before), named(after)
+    newest = _newest()
+    last = next(newest, None)
+    if last is None:
+        raise UnknownName(f"there is no run with results in {paths.runs()}")
+    if before != "last":
+        return named(before), last
+    if after != "last":
+        return last, named(after)
+    for each in newest:
+        if (each.experiment, each.study) == (last.experiment, last.study):
+            return each, last
+    raise UnknownName(f"there is no run of {last.experiment}/{last.study} before {last.run}")
+
+
+def _newest() -> "Iterator[Results]":
+    """Yield the stored runs, the newest first, without those that have no results."""
+    from tare.report.comparison import stored
+    from tare.report.errors import NotARun
+
+    for file in sorted(paths.runs().glob("*/results.json"), reverse=True):
+        with contextlib.suppress(NotARun):
+            yield stored(file)
 
 
 def _limit(text: str) -> tuple[str, float]:
@@ -132,6 +170,7 @@ def _grid(
 ) -> "Grid":
     from tare.report.layout import Column, Grid
 
+    trends = [item.trend for item in judged]
     return Grid(
         [
             Column([item.variant for item in judged], "variant"),
@@ -139,8 +178,6 @@ def _grid(
             Column(before, "before", drop=1),
             Column(after, "after", drop=2),
             Column(change, "change"),
-            Column(
-                [item.trend for item in judged], styles=[_STYLES[item.trend] for item in judged]
-            ),
+            Column(trends, styles=[_STYLES[trend] for trend in trends]),
         ]
     )

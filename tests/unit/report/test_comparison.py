@@ -7,11 +7,13 @@ import runs
 from click.testing import CliRunner, Result
 
 from tare.cli.main import tare
+from tare.lab.paths import ROOT
 from tare.model.results import Results
 from tare.report import results
 from tare.report.comparison import NotComparable, compare
 from tare.report.folder import read
 
+SLOPES = ROOT / "record" / "filters-price" / "results.json"
 HERE = {"cpu": "a CPU", "kernel": "6", "versions": {"none": "1", "dear": "1"}, "fingerprint": "x"}
 
 
@@ -64,8 +66,51 @@ def test_a_variant_that_is_gone_is_told_of_and_fails(tmp_path: Path) -> None:
     before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2, variants=["none"])[0]
     done = asked(before, after, "--fail-on", "any")
     assert "LOST: default, dear: not in b" in done.stdout
-    assert "the runs have no judged outcome in common" in done.stdout
     assert done.exit_code == 3
+
+
+def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
+    before = run(tmp_path / "a", 1.2)[1]
+    after = run(tmp_path / "b", 1.2)[1]
+    bare = [each.model_copy(update={"variants": {}}) for each in before.scenarios]
+    with pytest.raises(NotComparable, match="no judged outcome of a variant in common"):
+        compare(before.model_copy(update={"scenarios": bare}), after)
+
+
+def test_a_slope_that_grew_is_a_regression(tmp_path: Path) -> None:
+    before = Results.model_validate_json(SLOPES.read_text())
+    grown = json.loads(SLOPES.read_text())
+    for scenario in grown["scenarios"]:
+        for sloped in scenario["slopes"]:
+            one = sloped["variants"]["ebpf"]
+            for name in ("slope", "difference"):
+                one[name] *= 10
+            for name in ("ci", "difference_ci"):
+                one[name] = [10 * end for end in one[name]]
+    after = tmp_path / "results.json"
+    after.write_text(json.dumps(grown))
+    changed = compare(before, Results.model_validate_json(after.read_text())).slopes
+    assert [each.variant for each in changed if each.trend == "worse"] == ["ebpf"]
+    done = asked(SLOPES, after, "--fail-on", "any")
+    assert done.exit_code == 3, done.output
+    assert "ebpf, ns_per_call: surely worse by " in done.stderr
+    assert asked(SLOPES, after, "--fail-on", "ns_per_call:2000").exit_code == 0
+    assert asked(after, SLOPES, "--fail-on", "any").exit_code == 0, "better is none"
+
+
+def test_the_last_run_is_compared_with_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TARE_RUNS", str(tmp_path))
+    assert asked("last").exit_code != 0, "there is none"
+    run(tmp_path / "1", 1.2)
+    assert "no run of exp/main before 1" in str(asked("last").exception)
+    run(tmp_path / "2", 1.2, experiment="else")
+    run(tmp_path / "3", 1.5)
+    (tmp_path / "4").mkdir()
+    (tmp_path / "4" / "results.json").write_text("{broken")
+    done = asked("last", "--fail-on", "any")
+    assert done.exit_code == 3 and done.stdout.startswith("exp: 1, then 3"), done.output
 
 
 @pytest.mark.parametrize(
