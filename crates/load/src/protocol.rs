@@ -6,6 +6,9 @@ use std::time::Instant;
 /// Names a request among those in flight on one connection.
 pub type RequestId = usize;
 
+/// Names an exchange, a request with its expected answer, among those of the run.
+pub type ExchangeId = u32;
+
 /// The kinds of failures, as they are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -156,11 +159,17 @@ pub trait Protocol {
     /// done.
     fn room(&self, connection: &Self::Connection) -> usize;
 
-    /// Take `request`, to be sent by the next [`Protocol::flush`]; only called while there is room.
+    /// Take `request`, which is for `exchange`, to be sent by the next [`Protocol::flush`]; only called
+    /// while there is room.
     ///
     /// # Errors
     /// The connection's end, if nothing can be sent any more.
-    fn send(&mut self, connection: &mut Self::Connection, request: RequestId) -> Result<(), End>;
+    fn send(
+        &mut self,
+        connection: &mut Self::Connection,
+        request: RequestId,
+        exchange: ExchangeId,
+    ) -> Result<(), End>;
 
     /// Send the requests taken since the last call on this connection, or begin to.
     ///

@@ -6,14 +6,15 @@ use std::sync::atomic::AtomicBool;
 use crate::dialogue::Dialogue;
 use crate::echo::{Echo, Messages};
 use crate::engine::{self, Load, Observer, Outcome};
+use crate::expectation::Exchange;
 use crate::h1::{self, H1};
 use crate::h2::{self, H2};
 use crate::h3::{self, H3};
 use crate::keys::Keys;
 use crate::pipeline::Pipeline;
-use crate::plan::http;
+use crate::plan::requests::{Compose, Requests};
 use crate::plan::targets::Targets;
-use crate::plan::{self, expectation};
+use crate::plan::{self, expectation, mix};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
 use crate::report::result::Result as Report;
@@ -58,8 +59,10 @@ pub fn run(
     observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Report, Error> {
+    let spec = &*mix::expand(spec)?;
     let targets = Targets::of(spec)?;
-    let load = plan::load(spec)?;
+    let requests = Requests::of(spec, &targets)?;
+    let load = plan::load(spec, requests.choices.clone())?;
     if spec.tls != Tls::default() && targets.scheme() != Scheme::Https {
         let found = format!("{} has no TLS", targets.scheme().name());
         return Err(SpecError::new("tls", found, "write https://").into());
@@ -72,6 +75,7 @@ pub fn run(
     let trust = Trust::of(&spec.tls, loopback)?;
     let mut job = Job {
         spec,
+        requests: &requests,
         endpoints,
         trust,
         targets: &targets,
@@ -101,6 +105,7 @@ type Done = (Outcome, Option<TlsReport>);
 
 struct Job<'a, O: ?Sized> {
     spec: &'a Spec,
+    requests: &'a Requests,
     targets: &'a Targets,
     endpoints: Vec<Endpoint>,
     trust: Trust,
@@ -111,27 +116,24 @@ struct Job<'a, O: ?Sized> {
 
 impl<O: Observer + ?Sized> Job<'_, O> {
     fn h1(&mut self) -> Result<Done, Error> {
-        let exchanges = http::exchanges(self.spec, self.targets, h1::request::compose)?;
-        let method = http::method(self.spec)?;
+        let exchanges = self.exchanges(h1::request::compose)?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let dialogue = |thread| Pipeline::new(H1::new(&method, &exchanges, keys(thread)), depth);
+        let dialogue = |thread| Pipeline::new(H1::new(&exchanges, keys(thread)), depth);
         self.over_stream(tls::HTTP1, dialogue)
     }
 
     fn h2(&mut self) -> Result<Done, Error> {
-        let exchanges = http::exchanges(self.spec, self.targets, h2::request::compose)?;
-        let method = http::method(self.spec)?;
+        let exchanges = self.exchanges(h2::request::compose)?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let dialogue = |thread| H2::new(&method, &exchanges, depth, keys(thread));
+        let dialogue = |thread| H2::new(&exchanges, depth, keys(thread));
         self.over_stream(tls::HTTP2, dialogue)
     }
 
     fn h3(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Https, "h3")?;
-        let exchanges = http::exchanges(self.spec, self.targets, h3::request::compose)?;
-        let method = http::method(self.spec)?;
+        let exchanges = self.exchanges(h3::request::compose)?;
         let terms = self.terms(h3::ALPN)?;
         let hosts = self.targets.iter().map(|(target, _)| target.host());
         let name = |host: &str| self.spec.tls.server_name.clone().unwrap_or(host.into());
@@ -139,7 +141,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic())?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let protocol = |thread| H3::new(&setup, &method, &exchanges, depth, keys(thread));
+        let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread));
         Ok((self.execute(protocol)?, None))
     }
 
@@ -153,12 +155,21 @@ impl<O: Observer + ?Sized> Job<'_, O> {
 
     fn proto(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Tcp, "proto")?;
-        let message = plan::body(self.spec)?.unwrap_or_default();
+        let message = plan::body(self.spec.body.as_ref(), self.spec.seed)?.unwrap_or_default();
         let call = |(_, expect): (_, &_)| Ok(Call::new(&message, expectation(expect)?));
         let calls: Result<Vec<Call>, SpecError> = self.targets.iter().map(call).collect();
         let calls = calls?;
         let Spec { depth, .. } = *self.spec;
         self.over_stream(&[], |_| Pipeline::new(Proto(&calls), depth))
+    }
+
+    /// The requests as HTTP sends them, each with its expected answer.
+    fn exchanges<R>(&self, compose: Compose<R>) -> Result<Vec<Exchange<R>>, SpecError> {
+        if self.targets.scheme() == Scheme::Tcp {
+            let found = format!("{} is not for {}", Scheme::Tcp.name(), self.spec.protocol);
+            return Err(SpecError::new("url", found, "write http:// or https://"));
+        }
+        self.requests.exchanges(compose)
     }
 
     /// Run each thread's `dialogue` with the targets: in TLS with `alpn` if their URLs begin with

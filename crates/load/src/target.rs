@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use http::Uri;
-use http::uri::Authority;
+use http::uri::{Authority, PathAndQuery};
 
 use crate::resolve;
 use crate::spec::{IpVersion, SpecError};
@@ -114,6 +114,26 @@ impl Target {
                 host,
                 port: port.ok_or_else(|| error("has no port".into()))?,
             },
+        })
+    }
+
+    /// Return true if `other` is at the same host and port, or socket, with the same scheme.
+    pub fn shares_origin(&self, other: &Target) -> bool {
+        self.scheme == other.scheme && self.place == other.place
+    }
+
+    /// The same origin with another path, which may have a query.
+    ///
+    /// # Errors
+    /// A [`SpecError`] when `path` is none.
+    pub fn at(&self, path: &str) -> Result<Self, SpecError> {
+        let path: PathAndQuery = path.parse().map_err(|why| {
+            let found = format!("{path:?} is not a path ({why})");
+            SpecError::new("mix", found, "write /PATH, with special characters as %XX")
+        })?;
+        Ok(Target {
+            path: path.as_str().into(),
+            ..self.clone()
         })
     }
 

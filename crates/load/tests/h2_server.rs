@@ -207,3 +207,41 @@ fn a_connection_carries_as_many_streams_as_it_may() {
     assert_eq!(count(&result, "total.requests"), 30);
     assert!((6..=8).contains(&server.accepted.load(SeqCst)));
 }
+
+#[test]
+fn requests_of_a_mix_have_their_own_bodies_and_oracles() {
+    // The status says how long the body was; a small window makes bodies wait for each other.
+    let small = Builder::new().initial_window_size(1_000).clone();
+    let server = serve(small, 0, |request, mut respond, _| {
+        Box::pin(async move {
+            let bodiless = request.method() == http::Method::HEAD;
+            let mut body = request.into_body();
+            let mut length = 0;
+            while let Some(piece) = body.data().await {
+                let piece = piece?;
+                length += piece.len();
+                body.flow_control().release_capacity(piece.len())?;
+            }
+            let response = Response::builder().status(200 + length as u16 / 1000);
+            let response = response.header("content-length", "4").body(());
+            let mut body = respond.send_response(response.expect("a response"), bodiless)?;
+            if bodiless {
+                return Ok(());
+            }
+            body.send_data("four".into(), true)
+        })
+    });
+    let mix = json!([
+        {"url": "/none", "method": "HEAD", "expect": {"body_length": 0}},
+        {"url": "/3", "body": {"size": 3000}, "expect": {"status": [203], "body_length": 4}},
+        {"url": "/9", "body": {"size": 9000}, "expect": {"status": [209]}},
+        {"url": "/wrong", "expect": {"body_length": 5}},
+    ]);
+    let changes = json!({"mix": mix, "mix_order": "turns", "method": "POST", "requests": 400,
+                         "warmup_s": 0, "duration_s": 600, "depth": 7});
+    let result = run(server.address, &h2(changes));
+    assert_eq!(count(&result, "errors.body"), 100, "{result}");
+    assert_eq!(errors(&result), 100, "{result}");
+    assert_eq!(count(&result, "total.statuses.203"), 100);
+    assert_eq!(count(&result, "total.statuses.209"), 100);
+}

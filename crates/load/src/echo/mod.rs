@@ -1,7 +1,7 @@
 //! A stream that comes back: every byte is compared.
 
 use crate::pipeline::InOrder;
-use crate::protocol::{Answer, Failure, Kind, RequestId};
+use crate::protocol::{Answer, ExchangeId, Failure, Kind, RequestId};
 use crate::random;
 
 /// Messages begin so far apart at most in the bytes that they are all cut from.
@@ -62,11 +62,11 @@ impl InOrder for Echo<'_> {
     const UNASKED: Failure = DIFFERS;
     const CUT: Failure = Failure::read("closed before all bytes came back");
 
-    fn reader(&self, _: usize) -> usize {
+    fn reader(&self) -> usize {
         0
     }
 
-    fn write(&mut self, _: usize, out: &mut Vec<u8>) -> usize {
+    fn write(&mut self, _: usize, _: ExchangeId, out: &mut Vec<u8>) -> usize {
         self.number = self.number.wrapping_add(1);
         out.extend_from_slice(self.messages.message(self.number));
         self.number
@@ -129,7 +129,7 @@ mod tests {
                 let mut echo = Pipeline::new(Echo::new(&messages, 0), depth);
                 let mut connection = echo.begin(0, &mut Vec::new());
                 let mut sink = Vec::new();
-                (0..depth).for_each(|id| echo.send(&mut connection, id, &mut sink).unwrap());
+                (0..depth).for_each(|id| echo.send(&mut connection, id, 0, &mut sink).unwrap());
                 let (mut events, mut rest) = (Vec::new(), sent);
                 for cut in cuts.iter().copied().chain([usize::MAX]) {
                     let (piece, later) = rest.split_at(cut.min(rest.len()));
@@ -141,7 +141,7 @@ mod tests {
             let mut echo = Pipeline::new(Echo::new(&messages, 0), depth);
             let mut connection = echo.begin(0, &mut Vec::new());
             let mut sent = Vec::new();
-            (0..depth).for_each(|id| echo.send(&mut connection, id, &mut sent).unwrap());
+            (0..depth).for_each(|id| echo.send(&mut connection, id, 0, &mut sent).unwrap());
             prop_assert_eq!(received(&sent), Ok(depth));
             prop_assert_eq!(received(&[&sent[..], b"x"].concat()), Err(End::Broken(DIFFERS)));
             let changed = wrong.index(sent.len());

@@ -1,5 +1,6 @@
 //! The load of a run: targets, threads, pace, phases and time limits.
 
+use super::picks::Choice;
 use super::slices::Slices;
 use crate::spec::{Pace, Think};
 
@@ -8,6 +9,8 @@ use crate::spec::{Pace, Think};
 pub struct Load {
     /// The targets' shares; at least one.
     pub targets: Vec<Share>,
+    /// The rule by which each target's next request is chosen.
+    pub choices: Vec<Choice>,
     /// Worker threads.
     pub threads: usize,
     /// Thread *i* runs on `cpus[i % len]`; anywhere if empty.
@@ -90,7 +93,8 @@ mod tests {
 
     #[test]
     fn connections_are_opened_in_proportion() {
-        let mut load = crate::plan::load(&Spec::from_json(r#"{"url": "u"}"#).unwrap()).unwrap();
+        let mut load =
+            crate::plan::load(&Spec::from_json(r#"{"url": "u"}"#).unwrap(), vec![]).unwrap();
         let share = |connections| Share {
             connections,
             rate: Some(0.5),

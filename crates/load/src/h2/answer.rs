@@ -32,7 +32,8 @@ impl Receiving<'_> {
             (0, 100..200) => return Ok(()),
             (0, status) => {
                 stream.status = status;
-                let bodiless = self.bodiless || matches!(status, 204 | 304);
+                let exchange = &self.exchanges[stream.exchange as usize];
+                let bodiless = exchange.bodiless || matches!(status, 204 | 304);
                 stream.length = if bodiless { Some(0) } else { head.length };
                 None
             }
@@ -105,10 +106,8 @@ impl Receiving<'_> {
         {
             return self.fail(id, true, "a body shorter than its header says");
         }
-        let failure = self
-            .exchange
-            .expect
-            .judge(stream.status, &mut stream.body_check);
+        let expect = &self.exchanges[stream.exchange as usize].expect;
+        let failure = expect.judge(stream.status, &mut stream.body_check);
         self.events.push(Event::Answered(Answer {
             request: stream.request,
             status: stream.status,

@@ -2,6 +2,7 @@
 
 use super::frame::{self, Header, MAX_31, MAX_PAYLOAD, code, flag, kind};
 use super::head::HeadReader;
+use super::request::Exchange;
 use super::settings::Peer;
 use super::streams::Streams;
 use crate::protocol::{End, Failure};
@@ -164,7 +165,7 @@ impl Connection {
     }
 
     /// Continue all bodies, the oldest first, after a window grew.
-    pub(super) fn send_bodies(&mut self, body: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn send_bodies(&mut self, exchanges: &[Exchange], out: &mut Vec<u8>) {
         if self.waiting == 0 || self.window <= 0 {
             return;
         }
@@ -172,10 +173,10 @@ impl Connection {
             .streams
             .iter_mut()
             .filter(|stream| stream.unsent > 0 && stream.window > 0);
-        let mut waiting: Vec<u32> = waiting.map(|stream| stream.id).collect();
+        let mut waiting: Vec<_> = waiting.map(|stream| (stream.id, stream.exchange)).collect();
         waiting.sort_unstable();
-        for id in waiting {
-            self.send_body(id, body, out);
+        for (id, exchange) in waiting {
+            self.send_body(id, exchanges[exchange as usize].request.body(), out);
         }
     }
 }
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!((connection.room(5), connection.end()), (1, None));
         connection
             .streams
-            .open(connection.next, 0, &Expectation::default());
+            .open(connection.next, (0, 0), &Expectation::default());
         connection.next += 2;
         assert_eq!((connection.room(5), connection.end()), (0, None));
         connection.close(MAX_31);

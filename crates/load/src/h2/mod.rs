@@ -17,14 +17,12 @@ pub use self::request::Exchange;
 use crate::dialogue::{Dialogue, ReadHint};
 use crate::hpack::Scratch;
 use crate::keys::Keys;
-use crate::protocol::{End, Event, Failure, RequestId};
+use crate::protocol::{End, Event, ExchangeId, Failure, RequestId};
 
 /// HTTP/2 as one thread speaks it.
 #[derive(Debug)]
 pub struct H2<'a> {
     exchanges: &'a [Exchange],
-    /// True if the requests are HEAD requests, whose answers have no body.
-    bodiless: bool,
     depth: usize,
     /// By target.
     keys: Vec<Keys>,
@@ -36,16 +34,10 @@ pub struct H2<'a> {
 
 impl<'a> H2<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
-    /// connection. All requests have the same `method`.
-    pub fn new(
-        method: &http::Method,
-        exchanges: &'a [Exchange],
-        depth: usize,
-        keys: Vec<Keys>,
-    ) -> Self {
+    /// connection.
+    pub fn new(exchanges: &'a [Exchange], depth: usize, keys: Vec<Keys>) -> Self {
         H2 {
             exchanges,
-            bodiless: method == http::Method::HEAD,
             depth,
             keys,
             scratch: Scratch::default(),
@@ -71,12 +63,14 @@ impl Dialogue for H2<'_> {
         &mut self,
         connection: &mut Connection,
         request: RequestId,
+        exchange: ExchangeId,
         out: &mut Vec<u8>,
     ) -> Result<(), End> {
         let Exchange {
             request: asked,
             expect,
-        } = &self.exchanges[connection.target];
+            ..
+        } = &self.exchanges[exchange as usize];
         let id = connection.next;
         connection.next += 2;
         let shrunk = connection.peer.shrinks();
@@ -87,7 +81,7 @@ impl Dialogue for H2<'_> {
             &mut self.block,
             out,
         );
-        let stream = connection.streams.open(id, request, expect);
+        let stream = connection.streams.open(id, (request, exchange), expect);
         let body = asked.body();
         if !body.is_empty() {
             stream.unsent = body.len();
@@ -111,8 +105,7 @@ impl Dialogue for H2<'_> {
     ) -> Result<(), End> {
         self.begun.clear();
         let mut receiving = Receiving {
-            exchange: &self.exchanges[connection.target],
-            bodiless: self.bodiless,
+            exchanges: self.exchanges,
             scratch: &mut self.scratch,
             begun: &mut self.begun,
             connection,

@@ -1,7 +1,7 @@
 //! The streams of one connection, found by their identifiers.
 
 use crate::expectation::{BodyCheck, Expectation};
-use crate::protocol::RequestId;
+use crate::protocol::{ExchangeId, RequestId};
 
 /// A request in flight.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub struct Stream {
     pub id: u32,
     /// The request.
     pub request: RequestId,
+    /// Its exchange.
+    pub exchange: ExchangeId,
     /// The final status; 0 before its header block came.
     pub status: u16,
     /// True once a part of the answer has come.
@@ -52,8 +54,13 @@ impl Streams {
         self.live == 0
     }
 
-    /// A new stream.
-    pub fn open(&mut self, id: u32, request: RequestId, expect: &Expectation) -> &mut Stream {
+    /// A new stream for a request of an exchange, whose answer `expect` judges.
+    pub fn open(
+        &mut self,
+        id: u32,
+        (request, exchange): (RequestId, ExchangeId),
+        expect: &Expectation,
+    ) -> &mut Stream {
         let place = self
             .free
             .pop()
@@ -61,6 +68,7 @@ impl Streams {
         let stream = &mut self.places[place];
         stream.id = id;
         stream.request = request;
+        stream.exchange = exchange;
         stream.status = 0;
         stream.begun = false;
         stream.unsent = 0;
@@ -68,7 +76,7 @@ impl Streams {
         stream.unreturned = 0;
         stream.bytes = 0;
         stream.length = None;
-        stream.body_check.reset();
+        stream.body_check.begin(expect);
         self.live += 1;
         self.enter(place);
         &mut self.places[place]
@@ -118,6 +126,7 @@ impl Streams {
         self.places.push(Stream {
             id: 0,
             request: 0,
+            exchange: 0,
             status: 0,
             begun: false,
             unsent: 0,
@@ -190,7 +199,7 @@ mod tests {
             let mut next = 1;
             for (open, which) in steps {
                 if open {
-                    streams.open(next, next as usize * 3, &expect);
+                    streams.open(next, (next as usize * 3, 0), &expect);
                     model.insert(next, next as usize * 3);
                     next += 2;
                 } else if !model.is_empty() {

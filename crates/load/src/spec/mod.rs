@@ -4,21 +4,26 @@ mod error;
 mod headers;
 mod ip_version;
 mod keys;
+mod mix;
 mod pace;
 mod parts;
 mod slices;
+mod target;
 mod think;
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
 pub use self::error::SpecError;
 pub use self::ip_version::IpVersion;
 pub use self::keys::{KeySpec, Order};
+pub use self::mix::RequestSpec;
 pub use self::pace::{Pace, Spread, Wait};
-pub use self::parts::{Body, Expect, TargetSpec, Tls};
+pub use self::parts::{Body, Expect, Tls};
 pub use self::slices::SliceSpec;
+pub use self::target::TargetSpec;
 pub use self::think::Think;
 
 /// The version of the spec and of the result.
@@ -49,6 +54,15 @@ pub struct Spec {
     /// The request's body.
     #[serde(default)]
     pub body: Option<Body>,
+    /// The requests that each target is sent instead of the one to its URL.
+    #[serde(default)]
+    pub mix: Vec<RequestSpec>,
+    /// A file with such requests, one a line.
+    #[serde(default)]
+    pub mix_file: Option<PathBuf>,
+    /// The order in which they are sent.
+    #[serde(default)]
+    pub mix_order: Order,
     /// The keys that replace `{key}` in the URLs' paths.
     #[serde(default)]
     pub keys: Option<KeySpec>,

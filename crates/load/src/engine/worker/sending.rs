@@ -167,6 +167,7 @@ impl<P: Protocol> Worker<'_, P> {
             *left -= 1;
         }
         let request = InFlight {
+            exchange: self.picks[target].take(),
             intended,
             sent,
             begun: None,
@@ -186,7 +187,9 @@ impl<P: Protocol> Worker<'_, P> {
         else {
             return;
         };
-        let outcome = self.protocol.send(connection, requests.insert(request));
+        let exchange = request.exchange;
+        let slot = requests.insert(request);
+        let outcome = self.protocol.send(connection, slot, exchange);
         *carried += 1;
         self.broken = 0;
         if let Err(end) = outcome {

@@ -1,0 +1,95 @@
+//! The arguments about the requests and their correct answers.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::header;
+use crate::spec::{Body, Expect, KeySpec, Order, default};
+
+/// The arguments about the requests.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Requests")]
+pub struct Request {
+    /// Several requests, one a line of FILE: a URL or path, a method and a URL, or a JSON object with
+    /// method, headers, body, weight (docs/FORMAT.md, `mix`)
+    #[arg(long, value_name = "FILE")]
+    pub requests: Option<PathBuf>,
+
+    /// Send the requests of --requests one after the other instead of by their weights
+    #[arg(long, requires = "requests")]
+    pub in_order: bool,
+
+    /// Objects that {key} in a URL's path stands for, by numbers from 0
+    #[arg(long, value_name = "N")]
+    pub keys: Option<u64>,
+
+    /// Popularity of the keys by Zipf's law with this exponent; without it, all are equal
+    #[arg(long, value_name = "ALPHA", requires = "keys")]
+    pub zipf: Option<f64>,
+
+    /// Method of the request
+    #[arg(short = 'X', long, default_value_t = default::method())]
+    pub method: String,
+
+    /// A header of the request, `Name: value`; repeatable
+    #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
+    pub headers: Vec<(String, String)>,
+
+    /// Body of the request
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["body_file", "size"])]
+    pub body: Option<String>,
+
+    /// Body of the request, from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "size")]
+    pub body_file: Option<PathBuf>,
+
+    /// Bytes of the message to echo, or of an arbitrary body
+    #[arg(short, long, value_name = "BYTES")]
+    pub size: Option<usize>,
+
+    /// Statuses that are correct, separated by commas
+    #[arg(
+        long,
+        value_name = "CODES",
+        value_delimiter = ',',
+        default_value = "200"
+    )]
+    pub expect_status: Vec<u16>,
+
+    /// Length of a correct body, in bytes
+    #[arg(long, value_name = "BYTES")]
+    pub expect_length: Option<u64>,
+
+    /// SHA-256 of a correct body, in hexadecimal digits
+    #[arg(long, value_name = "DIGITS")]
+    pub expect_sha256: Option<String>,
+}
+
+impl Request {
+    /// The requests' body.
+    pub fn body(&self) -> Option<Body> {
+        let text = self.body.clone().map(Body::Text);
+        let file = self.body_file.clone().map(|file| Body::File { file });
+        let made = self.size.map(|size| Body::Size { size });
+        text.or(file).or(made)
+    }
+
+    /// The requested objects.
+    pub fn keys(&self) -> Option<KeySpec> {
+        self.keys.map(|count| KeySpec {
+            count,
+            alpha: self.zipf,
+            order: Order::Random,
+        })
+    }
+
+    /// The properties of a correct answer.
+    pub fn expect(&self) -> Expect {
+        Expect {
+            status: self.expect_status.clone(),
+            body_length: self.expect_length,
+            body_sha256: self.expect_sha256.clone(),
+        }
+    }
+}
