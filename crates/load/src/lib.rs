@@ -6,6 +6,7 @@
 //! [`pipeline`] shares what protocols that answer in order have in common. [`spec`] describes the
 //! load, [`run`] makes it, [`report`] reports the result; docs/FORMAT.md describes spec and result.
 
+pub mod cache_header;
 pub mod cli;
 pub mod dialogue;
 pub mod echo;
@@ -22,6 +23,7 @@ pub mod plan;
 pub mod proto;
 pub mod protocol;
 pub mod random;
+pub mod replay;
 pub mod report;
 pub mod resolve;
 pub mod run;

@@ -102,6 +102,10 @@ pub struct Answer {
     pub status: u16,
     /// Bytes of the answer as the protocol frames it.
     pub bytes: u64,
+    /// Bytes of its body.
+    pub body: u64,
+    /// True if its header for that says that a cache had it; none without such a header.
+    pub hit: Option<bool>,
     /// The failure, if the answer is not the expected one.
     pub failure: Option<Failure>,
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use crate::cache_header::CacheHeader;
 use crate::dialogue::Dialogue;
 use crate::echo::{Echo, Messages};
 use crate::engine::{self, Load, Observer, Outcome};
@@ -14,9 +15,10 @@ use crate::keys::Keys;
 use crate::pipeline::Pipeline;
 use crate::plan::requests::{Compose, Requests};
 use crate::plan::targets::Targets;
-use crate::plan::{self, expectation, mix};
+use crate::plan::{self, expectation, mix, replay};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
+use crate::report::replay::ReplayReport;
 use crate::report::result::Result as Report;
 use crate::spec::{KeySpec, Spec, SpecError, Tls};
 use crate::stream::Stream;
@@ -61,8 +63,15 @@ pub fn run(
 ) -> Result<Report, Error> {
     let spec = &*mix::expand(spec)?;
     let targets = Targets::of(spec)?;
-    let requests = Requests::of(spec, &targets)?;
-    let load = plan::load(spec, requests.choices.clone())?;
+    let replay = replay::replay(spec, &targets)?;
+    let requests = match &replay {
+        Some(replay) => &replay.requests,
+        None => &Requests::of(spec, &targets)?,
+    };
+    let mut load = plan::load(spec, requests.choices.clone())?;
+    if let (Some(replay), Some(spec)) = (&replay, &spec.replay) {
+        replay.apply(spec, &mut load)?;
+    }
     if spec.tls != Tls::default() && targets.scheme() != Scheme::Https {
         let found = format!("{} has no TLS", targets.scheme().name());
         return Err(SpecError::new("tls", found, "write https://").into());
@@ -75,7 +84,7 @@ pub fn run(
     let trust = Trust::of(&spec.tls, loopback)?;
     let mut job = Job {
         spec,
-        requests: &requests,
+        requests,
         endpoints,
         trust,
         targets: &targets,
@@ -96,6 +105,11 @@ pub fn run(
         }
     };
     let mut report = Report::new(&spec.protocol, &targets.names(spec), &load, &outcome);
+    report.replay = replay.map(|replay| {
+        let counts = (replay.entries, replay.skipped);
+        let replayed = &outcome.tally.replayed;
+        ReplayReport::new(replay.format, counts, replay.length_s, replayed)
+    });
     report.tls = tls;
     report.certificates = Some(trust).filter(|_| targets.scheme() == Scheme::Https);
     Ok(report)
@@ -117,23 +131,30 @@ struct Job<'a, O: ?Sized> {
 impl<O: Observer + ?Sized> Job<'_, O> {
     fn h1(&mut self) -> Result<Done, Error> {
         let exchanges = self.exchanges(h1::request::compose)?;
+        let cache = self.cache_header()?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let dialogue = |thread| Pipeline::new(H1::new(&exchanges, keys(thread)), depth);
+        let dialogue = |thread| {
+            let h1 = H1::new(&exchanges, keys(thread)).with_cache_header(&cache);
+            Pipeline::new(h1, depth)
+        };
         self.over_stream(tls::HTTP1, dialogue)
     }
 
     fn h2(&mut self) -> Result<Done, Error> {
         let exchanges = self.exchanges(h2::request::compose)?;
+        let cache = self.cache_header()?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let dialogue = |thread| H2::new(&exchanges, depth, keys(thread));
+        let dialogue =
+            |thread| H2::new(&exchanges, depth, keys(thread)).with_cache_header(cache.clone());
         self.over_stream(tls::HTTP2, dialogue)
     }
 
     fn h3(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Https, "h3")?;
         let exchanges = self.exchanges(h3::request::compose)?;
+        let cache = self.cache_header()?;
         let terms = self.terms(h3::ALPN)?;
         let hosts = self.targets.iter().map(|(target, _)| target.host());
         let name = |host: &str| self.spec.tls.server_name.clone().unwrap_or(host.into());
@@ -141,7 +162,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic())?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread));
+        let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread), cache.clone());
         Ok((self.execute(protocol)?, None))
     }
 
@@ -170,6 +191,10 @@ impl<O: Observer + ?Sized> Job<'_, O> {
             return Err(SpecError::new("url", found, "write http:// or https://"));
         }
         self.requests.exchanges(compose)
+    }
+
+    fn cache_header(&self) -> Result<CacheHeader, SpecError> {
+        CacheHeader::new(self.spec.cache_header.as_deref())
     }
 
     /// Run each thread's `dialogue` with the targets: in TLS with `alpn` if their URLs begin with

@@ -4,6 +4,7 @@ mod help;
 mod network;
 mod output;
 mod pace;
+mod replay;
 mod request;
 mod tls;
 pub mod values;
@@ -15,6 +16,7 @@ use clap::Parser;
 use self::network::Network;
 pub use self::output::Output;
 pub use self::pace::PaceOptions;
+use self::replay::ReplayOptions;
 use self::request::Request;
 use self::tls::TlsOptions;
 use crate::spec::{Order, Spec, SpecError, TargetSpec, default};
@@ -85,6 +87,10 @@ pub struct Cli {
     #[command(flatten)]
     pub pace: PaceOptions,
 
+    /// The replay of a log.
+    #[command(flatten)]
+    replay: ReplayOptions,
+
     /// The way to the server.
     #[command(flatten)]
     network: Network,
@@ -116,6 +122,9 @@ impl Cli {
             in_order,
             ..
         } = self.request.clone();
+        let warmup_s = self.pace.warmup_s(self.replay.is_some());
+        let duration_s = self.pace.duration_s(self.replay.has_end());
+        let expect_logged = self.request.expect_status.is_none();
         let (url, targets) = targets(self.urls, self.weights)?;
         Ok(Spec {
             schema: default::schema(),
@@ -131,6 +140,8 @@ impl Cli {
                 true => Order::Turns,
                 false => Order::Random,
             },
+            replay: self.replay.spec(expect_logged, self.pace.wait),
+            cache_header: self.request.cache_header.clone(),
             keys: self.request.keys(),
             tls: self.tls.spec(),
             connections: self.connections,
@@ -144,8 +155,8 @@ impl Cli {
             think: self.pace.think,
             slices: None,
             requests: self.pace.requests(),
-            warmup_s: self.pace.warmup_s(),
-            duration_s: self.pace.duration_s(),
+            warmup_s,
+            duration_s,
             cooldown_s: 0.0,
             requests_per_connection: self.requests_per_connection,
             ramp_per_s: self.pace.ramp,

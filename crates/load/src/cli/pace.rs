@@ -10,7 +10,8 @@ use crate::time::seconds;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct PaceOptions {
-    /// Measured time: 10, 10s, 500ms or 2m [default: 10s, or until all rounds are made]
+    /// Measured time: 10, 10s, 500ms or 2m [default: 10s, or until all rounds are made,
+    /// or the log is replayed]
     #[arg(short, long, value_name = "TIME", value_parser = seconds)]
     pub duration: Option<f64>,
 
@@ -30,7 +31,7 @@ pub struct PaceOptions {
     #[arg(long, value_enum, default_value_t = Spread::Poisson)]
     pub arrivals: Spread,
 
-    /// Waiting for the next send of --rate and --steps: `spin` polls for the last 100 µs; `sleep`
+    /// Waiting for the next send of --rate, --steps and --replay: `spin` polls for the last 100 µs; `sleep`
     /// costs less CPU, and sends are as late as the kernel's wake-ups
     #[arg(long, value_enum, default_value_t = Wait::Spin)]
     pub wait: Wait,
@@ -44,7 +45,7 @@ pub struct PaceOptions {
     #[arg(long, value_name = "DELAY", value_parser = think)]
     pub think: Option<Think>,
 
-    /// Load before the measurement [default: 1s, or none with --rounds]
+    /// Load before the measurement [default: 1s, or none with --rounds and --replay]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub warmup: Option<f64>,
 
@@ -73,19 +74,19 @@ impl PaceOptions {
         Some(self.rounds).filter(|rounds| *rounds > 0)
     }
 
-    /// Seconds of load before the window.
-    pub fn warmup_s(&self) -> f64 {
+    /// Seconds of load before the window; none before a `log` unless it is asked for.
+    pub fn warmup_s(&self, log: bool) -> f64 {
         self.warmup.unwrap_or(match self.requests() {
-            None => default::warmup_s(),
-            Some(_) => 0.0,
+            None if !log => default::warmup_s(),
+            _ => 0.0,
         })
     }
 
-    /// Seconds of the window.
-    pub fn duration_s(&self) -> f64 {
+    /// Seconds of the window; as many as possible if the load ends by itself.
+    pub fn duration_s(&self, ends: bool) -> f64 {
         self.duration.unwrap_or(match self.requests() {
-            None => default::duration_s(),
-            Some(_) => default::LONGEST_S,
+            None if !ends => default::duration_s(),
+            _ => default::LONGEST_S,
         })
     }
 }

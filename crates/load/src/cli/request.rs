@@ -48,14 +48,13 @@ pub struct Request {
     #[arg(short, long, value_name = "BYTES")]
     pub size: Option<usize>,
 
-    /// Statuses that are correct, separated by commas
-    #[arg(
-        long,
-        value_name = "CODES",
-        value_delimiter = ',',
-        default_value = "200"
-    )]
-    pub expect_status: Vec<u16>,
+    /// Statuses that are correct, separated by commas [default: 200, or those of the replayed log]
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    pub expect_status: Option<Vec<u16>>,
+
+    /// Header by which an answer says whether a cache had it, as X-Cache: hits have `hit` in its value
+    #[arg(long, value_name = "NAME")]
+    pub cache_header: Option<String>,
 
     /// Length of a correct body, in bytes
     #[arg(long, value_name = "BYTES")]
@@ -86,8 +85,9 @@ impl Request {
 
     /// The properties of a correct answer.
     pub fn expect(&self) -> Expect {
+        let Expect { status, .. } = Expect::default();
         Expect {
-            status: self.expect_status.clone(),
+            status: self.expect_status.clone().unwrap_or(status),
             body_length: self.expect_length,
             body_sha256: self.expect_sha256.clone(),
         }

@@ -96,6 +96,8 @@ impl InOrder for Echo<'_> {
         Answer {
             request,
             status: STATUS,
+            body: self.messages.size as u64,
+            hit: None,
             bytes: self.messages.size as u64,
             failure: None,
         }

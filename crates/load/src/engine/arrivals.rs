@@ -2,6 +2,7 @@
 
 use rand_xoshiro::rand_core::Rng;
 
+use super::log::Log;
 use crate::random::Random;
 use crate::spec::Spread;
 
@@ -21,6 +22,11 @@ pub struct Arrivals {
 
 #[derive(Clone, Debug)]
 enum Process {
+    Log {
+        log: Log,
+        index: usize,
+        threads: usize,
+    },
     Even {
         index: u64,
         threads: u64,
@@ -46,12 +52,25 @@ impl Arrivals {
                 rate,
                 grid: if spread == Spread::Bursts { BURST } else { 1 },
             },
+            Spread::Log => unreachable!("a log is made by of_log"),
             // Poisson processes add up to one, so that each thread can have its own.
             Spread::Poisson => Process::Poisson {
                 at: 0.0,
                 mean_gap: SECOND * threads as f64 / rate,
                 random: Box::new(random),
             },
+        };
+        let mut arrivals = Arrivals { next: 0, process };
+        arrivals.take();
+        arrivals
+    }
+
+    /// The share of thread `thread` of `threads` in the times of a log.
+    pub fn of_log(log: Log, thread: usize, threads: usize) -> Self {
+        let process = Process::Log {
+            log,
+            index: thread,
+            threads,
         };
         let mut arrivals = Arrivals { next: 0, process };
         arrivals.take();
@@ -74,6 +93,21 @@ impl Arrivals {
     pub fn take(&mut self) -> u64 {
         let taken = self.next;
         self.next = match &mut self.process {
+            Process::Log {
+                log,
+                index,
+                threads,
+            } => {
+                let (lap, place) = (*index / log.times.len(), *index % log.times.len());
+                *index += *threads;
+                match log.period {
+                    None if lap > 0 => u64::MAX,
+                    period => {
+                        let before = (lap as u64).saturating_mul(period.unwrap_or(0));
+                        log.times[place].saturating_add(before)
+                    }
+                }
+            }
             Process::Even {
                 index,
                 threads,
@@ -134,6 +168,24 @@ mod tests {
         let counts = second.chunk_by(|a, b| a == b).map(<[u64]>::len);
         assert!(counts.clone().all(|count| count == 20 || count == 21));
         assert_eq!(counts.count(), 1000);
+    }
+
+    #[test]
+    fn a_log_s_times_are_shared_out_and_come_again() {
+        let series = |period, thread, threads| {
+            let log = Log {
+                times: [0, 5, 5, 9].into(),
+                period,
+                sizes: [].into(),
+            };
+            let mut arrivals = Arrivals::of_log(log, thread, threads);
+            (0..6).map(|_| arrivals.take()).collect::<Vec<_>>()
+        };
+        let end = u64::MAX;
+        assert_eq!(series(None, 0, 1), [0, 5, 5, 9, end, end]);
+        assert_eq!(series(None, 1, 3), [5, end, end, end, end, end]);
+        assert_eq!(series(Some(10), 0, 1), [0, 5, 5, 9, 10, 15]);
+        assert_eq!(series(Some(10), 2, 3), [5, 15, 20, 29, 35, 45]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Divides a load among threads.
 
+use std::sync::Arc;
+
 use super::arrivals::Arrivals;
 use super::load::{Load, Timeouts};
 use super::picks::{Choice, Picks};
@@ -24,6 +26,8 @@ pub struct Duty {
     pub requests: Option<u64>,
     /// Requests on a connection before it is closed and another opened.
     pub per_connection: Option<u64>,
+    /// The sizes of answers by the log that is replayed, by exchange.
+    pub logged_sizes: Option<Arc<[Option<u64>]>>,
     /// The time limits.
     pub timeouts: Timeouts,
 }
@@ -71,6 +75,7 @@ pub fn of(load: &Load, index: usize) -> Duty {
             requests / threads + u64::from((index as u64) < requests % threads)
         }),
         per_connection: load.requests_per_connection,
+        logged_sizes: load.log.as_ref().map(|log| log.sizes.clone()),
         timeouts: load.timeouts,
     }
 }
@@ -118,6 +123,9 @@ fn turns(load: &Load, index: usize, places: &[Place]) -> Turns {
             let targets = load.targets.iter().enumerate().map(|(target, share)| {
                 let rate = rate * share.rate?;
                 let (place, threads) = places[target]?;
+                if let Some(log) = &load.log {
+                    return Some(Arrivals::of_log(log.clone(), place, threads));
+                }
                 let random = stream(load.seed, index, Use::Arrivals(target));
                 Some(Arrivals::new(arrivals, rate, random, place, threads))
             });

@@ -1,5 +1,6 @@
 //! The load of a run: targets, threads, pace, phases and time limits.
 
+use super::log::Log;
 use super::picks::Choice;
 use super::slices::Slices;
 use crate::spec::{Pace, Think};
@@ -17,6 +18,8 @@ pub struct Load {
     pub cpus: Vec<usize>,
     /// The rule for when requests are sent.
     pub pace: Pace,
+    /// The log whose times an open loop keeps instead of a rate.
+    pub log: Option<Log>,
     /// The pause of a closed loop between an answer and the connection's next request.
     pub think: Option<Think>,
     /// The slices in which targets take turns; all are loaded at once if absent.

@@ -7,6 +7,7 @@ pub mod cpu;
 mod duty;
 mod limits;
 mod load;
+pub mod log;
 pub mod picks;
 mod poller;
 pub mod progress;

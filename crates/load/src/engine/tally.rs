@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 
+use super::log::Replayed;
 use crate::protocol::{Answer, Failure, Kind};
 
 /// Longest time that a histogram records, in nanoseconds: an hour.
@@ -160,6 +161,10 @@ pub struct Tally {
     pub correct: u64,
     /// Bytes of the window's correct answers.
     pub bytes: u64,
+    /// Correct answers to requests of the window that a cache had, and that it had not.
+    pub cached: (u64, u64),
+    /// The replayed requests of a log.
+    pub replayed: Replayed,
     /// The slices of a duel.
     pub slices: SliceCounts,
     /// Answers and failures of the window.
@@ -186,6 +191,8 @@ impl Default for Tally {
             unfinished: 0,
             correct: 0,
             bytes: 0,
+            cached: (0, 0),
+            replayed: Replayed::default(),
             slices: SliceCounts::default(),
             window: Counts::default(),
             total: Counts::default(),
@@ -208,6 +215,10 @@ impl Tally {
         if correct {
             self.correct += 1;
             self.bytes += answer.bytes;
+            if let Some(hit) = answer.hit {
+                self.cached.0 += u64::from(hit);
+                self.cached.1 += u64::from(!hit);
+            }
         }
         correct
     }
@@ -252,6 +263,9 @@ impl Tally {
         self.unfinished += other.unfinished;
         self.correct += other.correct;
         self.bytes += other.bytes;
+        self.cached.0 += other.cached.0;
+        self.cached.1 += other.cached.1;
+        self.replayed.merge(&other.replayed);
         self.slices.merge(&other.slices);
         self.window.merge(&other.window);
         self.total.merge(&other.total);

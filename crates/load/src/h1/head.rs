@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::malformed::Malformed;
+use crate::cache_header::CacheHeader;
 
 /// Most headers that a head may have.
 const MAX_HEADERS: usize = 1024;
@@ -16,6 +17,8 @@ pub struct Head {
     pub framing: Framing,
     /// True if another request may follow on the connection.
     pub keep_alive: bool,
+    /// True if a header says that a cache had it; none without such a header.
+    pub hit: Option<bool>,
 }
 
 /// The way to find the end of a body.
@@ -34,6 +37,7 @@ pub enum Framing {
 pub struct HeadReader {
     /// True if the answers have no body, as those to HEAD requests.
     bodiless: bool,
+    cache: CacheHeader,
     last: Vec<u8>,
     meaning: Option<Head>,
 }
@@ -43,9 +47,15 @@ impl HeadReader {
     pub fn new(bodiless: bool) -> Self {
         HeadReader {
             bodiless,
+            cache: CacheHeader::default(),
             last: Vec::new(),
             meaning: None,
         }
+    }
+
+    /// The same, with heads that have a header about a cache.
+    pub fn with_cache_header(self, cache: CacheHeader) -> Self {
+        HeadReader { cache, ..self }
     }
 
     /// The head that `bytes` begin with and its length in bytes; `None` while it is not whole.
@@ -84,6 +94,7 @@ impl HeadReader {
         let status = response.code.filter(|code| *code >= 100);
         let status = status.ok_or(Malformed("a status below 100"))?;
         let mut length = None;
+        let mut hit = None;
         let mut coding = None;
         let mut keep_alive = response.version == Some(1);
         for header in response.headers.iter() {
@@ -104,6 +115,8 @@ impl HeadReader {
                         keep_alive = true;
                     }
                 }
+            } else if let Some(found) = self.cache.hit(header.name.as_bytes(), header.value) {
+                hit = Some(found);
             }
         }
         let framing = match (coding, length) {
@@ -120,6 +133,7 @@ impl HeadReader {
             status,
             framing,
             keep_alive: keep_alive && framing != Framing::Close,
+            hit,
         })
     }
 }

@@ -10,6 +10,7 @@ use self::head::HeadReader;
 pub use self::malformed::Malformed;
 pub use self::request::Exchange;
 use self::response::Response;
+use crate::cache_header::CacheHeader;
 use crate::dialogue::ReadHint;
 use crate::expectation::Expectation;
 use crate::keys::Keys;
@@ -39,6 +40,15 @@ impl<'a> H1<'a> {
             heads: HeadReader::new(false),
             bodiless_heads: HeadReader::new(true),
             keys,
+        }
+    }
+
+    /// The same, with answers that have a header about a cache.
+    pub fn with_cache_header(self, cache: &CacheHeader) -> Self {
+        H1 {
+            heads: self.heads.with_cache_header(cache.clone()),
+            bodiless_heads: self.bodiless_heads.with_cache_header(cache.clone()),
+            ..self
         }
     }
 }
@@ -90,6 +100,8 @@ impl InOrder for H1<'_> {
             request,
             status,
             bytes: response.bytes(),
+            body: response.body_check().length(),
+            hit: response.hit(),
             failure: expect.judge(status, response.body_check()),
         };
         response.reset();

@@ -32,6 +32,7 @@ impl Receiving<'_> {
             (0, 100..200) => return Ok(()),
             (0, status) => {
                 stream.status = status;
+                stream.hit = head.hit;
                 let exchange = &self.exchanges[stream.exchange as usize];
                 let bodiless = exchange.bodiless || matches!(status, 204 | 304);
                 stream.length = if bodiless { Some(0) } else { head.length };
@@ -112,6 +113,8 @@ impl Receiving<'_> {
             request: stream.request,
             status: stream.status,
             bytes: stream.bytes,
+            body: stream.body_check.length(),
+            hit: stream.hit,
             failure,
         }));
         if stream.unsent > 0 {

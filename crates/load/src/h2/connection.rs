@@ -5,6 +5,7 @@ use super::head::HeadReader;
 use super::request::Exchange;
 use super::settings::Peer;
 use super::streams::Streams;
+use crate::cache_header::CacheHeader;
 use crate::protocol::{End, Failure};
 
 /// One connection's state.
@@ -56,14 +57,14 @@ pub(super) struct Block {
 }
 
 impl Connection {
-    pub(super) fn new(target: usize) -> Self {
+    pub(super) fn new(target: usize, cache: CacheHeader) -> Self {
         let peer = Peer::default();
         Connection {
             target,
             cut: Vec::new(),
             data: None,
             block: None,
-            heads: HeadReader::default(),
+            heads: HeadReader::new(cache),
             streams: Streams::default(),
             next: 1,
             forgiven: 0,
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_connection_ends_with_its_identifiers() {
-        let mut connection = Connection::new(0);
+        let mut connection = Connection::new(0, CacheHeader::default());
         connection.next = MAX_31;
         assert_eq!((connection.room(5), connection.end()), (1, None));
         connection

@@ -14,6 +14,7 @@ pub use self::connection::Connection;
 use self::frame::code;
 use self::recv::Receiving;
 pub use self::request::Exchange;
+use crate::cache_header::CacheHeader;
 use crate::dialogue::{Dialogue, ReadHint};
 use crate::hpack::Scratch;
 use crate::keys::Keys;
@@ -24,6 +25,7 @@ use crate::protocol::{End, Event, ExchangeId, Failure, RequestId};
 pub struct H2<'a> {
     exchanges: &'a [Exchange],
     depth: usize,
+    cache: CacheHeader,
     /// By target.
     keys: Vec<Keys>,
     scratch: Scratch,
@@ -39,11 +41,17 @@ impl<'a> H2<'a> {
         H2 {
             exchanges,
             depth,
+            cache: CacheHeader::default(),
             keys,
             scratch: Scratch::default(),
             block: Vec::new(),
             begun: Vec::new(),
         }
+    }
+
+    /// The same, with answers that have a header about a cache.
+    pub fn with_cache_header(self, cache: CacheHeader) -> Self {
+        H2 { cache, ..self }
     }
 }
 
@@ -52,7 +60,7 @@ impl Dialogue for H2<'_> {
 
     fn begin(&mut self, target: usize, out: &mut Vec<u8>) -> Connection {
         settings::hello(out);
-        Connection::new(target)
+        Connection::new(target, self.cache.clone())
     }
 
     fn room(&self, connection: &Connection) -> usize {

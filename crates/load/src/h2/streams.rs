@@ -14,6 +14,8 @@ pub struct Stream {
     pub exchange: ExchangeId,
     /// The final status; 0 before its header block came.
     pub status: u16,
+    /// True if the answer's header says that a cache had it; none without such a header.
+    pub hit: Option<bool>,
     /// True once a part of the answer has come.
     pub begun: bool,
     /// Bytes of the request's body that are still to be sent.
@@ -70,6 +72,7 @@ impl Streams {
         stream.request = request;
         stream.exchange = exchange;
         stream.status = 0;
+        stream.hit = None;
         stream.begun = false;
         stream.unsent = 0;
         stream.window = 0;
@@ -128,6 +131,7 @@ impl Streams {
             request: 0,
             exchange: 0,
             status: 0,
+            hit: None,
             begun: false,
             unsent: 0,
             window: 0,

@@ -14,6 +14,7 @@ use super::flow::Flow;
 use super::request::Exchange;
 use super::response::Response;
 use super::setup::Setup;
+use crate::cache_header::CacheHeader;
 use crate::keys::Keys;
 use crate::protocol::{End, Event, ExchangeId, Failure, RequestId};
 
@@ -25,6 +26,7 @@ const GENERAL_PROTOCOL_ERROR: VarInt = VarInt::from_u32(0x101);
 pub struct Tools {
     /// Most requests in flight on one connection.
     pub depth: usize,
+    cache: CacheHeader,
     /// By target.
     keys: Vec<Keys>,
     section: Vec<u8>,
@@ -34,9 +36,10 @@ pub struct Tools {
 
 impl Tools {
     /// The tools of one thread.
-    pub fn new(depth: usize, keys: Vec<Keys>) -> Self {
+    pub fn new(depth: usize, keys: Vec<Keys>, cache: CacheHeader) -> Self {
         Tools {
             depth,
+            cache,
             keys,
             section: Vec::new(),
             frames: Vec::new(),
@@ -135,7 +138,8 @@ impl Connection {
             stream,
             request,
             exchange: number,
-            response: Response::new(&exchange.expect, exchange.bodiless),
+            response: Response::new(&exchange.expect, exchange.bodiless)
+                .with_cache_header(tools.cache.clone()),
             begun: false,
             unsent: Vec::new(),
         });

@@ -21,6 +21,7 @@ use self::datagrams::{Buffers, Socket};
 use self::ending::unreachable;
 pub use self::request::Exchange;
 pub use self::setup::{ALPN, Setup};
+use crate::cache_header::CacheHeader;
 use crate::keys::Keys;
 use crate::protocol::{End, Event, ExchangeId, Failure, Protocol, Reading, RequestId};
 use crate::stream::addresses::Addresses;
@@ -41,13 +42,19 @@ pub struct H3<'a> {
 
 impl<'a> H3<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
-    /// connection.
-    pub fn new(setup: &'a Setup, exchanges: &'a [Exchange], depth: usize, keys: Vec<Keys>) -> Self {
+    /// connection. Answers may have a header about a cache.
+    pub fn new(
+        setup: &'a Setup,
+        exchanges: &'a [Exchange],
+        depth: usize,
+        keys: Vec<Keys>,
+        cache: CacheHeader,
+    ) -> Self {
         H3 {
             setup,
             exchanges,
             client: setup.client(),
-            tools: Tools::new(depth, keys),
+            tools: Tools::new(depth, keys, cache),
             buffers: Buffers::default(),
             addresses: Addresses::new(setup.servers.iter().map(|(_, all)| all.len())),
             opened: 0,

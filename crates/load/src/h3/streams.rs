@@ -106,6 +106,8 @@ impl Connection {
                     request: flow.request,
                     status,
                     bytes: flow.response.bytes(),
+                    body: flow.response.body(),
+                    hit: flow.response.hit(),
                     failure: flow.response.judge(expect),
                 }));
                 if !flow.unsent.is_empty() {

@@ -1,6 +1,7 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
 pub mod mix;
+pub mod replay;
 pub mod request_file;
 pub mod requests;
 mod slices;
@@ -10,16 +11,13 @@ mod values;
 
 use base64::Engine as _;
 
-use self::values::{nanoseconds, positive};
+use self::values::{can_send, nanoseconds, positive};
 use crate::engine::picks::Choice;
 use crate::engine::{Load, Timeouts, cpu};
 use crate::expectation::Expectation;
 use crate::random;
 use crate::spec::default::message_size;
 use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};
-
-/// Most sends per second of a thread in an open loop: several times what it can send.
-const MOST_PER_THREAD: f64 = 1e7;
 
 /// The load that `spec` describes; `choices` has one for each of its targets.
 ///
@@ -70,6 +68,7 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
     Ok(Load {
         targets,
         choices,
+        log: None,
         threads: spec.threads,
         cpus,
         pace: spec.pace,
@@ -95,15 +94,10 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
     match spec.pace {
         Pace::Open { rate, .. } => {
             positive("loop.rate", rate)?;
-            if rate > MOST_PER_THREAD * spec.threads as f64 {
-                let found =
-                    format!("{rate} is more than {MOST_PER_THREAD} a second for each thread");
-                return refuse(
-                    "loop.rate",
-                    found,
-                    "write a lower rate, or take more threads",
-                );
-            }
+            can_send(rate, spec.threads).or_else(|found| {
+                let remedy = "write a lower rate, or take more threads";
+                refuse("loop.rate", found, remedy)
+            })?;
         }
         Pace::Closed { limit } | Pace::Serial { limit } => {
             limit.map_or(Ok(()), |limit| positive("loop.limit", limit))?;

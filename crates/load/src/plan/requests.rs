@@ -32,6 +32,21 @@ pub struct Asked {
     pub expect: Expectation,
 }
 
+impl Asked {
+    /// The same with more headers, which replace those of the same name.
+    pub fn with_headers(&self, own: &[(String, String)]) -> Self {
+        let replaced = |name: &str| {
+            let mut names = own.iter().map(|(other, _)| other);
+            names.any(|other| other.eq_ignore_ascii_case(name))
+        };
+        let kept = self.headers.iter().filter(|(name, _)| !replaced(name));
+        Asked {
+            headers: kept.chain(own).cloned().collect(),
+            ..self.clone()
+        }
+    }
+}
+
 /// The requests of all targets.
 #[derive(Clone, Debug)]
 pub struct Requests {
@@ -144,7 +159,7 @@ fn asked(request: &RequestSpec, common: &Asked, seed: u64) -> Result<Asked, Spec
             Some(name) => method(name)?,
             None => common.method.clone(),
         },
-        headers: merged(&common.headers, &request.headers),
+        headers: common.with_headers(&request.headers).headers,
         body: own.or_else(|| common.body.clone()),
         expect: match &request.expect {
             Some(expect) => expectation(expect)?,
@@ -167,17 +182,11 @@ fn place(url: &str, target: &Target) -> Result<Target, SpecError> {
     Err(SpecError::new("mix", found, remedy))
 }
 
-/// The `common` headers that `own` does not replace, and those of its own.
-fn merged(common: &[(String, String)], own: &[(String, String)]) -> Vec<(String, String)> {
-    let replaced = |name: &str| {
-        own.iter()
-            .any(|(other, _)| other.eq_ignore_ascii_case(name))
-    };
-    let kept = common.iter().filter(|(name, _)| !replaced(name));
-    kept.chain(own).cloned().collect()
-}
-
-fn method(name: &str) -> Result<Method, SpecError> {
+/// The HTTP method of this name.
+///
+/// # Errors
+/// A [`SpecError`] when it is none.
+pub fn method(name: &str) -> Result<Method, SpecError> {
     name.parse().map_err(|_| {
         let found = format!("{name:?} is not an HTTP method");
         SpecError::new("method", found, "write it as GET")

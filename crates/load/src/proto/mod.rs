@@ -81,6 +81,8 @@ impl InOrder for Proto<'_> {
             request,
             status: STATUS,
             bytes: reader.bytes(),
+            body: reader.body_check().length(),
+            hit: None,
             failure: expect.judge(STATUS, reader.body_check()),
         };
         reader.reset();

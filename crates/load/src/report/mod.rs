@@ -5,6 +5,7 @@ pub mod events;
 pub mod hdr_log;
 pub mod judgement;
 pub mod live;
+pub mod replay;
 pub mod result;
 pub mod schedule;
 pub mod summary;

@@ -119,6 +119,12 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         .map(|(status, count)| format!("{status}: {count}"))
         .collect();
     writeln!(text, "statuses      {}", statuses.join(", "))?;
+    if let Some(ratio) = outcome("hit_ratio") {
+        writeln!(text, "cache         {:.2} % hits", ratio * 100.0)?;
+    }
+    if let Some(replay) = &result.replay {
+        writeln!(text, "replay        {replay}")?;
+    }
     if let Some(tls) = &result.tls {
         writeln!(text, "TLS           {tls}")?;
     }

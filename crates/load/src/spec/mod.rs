@@ -7,6 +7,7 @@ mod keys;
 mod mix;
 mod pace;
 mod parts;
+mod replay;
 mod slices;
 mod target;
 mod think;
@@ -22,6 +23,7 @@ pub use self::keys::{KeySpec, Order};
 pub use self::mix::RequestSpec;
 pub use self::pace::{Pace, Spread, Wait};
 pub use self::parts::{Body, Expect, Tls};
+pub use self::replay::ReplaySpec;
 pub use self::slices::SliceSpec;
 pub use self::target::TargetSpec;
 pub use self::think::Think;
@@ -63,6 +65,12 @@ pub struct Spec {
     /// The order in which they are sent.
     #[serde(default)]
     pub mix_order: Order,
+    /// The log whose requests are sent at their own times.
+    #[serde(default)]
+    pub replay: Option<ReplaySpec>,
+    /// The header by which an answer says whether a cache had it.
+    #[serde(default)]
+    pub cache_header: Option<String>,
     /// The keys that replace `{key}` in the URLs' paths.
     #[serde(default)]
     pub keys: Option<KeySpec>,

@@ -12,6 +12,7 @@ mod turns;
 use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use self::connection::{ConnectionState, Retries};
@@ -78,6 +79,8 @@ pub struct Worker<'a, P: Protocol> {
     duel: Option<Duel>,
     /// The requests, by target.
     picks: Vec<Picks>,
+    /// The sizes of answers by the log that is replayed, by exchange.
+    logged_sizes: Option<Arc<[Option<u64>]>>,
     /// Requests that a connection carries.
     per_connection: u64,
     /// Requests still to be sent in the window.
@@ -153,6 +156,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 .slices
                 .map(|(slices, random)| Duel::new(slices, targets, random)),
             picks: duty.picks,
+            logged_sizes: duty.logged_sizes,
             per_connection: duty.per_connection.unwrap_or(u64::MAX),
             left: duty.requests,
             in_flight: 0,

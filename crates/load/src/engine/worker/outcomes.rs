@@ -50,6 +50,14 @@ impl<P: Protocol> Worker<'_, P> {
                 None => self.tallies[target].record(&times),
             }
         }
+        if let Some(sizes) = &self.logged_sizes
+            && let Some(logged) = sizes[request.exchange as usize]
+            && in_window
+            && answer.failure.is_none()
+        {
+            let pair = (logged, answer.body);
+            self.tallies[target].replayed.sizes.push(pair);
+        }
         if answer.failure.is_none() {
             self.tallies[target].answered += u64::from(self.timeline.in_window(now));
             self.second.record(times.latency);

@@ -114,6 +114,9 @@ impl<P: Protocol> Worker<'_, P> {
             // Waiting for a free connection is the server's doing, not the generator's.
             let lag = sent - intended.max(free_since);
             self.tallies[target].send_lag.saturating_record(lag);
+            if self.logged_sizes.is_some() {
+                self.tallies[target].replayed.sends.push((intended, sent));
+            }
         }
         if let Some(permits) = &mut self.permits {
             permits.take(now, free_since.max(self.room_since));
