@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::cache_header::CacheHeader;
 use crate::dialogue::Dialogue;
@@ -92,7 +93,11 @@ pub fn run(
         observer,
         interrupt,
     };
-    let (outcome, tls) = match spec.protocol.as_str() {
+    let protocol = match spec.protocol.as_str() {
+        "auto" => job.negotiated()?,
+        named => named,
+    };
+    let (outcome, tls) = match protocol {
         "h1" => job.h1()?,
         "h2" => job.h2()?,
         "h3" => job.h3()?,
@@ -100,11 +105,11 @@ pub fn run(
         "proto" => job.proto()?,
         other => {
             let found = format!("{other:?} is unknown");
-            let remedy = "write h1, h2, h3, echo or proto";
+            let remedy = "write h1, h2, h3, auto, echo or proto";
             return Err(SpecError::new("protocol", found, remedy).into());
         }
     };
-    let mut report = Report::new(&spec.protocol, &targets.names(spec), &load, &outcome);
+    let mut report = Report::new(protocol, &targets.names(spec), &load, &outcome);
     report.replay = replay.map(|replay| {
         let counts = (replay.entries, replay.skipped);
         let replayed = &outcome.tally.replayed;
@@ -129,6 +134,33 @@ struct Job<'a, O: ?Sized> {
 }
 
 impl<O: Observer + ?Sized> Job<'_, O> {
+    /// The version of HTTP that all servers choose in TLS, h2 rather than h1; h1 without TLS.
+    fn negotiated(&self) -> Result<&'static str, Error> {
+        if self.targets.scheme() != Scheme::Https {
+            return Ok("h1");
+        }
+        let terms = self.terms(tls::HTTP2)?;
+        let timeout = Duration::from_secs_f64(self.load.timeouts.connect as f64 / 1e9);
+        let mut chosen = None;
+        for (target, endpoint) in self.endpoints.iter().enumerate() {
+            let offer = [tls::HTTP2, tls::HTTP1];
+            let found = tls::probe::alpn(&terms, target, endpoint, &offer, timeout);
+            let found = found.map_err(|why| {
+                let found = format!("the server's choice is unknown: {why}");
+                SpecError::new("protocol", found, "check the URL, or write h1, h2 or h3")
+            })?;
+            let name = match found.as_deref() {
+                Some(tls::HTTP2) => "h2",
+                _ => "h1",
+            };
+            if *chosen.get_or_insert(name) != name {
+                let found = "the servers choose different ones";
+                return Err(SpecError::new("protocol", found, "write h1 or h2").into());
+            }
+        }
+        Ok(chosen.unwrap_or("h1"))
+    }
+
     fn h1(&mut self) -> Result<Done, Error> {
         let exchanges = self.exchanges(h1::request::compose)?;
         let cache = self.cache_header()?;
@@ -153,6 +185,10 @@ impl<O: Observer + ?Sized> Job<'_, O> {
 
     fn h3(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Https, "h3")?;
+        if self.spec.proxy_protocol.is_some() {
+            let found = "QUIC has no PROXY header";
+            return Err(SpecError::new("proxy_protocol", found, "take h1 or h2").into());
+        }
         let exchanges = self.exchanges(h3::request::compose)?;
         let cache = self.cache_header()?;
         let terms = self.terms(h3::ALPN)?;

@@ -6,6 +6,7 @@ use http::Uri;
 use http::uri::{Authority, PathAndQuery};
 
 use crate::resolve;
+use crate::spec::redirect::{self, Redirects};
 use crate::spec::{IpVersion, SpecError};
 use crate::stream::endpoint::Address;
 
@@ -145,16 +146,21 @@ impl Target {
         }
     }
 
-    /// The addresses that the host's name stands for, in the order in which they are tried, or the
-    /// socket's path.
+    /// The addresses that the host's name stands for, or that of the place which `redirects` have for
+    /// it, in the order in which they are tried; or the socket's path.
     ///
     /// # Errors
     /// A [`SpecError`] when the name has no address of `version`.
-    pub fn resolve(&self, version: Option<IpVersion>) -> Result<Vec<Address>, SpecError> {
+    pub fn resolve(
+        &self,
+        version: Option<IpVersion>,
+        redirects: &Redirects,
+    ) -> Result<Vec<Address>, SpecError> {
         match &self.place {
             Place::Socket(path) => Ok(vec![Address::Unix(path.clone())]),
             Place::Host { host, port } => {
-                let found = resolve::addresses(host, *port, version)?;
+                let (host, port) = redirect::place(redirects, host, *port)?;
+                let found = resolve::addresses(&host, port, version)?;
                 Ok(found.into_iter().map(Address::Inet).collect())
             }
         }
@@ -182,7 +188,7 @@ mod tests {
 
     fn parse(url: &str) -> (Scheme, String, String, Address) {
         let target = Target::parse(url).unwrap();
-        let address = target.resolve(None).unwrap().remove(0);
+        let address = target.resolve(None, &Redirects::new()).unwrap().remove(0);
         (target.scheme, target.authority, target.path, address)
     }
 

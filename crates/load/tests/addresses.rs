@@ -32,6 +32,7 @@ fn run(addresses: Vec<Address>, changes: &Value) -> Outcome {
         addresses,
         sources: vec![],
         congestion: None,
+        proxy: None,
     }];
     let messages = Messages::new(1, 64);
     let protocol = |thread| {

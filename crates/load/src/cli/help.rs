@@ -9,6 +9,7 @@ Examples:
   tare-load http://127.0.0.1:8080/ -X POST --body '{}' -H 'Content-Type: application/json' --expect-status 201
   tare-load https://127.0.0.1/ --cipher TLS_AES_128_GCM_SHA256 --group X25519       only these are offered
   tare-load https://127.0.0.1/ -p h2 -m 10 -c 20                                     HTTP/2, ten streams on each connection
+  tare-load https://a.example/ -p auto --connect-to a.example:443:127.0.0.1:8443     as the server chooses, at another place
   tare-load https://127.0.0.1/ -p h3 --rate 1000                                     HTTP/3
   tare-load http://unix:/run/app.sock:/path               HTTP over a Unix socket
   tare-load tcp://127.0.0.1:9000 -c 20 -r 200000 -s 128   an echo server: 200,000 messages of 128 bytes, compared

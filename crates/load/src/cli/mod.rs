@@ -35,8 +35,9 @@ pub struct Cli {
     pub spec: Option<PathBuf>,
 
     /// Protocol; default: h1 for http:// and https://, echo for tcp:// and unix:. On http://, h2 is
-    /// sent without asking whether the server supports it
-    #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "echo", "proto"])]
+    /// sent without asking whether the server supports it; auto is h2 if the server chooses it in TLS,
+    /// else h1
+    #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "auto", "echo", "proto"])]
     protocol: Option<String>,
 
     /// Connections over all threads
@@ -115,9 +116,9 @@ impl Cli {
             true => "echo",
             false => "h1",
         };
+        let headers = self.request.all_headers();
         let Request {
             method,
-            headers,
             requests,
             in_order,
             ..
@@ -147,6 +148,8 @@ impl Cli {
             connections: self.connections,
             depth: self.depth,
             ip_version: self.network.ip_version(),
+            connect_to: self.network.redirects(),
+            proxy_protocol: self.network.proxy_protocol,
             sources: self.network.sources,
             congestion: self.network.congestion,
             threads: self.threads,

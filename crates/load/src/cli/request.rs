@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use base64::Engine as _;
 use clap::Args;
 
 use super::values::header;
@@ -36,6 +37,14 @@ pub struct Request {
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
     pub headers: Vec<(String, String)>,
 
+    /// Name and password for the server (basic authentication)
+    #[arg(short, long, value_name = "NAME:PASSWORD", conflicts_with = "bearer")]
+    pub user: Option<String>,
+
+    /// Token for the server (bearer authentication)
+    #[arg(long, value_name = "TOKEN")]
+    pub bearer: Option<String>,
+
     /// Body of the request
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["body_file", "size"])]
     pub body: Option<String>,
@@ -66,6 +75,19 @@ pub struct Request {
 }
 
 impl Request {
+    /// The requests' headers, with the one of an authentication.
+    pub fn all_headers(&self) -> Vec<(String, String)> {
+        let basic = self.user.as_ref().map(|user| {
+            let digits = base64::engine::general_purpose::STANDARD.encode(user);
+            format!("Basic {digits}")
+        });
+        let bearer = self.bearer.as_ref().map(|token| format!("Bearer {token}"));
+        let credentials = basic
+            .or(bearer)
+            .map(|value| ("Authorization".into(), value));
+        self.headers.iter().cloned().chain(credentials).collect()
+    }
+
     /// The requests' body.
     pub fn body(&self) -> Option<Body> {
         let text = self.body.clone().map(Body::Text);

@@ -35,6 +35,14 @@ pub struct TlsOptions {
     #[arg(long, value_name = "FILE")]
     pub roots: Option<PathBuf>,
 
+    /// Certificate to show to the server, a PEM file
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+
+    /// Key of --cert, a PEM file [default: the same]
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+
     /// Accept any certificate of the server
     #[arg(short = 'k', long, conflicts_with = "roots")]
     pub insecure: bool,
@@ -50,6 +58,8 @@ impl TlsOptions {
             resume: self.resume,
             server_name: self.server_name,
             roots: self.roots,
+            certificate: self.cert,
+            key: self.key,
             insecure: self.insecure,
         }
     }

@@ -26,7 +26,7 @@ pub struct Entry {
     pub size: Option<u64>,
 }
 
-/// What a log has of a request's body.
+/// The body of a request, as far as its log has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Sent {
     /// It has none.

@@ -1,4 +1,4 @@
-//! How faithful a replay was to its log.
+//! The fidelity of a replay to its log.
 
 use std::fmt;
 

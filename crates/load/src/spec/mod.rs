@@ -7,6 +7,8 @@ mod keys;
 mod mix;
 mod pace;
 mod parts;
+mod proxy_version;
+pub mod redirect;
 mod replay;
 mod slices;
 mod target;
@@ -17,12 +19,15 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use self::redirect::Redirects;
+
 pub use self::error::SpecError;
 pub use self::ip_version::IpVersion;
 pub use self::keys::{KeySpec, Order};
 pub use self::mix::RequestSpec;
 pub use self::pace::{Pace, Spread, Wait};
 pub use self::parts::{Body, Expect, Tls};
+pub use self::proxy_version::ProxyVersion;
 pub use self::replay::ReplaySpec;
 pub use self::slices::SliceSpec;
 pub use self::target::TargetSpec;
@@ -89,6 +94,12 @@ pub struct Spec {
     /// The version of the Internet Protocol; both if absent.
     #[serde(default)]
     pub ip_version: Option<IpVersion>,
+    /// Other places to connect to than those that URLs name.
+    #[serde(default)]
+    pub connect_to: Redirects,
+    /// The version of the PROXY header that each connection begins with.
+    #[serde(default)]
+    pub proxy_protocol: Option<ProxyVersion>,
     /// Local addresses that connections take turns in.
     #[serde(default)]
     pub sources: Vec<IpAddr>,

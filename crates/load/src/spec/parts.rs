@@ -44,6 +44,10 @@ pub struct Tls {
     /// A file of certificates, one of which the server's must come from; if absent, the system's,
     /// and any for servers on this machine.
     pub roots: Option<PathBuf>,
+    /// A PEM file with the certificate to show, and those up to its root.
+    pub certificate: Option<PathBuf>,
+    /// A PEM file with its key; the same file if absent.
+    pub key: Option<PathBuf>,
     /// True to accept any certificate.
     pub insecure: bool,
 }

@@ -4,6 +4,7 @@ pub mod addresses;
 pub mod endpoint;
 pub mod layer;
 pub mod plain;
+pub mod proxy_header;
 pub(crate) mod socket_error;
 pub mod tls;
 
@@ -84,6 +85,8 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
                 Err(_) => return Err(End::Broken(Failure::connect("the socket is lost"))),
             }
             events.push(Event::Connected);
+            let endpoint = &self.endpoints[connection.target];
+            endpoint::greet(endpoint, &connection.socket, &mut self.sealed);
             let greeted = self.layer.greet(&mut connection.wire, &mut self.sealed);
             if greeted.map_err(End::Broken)? {
                 connection.session =

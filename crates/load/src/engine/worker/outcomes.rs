@@ -1,4 +1,4 @@
-//! What becomes of a worker's requests, counted and timed.
+//! The outcomes of a worker's requests, counted and timed.
 
 use super::connection::InFlight;
 use super::{Alarm, Worker};
