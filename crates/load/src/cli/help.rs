@@ -17,6 +17,7 @@ Examples:
   tare-load http://h/10k/{key} http://h/1m/{key} --weights 30,1 --keys 12000 --zipf 0.9 --think exp:1s -c 3100
   tare-load http://127.0.0.1:8080 --requests urls.txt     the requests of a file, at random by their weights
   tare-load http://127.0.0.1:8080 --replay access.log --speed 10     its requests at their times, ten times as fast
+  tare-load http://127.0.0.1:8080/ --rate 1000 --profile spike:5000:10s:2s     five times the rate for two seconds
   tare-load http://127.0.0.1:8080/ --steps 1000:20000:1000 -d 5s --fail-on 'p99<5ms'   the highest rate that holds it
   tare-load --spec spec.json                              an instrument of the laboratory: JSON lines
 

@@ -155,6 +155,7 @@ impl Cli {
             threads: self.threads,
             cpus: self.cpus,
             pace: self.pace.pace(),
+            profile: self.pace.profile.clone(),
             think: self.pace.think,
             slices: None,
             requests: self.pace.requests(),

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use super::values::think;
-use crate::spec::{Pace, Spread, Think, Wait, default};
+use super::values::{profile, think};
+use crate::spec::{Pace, Profile, Spread, Think, Wait, default};
 use crate::time::seconds;
 
 /// The arguments about when requests are sent, and for how long.
@@ -26,6 +26,11 @@ pub struct PaceOptions {
     /// Requests per second by the clock (open loop); without it, each answer brings the next request
     #[arg(long, value_name = "R", conflicts_with_all = ["qps", "serial", "think"])]
     pub rate: Option<f64>,
+
+    /// Change of --rate from the opening of the window: ramp:TO:TIME, spike:TO:AT:TIME,
+    /// sine:AMPLITUDE:PERIOD, or file:FILE with `SECONDS RATE` a line
+    #[arg(long, value_name = "PROFILE", requires = "rate", value_parser = profile)]
+    pub profile: Option<Profile>,
 
     /// Arrivals of --rate and --steps
     #[arg(long, value_enum, default_value_t = Spread::Poisson)]

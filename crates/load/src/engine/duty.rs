@@ -127,6 +127,11 @@ fn turns(load: &Load, index: usize, places: &[Place]) -> Turns {
                     return Some(Arrivals::of_log(log.clone(), place, threads));
                 }
                 let random = stream(load.seed, index, Use::Arrivals(target));
+                if let (Some(rates), Some(share)) = (&load.rates, share.rate) {
+                    let rates = rates.clone();
+                    let series = (place, threads);
+                    return Some(Arrivals::varying(arrivals, (rates, share), random, series));
+                }
                 Some(Arrivals::new(arrivals, rate, random, place, threads))
             });
             Turns::Intended(targets.collect(), wait)

@@ -1,7 +1,10 @@
 //! The load of a run: targets, threads, pace, phases and time limits.
 
+use std::sync::Arc;
+
 use super::log::Log;
 use super::picks::Choice;
+use super::rates::Rates;
 use super::slices::Slices;
 use crate::spec::{Pace, Think};
 
@@ -18,6 +21,8 @@ pub struct Load {
     pub cpus: Vec<usize>,
     /// The rule for when requests are sent.
     pub pace: Pace,
+    /// The rate over time, if it changes; the pace has its mean in the window.
+    pub rates: Option<Arc<Rates>>,
     /// The log whose times an open loop keeps instead of a rate.
     pub log: Option<Log>,
     /// The pause of a closed loop between an answer and the connection's next request.

@@ -11,6 +11,7 @@ pub mod log;
 pub mod picks;
 mod poller;
 pub mod progress;
+pub mod rates;
 pub mod slices;
 pub mod tally;
 mod timeline;

@@ -1,6 +1,7 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
 pub mod mix;
+mod rates;
 pub mod replay;
 pub mod request_file;
 pub mod requests;
@@ -8,6 +9,8 @@ mod slices;
 mod sources;
 pub mod targets;
 mod values;
+
+use std::sync::Arc;
 
 use base64::Engine as _;
 
@@ -65,13 +68,23 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
         positive(field, value)?;
         nanoseconds(field, value)
     };
+    let (rates, mean) = rates::rates(spec)?.unzip();
+    let pace = match (spec.pace, mean) {
+        (Pace::Open { arrivals, wait, .. }, Some(rate)) => Pace::Open {
+            rate,
+            arrivals,
+            wait,
+        },
+        (pace, _) => pace,
+    };
     Ok(Load {
         targets,
+        rates: rates.map(Arc::new),
         choices,
         log: None,
         threads: spec.threads,
         cpus,
-        pace: spec.pace,
+        pace,
         think: spec.think,
         slices: slices::slices(spec)?,
         requests: spec.requests,

@@ -115,7 +115,7 @@ fn check(spec: &Spec, replay: &ReplaySpec, targets: &Targets) -> Result<(), Spec
     if !spec.mix.is_empty() {
         return refuse("replay", "a mix beside a log", "leave out one of them");
     }
-    if spec.pace != Pace::CLOSED || spec.think.is_some() {
+    if spec.pace != Pace::CLOSED || spec.think.is_some() || spec.profile.is_some() {
         let remedy = "leave out loop and think, and choose a speed";
         return refuse("replay", "a log has its own times", remedy);
     }

@@ -7,6 +7,7 @@ mod keys;
 mod mix;
 mod pace;
 mod parts;
+mod profile;
 mod proxy_version;
 pub mod redirect;
 mod replay;
@@ -27,6 +28,7 @@ pub use self::keys::{KeySpec, Order};
 pub use self::mix::RequestSpec;
 pub use self::pace::{Pace, Spread, Wait};
 pub use self::parts::{Body, Expect, Tls};
+pub use self::profile::Profile;
 pub use self::proxy_version::ProxyVersion;
 pub use self::replay::ReplaySpec;
 pub use self::slices::SliceSpec;
@@ -115,6 +117,9 @@ pub struct Spec {
     /// The rule for when requests are sent.
     #[serde(default, rename = "loop")]
     pub pace: Pace,
+    /// The change of an open loop's rate over the window.
+    #[serde(default)]
+    pub profile: Option<Profile>,
     /// The pause of a closed loop between an answer and the connection's next request.
     #[serde(default)]
     pub think: Option<Think>,
