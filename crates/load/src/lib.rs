@@ -27,6 +27,7 @@ pub mod replay;
 pub mod report;
 pub mod resolve;
 pub mod run;
+pub mod sample;
 pub mod spec;
 pub mod steps;
 pub mod stream;

@@ -21,6 +21,7 @@ use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
 use crate::report::replay::ReplayReport;
 use crate::report::result::Result as Report;
+use crate::sample::{Sampled, Samples};
 use crate::spec::{KeySpec, Spec, SpecError, Tls};
 use crate::stream::Stream;
 use crate::stream::endpoint::{Address, Endpoint};
@@ -92,11 +93,16 @@ pub fn run(
         load: &load,
         observer,
         interrupt,
+        samples: Vec::new(),
     };
     let protocol = match spec.protocol.as_str() {
         "auto" => job.negotiated()?,
         named => named,
     };
+    if spec.show > 0 && matches!(protocol, "h2" | "h3") {
+        let found = format!("{protocol} has no text to show");
+        return Err(SpecError::new("show", found, "take h1").into());
+    }
     let (outcome, tls) = match protocol {
         "h1" => job.h1()?,
         "h2" => job.h2()?,
@@ -110,11 +116,12 @@ pub fn run(
         }
     };
     let mut report = Report::new(protocol, &targets.names(spec), &load, &outcome);
-    report.replay = replay.map(|replay| {
+    report.replay = replay.as_ref().map(|replay| {
         let counts = (replay.entries, replay.skipped);
         let replayed = &outcome.tally.replayed;
         ReplayReport::new(replay.format, counts, replay.length_s, replayed)
     });
+    report.samples = job.samples;
     report.tls = tls;
     report.certificates = Some(trust).filter(|_| targets.scheme() == Scheme::Https);
     Ok(report)
@@ -131,6 +138,8 @@ struct Job<'a, O: ?Sized> {
     load: &'a Load,
     observer: &'a mut O,
     interrupt: &'a AtomicBool,
+    /// The answers that were kept.
+    samples: Vec<String>,
 }
 
 impl<O: Observer + ?Sized> Job<'_, O> {
@@ -170,7 +179,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
             let h1 = H1::new(&exchanges, keys(thread)).with_cache_header(&cache);
             Pipeline::new(h1, depth)
         };
-        self.over_stream(tls::HTTP1, dialogue)
+        self.in_order(tls::HTTP1, dialogue)
     }
 
     fn h2(&mut self) -> Result<Done, Error> {
@@ -207,7 +216,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let messages = Messages::new(self.spec.seed, plan::size_of_message(self.spec)?);
         let Spec { depth, .. } = *self.spec;
         let dialogue = |thread| Pipeline::new(Echo::new(&messages, thread), depth);
-        self.over_stream(&[], dialogue)
+        self.in_order(&[], dialogue)
     }
 
     fn proto(&mut self) -> Result<Done, Error> {
@@ -217,7 +226,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let calls: Result<Vec<Call>, SpecError> = self.targets.iter().map(call).collect();
         let calls = calls?;
         let Spec { depth, .. } = *self.spec;
-        self.over_stream(&[], |_| Pipeline::new(Proto(&calls), depth))
+        self.in_order(&[], |_| Pipeline::new(Proto(&calls), depth))
     }
 
     /// The requests as HTTP sends them, each with its expected answer.
@@ -231,6 +240,22 @@ impl<O: Observer + ?Sized> Job<'_, O> {
 
     fn cache_header(&self) -> Result<CacheHeader, SpecError> {
         CacheHeader::new(self.spec.cache_header.as_deref())
+    }
+
+    /// Run each thread's `dialogue`, which answers in order, and keep the first answers if asked to.
+    fn in_order<D: Dialogue>(
+        &mut self,
+        alpn: &[u8],
+        dialogue: impl Fn(usize) -> D + Sync,
+    ) -> Result<Done, Error> {
+        if self.spec.show == 0 {
+            return self.over_stream(alpn, dialogue);
+        }
+        let samples = Samples::new(self.spec.show);
+        let sampled = |thread| Sampled::new(dialogue(thread), &samples);
+        let done = self.over_stream(alpn, sampled)?;
+        self.samples = samples.into_kept();
+        Ok(done)
     }
 
     /// Run each thread's `dialogue` with the targets: in TLS with `alpn` if their URLs begin with

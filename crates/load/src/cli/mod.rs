@@ -167,6 +167,7 @@ impl Cli {
             timeout_s: self.timeout,
             connect_timeout_s: self.connect_timeout,
             ttfb_timeout_s: self.ttfb_timeout,
+            show: self.output.show,
             seed: self.seed,
             expect: self.request.expect(),
         })

@@ -17,6 +17,10 @@ pub struct Output {
     #[arg(long)]
     pub json: bool,
 
+    /// Show the first N answers as they came (not of h2 and h3)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub show: usize,
+
     /// Exit with 1 unless the condition holds, as p99<5ms, ttfb_max<=1s, errors<1% or rate>1000;
     /// repeatable
     #[arg(long, value_name = "CONDITION")]

@@ -33,7 +33,7 @@ enum Process {
         sends: f64,
         threads: f64,
         grid: u64,
-        /// None if the sends are even.
+        /// Absent if the sends are even.
         random: Option<Box<Random>>,
     },
     Log {

@@ -44,6 +44,9 @@ pub struct Result {
     /// The slices in which they took turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slices: Option<SliceReport>,
+    /// The first answers as they came, if they were kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<String>,
     /// The comparison with the log that was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayReport>,
@@ -232,6 +235,7 @@ impl Result {
             total: (&tally.total).into(),
             targets: names.iter().enumerate().map(target).collect(),
             slices: load.slices.map(|slices| SliceReport::new(slices, outcome)),
+            samples: Vec::new(),
             replay: None,
             tls: None,
             certificates: None,

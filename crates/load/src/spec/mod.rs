@@ -150,6 +150,9 @@ pub struct Spec {
     /// Seconds that the first byte of an answer may take, if not the same.
     #[serde(default)]
     pub ttfb_timeout_s: Option<f64>,
+    /// Answers to keep as they came.
+    #[serde(default)]
+    pub show: usize,
     /// Seed of all that is random.
     #[serde(default = "default::seed")]
     pub seed: u64,
