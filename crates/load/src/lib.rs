@@ -2,7 +2,7 @@
 //!
 //! [`engine`] sends requests by the clock and measures their answers; it knows nothing of HTTP.
 //! A protocol is one module behind [`protocol::Protocol`]. Those over a stream of bytes are sans-io,
-//! behind [`dialogue::Dialogue`]: [`h1`], [`h2`], [`echo`], [`proto`]; [`stream`] gives them sockets.
+//! behind [`dialogue::Dialogue`]: [`h1`], [`h2`], [`websocket`], [`echo`], [`proto`]; [`stream`] gives them sockets.
 //! [`pipeline`] shares what protocols that answer in order have in common. [`spec`] describes the
 //! load, [`run`] makes it, [`report`] reports the result; docs/FORMAT.md describes spec and result.
 
@@ -33,3 +33,4 @@ pub mod steps;
 pub mod stream;
 pub mod target;
 pub mod time;
+pub mod websocket;

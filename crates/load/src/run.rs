@@ -31,6 +31,7 @@ use crate::stream::tls::negotiated::TlsReport;
 use crate::stream::tls::terms::Terms;
 use crate::stream::tls::trust::Trust;
 use crate::target::Scheme;
+use crate::websocket::{Upgrade, WebSocket};
 
 /// The reason why there is no result.
 #[derive(Debug)]
@@ -99,7 +100,7 @@ pub fn run(
         "auto" => job.negotiated()?,
         named => named,
     };
-    if spec.show > 0 && matches!(protocol, "h2" | "h3") {
+    if spec.show > 0 && matches!(protocol, "h2" | "h3" | "ws") {
         let found = format!("{protocol} has no text to show");
         return Err(SpecError::new("show", found, "take h1").into());
     }
@@ -107,11 +108,12 @@ pub fn run(
         "h1" => job.h1()?,
         "h2" => job.h2()?,
         "h3" => job.h3()?,
+        "ws" => job.websocket()?,
         "echo" => job.echo()?,
         "proto" => job.proto()?,
         other => {
             let found = format!("{other:?} is unknown");
-            let remedy = "write h1, h2, h3, auto, echo or proto";
+            let remedy = "write h1, h2, h3, auto, ws, echo or proto";
             return Err(SpecError::new("protocol", found, remedy).into());
         }
     };
@@ -209,6 +211,21 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let keys = self.keys();
         let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread), cache.clone());
         Ok((self.execute(protocol)?, None))
+    }
+
+    fn websocket(&mut self) -> Result<Done, Error> {
+        if self.requests.all.len() != self.targets.iter().count() {
+            let found = "several requests for ws";
+            return Err(SpecError::new("mix", found, "take h1, h2 or h3, or leave it out").into());
+        }
+        let Spec { depth, seed, .. } = *self.spec;
+        let upgrade = |(target, _): (&_, _)| Upgrade::new(target, &self.spec.headers, seed);
+        let upgrades: Result<Vec<Upgrade>, SpecError> = self.targets.iter().map(upgrade).collect();
+        let upgrades = upgrades?;
+        let messages = Messages::new(seed, plan::size_of_message(self.spec)?);
+        let keys = self.keys();
+        let dialogue = |thread| WebSocket::new(&upgrades, &messages, depth, keys(thread), thread);
+        self.over_stream(tls::HTTP1, dialogue)
     }
 
     fn echo(&mut self) -> Result<Done, Error> {

@@ -11,7 +11,7 @@ use crate::spec::{IpVersion, SpecError};
 use crate::stream::endpoint::Address;
 
 const EXPECTED: &str = "expected http://HOST[:PORT]/PATH, https://…, http://unix:/SOCKET:/PATH, \
-                        tcp://HOST:PORT or unix:/SOCKET";
+                        ws://…, wss://…, tcp://HOST:PORT or unix:/SOCKET";
 
 /// The scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +90,8 @@ impl Target {
             .parse()
             .map_err(|why| error(format!("is not a URL ({why})")))?;
         let (scheme, default_port) = match uri.scheme_str() {
-            Some("http") => (Scheme::Http, Some(80)),
-            Some("https") => (Scheme::Https, Some(443)),
+            Some("http" | "ws") => (Scheme::Http, Some(80)),
+            Some("https" | "wss") => (Scheme::Https, Some(443)),
             Some("tcp") => (Scheme::Tcp, None),
             _ => return Err(error("has an unknown scheme".into())),
         };

@@ -26,7 +26,8 @@ use crate::time::seconds;
 #[derive(Debug, Parser)]
 #[command(name = "tare-load", version, after_help = help::EXAMPLES, args_override_self = true)]
 pub struct Cli {
-    /// URLs to request: http://, https://, http://unix:/SOCKET:/PATH, tcp:// or unix:/SOCKET
+    /// URLs to request: http://, https://, http://unix:/SOCKET:/PATH, ws://, wss://,
+    /// tcp:// or unix:/SOCKET
     #[arg(required_unless_present_any = ["spec", "requests"])]
     urls: Vec<String>,
 
@@ -34,10 +35,11 @@ pub struct Cli {
     #[arg(long, value_name = "FILE", exclusive = true)]
     pub spec: Option<PathBuf>,
 
-    /// Protocol; default: h1 for http:// and https://, echo for tcp:// and unix:. On http://, h2 is
+    /// Protocol; default: h1 for http:// and https://, ws for ws:// and wss://, echo for tcp://
+    /// and unix:. On http://, h2 is
     /// sent without asking whether the server supports it; auto is h2 if the server chooses it in TLS,
     /// else h1
-    #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "auto", "echo", "proto"])]
+    #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "auto", "ws", "echo", "proto"])]
     protocol: Option<String>,
 
     /// Connections over all threads
@@ -112,9 +114,11 @@ impl Cli {
     /// A [`SpecError`] when there are not as many weights as URLs.
     pub fn into_spec(self) -> Result<Spec, SpecError> {
         let bare = |url: &String| url.starts_with("tcp:") || url.starts_with("unix:");
-        let protocol = match self.urls.iter().any(bare) {
-            true => "echo",
-            false => "h1",
+        let socket = |url: &String| url.starts_with("ws:") || url.starts_with("wss:");
+        let protocol = match &self.urls {
+            urls if urls.iter().any(bare) => "echo",
+            urls if urls.iter().any(socket) => "ws",
+            _ => "h1",
         };
         let headers = self.request.all_headers();
         let Request {

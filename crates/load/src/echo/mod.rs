@@ -10,7 +10,8 @@ const SPREAD: usize = 4096;
 /// The status that an exact echo counts as.
 const STATUS: u16 = 200;
 
-const DIFFERS: Failure = Failure {
+/// The failure of an echo that is not exact.
+pub const DIFFERS: Failure = Failure {
     kind: Kind::Body,
     why: "the bytes that came back differ from those sent",
 };
@@ -31,7 +32,13 @@ impl Messages {
         }
     }
 
-    fn message(&self, number: usize) -> &[u8] {
+    /// Bytes of each message.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The message of this number.
+    pub fn message(&self, number: usize) -> &[u8] {
         // An odd step below the spread visits all cuts before one comes again.
         let start = number.wrapping_mul(1237) % SPREAD;
         &self.bytes[start..start + self.size]
