@@ -24,6 +24,8 @@ pub struct Exchange<R> {
     pub request: R,
     /// True if the answer has no body whatever its head says: that to a HEAD request.
     pub bodiless: bool,
+    /// True for a call of gRPC, whose answer has messages in its body and a status behind it.
+    pub grpc: bool,
     /// The properties of a correct answer.
     pub expect: Expectation,
 }

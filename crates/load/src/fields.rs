@@ -91,6 +91,8 @@ pub struct Head {
     pub length: Option<u64>,
     /// True if a header says that a cache had it; none without such a header.
     pub hit: Option<bool>,
+    /// The value of `grpc-status`.
+    pub grpc: Option<u16>,
     /// The rule that the response breaks, if any.
     pub wrong: Option<&'static str>,
 }
@@ -114,6 +116,7 @@ impl<'a> Reading<'a> {
                 status: 0,
                 length: None,
                 hit: None,
+                grpc: None,
                 wrong: None,
             },
             regular: false,
@@ -153,6 +156,12 @@ impl<'a> Reading<'a> {
                     return Err("two values of content-length");
                 }
                 self.head.length = Some(length);
+                Ok(())
+            }
+            b"grpc-status" => {
+                // A code that is none is one that nobody knows.
+                let code = decimal(value).and_then(|code| u16::try_from(code).ok());
+                self.head.grpc = Some(code.unwrap_or(u16::MAX));
                 Ok(())
             }
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding"

@@ -13,6 +13,7 @@ pub mod echo;
 pub mod engine;
 pub mod expectation;
 pub mod fields;
+pub mod grpc;
 pub mod h1;
 pub mod h2;
 pub mod h3;

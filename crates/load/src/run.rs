@@ -100,7 +100,7 @@ pub fn run(
         "auto" => job.negotiated()?,
         named => named,
     };
-    if spec.show > 0 && matches!(protocol, "h2" | "h3" | "ws") {
+    if spec.show > 0 && matches!(protocol, "h2" | "h3" | "grpc" | "ws") {
         let found = format!("{protocol} has no text to show");
         return Err(SpecError::new("show", found, "take h1").into());
     }
@@ -108,12 +108,13 @@ pub fn run(
         "h1" => job.h1()?,
         "h2" => job.h2()?,
         "h3" => job.h3()?,
+        "grpc" => job.grpc()?,
         "ws" => job.websocket()?,
         "echo" => job.echo()?,
         "proto" => job.proto()?,
         other => {
             let found = format!("{other:?} is unknown");
-            let remedy = "write h1, h2, h3, auto, ws, echo or proto";
+            let remedy = "write h1, h2, h3, auto, grpc, ws, echo or proto";
             return Err(SpecError::new("protocol", found, remedy).into());
         }
     };
@@ -186,11 +187,24 @@ impl<O: Observer + ?Sized> Job<'_, O> {
 
     fn h2(&mut self) -> Result<Done, Error> {
         let exchanges = self.exchanges(h2::request::compose)?;
+        self.in_streams(&exchanges)
+    }
+
+    fn grpc(&mut self) -> Result<Done, Error> {
+        let mut exchanges = self.exchanges(h2::call::compose)?;
+        exchanges
+            .iter_mut()
+            .for_each(|exchange| exchange.grpc = true);
+        self.in_streams(&exchanges)
+    }
+
+    /// Run exchanges of HTTP/2.
+    fn in_streams(&mut self, exchanges: &[h2::Exchange]) -> Result<Done, Error> {
         let cache = self.cache_header()?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
         let dialogue =
-            |thread| H2::new(&exchanges, depth, keys(thread)).with_cache_header(cache.clone());
+            |thread| H2::new(exchanges, depth, keys(thread)).with_cache_header(cache.clone());
         self.over_stream(tls::HTTP2, dialogue)
     }
 

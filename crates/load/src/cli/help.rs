@@ -13,6 +13,7 @@ Examples:
   tare-load https://127.0.0.1/ -p h3 --rate 1000                                     HTTP/3
   tare-load http://unix:/run/app.sock:/path               HTTP over a Unix socket
   tare-load tcp://127.0.0.1:9000 -c 20 -r 200000 -s 128   an echo server: 200,000 messages of 128 bytes, compared
+  tare-load http://127.0.0.1:50051/pkg.Service/Method -p grpc --body-file message.bin     calls of gRPC, one message each
   tare-load ws://127.0.0.1:9000/echo -c 20 -s 128         WebSocket messages that come back, compared
   tare-load tcp://127.0.0.1:9000 --serial -q 30000 -d 60  one message at a time over all connections in turn
   tare-load http://h/10k/{key} http://h/1m/{key} --weights 30,1 --keys 12000 --zipf 0.9 --think exp:1s -c 3100

@@ -39,7 +39,7 @@ pub struct Cli {
     /// and unix:. On http://, h2 is
     /// sent without asking whether the server supports it; auto is h2 if the server chooses it in TLS,
     /// else h1
-    #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "auto", "ws", "echo", "proto"])]
+    #[arg(short, long, value_name = "NAME", value_parser = ["h1", "h2", "h3", "auto", "grpc", "ws", "echo", "proto"])]
     protocol: Option<String>,
 
     /// Connections over all threads

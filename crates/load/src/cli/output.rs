@@ -17,7 +17,7 @@ pub struct Output {
     #[arg(long)]
     pub json: bool,
 
-    /// Show the first N answers as they came (not of h2, h3 and ws)
+    /// Show the first N answers as they came (not of h2, h3, grpc and ws)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub show: usize,
 

@@ -111,6 +111,7 @@ mod tests {
                 status: 200,
                 length: Some(12),
                 hit: None,
+                grpc: None,
                 wrong: None
             }
         );
@@ -121,6 +122,7 @@ mod tests {
                 status: 0,
                 length: None,
                 hit: None,
+                grpc: None,
                 wrong: None
             }
         );

@@ -1,6 +1,7 @@
 //! HTTP/2 (RFC 9113), by prior knowledge or after ALPN: requests in concurrent streams.
 
 mod answer;
+pub mod call;
 mod connection;
 mod control;
 pub mod frame;

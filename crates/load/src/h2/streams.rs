@@ -1,6 +1,7 @@
 //! The streams of one connection, found by their identifiers.
 
 use crate::expectation::{BodyCheck, Expectation};
+use crate::grpc;
 use crate::protocol::{ExchangeId, RequestId};
 
 /// A request in flight.
@@ -28,6 +29,8 @@ pub struct Stream {
     pub bytes: u64,
     /// The body's length by `content-length`.
     pub length: Option<u64>,
+    /// The messages in the body, and the value of `grpc-status`, of a call of gRPC.
+    pub grpc: (grpc::Messages, Option<u16>),
     /// The check of the body.
     pub body_check: BodyCheck,
 }
@@ -79,6 +82,7 @@ impl Streams {
         stream.unreturned = 0;
         stream.bytes = 0;
         stream.length = None;
+        stream.grpc = Default::default();
         stream.body_check.begin(expect);
         self.live += 1;
         self.enter(place);
@@ -138,6 +142,7 @@ impl Streams {
             unreturned: 0,
             bytes: 0,
             length: None,
+            grpc: Default::default(),
             body_check: expect.body_check(),
         });
         let size = (2 * self.places.len()).next_power_of_two();

@@ -112,7 +112,7 @@ fn check(spec: &Spec, replay: &ReplaySpec, targets: &Targets) -> Result<(), Spec
     if targets.scheme() == Scheme::Tcp {
         return refuse("replay", "a log is of HTTP", "write http:// or https://");
     }
-    if spec.protocol == "ws" {
+    if matches!(spec.protocol.as_str(), "ws" | "grpc") {
         return refuse("replay", "a log is of HTTP", "take h1, h2 or h3");
     }
     if !spec.mix.is_empty() {

@@ -119,6 +119,7 @@ impl Requests {
             Ok(Exchange {
                 request: compose(target, method, headers, body.as_deref())?,
                 bodiless: method == Method::HEAD,
+                grpc: false,
                 expect: expect.clone(),
             })
         };

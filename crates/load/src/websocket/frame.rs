@@ -26,6 +26,8 @@ pub struct Header {
     pub opcode: u8,
     /// Bytes of its payload.
     pub length: u64,
+    /// Bytes of the header itself.
+    pub size: usize,
 }
 
 impl Header {
@@ -86,6 +88,7 @@ impl HeaderReader {
             last: first & 0x80 != 0,
             opcode: first & 0x0f,
             length,
+            size: self.filled,
         };
         let wrong = if first & 0x70 != 0 {
             Some("a WebSocket frame with an extension that was not asked for")
@@ -153,6 +156,7 @@ mod tests {
                 last: true,
                 opcode: opcode::BINARY,
                 length,
+                size: bytes.len(),
             };
             let whole = [bytes, b"rest"].concat();
             assert_eq!(read(&whole), Ok((Some(header), bytes.len())));

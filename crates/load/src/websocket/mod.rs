@@ -83,12 +83,10 @@ impl<'a> WebSocket<'a> {
                 let (header, used) = connection.reader.feed(rest).map_err(End::Broken)?;
                 rest = &rest[used..];
                 if let Some(header) = header {
-                    connection.begin(header, used).map_err(End::Broken)?;
+                    connection.begin(header).map_err(End::Broken)?;
                     if header.length == 0 {
                         self.end(connection, header, out, events)?;
                     }
-                } else {
-                    connection.bytes += used as u64;
                 }
                 continue;
             };
@@ -175,13 +173,13 @@ impl<'a> WebSocket<'a> {
 }
 
 impl Connection {
-    /// Begin a frame, whose header ended after `used` more bytes.
-    fn begin(&mut self, header: Header, used: usize) -> Result<(), Failure> {
+    /// Begin a frame.
+    fn begin(&mut self, header: Header) -> Result<(), Failure> {
         self.frame = Some(header);
         if header.is_control() {
             return Ok(());
         }
-        self.bytes += used as u64;
+        self.bytes += header.size as u64;
         let continues = header.opcode == opcode::CONTINUATION;
         if continues != self.in_message {
             return Err(Failure::read("WebSocket frames that make no message"));
@@ -275,6 +273,52 @@ impl Dialogue for WebSocket<'_> {
             End::Proper
         } else {
             CUT
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+
+    #[test]
+    fn frames_in_any_pieces_are_the_same() {
+        let messages = Messages::new(2, 30);
+        let target = Target::parse("ws://h/").expect("a target");
+        let upgrade = [Upgrade::new(&target, &[], 1).expect("an upgrade")];
+        let (first, second) = (messages.message(1), messages.message(2));
+        // A ping stands between the messages, and one within the second.
+        let parts = [
+            &[0x82, 30],
+            first,
+            b"\x89\x02hi",
+            &[0x02, 20],
+            &second[..20],
+        ];
+        let more = [&b"\x89\x02ho"[..], &[0x80, 10], &second[20..]];
+        let bytes = [parts.concat(), more.concat()].concat();
+        for cut in 1..bytes.len() {
+            let keys = vec![Keys::new(None, 0, 0, (0, 1))];
+            let mut client = WebSocket::new(&upgrade, &messages, 2, keys, 0);
+            let mut connection = client.begin(0, &mut Vec::new());
+            connection.open = true;
+            let (mut out, mut events) = (Vec::new(), Vec::new());
+            for request in 0..2 {
+                client
+                    .send(&mut connection, request, 0, &mut out)
+                    .expect("room");
+            }
+            for piece in [&bytes[..cut], &bytes[cut..]] {
+                let received = client.recv(&mut connection, piece, &mut out, &mut events);
+                received.expect("an echo");
+            }
+            let answers = events.iter().filter_map(|event| match event {
+                Event::Answered(answer) => Some((answer.request, answer.bytes, answer.body)),
+                _ => None,
+            });
+            let expected = [(0, 32, 30), (1, 34, 30)];
+            assert_eq!(answers.collect::<Vec<_>>(), expected, "cut at {cut}");
         }
     }
 }

@@ -24,6 +24,7 @@ pub fn exchange(method: &Method, body: &[u8]) -> [Exchange; 1] {
     [Exchange {
         request,
         bodiless,
+        grpc: false,
         expect,
     }]
 }
