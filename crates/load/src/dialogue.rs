@@ -3,7 +3,7 @@
 //! [`crate::stream::Stream`] makes a [`crate::protocol::Protocol`] of one: over TCP or a Unix
 //! socket, plain or in TLS.
 
-use crate::protocol::{End, Event, Failure, RequestId};
+use crate::protocol::{End, Event, ExchangeId, Failure, RequestId};
 
 /// The best way to receive the next bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub trait Dialogue {
     /// The number of further requests that the connection takes now.
     fn room(&self, connection: &Self::Connection) -> usize;
 
-    /// Append `request` to `out`; only called while there is room.
+    /// Append `request`, which is for `exchange`, to `out`; only called while there is room.
     ///
     /// # Errors
     /// The connection's end, when it takes no more requests.
@@ -35,6 +35,7 @@ pub trait Dialogue {
         &mut self,
         connection: &mut Self::Connection,
         request: RequestId,
+        exchange: ExchangeId,
         out: &mut Vec<u8>,
     ) -> Result<(), End>;
 

@@ -17,11 +17,15 @@ const WRONG_HASH: Failure = Failure {
     why: "unexpected body",
 };
 
-/// The request to one target, and its expected answer.
+/// A request, and its expected answer.
 #[derive(Clone, Debug)]
 pub struct Exchange<R> {
     /// The request as it is sent.
     pub request: R,
+    /// True if the answer has no body whatever its head says: that to a HEAD request.
+    pub bodiless: bool,
+    /// True for a call of gRPC, whose answer has messages in its body and a status behind it.
+    pub grpc: bool,
     /// The properties of a correct answer.
     pub expect: Expectation,
 }
@@ -89,7 +93,16 @@ impl BodyCheck {
         self.length += bytes;
     }
 
-    /// Start afresh for the next body.
+    /// Start afresh for the next body, to be judged by `expect`.
+    pub fn begin(&mut self, expect: &Expectation) {
+        if self.hash.is_some() == expect.body_sha256.is_some() {
+            self.reset();
+        } else {
+            *self = expect.body_check();
+        }
+    }
+
+    /// Start afresh for the next body, to be judged by the same expectation.
     pub fn reset(&mut self) {
         self.length = 0;
         if let Some(hash) = &mut self.hash {

@@ -3,6 +3,7 @@
 
 use http::{HeaderName, HeaderValue};
 
+use crate::cache_header::CacheHeader;
 use crate::spec::SpecError;
 use crate::target::Target;
 
@@ -88,33 +89,40 @@ pub struct Head {
     pub status: u16,
     /// The value of `content-length`.
     pub length: Option<u64>,
+    /// True if a header says that a cache had it; none without such a header.
+    pub hit: Option<bool>,
+    /// The value of `grpc-status`.
+    pub grpc: Option<u16>,
     /// The rule that the response breaks, if any.
     pub wrong: Option<&'static str>,
 }
 
 /// Reads the fields of one block.
 #[derive(Debug)]
-pub struct Reading {
+pub struct Reading<'a> {
+    cache: &'a CacheHeader,
     /// The fields' meaning so far.
     pub head: Head,
     /// True once a field other than a pseudo-header has come.
     regular: bool,
 }
 
-impl Default for Reading {
-    fn default() -> Self {
+impl<'a> Reading<'a> {
+    /// Begin to read a block, which may have a header about a cache.
+    pub fn new(cache: &'a CacheHeader) -> Self {
         Reading {
+            cache,
             head: Head {
                 status: 0,
                 length: None,
+                hit: None,
+                grpc: None,
                 wrong: None,
             },
             regular: false,
         }
     }
-}
 
-impl Reading {
     /// Take the next field.
     pub fn field(&mut self, name: &[u8], value: &[u8]) {
         if let Err(why) = self.take(name, value) {
@@ -150,9 +158,18 @@ impl Reading {
                 self.head.length = Some(length);
                 Ok(())
             }
+            b"grpc-status" => {
+                // A code that is none is one that nobody knows.
+                let code = decimal(value).and_then(|code| u16::try_from(code).ok());
+                self.head.grpc = Some(code.unwrap_or(u16::MAX));
+                Ok(())
+            }
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding"
             | b"upgrade" => Err("a header that HTTP/2 forbids"),
-            _ => Ok(()),
+            _ => {
+                self.head.hit = self.cache.hit(name, value).or(self.head.hit);
+                Ok(())
+            }
         }
     }
 }

@@ -2,16 +2,18 @@
 //!
 //! [`engine`] sends requests by the clock and measures their answers; it knows nothing of HTTP.
 //! A protocol is one module behind [`protocol::Protocol`]. Those over a stream of bytes are sans-io,
-//! behind [`dialogue::Dialogue`]: [`h1`], [`h2`], [`echo`], [`proto`]; [`stream`] gives them sockets.
+//! behind [`dialogue::Dialogue`]: [`h1`], [`h2`], [`websocket`], [`echo`], [`proto`]; [`stream`] gives them sockets.
 //! [`pipeline`] shares what protocols that answer in order have in common. [`spec`] describes the
 //! load, [`run`] makes it, [`report`] reports the result; docs/FORMAT.md describes spec and result.
 
+pub mod cache_header;
 pub mod cli;
 pub mod dialogue;
 pub mod echo;
 pub mod engine;
 pub mod expectation;
 pub mod fields;
+pub mod grpc;
 pub mod h1;
 pub mod h2;
 pub mod h3;
@@ -22,11 +24,14 @@ pub mod plan;
 pub mod proto;
 pub mod protocol;
 pub mod random;
+pub mod replay;
 pub mod report;
 pub mod resolve;
 pub mod run;
+pub mod sample;
 pub mod spec;
 pub mod steps;
 pub mod stream;
 pub mod target;
 pub mod time;
+pub mod websocket;

@@ -13,9 +13,11 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use tare_load::cli::{Cli, Output};
 use tare_load::engine::Observer;
 use tare_load::report::conditions::Condition;
+use tare_load::report::csv::Csv;
 use tare_load::report::events::Events;
 use tare_load::report::hdr_log::HdrLog;
 use tare_load::report::live::{Lines, Live};
+use tare_load::report::metrics::Metrics;
 use tare_load::report::result::Result as Report;
 use tare_load::report::summary::summary;
 use tare_load::report::verdict::is_well;
@@ -64,7 +66,7 @@ fn instrument(file: &Path) -> Result<ExitCode, Error> {
 
 /// Run for people: progress on standard error, the summary on standard output.
 fn people(cli: Cli) -> Result<ExitCode, Error> {
-    let (output, arrivals, wait) = (cli.output.clone(), cli.arrivals, cli.wait);
+    let (output, arrivals, wait) = (cli.output.clone(), cli.pace.arrivals, cli.pace.wait);
     let spec = cli.into_spec()?;
     if let Some(steps) = output.steps {
         return trace(&spec, &output, steps, arrivals, wait);
@@ -75,6 +77,16 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     }
     if let Some(file) = &output.hdr_log {
         observers.0.push(Box::new(HdrLog::new(create(file)?)?));
+    }
+    if let Some(file) = &output.csv {
+        observers.0.push(Box::new(Csv::new(create(file)?)?));
+    }
+    if let Some(address) = output.metrics {
+        let served = Metrics::new(address).map_err(|why| {
+            let why = format!("--metrics {address} cannot be served ({why})");
+            Error::Other(io::Error::other(why))
+        })?;
+        observers.0.push(Box::new(served));
     }
     let mut report = run(&spec, &mut observers)?;
     drop(observers);

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::dialogue::{Dialogue, ReadHint};
-use crate::protocol::{Answer, End, Event, Failure, RequestId};
+use crate::protocol::{Answer, End, Event, ExchangeId, Failure, RequestId};
 
 /// A protocol that answers requests in their order, as one thread speaks it.
 pub trait InOrder {
@@ -24,11 +24,11 @@ pub trait InOrder {
     /// True if bytes after the last answer make that answer wrong, too: it is then not reported.
     const EXCESS_SPOILS: bool = false;
 
-    /// A reader for a fresh connection to the target of this number.
-    fn reader(&self, target: usize) -> Self::Reader;
+    /// A reader for a fresh connection.
+    fn reader(&self) -> Self::Reader;
 
-    /// Append the next request to `out`.
-    fn write(&mut self, target: usize, out: &mut Vec<u8>) -> Self::Sent;
+    /// Append a request for `exchange` to `out`, on a connection to `target`.
+    fn write(&mut self, target: usize, exchange: ExchangeId, out: &mut Vec<u8>) -> Self::Sent;
 
     /// Read on; `Some(n)` when the answer is whole after `n` of the `bytes`, otherwise all of them
     /// are read.
@@ -46,7 +46,7 @@ pub trait InOrder {
     fn is_fresh(reader: &Self::Reader) -> bool;
 
     /// The whole answer to `request`; makes the reader ready for the next.
-    fn answer(&self, target: usize, request: RequestId, reader: &mut Self::Reader) -> Answer;
+    fn answer(&self, sent: Self::Sent, request: RequestId, reader: &mut Self::Reader) -> Answer;
 
     /// The best way to receive the next bytes, with this many requests of at most `depth` in flight.
     fn read_hint(&self, reader: &Self::Reader, in_flight: usize, depth: usize) -> ReadHint {
@@ -114,11 +114,10 @@ impl<P: InOrder> Pipeline<P> {
     }
 
     fn answer(&self, connection: &mut Connection<P>, events: &mut Vec<Event>) {
-        let Some((request, _)) = connection.in_flight.pop_front() else {
+        let Some((request, sent)) = connection.in_flight.pop_front() else {
             return;
         };
-        let (target, reader) = (connection.target, &mut connection.reader);
-        let answer = self.protocol.answer(target, request, reader);
+        let answer = self.protocol.answer(sent, request, &mut connection.reader);
         events.push(Event::Answered(answer));
     }
 }
@@ -130,7 +129,7 @@ impl<P: InOrder> Dialogue for Pipeline<P> {
         Connection {
             target,
             in_flight: VecDeque::new(),
-            reader: self.protocol.reader(target),
+            reader: self.protocol.reader(),
         }
     }
 
@@ -142,9 +141,10 @@ impl<P: InOrder> Dialogue for Pipeline<P> {
         &mut self,
         connection: &mut Connection<P>,
         request: RequestId,
+        exchange: ExchangeId,
         out: &mut Vec<u8>,
     ) -> Result<(), End> {
-        let sent = self.protocol.write(connection.target, out);
+        let sent = self.protocol.write(connection.target, exchange, out);
         connection.in_flight.push_back((request, sent));
         Ok(())
     }

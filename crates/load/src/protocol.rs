@@ -6,6 +6,9 @@ use std::time::Instant;
 /// Names a request among those in flight on one connection.
 pub type RequestId = usize;
 
+/// Names an exchange, a request with its expected answer, among those of the run.
+pub type ExchangeId = u32;
+
 /// The kinds of failures, as they are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -99,6 +102,10 @@ pub struct Answer {
     pub status: u16,
     /// Bytes of the answer as the protocol frames it.
     pub bytes: u64,
+    /// Bytes of its body.
+    pub body: u64,
+    /// True if its header for that says that a cache had it; none without such a header.
+    pub hit: Option<bool>,
     /// The failure, if the answer is not the expected one.
     pub failure: Option<Failure>,
 }
@@ -156,11 +163,17 @@ pub trait Protocol {
     /// done.
     fn room(&self, connection: &Self::Connection) -> usize;
 
-    /// Take `request`, to be sent by the next [`Protocol::flush`]; only called while there is room.
+    /// Take `request`, which is for `exchange`, to be sent by the next [`Protocol::flush`]; only called
+    /// while there is room.
     ///
     /// # Errors
     /// The connection's end, if nothing can be sent any more.
-    fn send(&mut self, connection: &mut Self::Connection, request: RequestId) -> Result<(), End>;
+    fn send(
+        &mut self,
+        connection: &mut Self::Connection,
+        request: RequestId,
+        exchange: ExchangeId,
+    ) -> Result<(), End>;
 
     /// Send the requests taken since the last call on this connection, or begin to.
     ///

@@ -17,16 +17,22 @@ pub enum Use {
     Think,
     /// The order of a duel's slices.
     Slices,
+    /// The choice among a target's requests.
+    Picks,
 }
 
 /// The numbers of one thread for one use, which overlap with no other's.
 pub fn stream(seed: u64, thread: usize, usage: Use) -> Random {
-    let mut random = Random::seed_from_u64(seed);
+    // Another seed for the picks: each number of long jumps has a use, since targets have no limit.
+    let mut random = Random::seed_from_u64(match usage {
+        Use::Picks => !seed,
+        _ => seed,
+    });
     for _ in 0..thread {
         random.jump();
     }
     let offset = match usage {
-        Use::Think => 0,
+        Use::Think | Use::Picks => 0,
         Use::Slices => 1,
         Use::Keys(target) => 2 + 2 * target,
         Use::Arrivals(target) => 3 + 2 * target,

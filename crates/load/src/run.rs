@@ -2,21 +2,26 @@
 
 use std::io;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use crate::cache_header::CacheHeader;
 use crate::dialogue::Dialogue;
 use crate::echo::{Echo, Messages};
 use crate::engine::{self, Load, Observer, Outcome};
+use crate::expectation::Exchange;
 use crate::h1::{self, H1};
 use crate::h2::{self, H2};
 use crate::h3::{self, H3};
 use crate::keys::Keys;
 use crate::pipeline::Pipeline;
-use crate::plan::http;
+use crate::plan::requests::{Compose, Requests};
 use crate::plan::targets::Targets;
-use crate::plan::{self, expectation};
+use crate::plan::{self, expectation, mix, replay};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
+use crate::report::replay::ReplayReport;
 use crate::report::result::Result as Report;
+use crate::sample::{Sampled, Samples};
 use crate::spec::{KeySpec, Spec, SpecError, Tls};
 use crate::stream::Stream;
 use crate::stream::endpoint::{Address, Endpoint};
@@ -26,6 +31,7 @@ use crate::stream::tls::negotiated::TlsReport;
 use crate::stream::tls::terms::Terms;
 use crate::stream::tls::trust::Trust;
 use crate::target::Scheme;
+use crate::websocket::{Upgrade, WebSocket};
 
 /// The reason why there is no result.
 #[derive(Debug)]
@@ -58,8 +64,17 @@ pub fn run(
     observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Report, Error> {
+    let spec = &*mix::expand(spec)?;
     let targets = Targets::of(spec)?;
-    let load = plan::load(spec)?;
+    let replay = replay::replay(spec, &targets)?;
+    let requests = match &replay {
+        Some(replay) => &replay.requests,
+        None => &Requests::of(spec, &targets)?,
+    };
+    let mut load = plan::load(spec, requests.choices.clone())?;
+    if let (Some(replay), Some(spec)) = (&replay, &spec.replay) {
+        replay.apply(spec, &mut load)?;
+    }
     if spec.tls != Tls::default() && targets.scheme() != Scheme::Https {
         let found = format!("{} has no TLS", targets.scheme().name());
         return Err(SpecError::new("tls", found, "write https://").into());
@@ -72,26 +87,44 @@ pub fn run(
     let trust = Trust::of(&spec.tls, loopback)?;
     let mut job = Job {
         spec,
+        requests,
         endpoints,
         trust,
         targets: &targets,
         load: &load,
         observer,
         interrupt,
+        samples: Vec::new(),
     };
-    let (outcome, tls) = match spec.protocol.as_str() {
+    let protocol = match spec.protocol.as_str() {
+        "auto" => job.negotiated()?,
+        named => named,
+    };
+    if spec.show > 0 && matches!(protocol, "h2" | "h3" | "grpc" | "ws") {
+        let found = format!("{protocol} has no text to show");
+        return Err(SpecError::new("show", found, "take h1").into());
+    }
+    let (outcome, tls) = match protocol {
         "h1" => job.h1()?,
         "h2" => job.h2()?,
         "h3" => job.h3()?,
+        "grpc" => job.grpc()?,
+        "ws" => job.websocket()?,
         "echo" => job.echo()?,
         "proto" => job.proto()?,
         other => {
             let found = format!("{other:?} is unknown");
-            let remedy = "write h1, h2, h3, echo or proto";
+            let remedy = "write h1, h2, h3, auto, grpc, ws, echo or proto";
             return Err(SpecError::new("protocol", found, remedy).into());
         }
     };
-    let mut report = Report::new(&spec.protocol, &targets.names(spec), &load, &outcome);
+    let mut report = Report::new(protocol, &targets.names(spec), &load, &outcome);
+    report.replay = replay.as_ref().map(|replay| {
+        let counts = (replay.entries, replay.skipped);
+        let replayed = &outcome.tally.replayed;
+        ReplayReport::new(replay.format, counts, replay.length_s, replayed)
+    });
+    report.samples = job.samples;
     report.tls = tls;
     report.certificates = Some(trust).filter(|_| targets.scheme() == Scheme::Https);
     Ok(report)
@@ -101,37 +134,88 @@ type Done = (Outcome, Option<TlsReport>);
 
 struct Job<'a, O: ?Sized> {
     spec: &'a Spec,
+    requests: &'a Requests,
     targets: &'a Targets,
     endpoints: Vec<Endpoint>,
     trust: Trust,
     load: &'a Load,
     observer: &'a mut O,
     interrupt: &'a AtomicBool,
+    /// The answers that were kept.
+    samples: Vec<String>,
 }
 
 impl<O: Observer + ?Sized> Job<'_, O> {
+    /// The version of HTTP that all servers choose in TLS, h2 rather than h1; h1 without TLS.
+    fn negotiated(&self) -> Result<&'static str, Error> {
+        if self.targets.scheme() != Scheme::Https {
+            return Ok("h1");
+        }
+        let terms = self.terms(tls::HTTP2)?;
+        let timeout = Duration::from_secs_f64(self.load.timeouts.connect as f64 / 1e9);
+        let mut chosen = None;
+        for (target, endpoint) in self.endpoints.iter().enumerate() {
+            let offer = [tls::HTTP2, tls::HTTP1];
+            let found = tls::probe::alpn(&terms, target, endpoint, &offer, timeout);
+            let found = found.map_err(|why| {
+                let found = format!("the server's choice is unknown: {why}");
+                SpecError::new("protocol", found, "check the URL, or write h1, h2 or h3")
+            })?;
+            let name = match found.as_deref() {
+                Some(tls::HTTP2) => "h2",
+                _ => "h1",
+            };
+            if *chosen.get_or_insert(name) != name {
+                let found = "the servers choose different ones";
+                return Err(SpecError::new("protocol", found, "write h1 or h2").into());
+            }
+        }
+        Ok(chosen.unwrap_or("h1"))
+    }
+
     fn h1(&mut self) -> Result<Done, Error> {
-        let exchanges = http::exchanges(self.spec, self.targets, h1::request::compose)?;
-        let method = http::method(self.spec)?;
+        let exchanges = self.exchanges(h1::request::compose)?;
+        let cache = self.cache_header()?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let dialogue = |thread| Pipeline::new(H1::new(&method, &exchanges, keys(thread)), depth);
-        self.over_stream(tls::HTTP1, dialogue)
+        let dialogue = |thread| {
+            let h1 = H1::new(&exchanges, keys(thread)).with_cache_header(&cache);
+            Pipeline::new(h1, depth)
+        };
+        self.in_order(tls::HTTP1, dialogue)
     }
 
     fn h2(&mut self) -> Result<Done, Error> {
-        let exchanges = http::exchanges(self.spec, self.targets, h2::request::compose)?;
-        let method = http::method(self.spec)?;
+        let exchanges = self.exchanges(h2::request::compose)?;
+        self.in_streams(&exchanges)
+    }
+
+    fn grpc(&mut self) -> Result<Done, Error> {
+        let mut exchanges = self.exchanges(h2::call::compose)?;
+        exchanges
+            .iter_mut()
+            .for_each(|exchange| exchange.grpc = true);
+        self.in_streams(&exchanges)
+    }
+
+    /// Run exchanges of HTTP/2.
+    fn in_streams(&mut self, exchanges: &[h2::Exchange]) -> Result<Done, Error> {
+        let cache = self.cache_header()?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let dialogue = |thread| H2::new(&method, &exchanges, depth, keys(thread));
+        let dialogue =
+            |thread| H2::new(exchanges, depth, keys(thread)).with_cache_header(cache.clone());
         self.over_stream(tls::HTTP2, dialogue)
     }
 
     fn h3(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Https, "h3")?;
-        let exchanges = http::exchanges(self.spec, self.targets, h3::request::compose)?;
-        let method = http::method(self.spec)?;
+        if self.spec.proxy_protocol.is_some() {
+            let found = "QUIC has no PROXY header";
+            return Err(SpecError::new("proxy_protocol", found, "take h1 or h2").into());
+        }
+        let exchanges = self.exchanges(h3::request::compose)?;
+        let cache = self.cache_header()?;
         let terms = self.terms(h3::ALPN)?;
         let hosts = self.targets.iter().map(|(target, _)| target.host());
         let name = |host: &str| self.spec.tls.server_name.clone().unwrap_or(host.into());
@@ -139,8 +223,23 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic())?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
-        let protocol = |thread| H3::new(&setup, &method, &exchanges, depth, keys(thread));
+        let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread), cache.clone());
         Ok((self.execute(protocol)?, None))
+    }
+
+    fn websocket(&mut self) -> Result<Done, Error> {
+        if self.requests.all.len() != self.targets.iter().count() {
+            let found = "several requests for ws";
+            return Err(SpecError::new("mix", found, "take h1, h2 or h3, or leave it out").into());
+        }
+        let Spec { depth, seed, .. } = *self.spec;
+        let upgrade = |(target, _): (&_, _)| Upgrade::new(target, &self.spec.headers, seed);
+        let upgrades: Result<Vec<Upgrade>, SpecError> = self.targets.iter().map(upgrade).collect();
+        let upgrades = upgrades?;
+        let messages = Messages::new(seed, plan::size_of_message(self.spec)?);
+        let keys = self.keys();
+        let dialogue = |thread| WebSocket::new(&upgrades, &messages, depth, keys(thread), thread);
+        self.over_stream(tls::HTTP1, dialogue)
     }
 
     fn echo(&mut self) -> Result<Done, Error> {
@@ -148,17 +247,46 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let messages = Messages::new(self.spec.seed, plan::size_of_message(self.spec)?);
         let Spec { depth, .. } = *self.spec;
         let dialogue = |thread| Pipeline::new(Echo::new(&messages, thread), depth);
-        self.over_stream(&[], dialogue)
+        self.in_order(&[], dialogue)
     }
 
     fn proto(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Tcp, "proto")?;
-        let message = plan::body(self.spec)?.unwrap_or_default();
+        let message = plan::body(self.spec.body.as_ref(), self.spec.seed)?.unwrap_or_default();
         let call = |(_, expect): (_, &_)| Ok(Call::new(&message, expectation(expect)?));
         let calls: Result<Vec<Call>, SpecError> = self.targets.iter().map(call).collect();
         let calls = calls?;
         let Spec { depth, .. } = *self.spec;
-        self.over_stream(&[], |_| Pipeline::new(Proto(&calls), depth))
+        self.in_order(&[], |_| Pipeline::new(Proto(&calls), depth))
+    }
+
+    /// The requests as HTTP sends them, each with its expected answer.
+    fn exchanges<R>(&self, compose: Compose<R>) -> Result<Vec<Exchange<R>>, SpecError> {
+        if self.targets.scheme() == Scheme::Tcp {
+            let found = format!("{} is not for {}", Scheme::Tcp.name(), self.spec.protocol);
+            return Err(SpecError::new("url", found, "write http:// or https://"));
+        }
+        self.requests.exchanges(compose)
+    }
+
+    fn cache_header(&self) -> Result<CacheHeader, SpecError> {
+        CacheHeader::new(self.spec.cache_header.as_deref())
+    }
+
+    /// Run each thread's `dialogue`, which answers in order, and keep the first answers if asked to.
+    fn in_order<D: Dialogue>(
+        &mut self,
+        alpn: &[u8],
+        dialogue: impl Fn(usize) -> D + Sync,
+    ) -> Result<Done, Error> {
+        if self.spec.show == 0 {
+            return self.over_stream(alpn, dialogue);
+        }
+        let samples = Samples::new(self.spec.show);
+        let sampled = |thread| Sampled::new(dialogue(thread), &samples);
+        let done = self.over_stream(alpn, sampled)?;
+        self.samples = samples.into_kept();
+        Ok(done)
     }
 
     /// Run each thread's `dialogue` with the targets: in TLS with `alpn` if their URLs begin with

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use http::Uri;
-use http::uri::Authority;
+use http::uri::{Authority, PathAndQuery};
 
 use crate::resolve;
+use crate::spec::redirect::{self, Redirects};
 use crate::spec::{IpVersion, SpecError};
 use crate::stream::endpoint::Address;
 
 const EXPECTED: &str = "expected http://HOST[:PORT]/PATH, https://…, http://unix:/SOCKET:/PATH, \
-                        tcp://HOST:PORT or unix:/SOCKET";
+                        ws://…, wss://…, tcp://HOST:PORT or unix:/SOCKET";
 
 /// The scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +90,8 @@ impl Target {
             .parse()
             .map_err(|why| error(format!("is not a URL ({why})")))?;
         let (scheme, default_port) = match uri.scheme_str() {
-            Some("http") => (Scheme::Http, Some(80)),
-            Some("https") => (Scheme::Https, Some(443)),
+            Some("http" | "ws") => (Scheme::Http, Some(80)),
+            Some("https" | "wss") => (Scheme::Https, Some(443)),
             Some("tcp") => (Scheme::Tcp, None),
             _ => return Err(error("has an unknown scheme".into())),
         };
@@ -117,6 +118,26 @@ impl Target {
         })
     }
 
+    /// Return true if `other` is at the same host and port, or socket, with the same scheme.
+    pub fn shares_origin(&self, other: &Target) -> bool {
+        self.scheme == other.scheme && self.place == other.place
+    }
+
+    /// The same origin with another path, which may have a query.
+    ///
+    /// # Errors
+    /// A [`SpecError`] when `path` is none.
+    pub fn at(&self, path: &str) -> Result<Self, SpecError> {
+        let path: PathAndQuery = path.parse().map_err(|why| {
+            let found = format!("{path:?} is not a path ({why})");
+            SpecError::new("mix", found, "write /PATH, with special characters as %XX")
+        })?;
+        Ok(Target {
+            path: path.as_str().into(),
+            ..self.clone()
+        })
+    }
+
     /// The host's name or address, without the port; that of a Unix socket is localhost.
     pub fn host(&self) -> &str {
         match &self.place {
@@ -125,16 +146,21 @@ impl Target {
         }
     }
 
-    /// The addresses that the host's name stands for, in the order in which they are tried, or the
-    /// socket's path.
+    /// The addresses that the host's name stands for, or that of the place which `redirects` have for
+    /// it, in the order in which they are tried; or the socket's path.
     ///
     /// # Errors
     /// A [`SpecError`] when the name has no address of `version`.
-    pub fn resolve(&self, version: Option<IpVersion>) -> Result<Vec<Address>, SpecError> {
+    pub fn resolve(
+        &self,
+        version: Option<IpVersion>,
+        redirects: &Redirects,
+    ) -> Result<Vec<Address>, SpecError> {
         match &self.place {
             Place::Socket(path) => Ok(vec![Address::Unix(path.clone())]),
             Place::Host { host, port } => {
-                let found = resolve::addresses(host, *port, version)?;
+                let (host, port) = redirect::place(redirects, host, *port)?;
+                let found = resolve::addresses(&host, port, version)?;
                 Ok(found.into_iter().map(Address::Inet).collect())
             }
         }
@@ -162,7 +188,7 @@ mod tests {
 
     fn parse(url: &str) -> (Scheme, String, String, Address) {
         let target = Target::parse(url).unwrap();
-        let address = target.resolve(None).unwrap().remove(0);
+        let address = target.resolve(None, &Redirects::new()).unwrap().remove(0);
         (target.scheme, target.authority, target.path, address)
     }
 

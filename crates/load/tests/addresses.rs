@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use rustix::net::{AddressFamily, SocketType};
 use serde_json::{Value, json};
 use tare_load::echo::{Echo, Messages};
+use tare_load::engine::picks::Choice;
 use tare_load::engine::{self, Outcome};
 use tare_load::pipeline::Pipeline;
 use tare_load::plan;
@@ -25,11 +26,13 @@ fn run(addresses: Vec<Address>, changes: &Value) -> Outcome {
     for (field, value) in changes.as_object().expect("an object") {
         spec[field] = value.clone();
     }
-    let load = plan::load(&Spec::from_json(&spec.to_string()).expect("a spec")).expect("a load");
+    let spec = Spec::from_json(&spec.to_string()).expect("a spec");
+    let load = plan::load(&spec, vec![Choice::Sole(0)]).expect("a load");
     let endpoints = [Endpoint {
         addresses,
         sources: vec![],
         congestion: None,
+        proxy: None,
     }];
     let messages = Messages::new(1, 64);
     let protocol = |thread| {

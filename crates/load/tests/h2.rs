@@ -17,7 +17,7 @@ const INITIAL_WINDOW_SIZE: u16 = 4;
 /// Status and failure of the first request when `bytes` follow the server's settings.
 fn one(method: &Method, bytes: &[u8]) -> Result<(u16, u64), &'static str> {
     let exchanges = exchange(method, b"");
-    let mut client = Client::new(method, &exchanges, 1);
+    let mut client = Client::new(&exchanges, 1);
     client.send(5);
     client.recv(&[&settings(&[])[..], bytes].concat());
     match (client.events.last(), client.end) {

@@ -20,7 +20,7 @@ const INITIAL_WINDOW_SIZE: u16 = 4;
 #[test]
 fn settings_and_pings_are_acknowledged() {
     let exchanges = exchange(&Method::GET, b"");
-    let mut client = Client::new(&Method::GET, &exchanges, 1);
+    let mut client = Client::new(&exchanges, 1);
     client.frames();
     client.recv(&[settings(&[]), frame(kind::PING, 0, 0, b"abcdefgh")].concat());
     let said = client.frames();
@@ -40,7 +40,7 @@ fn settings_and_pings_are_acknowledged() {
 #[test]
 fn room_is_what_both_sides_allow() {
     let exchanges = exchange(&Method::GET, b"");
-    let mut client = Client::new(&Method::GET, &exchanges, 10);
+    let mut client = Client::new(&exchanges, 10);
     assert_eq!(client.room(), 1, "as long as nothing is known");
     client.recv(&settings(&[]));
     assert_eq!(client.room(), 10);
@@ -58,7 +58,7 @@ fn room_is_what_both_sides_allow() {
 #[test]
 fn an_answer_begins_at_most_once() {
     let exchanges = exchange(&Method::GET, b"");
-    let mut client = Client::new(&Method::GET, &exchanges, 2);
+    let mut client = Client::new(&exchanges, 2);
     client.send(7);
     client.send(8);
     client.recv(&settings(&[]));
@@ -80,7 +80,7 @@ fn an_answer_begins_at_most_once() {
 #[test]
 fn goaway_lets_the_streams_below_finish() {
     let exchanges = exchange(&Method::GET, b"");
-    let mut client = Client::new(&Method::GET, &exchanges, 9);
+    let mut client = Client::new(&exchanges, 9);
     (0..3).for_each(|request| client.send(request));
     client.recv(&[settings(&[]), goaway(3, 0)].concat());
     let refused = Event::Refused(2, Failure::read("refused by the server's GOAWAY"));
@@ -119,7 +119,7 @@ fn a_close_is_proper_between_answers_only() {
 fn bodies_wait_for_both_windows() {
     let body: Vec<u8> = (0..100_000u32).map(|i| i as u8).collect();
     let exchanges = exchange(&Method::POST, &body);
-    let mut client = Client::new(&Method::POST, &exchanges, 2);
+    let mut client = Client::new(&exchanges, 2);
     client.recv(&settings(&[(INITIAL_WINDOW_SIZE, 50_000)]));
     client.frames();
     client.send(0);
@@ -163,7 +163,7 @@ fn bodies_wait_for_both_windows() {
 #[test]
 fn an_early_answer_ends_the_request() {
     let exchanges = exchange(&Method::POST, &[0; 100_000]);
-    let mut client = Client::new(&Method::POST, &exchanges, 1);
+    let mut client = Client::new(&exchanges, 1);
     client.recv(&settings(&[]));
     client.send(0);
     client.frames();
@@ -180,7 +180,7 @@ fn an_early_answer_ends_the_request() {
 #[test]
 fn a_smaller_table_is_agreed_to_once() {
     let exchanges = exchange(&Method::GET, b"");
-    let mut client = Client::new(&Method::GET, &exchanges, 9);
+    let mut client = Client::new(&exchanges, 9);
     client.recv(&settings(&[(1, 0)]));
     client.frames();
     client.send(0);
@@ -193,7 +193,7 @@ fn a_smaller_table_is_agreed_to_once() {
 #[test]
 fn windows_are_given_back_at_half() {
     let exchanges = exchange(&Method::GET, b"");
-    let mut client = Client::new(&Method::GET, &exchanges, 1);
+    let mut client = Client::new(&exchanges, 1);
     client.send(0);
     client.recv(&[settings(&[]), headers(1, false, &[OK])].concat());
     client.frames();
@@ -219,7 +219,7 @@ fn windows_are_given_back_at_half() {
 #[test]
 fn what_was_cancelled_is_not_told() {
     let exchanges = exchange(&Method::GET, b"");
-    let mut client = Client::new(&Method::GET, &exchanges, 2);
+    let mut client = Client::new(&exchanges, 2);
     client.send(0);
     client.send(1);
     let late = data(3, false, &[0; 100]);

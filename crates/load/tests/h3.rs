@@ -333,3 +333,26 @@ fn a_connection_carries_as_many_requests_as_it_may() {
     assert_eq!(errors(&result), 0, "{result}");
     assert_eq!(count(&result, "load.completed"), 20);
 }
+
+#[test]
+fn requests_of_a_mix_have_their_own_bodies_and_oracles() {
+    let answer = |request: &[u8], _| match request.len() {
+        // The answer to HEAD has a length and no body.
+        ..1_000 => Do::Say(head(200, Some(2))),
+        1_000..10_000 => Do::Say([head(203, Some(2)), frame(DATA, b"ok")].concat()),
+        _ => Do::Say(ok(b"large")),
+    };
+    let mix = json!([
+        {"url": "/none", "method": "HEAD", "expect": {"body_length": 0}},
+        {"url": "/3", "body": {"size": 3000}, "expect": {"status": [203], "body_length": 2}},
+        {"url": "/20", "body": {"size": 20_000}, "expect": {"body_length": 6}},
+    ]);
+    let result = load(
+        answer,
+        &json!({"mix": mix, "mix_order": "turns", "method": "POST", "requests": 90, "warmup_s": 0,
+                "duration_s": 600, "depth": 3}),
+    );
+    assert_eq!(errors(&result), 30, "{result}");
+    assert_eq!(count(&result, "errors.body"), 30, "{result}");
+    assert_eq!(count(&result, "total.statuses.203"), 30);
+}

@@ -113,3 +113,38 @@ fn what_is_never_answered_is_never_forgotten() {
         "{result}"
     );
 }
+
+#[test]
+fn a_rate_may_change_over_the_window() {
+    let server = Server::always(OK, || Then::Keep);
+    let pace = json!({"kind": "open", "rate": 1000, "arrivals": "even"});
+    for (profile, offered) in [
+        (json!({"kind": "ramp", "to": 3000, "s": 0.4}), 800),
+        (
+            json!({"kind": "spike", "to": 2000, "at_s": 0.1, "s": 0.1}),
+            500,
+        ),
+        (
+            json!({"kind": "sine", "amplitude": 1000, "period_s": 1}),
+            400 + 287,
+        ),
+        (
+            json!({"kind": "points", "points": [[0, 0], [0.2, 0], [0.2, 2000]]}),
+            400,
+        ),
+    ] {
+        for threads in [1, 3] {
+            let changes = json!({"loop": pace, "profile": profile, "threads": threads});
+            let result = run(server.address, &changes);
+            assert_eq!(errors(&result), 0, "{result}");
+            assert_adds_up(&result);
+            let found = count(&result, "load.offered");
+            assert!(found.abs_diff(offered) <= 2, "{profile}: {found}");
+            // The warm-up has the loop's own rate.
+            let before = count(&result, "total.requests") - found;
+            assert!(before.abs_diff(100) <= 2, "{profile}: {before}");
+            let rate = result["load"]["rate"].as_f64().expect("a number");
+            assert!((rate * 0.4 - found as f64).abs() < 3.0, "{rate}");
+        }
+    }
+}

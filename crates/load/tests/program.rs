@@ -288,3 +288,118 @@ fn reasons_of_errors_are_told() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("× read: content-length is not a number"));
 }
+
+#[test]
+fn a_rate_is_read_from_a_file() {
+    let server = Server::always(OK, || Then::Keep);
+    let file = File::new("rates");
+    std::fs::write(&file.0, "# seconds, rate\n0, 200\n1;400\n").expect("a file");
+    let profile = format!("file:{}", file.name());
+    let even = ["--rate", "100", "--arrivals", "even", "--json", "--profile"];
+    let output = load(&server, &[&even[..], &[profile.as_str()]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let offered = result["load"]["offered"].as_u64().expect("a count");
+    assert!(offered.abs_diff(300) <= 1, "{offered}");
+    std::fs::write(&file.0, "0 200\n1 x\n").expect("a file");
+    let output = load(&server, &[&even[..], &[profile.as_str()]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains(":2: \"1 x\"; write `SECONDS RATE` a line"),
+        "{said}"
+    );
+}
+
+#[test]
+fn seconds_are_written_as_csv() {
+    let server = Server::always(OK, || Then::Keep);
+    let file = File::new("csv");
+    let output = load(&server, &["--csv", file.name(), "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let table = file.text();
+    let mut lines = table.lines();
+    assert_eq!(
+        lines.next(),
+        Some("t_s,phase,rate,in_flight,errors,p50_us,p99_us")
+    );
+    let rates = lines.map(|line| line.split(',').nth(2).expect("a column"));
+    let sum: u64 = rates
+        .map(|rate| rate.parse::<u64>().expect("a count"))
+        .sum();
+    assert_eq!(sum, result["total"]["requests"].as_u64().expect("a count"));
+}
+
+#[test]
+fn figures_are_served_while_the_run_lasts() {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    let server = Server::always(OK, || Then::Keep);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr());
+    let port = free.expect("a free port").port().to_string();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .arg(format!("http://{}/", server.address))
+        .args(["-c", "1", "-d", "600s", "-q", "100", "--metrics", &port])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let seen = loop {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let Ok(mut stream) = TcpStream::connect(format!("127.0.0.1:{port}")) else {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended");
+            continue;
+        };
+        let mut page = String::new();
+        let asked = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n");
+        asked
+            .and_then(|()| stream.read_to_string(&mut page))
+            .expect("an answer");
+        let count = page
+            .lines()
+            .find_map(|line| line.strip_prefix("tare_load_latency_seconds_count "));
+        if count.is_some_and(|count| count != "0") {
+            break page;
+        }
+    };
+    assert!(seen.contains("\ntare_load_in_flight "), "{seen}");
+    // Another run cannot have the same port.
+    let output = load(&server, &["--metrics", &port]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("cannot be served"),
+        "{}",
+        text(&output.stderr)
+    );
+    child.kill().expect("a child");
+    child.wait().expect("a child");
+}
+
+#[test]
+fn answers_are_shown_as_they_came() {
+    let body = format!("\x1b[2J{}", "x".repeat(19_996));
+    let whole = format!("HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n{body}");
+    let large = Server::always(whole, || Then::Keep);
+    let small = Server::always(OK, || Then::Keep);
+    let short = ["-r", "40", "--show", "2"];
+    let output = load(&small, &short);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    let answer = "\nan answer:\nHTTP/1.1 200 OK\nContent-Length: 2\n\nok\n";
+    assert!(said.starts_with(&answer.repeat(2)), "{said}");
+    assert_eq!(said.matches("an answer").count(), 2);
+    let said = text(&load(&large, &["-r", "9", "--show", "1"]).stdout);
+    assert!(said.contains("\n\n\\u{1b}[2Jxx"), "{said}");
+    let rest = 20_000 + "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n".len() - 16_384;
+    assert!(
+        said.contains(&format!("xx\n… {rest} bytes more\n")),
+        "{}",
+        &said[16_000..]
+    );
+    let output = load(&small, &[&short[..], &["--json"]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["samples"].as_array().map(Vec::len), Some(2));
+    let output = load(&small, &["-p", "h2", "--show", "1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("show: h2 has no text to show; take h1"));
+}

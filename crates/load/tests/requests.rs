@@ -52,3 +52,15 @@ fn headers_of_one_name_are_all_sent_in_their_order() {
         "GET / HTTP/1.1\r\nHost: ADDRESS\r\nX-B: 2\r\nX-A: 3\r\nX-B: 1\r\n\r\n"
     );
 }
+
+#[test]
+fn credentials_are_a_header() {
+    let rest = "\r\n\r\n";
+    let basic = sent("http://ADDRESS/", &["-u", "Aladdin:open sesame"]);
+    // The example of RFC 7617, section 2.
+    assert!(basic.ends_with(&format!(
+        "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=={rest}"
+    )));
+    let bearer = sent("http://ADDRESS/", &["--bearer", "abc.def"]);
+    assert!(bearer.ends_with(&format!("Authorization: Bearer abc.def{rest}")));
+}

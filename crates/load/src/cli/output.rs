@@ -1,9 +1,11 @@
 //! The arguments about a run's output and its conditions.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::values::listen;
 use crate::report::conditions::Condition;
 use crate::steps::Steps;
 
@@ -15,6 +17,10 @@ pub struct Output {
     #[arg(long)]
     pub json: bool,
 
+    /// Show the first N answers as they came (not of h2, h3, grpc and ws)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub show: usize,
+
     /// Exit with 1 unless the condition holds, as p99<5ms, ttfb_max<=1s, errors<1% or rate>1000;
     /// repeatable
     #[arg(long, value_name = "CONDITION")]
@@ -24,13 +30,22 @@ pub struct Output {
     #[arg(
         long,
         value_name = "FROM:TO:BY",
-        conflicts_with_all = ["rate", "qps", "serial", "think", "rounds", "hdr_log", "series"]
+        conflicts_with_all = ["rate", "qps", "serial", "think", "rounds", "hdr_log", "series", "csv", "metrics", "profile"]
     )]
     pub steps: Option<Steps>,
 
     /// Write each second's figures to a file, a JSON object a line
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,
+
+    /// Write each second's figures to a file, comma-separated
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Serve the figures so far to Prometheus while the run lasts, at a PORT of this machine or at
+    /// ADDRESS:PORT
+    #[arg(long, value_name = "PORT", value_parser = listen)]
+    pub metrics: Option<SocketAddr>,
 
     /// Write each second's latencies to a file, as HdrHistogram's tools read it
     #[arg(long, value_name = "FILE")]

@@ -1,7 +1,7 @@
 //! A stream that comes back: every byte is compared.
 
 use crate::pipeline::InOrder;
-use crate::protocol::{Answer, Failure, Kind, RequestId};
+use crate::protocol::{Answer, ExchangeId, Failure, Kind, RequestId};
 use crate::random;
 
 /// Messages begin so far apart at most in the bytes that they are all cut from.
@@ -10,7 +10,8 @@ const SPREAD: usize = 4096;
 /// The status that an exact echo counts as.
 const STATUS: u16 = 200;
 
-const DIFFERS: Failure = Failure {
+/// The failure of an echo that is not exact.
+pub const DIFFERS: Failure = Failure {
     kind: Kind::Body,
     why: "the bytes that came back differ from those sent",
 };
@@ -31,7 +32,13 @@ impl Messages {
         }
     }
 
-    fn message(&self, number: usize) -> &[u8] {
+    /// Bytes of each message.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The message of this number.
+    pub fn message(&self, number: usize) -> &[u8] {
         // An odd step below the spread visits all cuts before one comes again.
         let start = number.wrapping_mul(1237) % SPREAD;
         &self.bytes[start..start + self.size]
@@ -62,11 +69,11 @@ impl InOrder for Echo<'_> {
     const UNASKED: Failure = DIFFERS;
     const CUT: Failure = Failure::read("closed before all bytes came back");
 
-    fn reader(&self, _: usize) -> usize {
+    fn reader(&self) -> usize {
         0
     }
 
-    fn write(&mut self, _: usize, out: &mut Vec<u8>) -> usize {
+    fn write(&mut self, _: usize, _: ExchangeId, out: &mut Vec<u8>) -> usize {
         self.number = self.number.wrapping_add(1);
         out.extend_from_slice(self.messages.message(self.number));
         self.number
@@ -96,6 +103,8 @@ impl InOrder for Echo<'_> {
         Answer {
             request,
             status: STATUS,
+            body: self.messages.size as u64,
+            hit: None,
             bytes: self.messages.size as u64,
             failure: None,
         }
@@ -129,7 +138,7 @@ mod tests {
                 let mut echo = Pipeline::new(Echo::new(&messages, 0), depth);
                 let mut connection = echo.begin(0, &mut Vec::new());
                 let mut sink = Vec::new();
-                (0..depth).for_each(|id| echo.send(&mut connection, id, &mut sink).unwrap());
+                (0..depth).for_each(|id| echo.send(&mut connection, id, 0, &mut sink).unwrap());
                 let (mut events, mut rest) = (Vec::new(), sent);
                 for cut in cuts.iter().copied().chain([usize::MAX]) {
                     let (piece, later) = rest.split_at(cut.min(rest.len()));
@@ -141,7 +150,7 @@ mod tests {
             let mut echo = Pipeline::new(Echo::new(&messages, 0), depth);
             let mut connection = echo.begin(0, &mut Vec::new());
             let mut sent = Vec::new();
-            (0..depth).for_each(|id| echo.send(&mut connection, id, &mut sent).unwrap());
+            (0..depth).for_each(|id| echo.send(&mut connection, id, 0, &mut sent).unwrap());
             prop_assert_eq!(received(&sent), Ok(depth));
             prop_assert_eq!(received(&[&sent[..], b"x"].concat()), Err(End::Broken(DIFFERS)));
             let changed = wrong.index(sent.len());

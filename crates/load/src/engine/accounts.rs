@@ -9,8 +9,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Files with the CPU time of groups so far, by the name of the role that a group holds.
-pub type AccountFiles = BTreeMap<String, PathBuf>;
+use crate::spec::AccountFiles;
 
 /// The groups of one target.
 #[derive(Debug)]

@@ -1,7 +1,11 @@
 //! The intended sends of an open loop.
 
+use std::sync::Arc;
+
 use rand_xoshiro::rand_core::Rng;
 
+use super::log::Log;
+use super::rates::Rates;
 use crate::random::Random;
 use crate::spec::Spread;
 
@@ -21,6 +25,22 @@ pub struct Arrivals {
 
 #[derive(Clone, Debug)]
 enum Process {
+    /// At a rate that changes: the sends so far over all threads lead to the time.
+    Varying {
+        rates: Arc<Rates>,
+        /// Part of the rate.
+        share: f64,
+        sends: f64,
+        threads: f64,
+        grid: u64,
+        /// Absent if the sends are even.
+        random: Option<Box<Random>>,
+    },
+    Log {
+        log: Log,
+        index: usize,
+        threads: usize,
+    },
     Even {
         index: u64,
         threads: u64,
@@ -46,12 +66,46 @@ impl Arrivals {
                 rate,
                 grid: if spread == Spread::Bursts { BURST } else { 1 },
             },
+            Spread::Log => unreachable!("a log is made by of_log"),
             // Poisson processes add up to one, so that each thread can have its own.
             Spread::Poisson => Process::Poisson {
                 at: 0.0,
                 mean_gap: SECOND * threads as f64 / rate,
                 random: Box::new(random),
             },
+        };
+        let mut arrivals = Arrivals { next: 0, process };
+        arrivals.take();
+        arrivals
+    }
+
+    /// The share of a thread, by its place among so many, in a part of rates that change.
+    pub fn varying(
+        spread: Spread,
+        (rates, share): (Arc<Rates>, f64),
+        random: Random,
+        (thread, threads): (usize, usize),
+    ) -> Self {
+        let even = spread != Spread::Poisson;
+        let process = Process::Varying {
+            rates,
+            share,
+            sends: if even { thread as f64 } else { 0.0 },
+            threads: threads as f64,
+            grid: if spread == Spread::Bursts { BURST } else { 1 },
+            random: (!even).then(|| Box::new(random)),
+        };
+        let mut arrivals = Arrivals { next: 0, process };
+        arrivals.take();
+        arrivals
+    }
+
+    /// The share of thread `thread` of `threads` in the times of a log.
+    pub fn of_log(log: Log, thread: usize, threads: usize) -> Self {
+        let process = Process::Log {
+            log,
+            index: thread,
+            threads,
         };
         let mut arrivals = Arrivals { next: 0, process };
         arrivals.take();
@@ -74,6 +128,39 @@ impl Arrivals {
     pub fn take(&mut self) -> u64 {
         let taken = self.next;
         self.next = match &mut self.process {
+            Process::Varying {
+                rates,
+                share,
+                sends,
+                threads,
+                grid,
+                random,
+            } => {
+                if let Some(random) = random {
+                    *sends += exponential(random) * *threads;
+                }
+                // A time that never comes is the largest number.
+                let at = (rates.time_of(*sends / *share) * SECOND) as u64 / *grid * *grid;
+                if random.is_none() {
+                    *sends += *threads;
+                }
+                at
+            }
+            Process::Log {
+                log,
+                index,
+                threads,
+            } => {
+                let (lap, place) = (*index / log.times.len(), *index % log.times.len());
+                *index += *threads;
+                match log.period {
+                    None if lap > 0 => u64::MAX,
+                    period => {
+                        let before = (lap as u64).saturating_mul(period.unwrap_or(0));
+                        log.times[place].saturating_add(before)
+                    }
+                }
+            }
             Process::Even {
                 index,
                 threads,
@@ -90,14 +177,19 @@ impl Arrivals {
                 mean_gap,
                 random,
             } => {
-                // 53 random bits make a number in (0, 1], whose logarithm is finite.
-                let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-                *at -= uniform.ln() * *mean_gap;
+                *at += exponential(random) * *mean_gap;
                 *at as u64
             }
         };
         taken
     }
+}
+
+/// A number from the exponential distribution with mean 1.
+fn exponential(random: &mut Random) -> f64 {
+    // 53 random bits make a number in (0, 1], whose logarithm is finite.
+    let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    -uniform.ln()
 }
 
 #[cfg(test)]
@@ -134,6 +226,63 @@ mod tests {
         let counts = second.chunk_by(|a, b| a == b).map(<[u64]>::len);
         assert!(counts.clone().all(|count| count == 20 || count == 21));
         assert_eq!(counts.count(), 1000);
+    }
+
+    #[test]
+    fn a_changing_rate_has_its_sends_in_each_stretch() {
+        // From 1000 to 3000 a second within ten seconds, then steady.
+        let rates = Arc::new(Rates::through(&[(0.0, 1000.0), (10.0, 3000.0)]));
+        for spread in [Spread::Even, Spread::Poisson, Spread::Bursts] {
+            let mut all = Vec::new();
+            for thread in 0..3 {
+                let random = stream(8, thread, Use::Arrivals(0));
+                let series = (thread, 3);
+                let mut own = Arrivals::varying(spread, (rates.clone(), 0.5), random, series);
+                all.extend(
+                    std::iter::repeat_with(|| own.take()).take_while(|at| *at < 20_000_000_000),
+                );
+            }
+            let within = |from: u64, to: u64| {
+                let range = from * 1_000_000_000..to * 1_000_000_000;
+                all.iter().filter(|at| range.contains(at)).count() as f64
+            };
+            for (from, to, wanted) in [
+                (0, 1, 550.0),
+                (9, 10, 1450.0),
+                (0, 10, 10_000.0),
+                (10, 20, 15_000.0),
+            ] {
+                let found = within(from, to);
+                // Five standard deviations where the sends are at random.
+                let slack = if spread == Spread::Poisson {
+                    5.0 * f64::sqrt(wanted)
+                } else {
+                    2.0
+                };
+                assert!(
+                    (found - wanted).abs() <= slack,
+                    "{spread:?} {from} to {to}: {found}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_s_times_are_shared_out_and_come_again() {
+        let series = |period, thread, threads| {
+            let log = Log {
+                times: [0, 5, 5, 9].into(),
+                period,
+                sizes: [].into(),
+            };
+            let mut arrivals = Arrivals::of_log(log, thread, threads);
+            (0..6).map(|_| arrivals.take()).collect::<Vec<_>>()
+        };
+        let end = u64::MAX;
+        assert_eq!(series(None, 0, 1), [0, 5, 5, 9, end, end]);
+        assert_eq!(series(None, 1, 3), [5, end, end, end, end, end]);
+        assert_eq!(series(Some(10), 0, 1), [0, 5, 5, 9, 10, 15]);
+        assert_eq!(series(Some(10), 2, 3), [5, 15, 20, 29, 35, 45]);
     }
 
     #[test]

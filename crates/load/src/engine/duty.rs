@@ -1,11 +1,13 @@
 //! Divides a load among threads.
 
-use super::accounts::AccountFiles;
+use std::sync::Arc;
+
 use super::arrivals::Arrivals;
 use super::load::{Load, Timeouts};
+use super::picks::{Choice, Picks};
 use super::slices::Slices;
 use crate::random::{Random, Use, stream};
-use crate::spec::{Pace, Think, Wait};
+use crate::spec::{AccountFiles, Pace, Think, Wait};
 
 /// One thread's part of a load.
 #[derive(Debug)]
@@ -14,6 +16,8 @@ pub struct Duty {
     pub openings: Vec<(u64, usize)>,
     /// The rule for when requests are sent.
     pub turns: Turns,
+    /// The requests to each target.
+    pub picks: Vec<Picks>,
     /// The pause before a connection's next request, and the random numbers that it is drawn by.
     pub think: Option<(Think, Random)>,
     /// The slices in which targets take turns.
@@ -22,6 +26,8 @@ pub struct Duty {
     pub requests: Option<u64>,
     /// Requests on a connection before it is closed and another opened.
     pub per_connection: Option<u64>,
+    /// The sizes of answers by the log that is replayed, by exchange.
+    pub logged_sizes: Option<Arc<[Option<u64>]>>,
     /// The time limits.
     pub timeouts: Timeouts,
 }
@@ -56,13 +62,19 @@ pub enum Turns {
 /// The part of `load` that thread `index` makes.
 pub fn of(load: &Load, index: usize) -> Duty {
     let gap = load.ramp_per_s.map_or(0.0, |ramp| 1e9 / ramp);
-    let order = load.order().into_iter().enumerate();
-    let own = order.skip(index).step_by(load.threads);
+    let order = load.order();
+    // A target's sends and requests are shared out to the threads that have connections to it.
+    let places: Vec<_> = (0..load.targets.len())
+        .map(|target| place(&order, load.threads, index, target))
+        .collect();
+    let own = order.into_iter().enumerate();
+    let own = own.skip(index).step_by(load.threads);
     Duty {
         openings: own
             .map(|(number, target)| ((number as f64 * gap) as u64, target))
             .collect(),
-        turns: turns(load, index),
+        turns: turns(load, index, &places),
+        picks: picks(load, index, &places),
         think: load
             .think
             .map(|think| (think, stream(load.seed, index, Use::Think))),
@@ -76,11 +88,35 @@ pub fn of(load: &Load, index: usize) -> Duty {
             requests / threads + u64::from((index as u64) < requests % threads)
         }),
         per_connection: load.requests_per_connection,
+        logged_sizes: load.log.as_ref().map(|log| log.sizes.clone()),
         timeouts: load.timeouts,
     }
 }
 
-fn turns(load: &Load, index: usize) -> Turns {
+/// A thread's place among those that have connections to a target, and their number.
+type Place = Option<(usize, usize)>;
+
+/// The place of thread `index` of `threads` for `target`; connections have their targets in `order`.
+fn place(order: &[usize], threads: usize, index: usize, target: usize) -> Place {
+    let has = |thread: usize| {
+        let mut own = order.iter().skip(thread).step_by(threads);
+        own.any(|each| *each == target)
+    };
+    let threads: Vec<usize> = (0..threads).filter(|each| has(*each)).collect();
+    let place = threads.iter().position(|each| *each == index)?;
+    Some((place, threads.len()))
+}
+
+fn picks(load: &Load, index: usize, places: &[Place]) -> Vec<Picks> {
+    let own = |(choice, place): (&Choice, &Place)| {
+        // A thread without connections to the target sends it nothing.
+        let place = place.unwrap_or((0, 1));
+        Picks::new(choice.clone(), load.seed, index, place)
+    };
+    load.choices.iter().zip(places).map(own).collect()
+}
+
+fn turns(load: &Load, index: usize, places: &[Place]) -> Turns {
     let share = |limit: Option<f64>| limit.map(|limit| limit / load.threads as f64);
     match load.pace {
         Pace::Closed { limit: None } => Turns::AtOnce,
@@ -97,18 +133,19 @@ fn turns(load: &Load, index: usize) -> Turns {
             arrivals,
             wait,
         } => {
-            let order = load.order();
-            // A target's sends are shared out to the threads that have connections to it.
             let targets = load.targets.iter().enumerate().map(|(target, share)| {
                 let rate = rate * share.rate?;
-                let has = |thread: usize| {
-                    let own = order.iter().skip(thread).step_by(load.threads);
-                    own.into_iter().any(|each| *each == target)
-                };
-                let threads: Vec<usize> = (0..load.threads).filter(|each| has(*each)).collect();
-                let place = threads.iter().position(|each| *each == index)?;
+                let (place, threads) = places[target]?;
+                if let Some(log) = &load.log {
+                    return Some(Arrivals::of_log(log.clone(), place, threads));
+                }
                 let random = stream(load.seed, index, Use::Arrivals(target));
-                Some(Arrivals::new(arrivals, rate, random, place, threads.len()))
+                if let (Some(rates), Some(share)) = (&load.rates, share.rate) {
+                    let rates = rates.clone();
+                    let series = (place, threads);
+                    return Some(Arrivals::varying(arrivals, (rates, share), random, series));
+                }
+                Some(Arrivals::new(arrivals, rate, random, place, threads))
             });
             Turns::Intended(targets.collect(), wait)
         }

@@ -1,20 +1,30 @@
 //! The load of a run: targets, threads, pace, phases and time limits.
 
-use super::accounts::AccountFiles;
+use std::sync::Arc;
+
+use super::log::Log;
+use super::picks::Choice;
+use super::rates::Rates;
 use super::slices::Slices;
-use crate::spec::{Pace, Think};
+use crate::spec::{AccountFiles, Pace, Think};
 
 /// The load of a run. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// The targets' shares; at least one.
     pub targets: Vec<Share>,
+    /// The rule by which each target's next request is chosen.
+    pub choices: Vec<Choice>,
     /// Worker threads.
     pub threads: usize,
     /// Thread *i* runs on `cpus[i % len]`; anywhere if empty.
     pub cpus: Vec<usize>,
     /// The rule for when requests are sent.
     pub pace: Pace,
+    /// The rate over time, if it changes; the pace has its mean in the window.
+    pub rates: Option<Arc<Rates>>,
+    /// The log whose times an open loop keeps instead of a rate.
+    pub log: Option<Log>,
     /// The pause of a closed loop between an answer and the connection's next request.
     pub think: Option<Think>,
     /// The slices in which targets take turns; all are loaded at once if absent.
@@ -93,7 +103,8 @@ mod tests {
 
     #[test]
     fn connections_are_opened_in_proportion() {
-        let mut load = crate::plan::load(&Spec::from_json(r#"{"url": "u"}"#).unwrap()).unwrap();
+        let mut load =
+            crate::plan::load(&Spec::from_json(r#"{"url": "u"}"#).unwrap(), vec![]).unwrap();
         let share = |connections| Share {
             connections,
             rate: Some(0.5),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
+use super::log::Replayed;
 use crate::protocol::{Answer, Failure, Kind};
 
 /// Longest time that a histogram records, in nanoseconds: an hour.
@@ -165,6 +166,10 @@ pub struct Tally {
     pub correct: u64,
     /// Bytes of the window's correct answers.
     pub bytes: u64,
+    /// Correct answers to requests of the window that a cache had, and that it had not.
+    pub cached: (u64, u64),
+    /// The replayed requests of a log.
+    pub replayed: Replayed,
     /// The slices of a duel.
     pub slices: SliceCounts,
     /// CPU time of the target's groups in the kept rounds of a duel, in nanoseconds, by role.
@@ -193,6 +198,8 @@ impl Default for Tally {
             unfinished: 0,
             correct: 0,
             bytes: 0,
+            cached: (0, 0),
+            replayed: Replayed::default(),
             slices: SliceCounts::default(),
             cpu: BTreeMap::new(),
             window: Counts::default(),
@@ -216,6 +223,10 @@ impl Tally {
         if correct {
             self.correct += 1;
             self.bytes += answer.bytes;
+            if let Some(hit) = answer.hit {
+                self.cached.0 += u64::from(hit);
+                self.cached.1 += u64::from(!hit);
+            }
         }
         correct
     }
@@ -260,6 +271,9 @@ impl Tally {
         self.unfinished += other.unfinished;
         self.correct += other.correct;
         self.bytes += other.bytes;
+        self.cached.0 += other.cached.0;
+        self.cached.1 += other.cached.1;
+        self.replayed.merge(&other.replayed);
         self.slices.merge(&other.slices);
         for (role, used) in &other.cpu {
             *self.cpu.entry(role.clone()).or_default() += used;

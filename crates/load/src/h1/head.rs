@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::malformed::Malformed;
+use crate::cache_header::CacheHeader;
 
 /// Most headers that a head may have.
 const MAX_HEADERS: usize = 1024;
@@ -16,6 +17,8 @@ pub struct Head {
     pub framing: Framing,
     /// True if another request may follow on the connection.
     pub keep_alive: bool,
+    /// True if a header says that a cache had it; none without such a header.
+    pub hit: Option<bool>,
 }
 
 /// The way to find the end of a body.
@@ -32,20 +35,27 @@ pub enum Framing {
 /// Reads heads, and remembers the last one: most answers of a run have the same head.
 #[derive(Debug)]
 pub struct HeadReader {
-    /// True if the requests are HEAD requests, whose answers have no body.
+    /// True if the answers have no body, as those to HEAD requests.
     bodiless: bool,
+    cache: CacheHeader,
     last: Vec<u8>,
     meaning: Option<Head>,
 }
 
 impl HeadReader {
-    /// A reader of the answers to requests with `method`.
-    pub fn new(method: &http::Method) -> Self {
+    /// A reader of heads; with `bodiless`, of answers to HEAD requests.
+    pub fn new(bodiless: bool) -> Self {
         HeadReader {
-            bodiless: method == http::Method::HEAD,
+            bodiless,
+            cache: CacheHeader::default(),
             last: Vec::new(),
             meaning: None,
         }
+    }
+
+    /// The same, with heads that have a header about a cache.
+    pub fn with_cache_header(self, cache: CacheHeader) -> Self {
+        HeadReader { cache, ..self }
     }
 
     /// The head that `bytes` begin with and its length in bytes; `None` while it is not whole.
@@ -84,6 +94,7 @@ impl HeadReader {
         let status = response.code.filter(|code| *code >= 100);
         let status = status.ok_or(Malformed("a status below 100"))?;
         let mut length = None;
+        let mut hit = None;
         let mut coding = None;
         let mut keep_alive = response.version == Some(1);
         for header in response.headers.iter() {
@@ -104,6 +115,8 @@ impl HeadReader {
                         keep_alive = true;
                     }
                 }
+            } else if let Some(found) = self.cache.hit(header.name.as_bytes(), header.value) {
+                hit = Some(found);
             }
         }
         let framing = match (coding, length) {
@@ -120,6 +133,7 @@ impl HeadReader {
             status,
             framing,
             keep_alive: keep_alive && framing != Framing::Close,
+            hit,
         })
     }
 }
@@ -140,7 +154,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Option<Head>, Malformed> {
-        let found = HeadReader::new(&http::Method::GET).read(text.as_bytes());
+        let found = HeadReader::new(false).read(text.as_bytes());
         found.map(|found| found.map(|(head, _)| head))
     }
 
@@ -202,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_remembered_head_is_only_for_the_same_bytes() {
-        let mut reader = HeadReader::new(&http::Method::GET);
+        let mut reader = HeadReader::new(false);
         let mut length = |text: &str| reader.read(text.as_bytes()).unwrap().unwrap().0.framing;
         for size in [5, 5, 6, 5] {
             let text = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\nabcde");

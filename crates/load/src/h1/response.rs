@@ -20,6 +20,7 @@ pub struct Response {
     bytes: u64,
     status: u16,
     keep_alive: bool,
+    hit: Option<bool>,
     body_check: BodyCheck,
 }
 
@@ -41,6 +42,7 @@ impl Response {
             bytes: 0,
             status: 0,
             keep_alive: false,
+            hit: None,
             body_check: expect.body_check(),
         }
     }
@@ -122,6 +124,11 @@ impl Response {
         self.keep_alive
     }
 
+    /// True if a header says that a cache had it; none without such a header.
+    pub fn hit(&self) -> Option<bool> {
+        self.hit
+    }
+
     /// Bytes of the response so far, head included.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -170,6 +177,7 @@ impl Response {
             }
             self.status = head.status;
             self.keep_alive = head.keep_alive;
+            self.hit = head.hit;
             self.at = match head.framing {
                 Framing::Length(length) => At::Length(length),
                 Framing::Chunked => At::Chunked(Chunked::default()),

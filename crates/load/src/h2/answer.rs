@@ -4,6 +4,7 @@ use super::connection::Data;
 use super::frame::{self, Header, code};
 use super::recv::{Receiving, Wrong};
 use super::settings::WINDOW;
+use crate::grpc;
 use crate::hpack::Fault;
 use crate::protocol::{Answer, Event, Failure};
 
@@ -32,11 +33,17 @@ impl Receiving<'_> {
             (0, 100..200) => return Ok(()),
             (0, status) => {
                 stream.status = status;
-                let bodiless = self.bodiless || matches!(status, 204 | 304);
+                stream.hit = head.hit;
+                let exchange = &self.exchanges[stream.exchange as usize];
+                let bodiless = exchange.bodiless || matches!(status, 204 | 304);
                 stream.length = if bodiless { Some(0) } else { head.length };
+                stream.grpc.1 = head.grpc;
                 None
             }
-            (_, 0) if ends => None,
+            (_, 0) if ends => {
+                stream.grpc.1 = head.grpc.or(stream.grpc.1);
+                None
+            }
             _ => Some("invalid trailers"),
         };
         match wrong {
@@ -56,7 +63,17 @@ impl Receiving<'_> {
             return;
         };
         self.connection.idle = 0;
-        stream.body_check.update(bytes);
+        let exchange = &self.exchanges[stream.exchange as usize];
+        if exchange.grpc {
+            let read = stream.grpc.0.feed(bytes, &mut stream.body_check);
+            if let Err(why) = read {
+                return self.fail(id, false, why);
+            }
+            // Its length is that of the messages with their prefixes.
+            stream.length = None;
+        } else {
+            stream.body_check.update(bytes);
+        }
         if stream.status == 0 {
             self.fail(id, false, "a body before its header");
         } else if stream
@@ -105,14 +122,23 @@ impl Receiving<'_> {
         {
             return self.fail(id, true, "a body shorter than its header says");
         }
-        let failure = self
-            .exchange
-            .expect
-            .judge(stream.status, &mut stream.body_check);
+        let exchange = &self.exchanges[stream.exchange as usize];
+        let status = match exchange.grpc {
+            false => Ok(stream.status),
+            true if !stream.grpc.0.is_between() => Err("a message that is cut short"),
+            true => grpc::status(stream.status, stream.grpc.1),
+        };
+        let status = match status {
+            Ok(status) => status,
+            Err(why) => return self.fail(id, true, why),
+        };
+        let failure = exchange.expect.judge(status, &mut stream.body_check);
         self.events.push(Event::Answered(Answer {
             request: stream.request,
-            status: stream.status,
+            status,
             bytes: stream.bytes,
+            body: stream.body_check.length(),
+            hit: stream.hit,
             failure,
         }));
         if stream.unsent > 0 {

@@ -2,8 +2,10 @@
 
 use super::frame::{self, Header, MAX_31, MAX_PAYLOAD, code, flag, kind};
 use super::head::HeadReader;
+use super::request::Exchange;
 use super::settings::Peer;
 use super::streams::Streams;
+use crate::cache_header::CacheHeader;
 use crate::protocol::{End, Failure};
 
 /// One connection's state.
@@ -55,14 +57,14 @@ pub(super) struct Block {
 }
 
 impl Connection {
-    pub(super) fn new(target: usize) -> Self {
+    pub(super) fn new(target: usize, cache: CacheHeader) -> Self {
         let peer = Peer::default();
         Connection {
             target,
             cut: Vec::new(),
             data: None,
             block: None,
-            heads: HeadReader::default(),
+            heads: HeadReader::new(cache),
             streams: Streams::default(),
             next: 1,
             forgiven: 0,
@@ -164,7 +166,7 @@ impl Connection {
     }
 
     /// Continue all bodies, the oldest first, after a window grew.
-    pub(super) fn send_bodies(&mut self, body: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn send_bodies(&mut self, exchanges: &[Exchange], out: &mut Vec<u8>) {
         if self.waiting == 0 || self.window <= 0 {
             return;
         }
@@ -172,10 +174,10 @@ impl Connection {
             .streams
             .iter_mut()
             .filter(|stream| stream.unsent > 0 && stream.window > 0);
-        let mut waiting: Vec<u32> = waiting.map(|stream| stream.id).collect();
+        let mut waiting: Vec<_> = waiting.map(|stream| (stream.id, stream.exchange)).collect();
         waiting.sort_unstable();
-        for id in waiting {
-            self.send_body(id, body, out);
+        for (id, exchange) in waiting {
+            self.send_body(id, exchanges[exchange as usize].request.body(), out);
         }
     }
 }
@@ -196,12 +198,12 @@ mod tests {
 
     #[test]
     fn a_connection_ends_with_its_identifiers() {
-        let mut connection = Connection::new(0);
+        let mut connection = Connection::new(0, CacheHeader::default());
         connection.next = MAX_31;
         assert_eq!((connection.room(5), connection.end()), (1, None));
         connection
             .streams
-            .open(connection.next, 0, &Expectation::default());
+            .open(connection.next, (0, 0), &Expectation::default());
         connection.next += 2;
         assert_eq!((connection.room(5), connection.end()), (0, None));
         connection.close(MAX_31);

@@ -64,7 +64,7 @@ impl Receiving<'_> {
             }
         }
         frame::acknowledge(kind::SETTINGS, &[], self.out);
-        connection.send_bodies(self.exchange.request.body(), self.out);
+        connection.send_bodies(self.exchanges, self.out);
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl Receiving<'_> {
                 return Ok(());
             }
         }
-        connection.send_bodies(self.exchange.request.body(), self.out);
+        connection.send_bodies(self.exchanges, self.out);
         Ok(())
     }
 }

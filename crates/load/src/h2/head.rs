@@ -1,5 +1,6 @@
 //! The header blocks of a connection's responses (RFC 9113, section 8).
 
+use crate::cache_header::CacheHeader;
 use crate::fields::{Head, Reading};
 use crate::hpack::{Decoder, Effect, Fault, Scratch};
 
@@ -10,6 +11,7 @@ use crate::hpack::{Decoder, Effect, Fault, Scratch};
 /// means the same each time; the table is only brought up to date before another block.
 #[derive(Debug, Default)]
 pub struct HeadReader {
+    cache: CacheHeader,
     decoder: Decoder,
     last: Vec<u8>,
     meaning: Option<Meaning>,
@@ -27,6 +29,14 @@ struct Meaning {
 }
 
 impl HeadReader {
+    /// A reader that looks for a header about a cache.
+    pub fn new(cache: CacheHeader) -> Self {
+        HeadReader {
+            cache,
+            ..HeadReader::default()
+        }
+    }
+
     /// The meaning of the whole `block`.
     ///
     /// # Errors
@@ -43,7 +53,7 @@ impl HeadReader {
         }
         self.catch_up(scratch)?;
         let version = self.decoder.version();
-        let mut reading = Reading::default();
+        let mut reading = Reading::new(&self.cache);
         let effect = self
             .decoder
             .decode(block, scratch, |name, value| reading.field(name, value))?;
@@ -100,6 +110,8 @@ mod tests {
             Head {
                 status: 200,
                 length: Some(12),
+                hit: None,
+                grpc: None,
                 wrong: None
             }
         );
@@ -109,6 +121,8 @@ mod tests {
             Head {
                 status: 0,
                 length: None,
+                hit: None,
+                grpc: None,
                 wrong: None
             }
         );
@@ -200,7 +214,8 @@ mod tests {
             for (block, times) in turns {
                 let block = &blocks[block.index(blocks.len())];
                 for _ in 0..times {
-                    let mut reading = Reading::default();
+                    let cache = CacheHeader::default();
+                    let mut reading = Reading::new(&cache);
                     let seen = decoder.decode(block, &mut scratch, |name, value| reading.field(name, value));
                     let expected = seen.map(|_| reading.head);
                     let found = reader.read(block, &mut scratch);

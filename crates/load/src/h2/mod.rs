@@ -1,6 +1,7 @@
 //! HTTP/2 (RFC 9113), by prior knowledge or after ALPN: requests in concurrent streams.
 
 mod answer;
+pub mod call;
 mod connection;
 mod control;
 pub mod frame;
@@ -14,18 +15,18 @@ pub use self::connection::Connection;
 use self::frame::code;
 use self::recv::Receiving;
 pub use self::request::Exchange;
+use crate::cache_header::CacheHeader;
 use crate::dialogue::{Dialogue, ReadHint};
 use crate::hpack::Scratch;
 use crate::keys::Keys;
-use crate::protocol::{End, Event, Failure, RequestId};
+use crate::protocol::{End, Event, ExchangeId, Failure, RequestId};
 
 /// HTTP/2 as one thread speaks it.
 #[derive(Debug)]
 pub struct H2<'a> {
     exchanges: &'a [Exchange],
-    /// True if the requests are HEAD requests, whose answers have no body.
-    bodiless: bool,
     depth: usize,
+    cache: CacheHeader,
     /// By target.
     keys: Vec<Keys>,
     scratch: Scratch,
@@ -36,22 +37,22 @@ pub struct H2<'a> {
 
 impl<'a> H2<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
-    /// connection. All requests have the same `method`.
-    pub fn new(
-        method: &http::Method,
-        exchanges: &'a [Exchange],
-        depth: usize,
-        keys: Vec<Keys>,
-    ) -> Self {
+    /// connection.
+    pub fn new(exchanges: &'a [Exchange], depth: usize, keys: Vec<Keys>) -> Self {
         H2 {
             exchanges,
-            bodiless: method == http::Method::HEAD,
             depth,
+            cache: CacheHeader::default(),
             keys,
             scratch: Scratch::default(),
             block: Vec::new(),
             begun: Vec::new(),
         }
+    }
+
+    /// The same, with answers that have a header about a cache.
+    pub fn with_cache_header(self, cache: CacheHeader) -> Self {
+        H2 { cache, ..self }
     }
 }
 
@@ -60,7 +61,7 @@ impl Dialogue for H2<'_> {
 
     fn begin(&mut self, target: usize, out: &mut Vec<u8>) -> Connection {
         settings::hello(out);
-        Connection::new(target)
+        Connection::new(target, self.cache.clone())
     }
 
     fn room(&self, connection: &Connection) -> usize {
@@ -71,12 +72,14 @@ impl Dialogue for H2<'_> {
         &mut self,
         connection: &mut Connection,
         request: RequestId,
+        exchange: ExchangeId,
         out: &mut Vec<u8>,
     ) -> Result<(), End> {
         let Exchange {
             request: asked,
             expect,
-        } = &self.exchanges[connection.target];
+            ..
+        } = &self.exchanges[exchange as usize];
         let id = connection.next;
         connection.next += 2;
         let shrunk = connection.peer.shrinks();
@@ -87,7 +90,7 @@ impl Dialogue for H2<'_> {
             &mut self.block,
             out,
         );
-        let stream = connection.streams.open(id, request, expect);
+        let stream = connection.streams.open(id, (request, exchange), expect);
         let body = asked.body();
         if !body.is_empty() {
             stream.unsent = body.len();
@@ -111,8 +114,7 @@ impl Dialogue for H2<'_> {
     ) -> Result<(), End> {
         self.begun.clear();
         let mut receiving = Receiving {
-            exchange: &self.exchanges[connection.target],
-            bodiless: self.bodiless,
+            exchanges: self.exchanges,
             scratch: &mut self.scratch,
             begun: &mut self.begun,
             connection,

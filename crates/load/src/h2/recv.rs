@@ -18,8 +18,7 @@ pub(super) type Wrong = &'static str;
 
 /// The state of one call that receives bytes.
 pub(super) struct Receiving<'c> {
-    pub(super) exchange: &'c Exchange,
-    pub(super) bodiless: bool,
+    pub(super) exchanges: &'c [Exchange],
     pub(super) scratch: &'c mut Scratch,
     pub(super) begun: &'c mut Vec<u32>,
     pub(super) connection: &'c mut Connection,

@@ -10,7 +10,7 @@ use crate::keys::{Keys, PLACE};
 use crate::spec::SpecError;
 use crate::target::{Scheme, Target};
 
-/// The request to one target, and its expected answer.
+/// A request, and its expected answer.
 pub type Exchange = expectation::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.

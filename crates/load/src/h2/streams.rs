@@ -1,7 +1,8 @@
 //! The streams of one connection, found by their identifiers.
 
 use crate::expectation::{BodyCheck, Expectation};
-use crate::protocol::RequestId;
+use crate::grpc;
+use crate::protocol::{ExchangeId, RequestId};
 
 /// A request in flight.
 #[derive(Debug)]
@@ -10,8 +11,12 @@ pub struct Stream {
     pub id: u32,
     /// The request.
     pub request: RequestId,
+    /// Its exchange.
+    pub exchange: ExchangeId,
     /// The final status; 0 before its header block came.
     pub status: u16,
+    /// True if the answer's header says that a cache had it; none without such a header.
+    pub hit: Option<bool>,
     /// True once a part of the answer has come.
     pub begun: bool,
     /// Bytes of the request's body that are still to be sent.
@@ -24,6 +29,8 @@ pub struct Stream {
     pub bytes: u64,
     /// The body's length by `content-length`.
     pub length: Option<u64>,
+    /// The messages in the body, and the value of `grpc-status`, of a call of gRPC.
+    pub grpc: (grpc::Messages, Option<u16>),
     /// The check of the body.
     pub body_check: BodyCheck,
 }
@@ -52,8 +59,13 @@ impl Streams {
         self.live == 0
     }
 
-    /// A new stream.
-    pub fn open(&mut self, id: u32, request: RequestId, expect: &Expectation) -> &mut Stream {
+    /// A new stream for a request of an exchange, whose answer `expect` judges.
+    pub fn open(
+        &mut self,
+        id: u32,
+        (request, exchange): (RequestId, ExchangeId),
+        expect: &Expectation,
+    ) -> &mut Stream {
         let place = self
             .free
             .pop()
@@ -61,14 +73,17 @@ impl Streams {
         let stream = &mut self.places[place];
         stream.id = id;
         stream.request = request;
+        stream.exchange = exchange;
         stream.status = 0;
+        stream.hit = None;
         stream.begun = false;
         stream.unsent = 0;
         stream.window = 0;
         stream.unreturned = 0;
         stream.bytes = 0;
         stream.length = None;
-        stream.body_check.reset();
+        stream.grpc = Default::default();
+        stream.body_check.begin(expect);
         self.live += 1;
         self.enter(place);
         &mut self.places[place]
@@ -118,13 +133,16 @@ impl Streams {
         self.places.push(Stream {
             id: 0,
             request: 0,
+            exchange: 0,
             status: 0,
+            hit: None,
             begun: false,
             unsent: 0,
             window: 0,
             unreturned: 0,
             bytes: 0,
             length: None,
+            grpc: Default::default(),
             body_check: expect.body_check(),
         });
         let size = (2 * self.places.len()).next_power_of_two();
@@ -190,7 +208,7 @@ mod tests {
             let mut next = 1;
             for (open, which) in steps {
                 if open {
-                    streams.open(next, next as usize * 3, &expect);
+                    streams.open(next, (next as usize * 3, 0), &expect);
                     model.insert(next, next as usize * 3);
                     next += 2;
                 } else if !model.is_empty() {

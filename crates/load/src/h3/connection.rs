@@ -14,8 +14,9 @@ use super::flow::Flow;
 use super::request::Exchange;
 use super::response::Response;
 use super::setup::Setup;
+use crate::cache_header::CacheHeader;
 use crate::keys::Keys;
-use crate::protocol::{End, Event, Failure, RequestId};
+use crate::protocol::{End, Event, ExchangeId, Failure, RequestId};
 
 /// Errors of HTTP/3 (RFC 9114, section 8.1).
 const NO_ERROR: VarInt = VarInt::from_u32(0x100);
@@ -23,9 +24,9 @@ const GENERAL_PROTOCOL_ERROR: VarInt = VarInt::from_u32(0x101);
 
 /// The state that all connections of a thread share.
 pub struct Tools {
-    bodiless: bool,
     /// Most requests in flight on one connection.
     pub depth: usize,
+    cache: CacheHeader,
     /// By target.
     keys: Vec<Keys>,
     section: Vec<u8>,
@@ -34,11 +35,11 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The tools of one thread; with `bodiless`, answers have no body.
-    pub fn new(bodiless: bool, depth: usize, keys: Vec<Keys>) -> Self {
+    /// The tools of one thread.
+    pub fn new(depth: usize, keys: Vec<Keys>, cache: CacheHeader) -> Self {
         Tools {
-            bodiless,
             depth,
+            cache,
             keys,
             section: Vec::new(),
             frames: Vec::new(),
@@ -116,14 +117,14 @@ impl Connection {
         self.spare.len().min(depth.saturating_sub(self.flows.len()))
     }
 
-    /// Take a request.
+    /// Take a request for an exchange of this number.
     ///
     /// # Errors
     /// When no stream takes it.
     pub fn send(
         &mut self,
         request: RequestId,
-        exchange: &Exchange,
+        (number, exchange): (ExchangeId, &Exchange),
         tools: &mut Tools,
     ) -> Result<(), End> {
         let refused = End::Broken(Failure::write("no stream takes the request"));
@@ -136,7 +137,9 @@ impl Connection {
         self.flows.push(Flow {
             stream,
             request,
-            response: Response::new(&exchange.expect, tools.bodiless),
+            exchange: number,
+            response: Response::new(&exchange.expect, exchange.bodiless)
+                .with_cache_header(tools.cache.clone()),
             begun: false,
             unsent: Vec::new(),
         });
@@ -233,7 +236,7 @@ impl Connection {
     /// The connection's end.
     pub fn go_on(
         &mut self,
-        exchange: &Exchange,
+        exchanges: &[Exchange],
         tools: &mut Tools,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
@@ -252,7 +255,7 @@ impl Connection {
                 quinn_proto::Event::ConnectionLost { reason } => {
                     return Err(ending(&reason, self.connected, self.flows.is_empty()));
                 }
-                quinn_proto::Event::Stream(event) => self.on_stream(event, exchange, events)?,
+                quinn_proto::Event::Stream(event) => self.on_stream(event, exchanges, events)?,
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 use quinn_proto::StreamId;
 
 use super::response::Response;
-use crate::protocol::RequestId;
+use crate::protocol::{ExchangeId, RequestId};
 
 /// One request in flight.
 pub struct Flow {
@@ -11,6 +11,8 @@ pub struct Flow {
     pub stream: StreamId,
     /// The request.
     pub request: RequestId,
+    /// Its exchange.
+    pub exchange: ExchangeId,
     /// The reader of its response.
     pub response: Response,
     /// True once a part of its response has come.

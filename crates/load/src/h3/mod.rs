@@ -21,8 +21,9 @@ use self::datagrams::{Buffers, Socket};
 use self::ending::unreachable;
 pub use self::request::Exchange;
 pub use self::setup::{ALPN, Setup};
+use crate::cache_header::CacheHeader;
 use crate::keys::Keys;
-use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
+use crate::protocol::{End, Event, ExchangeId, Failure, Protocol, Reading, RequestId};
 use crate::stream::addresses::Addresses;
 
 /// Calls in a row after which a connection yields to the others of its thread.
@@ -41,19 +42,19 @@ pub struct H3<'a> {
 
 impl<'a> H3<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
-    /// connection. All requests have the same `method`.
+    /// connection. Answers may have a header about a cache.
     pub fn new(
         setup: &'a Setup,
-        method: &http::Method,
         exchanges: &'a [Exchange],
         depth: usize,
         keys: Vec<Keys>,
+        cache: CacheHeader,
     ) -> Self {
         H3 {
             setup,
             exchanges,
             client: setup.client(),
-            tools: Tools::new(method == http::Method::HEAD, depth, keys),
+            tools: Tools::new(depth, keys, cache),
             buffers: Buffers::default(),
             addresses: Addresses::new(setup.servers.iter().map(|(_, all)| all.len())),
             opened: 0,
@@ -89,9 +90,14 @@ impl Protocol for H3<'_> {
         connection.room(self.tools.depth)
     }
 
-    fn send(&mut self, connection: &mut Connection, request: RequestId) -> Result<(), End> {
-        let exchange = &self.exchanges[connection.target];
-        connection.send(request, exchange, &mut self.tools)
+    fn send(
+        &mut self,
+        connection: &mut Connection,
+        request: RequestId,
+        exchange: ExchangeId,
+    ) -> Result<(), End> {
+        let found = &self.exchanges[exchange as usize];
+        connection.send(request, (exchange, found), &mut self.tools)
     }
 
     fn flush(&mut self, connection: &mut Connection) -> Result<(), End> {
@@ -112,8 +118,7 @@ impl Protocol for H3<'_> {
                 break;
             }
         }
-        let exchange = &self.exchanges[connection.target];
-        connection.go_on(exchange, &mut self.tools, events)?;
+        connection.go_on(self.exchanges, &mut self.tools, events)?;
         Ok(reading)
     }
 
@@ -128,7 +133,6 @@ impl Protocol for H3<'_> {
 
     fn expire(&mut self, connection: &mut Connection, events: &mut Vec<Event>) -> Result<(), End> {
         connection.expire(Instant::now());
-        let exchange = &self.exchanges[connection.target];
-        connection.go_on(exchange, &mut self.tools, events)
+        connection.go_on(self.exchanges, &mut self.tools, events)
     }
 }

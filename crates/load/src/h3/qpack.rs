@@ -1,6 +1,7 @@
 //! QPACK, the compression of headers in HTTP/3 (RFC 9204), without its dynamic table: a client that
 //! does not offer one gets sections which stand for themselves.
 
+use crate::cache_header::CacheHeader;
 use crate::fields::{Head, Reading};
 use crate::hpack::{Fault, huffman, integer};
 
@@ -62,11 +63,11 @@ impl Static {
     }
 }
 
-/// The meaning of the whole `section` of a response.
+/// The meaning of the whole `section` of a response, which may have a header about a cache.
 ///
 /// # Errors
 /// The [`Fault`], after which the connection cannot continue.
-pub fn read(section: &[u8]) -> Result<Head, Fault> {
+pub fn read(section: &[u8], cache: &CacheHeader) -> Result<Head, Fault> {
     if section.len() > LONGEST {
         return Err(Fault::TooLong);
     }
@@ -76,7 +77,7 @@ pub fn read(section: &[u8]) -> Result<Head, Fault> {
         return Err(Fault::Index);
     }
     let mut rest = &section[used + base..];
-    let mut reading = Reading::default();
+    let mut reading = Reading::new(cache);
     let (mut name, mut value) = (Vec::new(), Vec::new());
     while let Some(first) = rest.first() {
         match first {
@@ -152,6 +153,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn read(section: &[u8]) -> Result<Head, Fault> {
+        super::read(section, &CacheHeader::default())
+    }
 
     fn section(lines: &[&[u8]]) -> Vec<u8> {
         [&PREFIX[..], &lines.concat()].concat()

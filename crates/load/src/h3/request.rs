@@ -19,7 +19,7 @@ const HTTPS: u8 = 0b1100_0000 | 23;
 const DATA: u64 = 0x0;
 const HEADERS: u64 = 0x1;
 
-/// The request to one target, and its expected answer.
+/// A request, and its expected answer.
 pub type Exchange = expectation::Exchange<Request>;
 
 /// A request, whose path may have the number of an object in it.

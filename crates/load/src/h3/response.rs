@@ -2,6 +2,7 @@
 
 use super::qpack;
 use super::varint::Varint;
+use crate::cache_header::CacheHeader;
 use crate::expectation::{BodyCheck, Expectation};
 use crate::protocol::Failure;
 
@@ -37,6 +38,8 @@ pub struct Response {
     length: Option<u64>,
     /// True once the trailers have come.
     trailed: bool,
+    cache: CacheHeader,
+    hit: Option<bool>,
     overhead: u64,
     bytes: u64,
     body_check: BodyCheck,
@@ -63,10 +66,17 @@ impl Response {
             status: 0,
             length: None,
             trailed: false,
+            cache: CacheHeader::default(),
+            hit: None,
             overhead: 0,
             bytes: 0,
             body_check: expect.body_check(),
         }
+    }
+
+    /// The same, with a header about a cache.
+    pub fn with_cache_header(self, cache: CacheHeader) -> Self {
+        Response { cache, ..self }
     }
 
     /// Take the next bytes of the stream.
@@ -118,6 +128,16 @@ impl Response {
     /// Bytes of the stream so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Bytes of the body so far.
+    pub fn body(&self) -> u64 {
+        self.body_check.length()
+    }
+
+    /// True if a header says that a cache had it; none without such a header.
+    pub fn hit(&self) -> Option<bool> {
+        self.hit
     }
 
     /// The way in which the whole response differs from `expect`, if it does.
@@ -187,7 +207,8 @@ impl Response {
     }
 
     fn head(&mut self, section: &[u8]) -> Result<(), Wrong> {
-        let head = qpack::read(section).map_err(|fault| Wrong::Connection(fault.why()))?;
+        let head =
+            qpack::read(section, &self.cache).map_err(|fault| Wrong::Connection(fault.why()))?;
         match (self.status, head.status) {
             _ if head.wrong.is_some() => Err(Wrong::Stream(head.wrong.unwrap_or_default())),
             (0, 0) => Err(Wrong::Stream("a response without a status")),
@@ -197,6 +218,7 @@ impl Response {
             (0, 100..200) => Ok(()),
             (0, status) => {
                 self.status = status;
+                self.hit = head.hit;
                 let empty = self.bodiless || matches!(status, 204 | 304);
                 self.length = if empty { Some(0) } else { head.length };
                 Ok(())

@@ -20,7 +20,7 @@ impl Connection {
     pub(super) fn on_stream(
         &mut self,
         event: StreamEvent,
-        exchange: &Exchange,
+        exchanges: &[Exchange],
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         match event {
@@ -32,7 +32,7 @@ impl Connection {
                 Ok(())
             }
             StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.read_server(id, events),
-            StreamEvent::Readable { id } => self.read(id, exchange, events),
+            StreamEvent::Readable { id } => self.read(id, exchanges, events),
             StreamEvent::Writable { id } => {
                 if let Some(index) = self.flow(id) {
                     let unsent = std::mem::take(&mut self.flows[index].unsent);
@@ -68,7 +68,7 @@ impl Connection {
     fn read(
         &mut self,
         stream: StreamId,
-        exchange: &Exchange,
+        exchanges: &[Exchange],
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         let Some(index) = self.flow(stream) else {
@@ -101,11 +101,14 @@ impl Connection {
         match outcome {
             Ok(Some(status)) => {
                 let mut flow = self.flows.swap_remove(index);
+                let expect = &exchanges[flow.exchange as usize].expect;
                 events.push(Event::Answered(Answer {
                     request: flow.request,
                     status,
                     bytes: flow.response.bytes(),
-                    failure: flow.response.judge(&exchange.expect),
+                    body: flow.response.body(),
+                    hit: flow.response.hit(),
+                    failure: flow.response.judge(expect),
                 }));
                 if !flow.unsent.is_empty() {
                     // A server that answers before it has read the request will not read it.

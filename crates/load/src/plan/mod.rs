@@ -1,28 +1,32 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
-pub mod http;
+pub mod mix;
+mod rates;
+pub mod replay;
+pub mod request_file;
+pub mod requests;
 mod slices;
 mod sources;
 pub mod targets;
 mod values;
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 
-use self::values::{nanoseconds, positive};
+use self::values::{can_send, nanoseconds, positive};
+use crate::engine::picks::Choice;
 use crate::engine::{Load, Timeouts, cpu};
 use crate::expectation::Expectation;
 use crate::random;
 use crate::spec::default::message_size;
 use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};
 
-/// Most sends per second of a thread in an open loop: several times what it can send.
-const MOST_PER_THREAD: f64 = 1e7;
-
-/// The load that `spec` describes.
+/// The load that `spec` describes; `choices` has one for each of its targets.
 ///
 /// # Errors
 /// A [`SpecError`] that names the field which cannot be used.
-pub fn load(spec: &Spec) -> Result<Load, SpecError> {
+pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
     let targets = targets::shares(spec)?;
     let connections = targets.iter().map(|share| share.connections).sum();
     if spec.threads == 0 || spec.threads > connections {
@@ -64,11 +68,23 @@ pub fn load(spec: &Spec) -> Result<Load, SpecError> {
         positive(field, value)?;
         nanoseconds(field, value)
     };
+    let (rates, mean) = rates::rates(spec)?.unzip();
+    let pace = match (spec.pace, mean) {
+        (Pace::Open { arrivals, wait, .. }, Some(rate)) => Pace::Open {
+            rate,
+            arrivals,
+            wait,
+        },
+        (pace, _) => pace,
+    };
     Ok(Load {
         targets,
+        rates: rates.map(Arc::new),
+        choices,
+        log: None,
         threads: spec.threads,
         cpus,
-        pace: spec.pace,
+        pace,
         think: spec.think,
         slices: slices::slices(spec)?,
         accounts: slices::accounts(spec)?,
@@ -92,15 +108,10 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
     match spec.pace {
         Pace::Open { rate, .. } => {
             positive("loop.rate", rate)?;
-            if rate > MOST_PER_THREAD * spec.threads as f64 {
-                let found =
-                    format!("{rate} is more than {MOST_PER_THREAD} a second for each thread");
-                return refuse(
-                    "loop.rate",
-                    found,
-                    "write a lower rate, or take more threads",
-                );
-            }
+            can_send(rate, spec.threads).or_else(|found| {
+                let remedy = "write a lower rate, or take more threads";
+                refuse("loop.rate", found, remedy)
+            })?;
         }
         Pace::Closed { limit } | Pace::Serial { limit } => {
             limit.map_or(Ok(()), |limit| positive("loop.limit", limit))?;
@@ -131,12 +142,12 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
         .try_for_each(KeySpec::check)
 }
 
-/// The bytes of the spec's body.
+/// The bytes of a body; arbitrary ones are made from `seed`.
 ///
 /// # Errors
 /// A [`SpecError`] when they cannot be read.
-pub fn body(spec: &Spec) -> Result<Option<Vec<u8>>, SpecError> {
-    let Some(body) = &spec.body else {
+pub fn body(body: Option<&Body>, seed: u64) -> Result<Option<Vec<u8>>, SpecError> {
+    let Some(body) = body else {
         return Ok(None);
     };
     Ok(Some(match body {
@@ -145,7 +156,7 @@ pub fn body(spec: &Spec) -> Result<Option<Vec<u8>>, SpecError> {
             let digits = base64::engine::general_purpose::STANDARD.decode(base64);
             digits.map_err(|why| SpecError::new("body.base64", why, "write base64 digits"))?
         }
-        Body::Size { size } => random::bytes(spec.seed, *size),
+        Body::Size { size } => random::bytes(seed, *size),
         Body::File { file } => std::fs::read(file).map_err(|why| {
             let found = format!("{} cannot be read ({why})", file.display());
             SpecError::new("body.file", found, "name a readable file")

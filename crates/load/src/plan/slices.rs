@@ -1,9 +1,9 @@
 //! Checks the slices of a duel.
 
 use super::values::{nanoseconds, positive};
-use crate::engine::accounts::{AccountFiles, Accounts};
+use crate::engine::accounts::Accounts;
 use crate::engine::slices::Slices;
-use crate::spec::{Pace, Spec, SpecError};
+use crate::spec::{AccountFiles, Pace, Spec, SpecError};
 
 /// The slices that `spec` describes, if it has some.
 ///

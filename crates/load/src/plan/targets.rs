@@ -85,11 +85,12 @@ impl Targets {
             can_have(name)?;
         }
         let endpoint = |(target, _): &(Target, Expect)| {
-            let addresses = target.resolve(spec.ip_version)?;
+            let addresses = target.resolve(spec.ip_version, &spec.connect_to)?;
             Ok(Endpoint {
                 addresses: sources::reachable(&spec.sources, addresses)?,
                 sources: spec.sources.clone(),
                 congestion: spec.congestion.clone(),
+                proxy: spec.proxy_protocol,
             })
         };
         self.0.iter().map(endpoint).collect()

@@ -3,6 +3,22 @@
 use crate::spec::SpecError;
 use crate::spec::default::LONGEST_S;
 
+/// Most sends per second of a thread in an open loop: several times what it can send.
+const MOST_PER_THREAD: f64 = 1e7;
+
+/// Refuse a rate that `threads` cannot send.
+///
+/// # Errors
+/// The rate and its limit, in words.
+pub fn can_send(rate: f64, threads: usize) -> Result<(), String> {
+    if rate > MOST_PER_THREAD * threads as f64 {
+        return Err(format!(
+            "{rate} is more than {MOST_PER_THREAD} a second for each thread"
+        ));
+    }
+    Ok(())
+}
+
 /// Refuse a number that is not above 0.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use self::answer::{AnswerReader, UNASKED};
 use crate::dialogue::ReadHint;
 use crate::expectation::Expectation;
 use crate::pipeline::InOrder;
-use crate::protocol::{Answer, Failure, RequestId};
+use crate::protocol::{Answer, ExchangeId, Failure, RequestId};
 
 /// The status that every answer counts as.
 const STATUS: u16 = 200;
@@ -33,31 +33,36 @@ impl Call {
     }
 }
 
-/// The calls of one thread, one of them for each target.
+/// The calls of one thread, by their exchange.
 #[derive(Debug)]
 pub struct Proto<'a>(pub &'a [Call]);
 
 impl InOrder for Proto<'_> {
     type Reader = AnswerReader;
-    type Sent = ();
+    type Sent = ExchangeId;
 
     const UNASKED: Failure = UNASKED;
     const CUT: Failure = Failure::read("closed before the answer was whole");
 
-    fn reader(&self, target: usize) -> AnswerReader {
-        AnswerReader::new(&self.0[target].expect)
+    fn reader(&self) -> AnswerReader {
+        AnswerReader::new(&Expectation::default())
     }
 
-    fn write(&mut self, target: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0[target].message);
+    fn write(&mut self, _: usize, exchange: ExchangeId, out: &mut Vec<u8>) -> ExchangeId {
+        out.extend_from_slice(&self.0[exchange as usize].message);
+        exchange
     }
 
     fn read(
         &mut self,
         reader: &mut AnswerReader,
-        (): (),
+        exchange: ExchangeId,
         bytes: &[u8],
     ) -> Result<Option<usize>, Failure> {
+        if Self::is_fresh(reader) {
+            let expect = &self.0[exchange as usize].expect;
+            reader.body_check().begin(expect);
+        }
         reader.feed(bytes)
     }
 
@@ -65,12 +70,19 @@ impl InOrder for Proto<'_> {
         reader.bytes() == 0
     }
 
-    fn answer(&self, target: usize, request: RequestId, reader: &mut AnswerReader) -> Answer {
-        let expect = &self.0[target].expect;
+    fn answer(
+        &self,
+        exchange: ExchangeId,
+        request: RequestId,
+        reader: &mut AnswerReader,
+    ) -> Answer {
+        let expect = &self.0[exchange as usize].expect;
         let answer = Answer {
             request,
             status: STATUS,
             bytes: reader.bytes(),
+            body: reader.body_check().length(),
+            hit: None,
             failure: expect.judge(STATUS, reader.body_check()),
         };
         reader.reset();
@@ -107,7 +119,7 @@ mod tests {
         let mut connection = proto.begin(0, &mut Vec::new());
         let (mut sent, mut bytes) = (Vec::new(), Vec::new());
         for (id, length) in lengths.iter().enumerate() {
-            proto.send(&mut connection, id, &mut sent)?;
+            proto.send(&mut connection, id, 0, &mut sent)?;
             varint::write(*length as u64, &mut bytes);
             bytes.resize(bytes.len() + length, b'x');
         }
@@ -146,7 +158,7 @@ mod tests {
         let mut refused = |bytes: &[u8], called: bool| {
             let mut connection = proto.begin(0, &mut Vec::new());
             if called {
-                proto.send(&mut connection, 0, &mut Vec::new()).unwrap();
+                proto.send(&mut connection, 0, 0, &mut Vec::new()).unwrap();
             }
             proto
                 .recv(&mut connection, bytes, &mut Vec::new(), &mut Vec::new())

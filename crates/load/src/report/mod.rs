@@ -1,12 +1,16 @@
 //! The reports of a run: the result, the events of the instrument protocol, the view for people.
 
 pub mod conditions;
+pub mod csv;
 pub mod events;
 pub mod hdr_log;
 pub mod judgement;
 pub mod live;
+pub mod metrics;
+pub mod replay;
 pub mod result;
 pub mod schedule;
+pub mod second;
 pub mod summary;
 pub mod verdict;
 

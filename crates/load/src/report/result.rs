@@ -9,6 +9,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::Serialize;
 
 use super::judgement::Judgement;
+use super::replay::ReplayReport;
 use crate::engine::slices::Slices;
 use crate::engine::tally::{Counts, Failures, SliceCounts, Tally};
 use crate::engine::{Load, Outcome};
@@ -43,6 +44,12 @@ pub struct Result {
     /// The slices in which they took turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slices: Option<SliceReport>,
+    /// The first answers as they came, if they were kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<String>,
+    /// The comparison with the log that was replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayReport>,
     /// The outcome of the TLS handshakes, if the run had any.
     pub tls: Option<TlsReport>,
     /// The way in which the servers' certificates were verified, if they had any.
@@ -241,6 +248,8 @@ impl Result {
             total: (&tally.total).into(),
             targets: names.iter().enumerate().map(target).collect(),
             slices: load.slices.map(|slices| SliceReport::new(slices, outcome)),
+            samples: Vec::new(),
+            replay: None,
             tls: None,
             certificates: None,
             conditions: Vec::new(),
@@ -349,6 +358,12 @@ fn outcomes(tally: &Tally, window_s: f64) -> Outcomes {
         ("requests_per_second".into(), Some(rate)),
         ("bytes_per_second".into(), Some(bytes * rate)),
     ]);
+    if let (hits, misses) = tally.cached
+        && hits + misses > 0
+    {
+        let ratio = hits as f64 / (hits + misses) as f64;
+        outcomes.insert("hit_ratio".into(), Some(ratio));
+    }
     for (name, histogram) in distributions(tally) {
         let mut add = |what: &str, value| outcomes.insert(format!("{name}_{what}_us"), value);
         add("mean", mean_us(histogram));

@@ -60,6 +60,9 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
     let outcome = |name: &str| result.outcomes.get(name).copied().flatten();
     let figure = |name: &str| outcome(name).unwrap_or_default();
     let load = &result.load;
+    for sample in &result.samples {
+        writeln!(text, "\nan answer:\n{}", Plain(sample))?;
+    }
     writeln!(
         text,
         "\n{:.0} requests in {:.2} s: {:.0} req/s, {:.2} MB/s",
@@ -119,6 +122,12 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         .map(|(status, count)| format!("{status}: {count}"))
         .collect();
     writeln!(text, "statuses      {}", statuses.join(", "))?;
+    if let Some(ratio) = outcome("hit_ratio") {
+        writeln!(text, "cache         {:.2} % hits", ratio * 100.0)?;
+    }
+    if let Some(replay) = &result.replay {
+        writeln!(text, "replay        {replay}")?;
+    }
     if let Some(tls) = &result.tls {
         writeln!(text, "TLS           {tls}")?;
     }
@@ -150,6 +159,22 @@ fn row(text: &mut String, title: &str, of: &Outcomes, name: &str, about: &str) -
         write!(text, "{:>11}", Time(time(column)))?;
     }
     writeln!(text, "   {about}")
+}
+
+/// A server's text without the control characters by which it could change the terminal.
+struct Plain<'a>(&'a str);
+
+impl Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .chars()
+            .filter(|c| *c != '\r')
+            .try_for_each(|c| match c {
+                '\n' | '\t' => f.write_char(c),
+                c if c.is_control() => write!(f, "{}", c.escape_default()),
+                c => f.write_char(c),
+            })
+    }
 }
 
 /// A time in microseconds, formatted for people.

@@ -4,21 +4,35 @@ mod error;
 mod headers;
 mod ip_version;
 mod keys;
+mod mix;
 mod pace;
 mod parts;
+mod profile;
+mod proxy_version;
+pub mod redirect;
+mod replay;
 mod slices;
+mod target;
 mod think;
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use serde::Deserialize;
+
+use self::redirect::Redirects;
 
 pub use self::error::SpecError;
 pub use self::ip_version::IpVersion;
 pub use self::keys::{KeySpec, Order};
+pub use self::mix::RequestSpec;
 pub use self::pace::{Pace, Spread, Wait};
-pub use self::parts::{Body, Expect, TargetSpec, Tls};
+pub use self::parts::{Body, Expect, Tls};
+pub use self::profile::Profile;
+pub use self::proxy_version::ProxyVersion;
+pub use self::replay::ReplaySpec;
 pub use self::slices::SliceSpec;
+pub use self::target::{AccountFiles, TargetSpec};
 pub use self::think::Think;
 
 /// The version of the spec and of the result.
@@ -49,6 +63,21 @@ pub struct Spec {
     /// The request's body.
     #[serde(default)]
     pub body: Option<Body>,
+    /// The requests that each target is sent instead of the one to its URL.
+    #[serde(default)]
+    pub mix: Vec<RequestSpec>,
+    /// A file with such requests, one a line.
+    #[serde(default)]
+    pub mix_file: Option<PathBuf>,
+    /// The order in which they are sent.
+    #[serde(default)]
+    pub mix_order: Order,
+    /// The log whose requests are sent at their own times.
+    #[serde(default)]
+    pub replay: Option<ReplaySpec>,
+    /// The header by which an answer says whether a cache had it.
+    #[serde(default)]
+    pub cache_header: Option<String>,
     /// The keys that replace `{key}` in the URLs' paths.
     #[serde(default)]
     pub keys: Option<KeySpec>,
@@ -67,6 +96,12 @@ pub struct Spec {
     /// The version of the Internet Protocol; both if absent.
     #[serde(default)]
     pub ip_version: Option<IpVersion>,
+    /// Other places to connect to than those that URLs name.
+    #[serde(default)]
+    pub connect_to: Redirects,
+    /// The version of the PROXY header that each connection begins with.
+    #[serde(default)]
+    pub proxy_protocol: Option<ProxyVersion>,
     /// Local addresses that connections take turns in.
     #[serde(default)]
     pub sources: Vec<IpAddr>,
@@ -82,6 +117,9 @@ pub struct Spec {
     /// The rule for when requests are sent.
     #[serde(default, rename = "loop")]
     pub pace: Pace,
+    /// The change of an open loop's rate over the window.
+    #[serde(default)]
+    pub profile: Option<Profile>,
     /// The pause of a closed loop between an answer and the connection's next request.
     #[serde(default)]
     pub think: Option<Think>,
@@ -112,6 +150,9 @@ pub struct Spec {
     /// Seconds that the first byte of an answer may take, if not the same.
     #[serde(default)]
     pub ttfb_timeout_s: Option<f64>,
+    /// Answers to keep as they came.
+    #[serde(default)]
+    pub show: usize,
     /// Seed of all that is random.
     #[serde(default = "default::seed")]
     pub seed: u64,

@@ -74,6 +74,10 @@ pub enum Spread {
     /// All sends of a millisecond at its beginning, as a network card hands on the packets that it
     /// has gathered.
     Bursts,
+    /// At the times of an access log.
+    #[serde(skip)]
+    #[value(skip)]
+    Log,
 }
 
 impl Spread {
@@ -83,6 +87,7 @@ impl Spread {
             Spread::Poisson => "poisson",
             Spread::Even => "even",
             Spread::Bursts => "bursts",
+            Spread::Log => "log",
         }
     }
 }

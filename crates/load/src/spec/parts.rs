@@ -4,58 +4,6 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::keys::KeySpec;
-use crate::engine::accounts::AccountFiles;
-
-/// One of several targets.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TargetSpec {
-    /// Its URL.
-    pub url: String,
-    /// Its name in results, if not its index.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Its part of an open loop's rate, and of the connections unless it names their number.
-    #[serde(default = "one")]
-    pub weight: f64,
-    /// True if it is loaded in a closed loop beside the others' open one.
-    #[serde(default)]
-    pub closed: bool,
-    /// The keys that replace `{key}` in its path, if not the common ones.
-    #[serde(default)]
-    pub keys: Option<KeySpec>,
-    /// Its connections.
-    #[serde(default)]
-    pub connections: Option<usize>,
-    /// The properties of its correct answers, if not the common ones.
-    #[serde(default)]
-    pub expect: Option<Expect>,
-    /// Files with the CPU time of its control groups, by role, for slices.
-    #[serde(default)]
-    pub accounts: AccountFiles,
-}
-
-impl TargetSpec {
-    /// A target with this URL and defaults for the rest.
-    pub fn of(url: String) -> Self {
-        TargetSpec {
-            url,
-            name: None,
-            weight: one(),
-            closed: false,
-            keys: None,
-            connections: None,
-            expect: None,
-            accounts: AccountFiles::new(),
-        }
-    }
-}
-
-fn one() -> f64 {
-    1.0
-}
-
 /// A request's body.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
@@ -96,6 +44,10 @@ pub struct Tls {
     /// A file of certificates, one of which the server's must come from; if absent, the system's,
     /// and any for servers on this machine.
     pub roots: Option<PathBuf>,
+    /// A PEM file with the certificate to show, and those up to its root.
+    pub certificate: Option<PathBuf>,
+    /// A PEM file with its key; the same file if absent.
+    pub key: Option<PathBuf>,
     /// True to accept any certificate.
     pub insecure: bool,
 }

@@ -1,13 +1,17 @@
 //! The addresses that connections go to and come from.
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, socket_with, sockopt,
+    AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, ipproto, socket_with,
+    sockopt,
 };
+
+use super::proxy_header;
+use crate::spec::ProxyVersion;
 
 /// A server's addresses, and the local addresses to reach it from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub struct Endpoint {
     pub sources: Vec<IpAddr>,
     /// TCP congestion control; the kernel's default if there is none.
     pub congestion: Option<String>,
+    /// The header of a proxy that each connection begins with.
+    pub proxy: Option<ProxyVersion>,
 }
 
 /// The address of a server.
@@ -93,6 +99,18 @@ impl Endpoint {
     }
 }
 
+/// Append the bytes that a fresh connection to `endpoint` begins with, before any protocol's.
+pub fn greet(endpoint: &Endpoint, socket: impl AsFd, out: &mut Vec<u8>) {
+    let Some(version) = endpoint.proxy else {
+        return;
+    };
+    let address = |found: SocketAddrAny| SocketAddr::try_from(found).ok();
+    let from = rustix::net::getsockname(&socket).ok().and_then(address);
+    let to = rustix::net::getpeername(&socket).ok().flatten();
+    let to = to.and_then(address);
+    proxy_header::write(version, from.zip(to), out);
+}
+
 fn family(address: SocketAddr) -> AddressFamily {
     match address {
         SocketAddr::V4(_) => AddressFamily::INET,
@@ -125,6 +143,7 @@ mod tests {
             addresses: vec![Address::Inet(server.local_addr().unwrap())],
             sources: vec![],
             congestion: Some("reno".into()),
+            proxy: None,
         };
         let socket = endpoint.connect(0, 0).unwrap();
         assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), "reno");

@@ -4,6 +4,7 @@ pub mod addresses;
 pub mod endpoint;
 pub mod layer;
 pub mod plain;
+pub mod proxy_header;
 pub(crate) mod socket_error;
 pub mod tls;
 
@@ -17,7 +18,7 @@ use self::endpoint::Endpoint;
 use self::layer::{Layer, Received, Receiver};
 use self::socket_error::reason;
 use crate::dialogue::{Dialogue, ReadHint};
-use crate::protocol::{End, Event, Failure, Protocol, Reading, RequestId};
+use crate::protocol::{End, Event, ExchangeId, Failure, Protocol, Reading, RequestId};
 
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
@@ -84,6 +85,8 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
                 Err(_) => return Err(End::Broken(Failure::connect("the socket is lost"))),
             }
             events.push(Event::Connected);
+            let endpoint = &self.endpoints[connection.target];
+            endpoint::greet(endpoint, &connection.socket, &mut self.sealed);
             let greeted = self.layer.greet(&mut connection.wire, &mut self.sealed);
             if greeted.map_err(End::Broken)? {
                 connection.session =
@@ -203,11 +206,18 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
             .map_or(0, |session| self.dialogue.room(session))
     }
 
-    fn send(&mut self, connection: &mut Self::Connection, request: RequestId) -> Result<(), End> {
+    fn send(
+        &mut self,
+        connection: &mut Self::Connection,
+        request: RequestId,
+        exchange: ExchangeId,
+    ) -> Result<(), End> {
         let Some(session) = &mut connection.session else {
             return Err(End::Broken(Failure::write("nothing can be sent yet")));
         };
-        let taken = self.dialogue.send(session, request, &mut self.outgoing);
+        let taken = self
+            .dialogue
+            .send(session, request, exchange, &mut self.outgoing);
         taken.inspect_err(|_| self.forget())
     }
 

@@ -20,7 +20,13 @@ pub fn exchange(method: &Method, body: &[u8]) -> [Exchange; 1] {
         statuses: vec![200],
         ..Expectation::default()
     };
-    [Exchange { request, expect }]
+    let bodiless = method == Method::HEAD;
+    [Exchange {
+        request,
+        bodiless,
+        grpc: false,
+        expect,
+    }]
 }
 
 /// One connection.
@@ -34,9 +40,8 @@ pub struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    pub fn new(method: &Method, exchanges: &'a [Exchange], depth: usize) -> Self {
+    pub fn new(exchanges: &'a [Exchange], depth: usize) -> Self {
         let mut h2 = H2::new(
-            method,
             exchanges,
             depth,
             vec![Keys::new(None, 0, 0, (0, 1)); exchanges.len()],
@@ -57,7 +62,9 @@ impl<'a> Client<'a> {
     }
 
     pub fn send(&mut self, request: usize) {
-        let asked = self.h2.send(&mut self.connection, request, &mut self.said);
+        let asked = self
+            .h2
+            .send(&mut self.connection, request, 0, &mut self.said);
         asked.expect("an open connection");
     }
 
@@ -102,7 +109,7 @@ impl<'a> Client<'a> {
 /// decides whether an answer is told to have begun, so that this is left out.
 pub fn outcome(bytes: &[u8], cuts: &[usize], asked: usize) -> (Vec<Event>, End, Vec<u8>) {
     let exchanges = exchange(&Method::GET, b"");
-    let mut client = Client::new(&Method::GET, &exchanges, asked);
+    let mut client = Client::new(&exchanges, asked);
     for request in 0..asked {
         client.send(request);
     }

@@ -2,10 +2,14 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/h2.rs"]
+mod h2;
 
+mod auto;
 mod bodies;
 mod endings;
 mod handshakes;
+mod identity;
 mod layer;
 mod negotiation;
 mod openssl;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 
-use crate::protocol::Failure;
+use crate::protocol::{ExchangeId, Failure};
 
 /// The state of a connection. Times are in nanoseconds since the start.
 pub struct ConnectionState<C> {
@@ -29,6 +29,7 @@ pub struct ConnectionState<C> {
 
 /// A request in flight, with its times in nanoseconds since the start.
 pub struct InFlight {
+    pub exchange: ExchangeId,
     pub intended: u64,
     pub sent: u64,
     /// The time of the answer's first byte, if it came in several pieces.

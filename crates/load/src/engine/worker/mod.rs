@@ -3,6 +3,7 @@
 mod chores;
 mod connection;
 mod duel;
+mod outcomes;
 mod queue;
 mod retries;
 mod sending;
@@ -11,19 +12,21 @@ mod turns;
 use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use self::connection::{ConnectionState, InFlight, Retries};
+use self::connection::{ConnectionState, Retries};
 use self::duel::Duel;
 use self::queue::{Permits, Queue};
 use super::cpu::CpuTime;
 use super::duty::{Duty, Turns};
 use super::load::Timeouts;
+use super::picks::Picks;
 use super::poller::Poller;
 use super::progress::Second;
-use super::tally::{Tally, Times};
+use super::tally::Tally;
 use super::timeline::Timeline;
-use crate::protocol::{Answer, End, Event, Failure, Protocol, Reading};
+use crate::protocol::{End, Event, Failure, Protocol, Reading};
 use crate::random::Random;
 use crate::spec::{Think, Wait};
 use rustix::thread::set_current_timer_slack;
@@ -74,6 +77,10 @@ pub struct Worker<'a, P: Protocol> {
     think: Option<(Think, Random)>,
     /// The turns of the targets, if not all are loaded at once.
     duel: Option<Duel>,
+    /// The requests, by target.
+    picks: Vec<Picks>,
+    /// The sizes of answers by the log that is replayed, by exchange.
+    logged_sizes: Option<Arc<[Option<u64>]>>,
     /// Requests that a connection carries.
     per_connection: u64,
     /// Requests still to be sent in the window.
@@ -146,6 +153,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             spin,
             think: duty.think,
             duel: duty.slices.map(Duel::new).transpose()?,
+            picks: duty.picks,
+            logged_sizes: duty.logged_sizes,
             per_connection: duty.per_connection.unwrap_or(u64::MAX),
             left: duty.requests,
             in_flight: 0,
@@ -299,90 +308,6 @@ impl<'a, P: Protocol> Worker<'a, P> {
             }
             Err(end) => self.close(id, end, now),
         }
-    }
-
-    fn happened(&mut self, id: usize, event: Event, now: u64) {
-        let state = &mut self.connections[id];
-        let tally = &mut self.tallies[state.target];
-        match event {
-            Event::Connected => {
-                tally.connect.saturating_record(now - state.opened);
-                state.connected = now;
-            }
-            Event::Secured => tally.handshake.saturating_record(now - state.connected),
-            Event::Begun(request) => {
-                if let Some(request) = state.requests.get_mut(request) {
-                    request.begun = Some(now);
-                }
-            }
-            Event::Answered(answer) => self.answered(id, answer, now),
-            Event::Failed(request, failure) => self.failed(id, request, failure, now),
-            Event::Refused(request, failure) => self.refused(id, request, failure, now),
-        }
-    }
-
-    fn answered(&mut self, id: usize, answer: Answer, now: u64) {
-        let state = &mut self.connections[id];
-        let request = state.requests.remove(answer.request);
-        state.proved = true;
-        let target = state.target;
-        if state.requests.is_empty()
-            && let Some((think, random)) = &mut self.think
-        {
-            state.thinks_until = now + think.draw(random);
-            self.alarms.insert((state.thinks_until, id, Alarm::Think));
-        }
-        let in_window = self.settled(&request, target, now);
-        let times = Times {
-            latency: now - request.intended,
-            service: now - request.sent,
-            ttfb: request.begun.unwrap_or(now) - request.sent,
-        };
-        if self.tallies[target].answer(&answer, in_window) {
-            match &mut self.duel {
-                Some(duel) => duel.hold(target, request.intended, times, now),
-                None => self.tallies[target].record(&times),
-            }
-        }
-        if answer.failure.is_none() {
-            if let Some(duel) = &mut self.duel {
-                duel.count(target);
-            }
-            self.tallies[target].answered += u64::from(self.timeline.in_window(now));
-            self.second.record(times.latency);
-        }
-    }
-
-    /// Count a request that failed without its connection.
-    fn failed(&mut self, id: usize, request: usize, failure: Failure, now: u64) {
-        let target = self.connections[id].target;
-        let request = self.connections[id].requests.remove(request);
-        self.lost(&request, target, failure, now);
-    }
-
-    fn lost(&mut self, request: &InFlight, target: usize, failure: Failure, now: u64) {
-        let in_window = self.settled(request, target, now);
-        self.tallies[target].offered += u64::from(in_window);
-        self.tallies[target].failure(failure, in_window);
-    }
-
-    /// Take a request out of flight; return true if it belongs to the window.
-    fn settled(&mut self, request: &InFlight, target: usize, now: u64) -> bool {
-        if self.in_flight == self.most {
-            self.room_since = now;
-        }
-        self.in_flight -= 1;
-        self.tallies[target].in_flight_area += i128::from(self.timeline.window_before(now));
-        let decisive = if self.intends[target] {
-            request.intended
-        } else {
-            now
-        };
-        let in_window = self.timeline.in_window(decisive);
-        if self.in_flight == 0 && self.left == Some(0) {
-            self.timeline.finish();
-        }
-        in_window
     }
 
     /// Close a connection, fail the requests in flight on it, and plan to open it again.

@@ -117,6 +117,9 @@ impl<P: Protocol> Worker<'_, P> {
                 Some(duel) => duel.hold_lag(target, intended, lag),
                 None => self.tallies[target].send_lag.saturating_record(lag),
             }
+            if self.logged_sizes.is_some() {
+                self.tallies[target].replayed.sends.push((intended, sent));
+            }
         }
         if let Some(permits) = &mut self.permits {
             permits.take(now, free_since.max(self.room_since));
@@ -170,6 +173,7 @@ impl<P: Protocol> Worker<'_, P> {
             *left -= 1;
         }
         let request = InFlight {
+            exchange: self.picks[target].take(),
             intended,
             sent,
             begun: None,
@@ -189,7 +193,9 @@ impl<P: Protocol> Worker<'_, P> {
         else {
             return;
         };
-        let outcome = self.protocol.send(connection, requests.insert(request));
+        let exchange = request.exchange;
+        let slot = requests.insert(request);
+        let outcome = self.protocol.send(connection, slot, exchange);
         *carried += 1;
         self.broken = 0;
         if let Err(end) = outcome {

@@ -6,9 +6,11 @@
 //! AVX-512 as well: half the time of AWS-LC's there, which makes the handshakes.
 
 pub mod handshake;
+mod identity;
 pub mod names;
 pub mod negotiated;
 pub mod open;
+pub mod probe;
 pub mod reason;
 pub mod record;
 pub mod terms;

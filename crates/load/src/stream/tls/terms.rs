@@ -6,6 +6,7 @@ use rustls::ClientConfig;
 use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 
+use super::identity;
 use super::names::Choice;
 use super::negotiated::Handshakes;
 use super::trust::Trust;
@@ -44,12 +45,18 @@ impl Terms {
         warmed.map_err(|_| refuse("tls", "there is no source of random bytes"))?;
         let provider = Arc::new(provider);
         let verifier = trust.verifier(spec, &provider)?;
-        let mut config = ClientConfig::builder_with_provider(provider)
+        let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&versions)
             .map_err(|why| refuse("tls.version", why))?
             .dangerous()
-            .with_custom_certificate_verifier(verifier)
-            .with_no_client_auth();
+            .with_custom_certificate_verifier(verifier);
+        let mut config = match identity::of(spec)? {
+            None => config.with_no_client_auth(),
+            Some((chain, key)) => config.with_client_auth_cert(chain, key).map_err(|why| {
+                let remedy = "name the key of the certificate";
+                SpecError::new("tls.key", why, remedy)
+            })?,
+        };
         config.alpn_protocols = vec![alpn.to_vec()];
         config.resumption = Resumption::disabled();
         config.enable_secret_extraction = true;

@@ -1,0 +1,101 @@
+//! The outcomes of a worker's requests, counted and timed.
+
+use super::connection::InFlight;
+use super::{Alarm, Worker};
+use crate::engine::tally::Times;
+use crate::protocol::{Answer, Event, Failure, Protocol};
+
+impl<P: Protocol> Worker<'_, P> {
+    /// Record an event of a connection.
+    pub(super) fn happened(&mut self, id: usize, event: Event, now: u64) {
+        let state = &mut self.connections[id];
+        let tally = &mut self.tallies[state.target];
+        match event {
+            Event::Connected => {
+                tally.connect.saturating_record(now - state.opened);
+                state.connected = now;
+            }
+            Event::Secured => tally.handshake.saturating_record(now - state.connected),
+            Event::Begun(request) => {
+                if let Some(request) = state.requests.get_mut(request) {
+                    request.begun = Some(now);
+                }
+            }
+            Event::Answered(answer) => self.answered(id, answer, now),
+            Event::Failed(request, failure) => self.failed(id, request, failure, now),
+            Event::Refused(request, failure) => self.refused(id, request, failure, now),
+        }
+    }
+
+    fn answered(&mut self, id: usize, answer: Answer, now: u64) {
+        let state = &mut self.connections[id];
+        let request = state.requests.remove(answer.request);
+        state.proved = true;
+        let target = state.target;
+        if state.requests.is_empty()
+            && let Some((think, random)) = &mut self.think
+        {
+            state.thinks_until = now + think.draw(random);
+            self.alarms.insert((state.thinks_until, id, Alarm::Think));
+        }
+        let in_window = self.settled(&request, target, now);
+        let times = Times {
+            latency: now - request.intended,
+            service: now - request.sent,
+            ttfb: request.begun.unwrap_or(now) - request.sent,
+        };
+        if self.tallies[target].answer(&answer, in_window) {
+            match &mut self.duel {
+                Some(duel) => duel.hold(target, request.intended, times, now),
+                None => self.tallies[target].record(&times),
+            }
+        }
+        if let Some(sizes) = &self.logged_sizes
+            && let Some(logged) = sizes[request.exchange as usize]
+            && in_window
+            && answer.failure.is_none()
+        {
+            let pair = (logged, answer.body);
+            self.tallies[target].replayed.sizes.push(pair);
+        }
+        if answer.failure.is_none() {
+            if let Some(duel) = &mut self.duel {
+                duel.count(target);
+            }
+            self.tallies[target].answered += u64::from(self.timeline.in_window(now));
+            self.second.record(times.latency);
+        }
+    }
+
+    /// Count a request that failed without its connection.
+    pub(super) fn failed(&mut self, id: usize, request: usize, failure: Failure, now: u64) {
+        let target = self.connections[id].target;
+        let request = self.connections[id].requests.remove(request);
+        self.lost(&request, target, failure, now);
+    }
+
+    pub(super) fn lost(&mut self, request: &InFlight, target: usize, failure: Failure, now: u64) {
+        let in_window = self.settled(request, target, now);
+        self.tallies[target].offered += u64::from(in_window);
+        self.tallies[target].failure(failure, in_window);
+    }
+
+    /// Take a request out of flight; return true if it belongs to the window.
+    fn settled(&mut self, request: &InFlight, target: usize, now: u64) -> bool {
+        if self.in_flight == self.most {
+            self.room_since = now;
+        }
+        self.in_flight -= 1;
+        self.tallies[target].in_flight_area += i128::from(self.timeline.window_before(now));
+        let decisive = if self.intends[target] {
+            request.intended
+        } else {
+            now
+        };
+        let in_window = self.timeline.in_window(decisive);
+        if self.in_flight == 0 && self.left == Some(0) {
+            self.timeline.finish();
+        }
+        in_window
+    }
+}

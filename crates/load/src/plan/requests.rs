@@ -1,0 +1,270 @@
+//! The HTTP requests to each target, and the rule by which one is chosen.
+
+use std::sync::Arc;
+
+use http::Method;
+
+use super::targets::Targets;
+use super::values::positive;
+use super::{body, expectation};
+use crate::engine::picks::Choice;
+use crate::expectation::{Exchange, Expectation};
+use crate::protocol::ExchangeId;
+use crate::spec::{Order, RequestSpec, Spec, SpecError};
+use crate::target::{Scheme, Target};
+
+/// Makes a request as one version of HTTP writes it: of target, method, headers and body.
+pub type Compose<R> =
+    fn(&Target, &Method, &[(String, String)], Option<&[u8]>) -> Result<R, SpecError>;
+
+/// One request, before it is composed.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Its origin and path.
+    pub target: Target,
+    /// Its method.
+    pub method: Method,
+    /// Its headers.
+    pub headers: Vec<(String, String)>,
+    /// Its body.
+    pub body: Option<Arc<[u8]>>,
+    /// The properties of its correct answers.
+    pub expect: Expectation,
+}
+
+impl Asked {
+    /// The same with more headers, which replace those of the same name.
+    pub fn with_headers(&self, own: &[(String, String)]) -> Self {
+        let replaced = |name: &str| {
+            let mut names = own.iter().map(|(other, _)| other);
+            names.any(|other| other.eq_ignore_ascii_case(name))
+        };
+        let kept = self.headers.iter().filter(|(name, _)| !replaced(name));
+        Asked {
+            headers: kept.chain(own).cloned().collect(),
+            ..self.clone()
+        }
+    }
+}
+
+/// The requests of all targets.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    /// All of them, those of each target together.
+    pub all: Vec<Asked>,
+    /// By target.
+    pub choices: Vec<Choice>,
+}
+
+impl Requests {
+    /// The requests of `spec`, whose mix is expanded, to `targets`.
+    ///
+    /// # Errors
+    /// A [`SpecError`] that names the field which cannot be used.
+    pub fn of(spec: &Spec, targets: &Targets) -> Result<Self, SpecError> {
+        let mixed = !spec.mix.is_empty() || spec.targets.iter().any(|each| !each.mix.is_empty());
+        if targets.scheme() == Scheme::Tcp && mixed {
+            let found = format!("several requests for {}", spec.protocol);
+            return Err(SpecError::new(
+                "mix",
+                found,
+                "take h1, h2 or h3, or leave it out",
+            ));
+        }
+        let common = Asked {
+            target: targets.iter().next().expect("at least one").0.clone(),
+            method: method(&spec.method)?,
+            headers: spec.headers.clone(),
+            body: body(spec.body.as_ref(), spec.seed)?.map(Arc::from),
+            expect: Expectation::default(),
+        };
+        let mut requests = Requests {
+            all: Vec::new(),
+            choices: Vec::new(),
+        };
+        for (index, (target, expect)) in targets.iter().enumerate() {
+            let common = Asked {
+                target: target.clone(),
+                expect: expectation(expect)?,
+                ..common.clone()
+            };
+            let own = spec.targets.get(index).map(|target| target.mix.as_slice());
+            let mix = own.filter(|mix| !mix.is_empty()).unwrap_or(&spec.mix);
+            let first = requests.all.len() as ExchangeId;
+            requests.choices.push(choice(mix, spec.mix_order, first)?);
+            if mix.is_empty() {
+                requests.all.push(common);
+                continue;
+            }
+            for request in mix {
+                requests.all.push(asked(request, &common, spec.seed)?);
+            }
+        }
+        Ok(requests)
+    }
+
+    /// All exchanges, whose requests `compose` makes.
+    ///
+    /// # Errors
+    /// A [`SpecError`] that names the header which cannot be used.
+    pub fn exchanges<R>(&self, compose: Compose<R>) -> Result<Vec<Exchange<R>>, SpecError> {
+        let exchange = |asked: &Asked| {
+            let Asked {
+                target,
+                method,
+                headers,
+                body,
+                expect,
+            } = asked;
+            Ok(Exchange {
+                request: compose(target, method, headers, body.as_deref())?,
+                bodiless: method == Method::HEAD,
+                grpc: false,
+                expect: expect.clone(),
+            })
+        };
+        self.all.iter().map(exchange).collect()
+    }
+}
+
+/// The choice among a mix's requests, whose exchanges begin with `first`; without a mix there is one.
+fn choice(mix: &[RequestSpec], order: Order, first: ExchangeId) -> Result<Choice, SpecError> {
+    for request in mix {
+        positive("mix.weight", request.weight)?;
+    }
+    if mix.len() < 2 {
+        return Ok(Choice::Sole(first));
+    }
+    if order == Order::Turns {
+        if mix.iter().any(|request| request.weight != 1.0) {
+            let remedy = "leave out the weights, or the order";
+            return Err(SpecError::new("mix_order", "turns beside weights", remedy));
+        }
+        let all: Vec<_> = (first..).take(mix.len()).collect();
+        return Ok(Choice::Turns(all.into()));
+    }
+    let mut sum = 0.0;
+    let sums = mix.iter().map(|request| {
+        sum += request.weight;
+        sum
+    });
+    Ok(Choice::Weighted(first, sums.collect()))
+}
+
+/// One request of a mix, over what is `common` to all.
+fn asked(request: &RequestSpec, common: &Asked, seed: u64) -> Result<Asked, SpecError> {
+    let own = body(request.body.as_ref(), seed)?.map(Arc::from);
+    Ok(Asked {
+        target: place(&request.url, &common.target)?,
+        method: match &request.method {
+            Some(name) => method(name)?,
+            None => common.method.clone(),
+        },
+        headers: common.with_headers(&request.headers).headers,
+        body: own.or_else(|| common.body.clone()),
+        expect: match &request.expect {
+            Some(expect) => expectation(expect)?,
+            None => common.expect.clone(),
+        },
+    })
+}
+
+/// The place of `url` at `target`'s origin.
+fn place(url: &str, target: &Target) -> Result<Target, SpecError> {
+    if url.starts_with('/') {
+        return target.at(url);
+    }
+    let found = Target::parse(url)?;
+    if found.shares_origin(target) {
+        return Ok(found);
+    }
+    let found = format!("{url:?} is not at {}", target.authority);
+    let remedy = "write its path alone, or leave out the other URL";
+    Err(SpecError::new("mix", found, remedy))
+}
+
+/// The HTTP method of this name.
+///
+/// # Errors
+/// A [`SpecError`] when it is none.
+pub fn method(name: &str) -> Result<Method, SpecError> {
+    name.parse().map_err(|_| {
+        let found = format!("{name:?} is not an HTTP method");
+        SpecError::new("method", found, "write it as GET")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(json: &str) -> Result<Requests, SpecError> {
+        let spec = Spec::from_json(json).unwrap();
+        Requests::of(&spec, &Targets::of(&spec)?)
+    }
+
+    #[test]
+    fn a_request_has_the_common_parts_that_it_does_not_replace() {
+        let json = r#"{"url": "http://a:1/", "method": "PUT", "headers": {"X-A": "1", "X-B": "2"},
+            "body": "all", "expect": {"status": [201]}, "mix": [
+            {"url": "/1?q", "headers": {"x-a": "3"}}, {"url": "http://a:1/2", "method": "HEAD",
+             "body": "own", "expect": {"status": [204]}}]}"#;
+        let Requests { all, .. } = requests(json).unwrap();
+        let header = |name: &str, value: &str| (name.to_string(), value.to_string());
+        assert_eq!(
+            (all[0].target.path.as_str(), &all[0].method),
+            ("/1?q", &Method::PUT)
+        );
+        assert_eq!(all[0].headers, [header("X-B", "2"), header("x-a", "3")]);
+        assert_eq!(all[0].body.as_deref(), Some(&b"all"[..]));
+        assert_eq!(all[0].expect.statuses, [201]);
+        assert_eq!(
+            (all[1].target.path.as_str(), &all[1].method),
+            ("/2", &Method::HEAD)
+        );
+        assert_eq!(all[1].body.as_deref(), Some(&b"own"[..]));
+        assert_eq!(all[1].expect.statuses, [204]);
+    }
+
+    #[test]
+    fn each_target_has_all_requests_at_its_origin() {
+        let json = r#"{"targets": [{"url": "http://a/"}, {"url": "http://b/"}],
+                       "mix": [{"url": "/1"}, {"url": "/2", "weight": 3}]}"#;
+        let Requests { all, choices } = requests(json).unwrap();
+        let places = all
+            .iter()
+            .map(|asked| (asked.target.authority.as_str(), asked.target.path.as_str()));
+        let expected = [("a", "/1"), ("a", "/2"), ("b", "/1"), ("b", "/2")];
+        assert_eq!(places.collect::<Vec<_>>(), expected);
+        let firsts = choices.iter().map(|choice| match choice {
+            Choice::Weighted(first, sums) => (*first, sums.to_vec()),
+            other => panic!("{other:?}"),
+        });
+        let expected = [(0, vec![1.0, 4.0]), (2, vec![1.0, 4.0])];
+        assert_eq!(firsts.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_is_no_request_is_named() {
+        for (field, mix, order) in [
+            ("mix", r#"{"url": "http://b/"}"#, "random"),
+            ("mix", r#"{"url": "/a b"}"#, "random"),
+            ("mix.weight", r#"{"url": "/", "weight": 0}"#, "random"),
+            ("mix_order", r#"{"url": "/", "weight": 2}"#, "turns"),
+            ("method", r#"{"url": "/", "method": "G T"}"#, "random"),
+            (
+                "expect.status",
+                r#"{"url": "/", "expect": {"status": [7]}}"#,
+                "random",
+            ),
+        ] {
+            let json = format!(
+                r#"{{"url": "http://a/", "mix_order": "{order}", "mix": [{{"url": "/"}}, {mix}]}}"#
+            );
+            let error = requests(&json).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{field}: ")), "{error}");
+        }
+        let json = r#"{"url": "tcp://a:1", "protocol": "echo", "mix": [{"url": "/"}]}"#;
+        assert!(requests(json).is_err());
+    }
+}

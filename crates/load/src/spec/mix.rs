@@ -1,0 +1,47 @@
+//! The requests of a mix.
+
+use serde::Deserialize;
+
+use super::headers;
+use super::parts::{Body, Expect};
+
+/// One of several requests to a target.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestSpec {
+    /// Its path and query, or its whole URL.
+    pub url: String,
+    /// Its method, if not the common one.
+    #[serde(default)]
+    pub method: Option<String>,
+    /// Its headers beside the common ones, of which they replace those of the same name.
+    #[serde(default, deserialize_with = "headers::read")]
+    pub headers: Vec<(String, String)>,
+    /// Its body, if not the common one.
+    #[serde(default)]
+    pub body: Option<Body>,
+    /// Its part of the target's requests.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// The properties of its correct answers, if not the target's.
+    #[serde(default)]
+    pub expect: Option<Expect>,
+}
+
+impl RequestSpec {
+    /// A request for this URL, with the common rest.
+    pub fn of(url: String) -> Self {
+        RequestSpec {
+            url,
+            method: None,
+            headers: Vec::new(),
+            body: None,
+            weight: one(),
+            expect: None,
+        }
+    }
+}
+
+fn one() -> f64 {
+    1.0
+}
