@@ -86,6 +86,125 @@ const TEXTS: &[Case<'_>] = &[
     ("reversed", &[(b"ab", 0x6261), (b"", 0)]),
 ];
 
+const STATE: &[Case<'_>] = &[
+    ("per_cpu_count", &[(b"", 100), (b"abc", 103)]),
+    ("per_cpu_index", &[(b"", 1), (b"abc", 1), (b"abcd", 0)]),
+    ("per_cpu_table", &[(b"", 3), (b"ab", 3)]),
+    ("latest", &[(b"", 8)]),
+    ("favourite", &[(b"", 1000)]),
+    ("limited", &[(b"", 1)]),
+    ("latest_per_cpu", &[(b"", 0), (b"abc", 24)]),
+    ("reserved", &[(b"", 1), (b"/a/path", 1)]),
+    ("taken_back", &[(b"", 1), (b"/abc", 2)]),
+    ("sometimes", &[(b"", 0), (b"abc", 2), (&[0; 7], 3)]),
+    ("handed", &[(b"", 0), (b"/abc", 4)]),
+    // Heads have 8 bytes, and events 32.
+    ("burst", &[(b"", 4096 / 40)]),
+    ("pair", &[(b"", 2)]),
+    ("room", &[(b"", 4096 + 16)]),
+    // What time it is follows from nothing.
+    ("bucket", &[]),
+    ("told", &[]),
+];
+
+const PARTS: &[Case<'_>] = &[
+    ("swapped", &[(b"", 2), (b"a", 3)]),
+    ("client", &[(b"", 0), (b"ab", 2)]),
+    ("both_tables", &[(b"", 1 + 1 + 2 + 100)]),
+    ("dots", &[(b"", 0), (b"/a.b.c", 2), (&[b'.'; 300], 300)]),
+    ("stopped", &[(b"", 0), (b"ab", 2), (b"abcdef", 3)]),
+    ("square", &[(b"", 45 * 45)]),
+    ("counted_up", &[(b"", 0), (b"abcd", 3), (&[0; 9], 6)]),
+    (
+        "go_on",
+        &[(b"", 1), (b"abc", 10), (b"abcd", 100), (&[0; 9], 3)],
+    ),
+    ("short_path", &[(b"", 1), (b"a", 10)]),
+    ("long_path", &[(b"", 0), (b"abcd", 100)]),
+    ("again", &[(b"", 34)]),
+    ("in_function", &[(b"", 1 + 2 * 50), (b"a", 10 + 2 * 50)]),
+];
+
+const RULES: &[Case<'_>] = &[
+    ("bloom", &[(b"", 0), (b"/a", 0)]),
+    ("denied", &[(b"", 7), (b"/a/long/path/of/many", 7)]),
+    (
+        "way_up",
+        &[
+            (b"/a/../b", 0),
+            (b"/..", 1),
+            (b"/a/../../b", 1),
+            (b"/a..", 0),
+            (b"/...", 0),
+        ],
+    ),
+    (
+        "parameters",
+        &[(b"/a", 0), (b"/a?b", 1), (b"/a?b=1&c=2", 2)],
+    ),
+    (
+        "decoded",
+        &[
+            (b"/abc", 1),
+            (b"%2fA", 0),
+            (b"%2F%61", 1),
+            (b"/%6", 255),
+            (b"/%6x", 254),
+        ],
+    ),
+    ("hexadecimal", &[(b"", 0), (b"ff", 255), (b"7fFFx", 0x7fff)]),
+    (
+        "unicode",
+        &[
+            (b"abc", 1),
+            ("ä€".as_bytes(), 1),
+            (b"\xc3", 0),
+            (b"\x80", 0),
+            (&[b'x'; 300], 2),
+        ],
+    ),
+    (
+        "starred",
+        &[
+            (b"/api/x/admin", 1),
+            (b"/api/admin", 0),
+            (b"/apx/x/admin", 0),
+            (b"/api/x/admix", 0),
+        ],
+    ),
+    (
+        "sorted",
+        &[(b"", 0), (b"ab", 1), (&[0; 9], 0), (&[0; 53], 1)],
+    ),
+    ("sampled", &[(b"", 1)]),
+    ("settings", &[(b"", 7), (&[0; 41], 0)]),
+    (
+        "second_part",
+        &[(b"", 0), (b"/", 100), (b"/a/", 101), (b"/a/bcd/e", 3)],
+    ),
+    ("typed", &[(b"/a", 0), (b"/a.js", 3), (b"/a.css", 1)]),
+    (
+        "words",
+        &[
+            (b"", 0),
+            (b"/api/v1/", 1),
+            (b"/api/v2/", 2),
+            (b"/static/", 3),
+        ],
+    ),
+    ("largest", &[(b"", 0), (&[1, 2, 3, 4, 5, 6, 0], 20)]),
+    (
+        "port",
+        &[
+            (b"host:80/", 80),
+            (b"host/", 0xffff_ffff),
+            (b"host:99999", 0xffff_fffe),
+        ],
+    ),
+    ("weighed", &[(b"", 3), (b"a", 2), (b"/x", 1)]),
+    ("popcount", &[(b"", 0), (b"a", 38)]),
+];
+
 fn holds(file: &str, cases: &[Case<'_>]) {
     let mut wrong = Vec::new();
     for compiler in compilers::all() {
@@ -122,4 +241,19 @@ fn numbers() {
 #[test]
 fn texts() {
     holds("texts.bpf.c", TEXTS);
+}
+
+#[test]
+fn state() {
+    holds("state.bpf.c", STATE);
+}
+
+#[test]
+fn parts() {
+    holds("parts.bpf.c", PARTS);
+}
+
+#[test]
+fn rules() {
+    holds("rules.bpf.c", RULES);
 }

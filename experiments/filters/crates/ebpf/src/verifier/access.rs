@@ -19,7 +19,12 @@ fn any(bytes: u8) -> Scalar {
 
 impl Walk<'_> {
     /// The address in a register, which is not null.
-    fn address(&self, at: usize, state: &State, base: Reg) -> Result<Pointer, Rejection> {
+    pub(super) fn address(
+        &self,
+        at: usize,
+        state: &State,
+        base: Reg,
+    ) -> Result<Pointer, Rejection> {
         match state.get(base) {
             Value::Pointer(pointer) if pointer.nullable => Err(reject(
                 at,
@@ -44,9 +49,12 @@ impl Walk<'_> {
         match pointer.region {
             Region::Context => self.context_field(at, state, &pointer, offset, bytes),
             Region::WindowEnd(_) => Err(reject(at, "reads at the end of a window")),
+            Region::Inner(_) => Err(reject(at, "reads a map itself; look something up in it")),
             _ if !pointer.covers(offset, i64::from(bytes)) => Err(outside(at, &pointer)),
             Region::Stack(depth) => stack_load(at, state, depth, &pointer, offset, bytes),
-            Region::MapValue(_) | Region::Window(_) => Ok(Value::scalar(any(bytes))),
+            Region::MapValue(_) | Region::Reserved(_) | Region::Window(_) => {
+                Ok(Value::scalar(any(bytes)))
+            }
         }
     }
 
@@ -102,7 +110,7 @@ impl Walk<'_> {
         if let Some(place) = pointer.at().map(|at| (at + offset) as usize)
             && bytes == 8
             && place.is_multiple_of(8)
-            && !matches!(value, Value::Map(_))
+            && !matches!(value, Value::Map(_) | Value::Function(_))
         {
             let value = self.shared(at, state, source, value);
             state.frames[depth].slots[place / 8] = Slot::Whole(value);
@@ -134,6 +142,7 @@ impl Walk<'_> {
             Region::Window(_) | Region::WindowEnd(_) => {
                 Err(reject(at, "writes a window, which is read-only"))
             }
+            Region::Inner(_) => Err(reject(at, "writes a map itself; use a helper")),
             Region::MapValue(map) if self.program.maps()[map].read_only => Err(reject(
                 at,
                 &format!(
@@ -231,13 +240,13 @@ impl Walk<'_> {
         let pointer = self.address(at, state, register)?;
         let bytes = bytes as i64;
         match pointer.region {
-            Region::Context | Region::WindowEnd(_) => Err(reject(
+            Region::Context | Region::WindowEnd(_) | Region::Inner(_) => Err(reject(
                 at,
                 &format!("r{register} is no memory that a helper may read"),
             )),
             _ if !pointer.covers(0, bytes) => Err(outside(at, &pointer)),
             Region::Stack(depth) => all_written(at, state, depth, &pointer, 0, bytes),
-            Region::MapValue(_) | Region::Window(_) => Ok(()),
+            Region::MapValue(_) | Region::Reserved(_) | Region::Window(_) => Ok(()),
         }
     }
 }
@@ -246,6 +255,7 @@ fn outside(at: usize, pointer: &Pointer) -> Rejection {
     let what = match pointer.region {
         Region::Stack(_) => "its stack frame",
         Region::MapValue(_) => "the map's value; compare the index with its size first",
+        Region::Reserved(_) => "what was reserved; compare the index with its size first",
         Region::Window(_) => {
             "the window; compare the address after the last byte with the window's end first"
         }

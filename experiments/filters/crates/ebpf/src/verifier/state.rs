@@ -1,8 +1,10 @@
 //! The abstract state at one point of the program: registers and the stack frames of all active
 //! calls.
 
+use std::collections::BTreeMap;
+
 use super::bytes::Bytes;
-use super::value::{Link, Value};
+use super::value::{Link, Region, Value};
 use crate::insn::Reg;
 
 /// Bytes of a stack frame.
@@ -45,6 +47,9 @@ pub struct State {
     pub frames: Vec<Frame>,
     /// The bytes that each window is known to have at least.
     pub sizes: Vec<i64>,
+    /// Memory that is reserved, by the slot of the helper's call; false if only where its addresses are not
+    /// null, which then all of them may be.
+    pub reserved: BTreeMap<usize, bool>,
 }
 
 impl State {
@@ -52,6 +57,7 @@ impl State {
     pub fn new(windows: usize) -> Self {
         Self {
             sizes: vec![0; windows],
+            reserved: BTreeMap::new(),
             registers: [Value::Unusable; 10],
             frames: vec![Frame::new([Value::Unusable; 4])],
         }
@@ -62,7 +68,7 @@ impl State {
         match self.registers.get(usize::from(register)) {
             Some(value) => *value,
             None => {
-                use super::value::{Pointer, Region};
+                use super::value::Pointer;
                 let region = Region::Stack(self.frames.len() - 1);
                 Value::Pointer(Pointer::new(region, FRAME as i64, FRAME as i64))
             }
@@ -130,13 +136,36 @@ impl State {
         let frames = frames.collect();
         let sizes = self.sizes.iter().zip(&other.sizes);
         let sizes = sizes.map(|(a, b)| *a.min(b)).collect();
+        let mut reserved = other.reserved.clone();
+        for (&at, &sure) in &self.reserved {
+            let both = sure && other.reserved.get(&at) == Some(&true);
+            reserved.insert(at, both);
+        }
+        for (at, sure) in &mut reserved {
+            *sure &= self.reserved.contains_key(at);
+        }
         let mut joined = Self {
             registers,
             frames,
             sizes,
+            reserved,
         };
         joined.normalise();
         joined
+    }
+
+    /// Make every address in a region unusable: its memory is gone.
+    pub fn forget(&mut self, region: Region) {
+        for place in self.places() {
+            if place.region() == Some(region) {
+                *place = Value::Unusable;
+            }
+        }
+        for slot in self.frames.iter_mut().flat_map(|frame| &mut frame.slots) {
+            if *slot == Slot::Whole(Value::Unusable) {
+                *slot = Slot::Bytes(Bytes::NONE);
+            }
+        }
     }
 
     /// Numbers all links by where they first occur, so that equal states compare as equal.

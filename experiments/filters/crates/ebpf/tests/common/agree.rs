@@ -27,7 +27,7 @@ fn contents(maps: &Maps) -> Vec<Vec<u8>> {
         for key in 0..8u64 {
             let key = key.to_le_bytes();
             let key = key.get(..map.spec().key_size as usize).unwrap_or_default();
-            all.extend(map.get(key));
+            all.extend(map.get_each(key).into_iter().flatten());
         }
         all.extend(std::iter::from_fn(|| map.receive()));
     }

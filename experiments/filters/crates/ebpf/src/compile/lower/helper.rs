@@ -22,6 +22,14 @@ impl Lowering<'_, '_> {
             let count = self.maps.all()[map].spec().max_entries;
             return self.array_lookup(at, base as u64, stride, count);
         }
+        match helper {
+            Helper::Loop => return self.repeat(at),
+            Helper::TailCall => return self.tail_call(at),
+            _ => {}
+        }
+        let Some(function) = calls::function(helper) else {
+            return;
+        };
         let bytes = helper.size_register().map(|register| self.get(register));
         self.charge(self.verified.cost_helper(at), bytes);
         let mut signature = self.module.make_signature();
@@ -29,7 +37,7 @@ impl Lowering<'_, '_> {
         signature.params = vec![AbiParam::new(types::I64); 5];
         signature.returns = vec![AbiParam::new(types::I64)];
         let signature = self.builder.import_signature(signature);
-        let address = self.constant(calls::function(helper) as usize as u64);
+        let address = self.constant(function as usize as u64);
         let arguments: Vec<Value> = (1..=5).map(|register| self.get(register)).collect();
         let call = self
             .builder
