@@ -231,3 +231,51 @@ impl<'a> Stream<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maps::Maps;
+    use crate::program::MapKind;
+
+    fn queue() -> Maps {
+        let spec = MapSpec {
+            name: "queue".to_owned(),
+            kind: MapKind::Events,
+            key_size: 0,
+            value_size: 0,
+            max_entries: 4096,
+            read_only: false,
+            initial: Vec::new(),
+            choices: Vec::new(),
+        };
+        Maps::anonymous(&[spec]).unwrap()
+    }
+
+    #[test]
+    fn a_record_of_a_dead_thread_is_passed_over_and_of_a_living_one_waited_for() {
+        let maps = queue();
+        let map = &maps.all()[0];
+        // SAFETY: the child reserves and ends, and the parent waits for it.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                let _ = reserve(map, 100);
+                libc::_exit(0);
+            }
+            assert_eq!(libc::waitpid(child, std::ptr::null_mut(), 0), child);
+        }
+        send(map, b"after it").unwrap();
+        assert_eq!(receive(map), Some(b"after it".to_vec()));
+        let mine = reserve(map, 8).unwrap();
+        send(map, b"later").unwrap();
+        assert_eq!(receive(map), None);
+        // SAFETY: reserved three lines above.
+        unsafe {
+            mine.copy_from(b"earlier!".as_ptr(), 8);
+            crate::maps::finish(mine, false);
+        }
+        assert_eq!(receive(map), Some(b"earlier!".to_vec()));
+        assert_eq!(receive(map), Some(b"later".to_vec()));
+    }
+}

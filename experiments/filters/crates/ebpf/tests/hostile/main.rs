@@ -5,6 +5,8 @@ mod bounds;
 mod common;
 mod flow;
 mod memory;
+mod parts;
+mod reserved;
 mod time;
 mod turns;
 mod values;
