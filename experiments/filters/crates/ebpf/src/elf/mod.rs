@@ -25,8 +25,25 @@ pub use error::ElfError;
 const MAX_DATA: u64 = 1 << 20;
 type Elf<'a> = ElfFile64<'a, LittleEndian>;
 
+/// A program's instructions with all that they name in its place.
+#[derive(Debug)]
+pub struct Linked {
+    /// The instructions: the program's section and those that it calls into, then the programs that maps name.
+    pub slots: Vec<Raw>,
+    /// The maps by their number.
+    pub maps: Vec<MapSpec>,
+    sources: Sources,
+}
+
 /// Links the program of section `name`: it comes first, then every section that it calls into.
 pub fn load(bytes: &[u8], name: &str) -> Result<Program, ElfError> {
+    let linked = link(bytes, name)?;
+    let program = Program::new(&linked.slots, linked.maps)?;
+    Ok(program.with_sources(linked.sources))
+}
+
+/// The same without a look at what the instructions are.
+pub fn link(bytes: &[u8], name: &str) -> Result<Linked, ElfError> {
     let elf = Elf::parse(bytes)?;
     if elf.elf_header().e_machine(LittleEndian) != EM_BPF {
         return Err(ElfError::Machine);
@@ -48,8 +65,11 @@ pub fn load(bytes: &[u8], name: &str) -> Result<Program, ElfError> {
     let entry = linker.entry(name)?;
     linker.link(entry)?;
     let sources = btf.and_then(|btf| linker.sources(&btf));
-    let program = Program::new(&linker.slots, linker.maps)?;
-    Ok(program.with_sources(sources.unwrap_or_default()))
+    Ok(Linked {
+        sources: sources.unwrap_or_default(),
+        slots: linker.slots,
+        maps: linker.maps,
+    })
 }
 
 /// The origin of a map.
@@ -116,11 +136,19 @@ impl Linker<'_> {
         Ok(())
     }
 
-    /// Place a section and everything that it calls; gives where it begins.
-    fn link(&mut self, index: SectionIndex) -> Result<usize, ElfError> {
+    /// Place a section and everything that it calls, then the programs that its maps name.
+    fn link(&mut self, index: SectionIndex) -> Result<(), ElfError> {
         let mut waiting = vec![index];
         let mut calls = Vec::new();
-        while let Some(index) = waiting.pop() {
+        let mut named = 0;
+        loop {
+            let next = waiting.pop().or_else(|| {
+                named += 1;
+                self.programs.get(named - 1).map(|program| program.section)
+            });
+            let Some(index) = next else {
+                break;
+            };
             if self.placed.contains_key(&index.0) {
                 continue;
             }
@@ -129,7 +157,6 @@ impl Linker<'_> {
                 waiting.push(call.1);
                 calls.push(call);
             }
-            waiting.extend(self.programs.iter().map(|named| named.section));
         }
         for named in std::mem::take(&mut self.programs) {
             let start = self.placed[&named.section.0] as i64 + named.slot;
@@ -146,7 +173,7 @@ impl Linker<'_> {
                 reason: "calls a function out of reach",
             })?;
         }
-        Ok(self.placed[&index.0])
+        Ok(())
     }
 
     fn place(&mut self, index: SectionIndex) -> Result<(), ElfError> {

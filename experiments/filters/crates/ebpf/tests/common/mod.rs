@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 pub mod agree;
+pub mod cases;
 pub mod compilers;
 pub mod generate;
 
