@@ -1,10 +1,10 @@
-//! Where the kernel's verifier and this project's have different opinions, and why.
+//! Where the kernel's verifier or PREVAIL and this project's have different opinions, and why.
 
 /// Who alone accepts a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepts {
     Ours,
-    Kernel,
+    Other,
 }
 
 /// A program of which the opinions differ.
@@ -15,7 +15,8 @@ pub struct Disagreement {
     pub reason: &'static str,
 }
 
-pub const DISAGREEMENTS: &[Disagreement] = &[
+/// With the kernel.
+pub const KERNEL: &[Disagreement] = &[
     Disagreement {
         program: "signed_index",
         accepts: Accepts::Ours,
@@ -93,37 +94,146 @@ pub const DISAGREEMENTS: &[Disagreement] = &[
     },
     Disagreement {
         program: "unrolled",
-        accepts: Accepts::Kernel,
+        accepts: Accepts::Other,
         reason: "turns are looked at together, and what is exact in one is not in all",
     },
     Disagreement {
         program: "either",
-        accepts: Accepts::Kernel,
+        accepts: Accepts::Other,
         reason: "one call of bpf_loop has one function",
     },
     Disagreement {
         program: "each",
-        accepts: Accepts::Kernel,
+        accepts: Accepts::Other,
         reason: "there is no such helper here",
     },
     Disagreement {
         program: "jiffies",
-        accepts: Accepts::Kernel,
+        accepts: Accepts::Other,
         reason: "there is no such helper here",
     },
     Disagreement {
         program: "of_another",
-        accepts: Accepts::Kernel,
+        accepts: Accepts::Other,
         reason: "there is no such helper here",
     },
     Disagreement {
         program: "checksum",
-        accepts: Accepts::Kernel,
+        accepts: Accepts::Other,
         reason: "there is no such helper here",
     },
     Disagreement {
         program: "written",
-        accepts: Accepts::Kernel,
+        accepts: Accepts::Other,
+        reason: "the path is nginx's and read-only",
+    },
+];
+
+/// With PREVAIL 0.2.6.
+pub const PREVAIL: &[Disagreement] = &[
+    Disagreement {
+        program: "signed_index",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no distance of two addresses in 32 bits",
+    },
+    Disagreement {
+        program: "upper_first",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no distance of two addresses in 32 bits",
+    },
+    Disagreement {
+        program: "looked_up",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no distance of two addresses in 32 bits",
+    },
+    Disagreement {
+        program: "sum",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no distance of two addresses in 32 bits",
+    },
+    Disagreement {
+        program: "reserved",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no distance of two addresses in 32 bits",
+    },
+    Disagreement {
+        program: "from_path",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL forgets bounds with a sign in 32 bits",
+    },
+    Disagreement {
+        program: "constant_key",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL asks for a comparison with null although the array has the key",
+    },
+    Disagreement {
+        program: "substring",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL loses the bound of an index that a loop adds to an address",
+    },
+    Disagreement {
+        program: "event",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL loses the bound of an index that a loop adds to an address",
+    },
+    Disagreement {
+        program: "escaped",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL loses the bound of an index that a loop adds to an address",
+    },
+    Disagreement {
+        program: "decoded",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL loses the bound of an index that a loop adds to an address",
+    },
+    Disagreement {
+        program: "by_helper",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no bpf_strncmp",
+    },
+    Disagreement {
+        program: "dots",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no functions that helpers call",
+    },
+    Disagreement {
+        program: "stopped",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no functions that helpers call",
+    },
+    Disagreement {
+        program: "square",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no functions that helpers call",
+    },
+    Disagreement {
+        program: "counted_up",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no functions that helpers call",
+    },
+    Disagreement {
+        program: "any_result",
+        accepts: Accepts::Ours,
+        reason: "PREVAIL has no functions that helpers call",
+    },
+    Disagreement {
+        program: "jiffies",
+        accepts: Accepts::Other,
+        reason: "there is no such helper here",
+    },
+    Disagreement {
+        program: "of_another",
+        accepts: Accepts::Other,
+        reason: "there is no such helper here",
+    },
+    Disagreement {
+        program: "checksum",
+        accepts: Accepts::Other,
+        reason: "there is no such helper here",
+    },
+    Disagreement {
+        program: "written",
+        accepts: Accepts::Other,
         reason: "the path is nginx's and read-only",
     },
 ];

@@ -68,14 +68,13 @@ fn number(fd: &OwnedFd) -> u32 {
 pub fn allowed() -> Result<(), String> {
     // r0 = 0; exit
     let slots = [0xb7u64, 0x95];
-    program(&slots, None, false)
+    program(&slots, None)
         .map(|_| ())
         .map_err(|reason| format!("bpf(2) loads no program: {reason}"))
 }
 
-/// Load the program in a section. Return the error where it is refused, and the verifier's last lines if asked
-/// for, which takes long.
-pub fn load(object: &[u8], section: &str, log: bool) -> Result<(), String> {
+/// Load the program in a section. Return the error where it is refused.
+pub fn load(object: &[u8], section: &str) -> Result<(), String> {
     let linked = elf::link(object, section).map_err(|error| error.to_string())?;
     let mut maps: Vec<OwnedFd> = Vec::new();
     let mut made = vec![None; linked.maps.len()];
@@ -100,7 +99,7 @@ pub fn load(object: &[u8], section: &str, log: bool) -> Result<(), String> {
         }
     }
     let slots: Vec<u64> = slots.iter().map(encoded).collect();
-    program(&slots, Some(&functions), log).map(|_| ())
+    program(&slots, Some(&functions)).map(|_| ())
 }
 
 fn encoded(slot: &Raw) -> u64 {
@@ -185,20 +184,13 @@ fn types() -> Result<OwnedFd, std::io::Error> {
     unsafe { attributes.with(16, blob.len() as u32).open(BTF_LOAD) }
 }
 
-fn program(slots: &[u64], functions: Option<&[usize]>, log: bool) -> Result<OwnedFd, String> {
-    let mut text = vec![0u8; 1 << 24];
+fn program(slots: &[u64], functions: Option<&[usize]>) -> Result<OwnedFd, String> {
     let license = b"GPL\0";
     let mut attributes = Attributes::default()
         .with(0, XDP)
         .with(4, slots.len() as u32)
         .at(8, slots)
         .at(16, license);
-    if log {
-        attributes = attributes
-            .with(24, 1)
-            .with(28, text.len() as u32)
-            .at(32, &text);
-    }
     let types = types().map_err(|error| format!("types: {error}"))?;
     let places: Vec<u32> = functions
         .unwrap_or_default()
@@ -212,16 +204,7 @@ fn program(slots: &[u64], functions: Option<&[usize]>, log: bool) -> Result<Owne
             .at(80, &places)
             .with(88, places.len() as u32 / 2);
     }
-    // SAFETY: instructions, a text and places as many as said, and a log that is written.
+    // SAFETY: instructions, a text and places, as many as said.
     let loaded = unsafe { attributes.open(PROG_LOAD) };
-    loaded.map_err(|error| {
-        let end = text.iter().position(|&byte| byte == 0);
-        text.truncate(end.unwrap_or_default());
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().rev().take(4).collect();
-        format!(
-            "{error}: {}",
-            lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
-        )
-    })
+    loaded.map_err(|error| error.to_string())
 }
