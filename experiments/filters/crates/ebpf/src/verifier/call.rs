@@ -14,8 +14,8 @@ use crate::program::{MapKind, MapSpec};
 pub(super) struct Given {
     /// The map, or one of the shape of those that it may be.
     map: usize,
-    /// The key, if it has 4 bytes and is known.
-    key: Option<u32>,
+    /// The greatest key, if keys have 4 bytes.
+    key: Option<u64>,
     /// The size.
     size: u64,
 }
@@ -39,6 +39,7 @@ impl Walk<'_> {
             Returns::ReservedOrNull => self.reserve(at, state, given.size)?,
             Returns::ValueOrNull => {
                 let mut pointer = self.looked_up(&given);
+                self.facts.may_miss[at] |= pointer.nullable;
                 pointer.link = Self::fresh(at, state);
                 Value::Pointer(pointer)
             }
@@ -86,7 +87,7 @@ impl Walk<'_> {
                     self.facts.touches(at, state, register, 0, bytes.into());
                     self.readable(at, state, register, u64::from(bytes))?;
                     if argument == Argument::Key && bytes == 4 {
-                        given.key = self.known_key(state, register);
+                        given.key = Some(self.greatest_key(state, register));
                     }
                 }
                 Argument::AsMuch => self.memory(at, state, register, given.size)?,
@@ -121,7 +122,7 @@ impl Walk<'_> {
         let mut pointer = Pointer::new(region, 0, spec.value_size.into());
         // An array has every entry below its size.
         let array = matches!(spec.kind, MapKind::Array | MapKind::PerCpuArray);
-        let there = given.key.is_some_and(|key| key < spec.max_entries);
+        let there = given.key.is_some_and(|key| key < spec.max_entries.into());
         pointer.nullable = !(array && there);
         pointer
     }

@@ -72,6 +72,8 @@ pub struct Facts {
     pub reached: Vec<bool>,
     /// The map that its helper uses.
     pub maps_at: Vec<MapAt>,
+    /// True if its lookup may find nothing.
+    pub may_miss: Vec<bool>,
     /// The function that its helper calls.
     pub callbacks: Vec<Option<usize>>,
     /// The memory that it touches.
@@ -88,6 +90,7 @@ impl Facts {
         Self {
             reached: vec![false; slots],
             maps_at: vec![MapAt::None; slots],
+            may_miss: vec![false; slots],
             callbacks: vec![None; slots],
             touched: vec![Touched::None; slots],
             ways: vec![(false, false); slots],

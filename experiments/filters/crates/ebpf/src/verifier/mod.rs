@@ -111,6 +111,11 @@ impl Verified {
         cost::array_looked_up(&self.program, &self.facts, slot)
     }
 
+    /// Return true if the lookup in a slot may find nothing.
+    pub fn may_miss(&self, slot: usize) -> bool {
+        self.facts.may_miss[slot]
+    }
+
     /// Return the fuel that every run costs before it begins.
     pub fn cost(&self) -> u64 {
         self.costs.functions[0]

@@ -80,6 +80,20 @@ impl State {
         self.registers[usize::from(register)] = value;
     }
 
+    /// The values of the running function in one piece.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        let slots = self
+            .frames
+            .last()
+            .into_iter()
+            .flat_map(|frame| &frame.slots);
+        let slots = slots.filter_map(|slot| match slot {
+            Slot::Whole(value) => Some(value),
+            Slot::Bytes(_) => None,
+        });
+        self.registers.iter().chain(slots)
+    }
+
     /// Every place that holds a value in one piece.
     pub fn places(&mut self) -> impl Iterator<Item = &mut Value> {
         let frames = self.frames.iter_mut().flat_map(|frame| {
@@ -129,7 +143,7 @@ impl State {
                     Value::Unusable => Slot::Bytes(Bytes::NONE),
                     value => Slot::Whole(value),
                 },
-                (a, b) => Slot::Bytes(numbers(a).join(numbers(b))),
+                (a, b) => Slot::Bytes(numbers(a).join(numbers(b), thresholds.is_some())),
             }),
             saved: std::array::from_fn(|n| merge(&a.saved[n], &b.saved[n])),
         });
@@ -194,7 +208,7 @@ impl State {
 pub fn numbers(slot: &Slot) -> Bytes {
     match slot {
         Slot::Bytes(bytes) => *bytes,
-        Slot::Whole(Value::Scalar(scalar, _)) => Bytes::number(scalar.known()),
+        Slot::Whole(Value::Scalar(scalar, _)) => Bytes::number(scalar.bits),
         Slot::Whole(_) => Bytes::NONE,
     }
 }

@@ -4,6 +4,7 @@ mod bounds;
 #[path = "../common/mod.rs"]
 mod common;
 mod flow;
+mod keys;
 mod memory;
 mod parts;
 mod reserved;

@@ -57,17 +57,20 @@ impl Lowering<'_, '_> {
                 self.builder.ins().load(types::I32, flags(), key, 0)
             }
         };
-        let inside =
-            self.builder
-                .ins()
-                .icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(count));
-        let index = self.builder.ins().uextend(types::I64, index);
+        let wide = self.builder.ins().uextend(types::I64, index);
         let stride = self.constant(stride as u64);
-        let offset = self.builder.ins().imul(index, stride);
+        let offset = self.builder.ins().imul(wide, stride);
         let base = self.constant(base);
-        let address = self.builder.ins().iadd(base, offset);
-        let null = self.constant(0);
-        let result = self.builder.ins().select(inside, address, null);
+        let mut result = self.builder.ins().iadd(base, offset);
+        if self.verified.may_miss(at) {
+            let below = IntCC::UnsignedLessThan;
+            let inside = self
+                .builder
+                .ins()
+                .icmp_imm_u(below, index, i64::from(count));
+            let null = self.constant(0);
+            result = self.builder.ins().select(inside, result, null);
+        }
         self.set(0, result);
     }
 }

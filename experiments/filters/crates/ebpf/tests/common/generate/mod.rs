@@ -117,7 +117,7 @@ fn function(choices: &mut Choices<'_>) -> Vec<Raw> {
 
 /// Call a function by its number, or rarely the entry, 0, which no program may.
 fn called(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let callee = match choices.byte() {
+    let callee = match choices.below(32) {
         0 => 0,
         number => 1 + number % 2,
     };
