@@ -1,8 +1,8 @@
 //! Memory that programs reserve in queues: each piece is submitted or discarded once, on every path.
 //!
 //! A state knows what is reserved by the slot that reserves it. Until an address of it was compared with
-//! null, or where paths meet of which one reserved nothing, it is reserved only if the address is not null;
-//! then all of its addresses may be null, and are or are not at once.
+//! null, and where paths meet of which one reserved nothing, all of its addresses may be null, and are or are
+//! not at once: nothing is reserved where they are.
 
 use super::rejection::{Rejection, reject};
 use super::state::State;
@@ -26,8 +26,6 @@ impl State {
         }
         if is_null {
             self.reserved.remove(&at);
-        } else {
-            self.reserved.insert(at, true);
         }
     }
 }
@@ -40,7 +38,7 @@ impl Walk<'_> {
         state: &mut State,
         bytes: u64,
     ) -> Result<Value, Rejection> {
-        if state.reserved.contains_key(&at) {
+        if state.reserved.contains(&at) {
             return Err(reject(
                 at,
                 "reserves again what was reserved here and not submitted or discarded",
@@ -50,7 +48,7 @@ impl Walk<'_> {
             let reason = format!("reserves more than {MAX_RESERVED} records at once");
             return Err(reject(at, &reason));
         }
-        state.reserved.insert(at, false);
+        state.reserved.insert(at);
         let mut pointer = Pointer::new(Region::Reserved(at), 0, bytes as i64);
         pointer.nullable = true;
         pointer.link = Self::fresh(at, state);
@@ -80,7 +78,7 @@ impl Walk<'_> {
 
     /// Check that nothing is reserved where a run may end.
     pub(super) fn none_reserved(&self, at: usize, state: &State) -> Result<(), Rejection> {
-        let Some(&slot) = state.reserved.keys().next() else {
+        let Some(&slot) = state.reserved.first() else {
             return Ok(());
         };
         let place = self.program.source(slot).unwrap_or_default();

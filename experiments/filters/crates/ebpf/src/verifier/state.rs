@@ -1,7 +1,7 @@
 //! The abstract state at one point of the program: registers and the stack frames of all active
 //! calls.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::bytes::Bytes;
 use super::value::{Link, Region, Value};
@@ -47,9 +47,8 @@ pub struct State {
     pub frames: Vec<Frame>,
     /// The bytes that each window is known to have at least.
     pub sizes: Vec<i64>,
-    /// Memory that is reserved, by the slot of the helper's call; false if only where its addresses are not
-    /// null, which then all of them may be.
-    pub reserved: BTreeMap<usize, bool>,
+    /// The slots whose helper has reserved memory, unless addresses of it may be null, and are.
+    pub reserved: BTreeSet<usize>,
 }
 
 impl State {
@@ -57,7 +56,7 @@ impl State {
     pub fn new(windows: usize) -> Self {
         Self {
             sizes: vec![0; windows],
-            reserved: BTreeMap::new(),
+            reserved: BTreeSet::new(),
             registers: [Value::Unusable; 10],
             frames: vec![Frame::new([Value::Unusable; 4])],
         }
@@ -150,19 +149,11 @@ impl State {
         let frames = frames.collect();
         let sizes = self.sizes.iter().zip(&other.sizes);
         let sizes = sizes.map(|(a, b)| *a.min(b)).collect();
-        let mut reserved = other.reserved.clone();
-        for (&at, &sure) in &self.reserved {
-            let both = sure && other.reserved.get(&at) == Some(&true);
-            reserved.insert(at, both);
-        }
-        for (at, sure) in &mut reserved {
-            *sure &= self.reserved.contains_key(at);
-        }
         let mut joined = Self {
             registers,
             frames,
             sizes,
-            reserved,
+            reserved: &self.reserved | &other.reserved,
         };
         joined.normalise();
         joined
