@@ -192,7 +192,7 @@ unsafe fn ringbuf_reserve([r1, size, flags, _, _]: Arguments) -> u64 {
     reserved.map_or(0, |bytes| bytes as u64)
 }
 
-/// What flags say about waking readers up does not matter: they look by themselves.
+/// Submit a record. Flags about waking readers up do not matter: they look by themselves.
 unsafe fn ringbuf_submit([r1, ..]: Arguments) -> u64 {
     // SAFETY: as `function` demands.
     unsafe { maps::finish(r1 as *mut u8, false) };

@@ -95,7 +95,7 @@ pub struct MapSpec {
     /// The start of its first value: the contents of a data section. In a map whose values name something,
     /// for each index 4 bytes: 0, or one more than a place in `choices`.
     pub initial: Vec<u8>,
-    /// What its values may name: maps by their number, programs by their first slot.
+    /// The choices of its values' names: maps by their number, programs by their first slot.
     pub choices: Vec<usize>,
 }
 

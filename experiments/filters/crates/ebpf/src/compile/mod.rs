@@ -277,7 +277,7 @@ fn define(
     Ok(ids[if goes_on { count } else { 0 }])
 }
 
-/// What is compiled: a function of the program, or what begins a run before its first.
+/// A function to compile: one of the program, or the one that begins a run before its first.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Function(usize),

@@ -104,7 +104,7 @@ struct Machine<'a> {
     /// Calls under way of the running program, and how often the run went on with another.
     calls: usize,
     gone_on: usize,
-    /// What is reserved: addresses and bytes.
+    /// The reserved records: addresses and bytes.
     reserved: Vec<(u64, u64)>,
     /// The fuel that is left, what was paid of it, and what the executed instructions weigh.
     fuel: u64,
@@ -114,7 +114,7 @@ struct Machine<'a> {
     turns: (usize, u32),
 }
 
-/// What is restored when a function returns.
+/// The state that is restored when a function returns.
 struct Saved {
     /// The slot to return to.
     back: usize,

@@ -35,7 +35,7 @@ const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;
 const LENGTH: u32 = DISCARDED - 1;
 
-/// What the queue is asked for, by the kernel's numbers.
+/// Questions about the queue, by the kernel's numbers.
 const AVAILABLE: u64 = 0;
 const SIZE: u64 = 1;
 const READ: u64 = 2;

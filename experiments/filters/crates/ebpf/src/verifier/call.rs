@@ -9,7 +9,7 @@ use crate::helpers::{Argument, Helper, MAX_MEMORY, Returns};
 use crate::insn::Reg;
 use crate::program::{MapKind, MapSpec};
 
-/// What is known of the arguments of a call.
+/// The facts about the arguments of a call.
 #[derive(Default)]
 pub(super) struct Given {
     /// The map, or one of the shape of those that it may be.

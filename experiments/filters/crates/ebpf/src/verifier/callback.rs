@@ -69,7 +69,7 @@ impl Walk<'_> {
         Ok(state)
     }
 
-    /// What the function gets as its second argument.
+    /// The value that the function gets as its second argument.
     fn callback_context(&self, at: usize, state: &State) -> Result<Value, Rejection> {
         match state.get(3) {
             Value::Pointer(mut pointer)

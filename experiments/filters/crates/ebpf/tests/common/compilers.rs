@@ -1,6 +1,7 @@
 //! The compilers of C that are at hand: clang, and other versions of it.
 //!
-//! None is gcc: version 12 for BPF compiles `>` as `>=` for the oldest processor, and moves the ends of
+//! None is gcc: version 12 for BPF, the one in Debian, calls no helper by its number without an attribute of its
+//! own, compiles `>` as `>=` for the oldest processor, and moves the ends of
 //! windows, which the kernel does not allow either.
 
 use std::path::Path;
