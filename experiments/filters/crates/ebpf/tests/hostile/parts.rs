@@ -341,6 +341,15 @@ fn what_another_program_returns_is_the_functions_result() {
         &[mov(6, 9), store_imm(8, 10, -8, 9), mov(0, 300), exit()],
     ]);
     assert_eq!(result(&slots, maps_with(&[13])), Some(345));
+    // It may be any number: the function's own, an index that would do, says nothing.
+    let before = [call(16), copy(7, 0)];
+    let after = [add_register(6, 7), load(1, 0, 6, 0), mov(0, 0), exit()];
+    let caller = join([&before, &value(), &after]);
+    let own = [mov(0, 3), exit()];
+    let slots = join([&caller, &tail(PROGRAMS, 0), &own, &[mov(0, 300), exit()]]);
+    let other = caller.len() + 6;
+    let found = verify_with(&slots, maps_with(&[other])).unwrap_err();
+    assert!(found.contains("moves an address too far"), "{found}");
     // It may not return what is no number.
     let slots = join([
         &[call(1), exit()],
