@@ -210,6 +210,13 @@ fn turns_are_counted_and_refused() {
     // Only 32 bits of the number count.
     assert_eq!(result(&counted(-1), maps()), Some(-7i64 as u64));
     assert_eq!(result(&counted((1 << 23) + 1), maps()), Some(-7i64 as u64));
+    let upper = join([
+        &function(2, 7),
+        &wide(1, 0, 5, 1),
+        &[mov(3, 0), mov(4, 0), helper(LOOP), exit()],
+        &end(),
+    ]);
+    assert_eq!(result(&upper, maps()), Some(5));
     let flagged = join([
         &function(2, 6),
         &[mov(1, 5), mov(3, 0), mov(4, 1), helper(LOOP), exit()],
