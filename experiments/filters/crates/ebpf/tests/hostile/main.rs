@@ -1,6 +1,7 @@
 //! Programs that would do harm: each is rejected for its own reason, or stopped.
 
 mod bounds;
+mod callbacks;
 #[path = "../common/mod.rs"]
 mod common;
 mod flow;

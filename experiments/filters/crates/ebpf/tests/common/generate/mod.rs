@@ -1,13 +1,14 @@
 //! Programs out of bytes: most of them are accepted, and do a bit of everything.
 
 mod parts;
+mod windows;
 
 use filter_ebpf::insn::Raw;
 use filter_ebpf::verifier::Verified;
 
 use super::{
-    ARRAY, EVENTS, HASH, LRU, LRU_PER_CPU, PER_CPU, PER_CPU_HASH, add, atomic, branch,
-    branch_register, call, copy, exit, helper, jump, load, map, mov, raw, store, store_imm, wide,
+    ARRAY, EVENTS, HASH, LRU, LRU_PER_CPU, PER_CPU, PER_CPU_HASH, add, atomic, branch, call, copy,
+    exit, helper, jump, load, map, mov, raw, store, store_imm, wide,
 };
 
 /// Choices, zero when they run out.
@@ -143,12 +144,12 @@ fn piece(choices: &mut Choices<'_>, slots: &mut Vec<Raw>, depth: usize) {
         21 => parts::asked(choices, slots),
         13 => called(choices, slots),
         14 => aliased(choices, slots),
-        10 => recomputed(choices, slots),
+        10 => windows::recomputed(choices, slots),
         11 => signed(choices, slots),
-        12 if depth == 0 => scanned(choices, slots),
+        12 if depth == 0 => windows::scanned(choices, slots),
         0..=3 => slots.push(arithmetic(choices)),
         4 => memory(choices, slots),
-        5 => window(choices, slots),
+        5 => windows::window(choices, slots),
         6 => array(choices, slots),
         7 => hash(choices, slots),
         8 if depth < 3 => skipped(choices, slots, depth),
@@ -210,45 +211,6 @@ fn memory(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     });
 }
 
-/// Reads in the window, at a constant or at a number below 256, behind a comparison with its end.
-fn window(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let (dst, index) = (choices.register(), choices.register());
-    slots.push(copy(8, 6));
-    if choices.below(2) == 0 {
-        slots.extend([raw(0x57, index, 0, 0, 0xff), raw(0x0f, 8, index, 0, 0)]);
-    }
-    let bytes = [1, 2, 4, 8][usize::from(choices.below(4))];
-    slots.extend([
-        copy(1, 8),
-        add(1, i32::from(bytes)),
-        branch_register(2, 1, 7, 1),
-    ]);
-    slots.push(load(bytes, dst, 8, 0));
-}
-
-/// Compare start + index with the end, change the index or not, and read at start + index again.
-fn recomputed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let (dst, index) = (choices.register(), choices.register());
-    let bytes = [1, 2, 4, 8][usize::from(choices.below(4))];
-    // More room than is read, by as much as the index may move.
-    let more = choices.below(4);
-    let moved = i32::from(choices.below(more + 1)) - i32::from(choices.below(16) / 15);
-    let class = if choices.below(3) == 0 { 4 } else { 7 };
-    let read = [
-        raw(class, index, 0, 0, moved),
-        copy(8, 6),
-        raw(0x0f, 8, index, 0, 0),
-        load(bytes, dst, 8, 0),
-    ];
-    slots.extend([
-        raw(0x57, index, 0, 0, 0xff),
-        copy(8, 6),
-        raw(0x0f, 8, index, 0, 0),
-    ]);
-    slots.extend([add(8, i32::from(bytes + more)), branch_register(2, 8, 7, 4)]);
-    slots.extend(read);
-}
-
 /// An index with a sign, bounded on both sides in 32 or 64 bits, into a value of the array.
 fn signed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     let index = [2, 3, 4, 5][usize::from(choices.below(4))];
@@ -272,40 +234,6 @@ fn signed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     slots.extend([raw(0x67, 8, 0, 0, 32), raw(second, 8, 0, 0, 32)]);
     slots.extend([raw(0x0f, 0, 8, 0, 0), load(1, 8, 0, 0)]);
     slots.extend([mov(8, 0), copy(0, 8)]);
-    numbers(choices, slots);
-}
-
-/// A loop with an index over the window that compares in each turn, as compilers turn it around or not.
-fn scanned(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let turns = i32::from(choices.byte()) + 1;
-    let step = 1 + i32::from(choices.below(3));
-    let bytes = [1, 2, 4][usize::from(choices.below(3))];
-    slots.extend([mov(2, 0), mov(3, 0)]);
-    let read = [
-        copy(8, 6),
-        raw(0x0f, 8, 2, 0, 0),
-        load(bytes, 4, 8, 0),
-        raw(0x0f, 3, 4, 0, 0),
-    ];
-    if choices.below(2) == 0 {
-        slots.extend([
-            copy(8, 6),
-            add(8, i32::from(bytes)),
-            branch_register(2, 8, 7, 8),
-        ]);
-        slots.extend(read);
-        slots.extend([
-            branch(2, 2, turns, 3),
-            add(2, step),
-            add(8, step + i32::from(bytes)),
-        ]);
-        slots.push(branch_register(11, 8, 7, -8));
-    } else {
-        slots.extend([copy(8, 6), raw(0x0f, 8, 2, 0, 0), add(8, i32::from(bytes))]);
-        slots.push(branch_register(2, 8, 7, 6));
-        slots.extend(read);
-        slots.extend([add(2, step), branch(10, 2, turns, -10)]);
-    }
     numbers(choices, slots);
 }
 
