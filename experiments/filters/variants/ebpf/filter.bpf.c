@@ -60,42 +60,42 @@ static void *(*const lookup)(void *map, const void *key) = (void *) 1;
 /* Keeps an index an index: turned into a moving address, its bound could not be seen. */
 #define INDEX(i) __asm__ volatile("" : "+r"(i))
 
-/* One piece of the rule: the path goes on with `type` bytes of the prefix. */
-#define PIECE(type)                                                                                \
+/* The same at both ends of what `type` can reach: as libc compares, two words that may overlap. */
+#define ENDS(type)                                                                                 \
     do {                                                                                           \
-        if (path + sizeof(type) > end || *(const type *) path != *(const type *) (bytes + at))     \
-            return 0;                                                                              \
-        path += sizeof(type);                                                                      \
-        at += sizeof(type);                                                                        \
+        const u8 *tail = path + length;                                                            \
+                                                                                                   \
+        return tail <= end && *(const type *) path == *(const type *) bytes &&                     \
+               *(const type *) (tail - sizeof(type)) ==                                            \
+                   *(const type *) (bytes + length - sizeof(type));                                \
     } while (0)
 
-/* By words as far as they go, then what is left of a word. */
+/* By words, the last of which may overlap the one before; shorter prefixes by half a word or less. */
 INLINE int
 matches(const struct context *context, const struct prefix *prefix)
 {
-    const u8 *path = context->start, *end = context->end, *bytes = prefix->bytes;
-    u64 length = prefix->length, words, at, i;
+    const u8 *path = context->start, *end = context->end, *bytes = prefix->bytes, *at = path;
+    u64 length = prefix->length, words, i;
 
     if (length > PREFIX_MAX)
         return 0;
+    if (length < 8) {
+        if (length >= 4)
+            ENDS(u32);
+        if (length >= 2)
+            ENDS(u16);
+        if (length)
+            ENDS(u8);
+        return 1;
+    }
     words = length / 8;
     for (i = 0; i < words; i++) {
         INDEX(i);
-        at = i * 8;
-        PIECE(u64);
+        if (at + 8 > end || *(const u64 *) at != *(const u64 *) (bytes + i * 8))
+            return 0;
+        at += 8;
     }
-    at = words * 8;
-    INDEX(at);
-    if (length & 4)
-        PIECE(u32);
-    /* Never beyond, but this says so to the verifier. */
-    if (at > PREFIX_MAX - 3)
-        return length == at;
-    if (length & 2)
-        PIECE(u16);
-    if (length & 1)
-        PIECE(u8);
-    return 1;
+    ENDS(u64);
 }
 
 SEC("filter") int

@@ -20,6 +20,8 @@ pub struct MapFields {
     pub value_size: u32,
     pub max_entries: u32,
     pub flags: u32,
+    /// Bytes from the start of the declaration to what its values are initialised with.
+    pub values: Option<u32>,
 }
 
 const MAGIC: u16 = 0xeb9f;
@@ -129,6 +131,7 @@ impl<'a> Btf<'a> {
                 "map_flags" => fields.flags = self.number(id)?,
                 "key" => fields.key_size = self.size(self.pointee(id)?, 0)?,
                 "value" => fields.value_size = self.size(self.pointee(id)?, 0)?,
+                "values" => fields.values = Some(word(member, 2)? / 8),
                 "pinning" => {}
                 _ => return Err(BtfError("has a map with an unknown field")),
             }

@@ -45,7 +45,8 @@ fn calls(ops: &[Op], functions: &[Function], function: &Function) -> Vec<(usize,
     let number = |target: usize| functions.partition_point(|function| function.start < target);
     (function.start..function.end)
         .filter_map(|at| match ops[at] {
-            Op::Call { target } => Some((at, number(target))),
+            // Who refers to a function lets a helper call it.
+            Op::Call { target } | Op::LoadFunction { target, .. } => Some((at, number(target))),
             _ => None,
         })
         .collect()

@@ -2,11 +2,12 @@
 
 use std::mem::MaybeUninit;
 use std::panic::catch_unwind;
+use std::ptr;
 use std::slice;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use crate::helpers::Helper;
-use crate::maps::{Map, MapError, Update};
+use crate::maps::{self, Map, MapError, Update};
 use crate::program::MAX_KEY;
 use crate::trace;
 
@@ -29,13 +30,14 @@ macro_rules! guarded {
     }};
 }
 
-/// Return the function that runs when a program calls the helper.
+/// Return the function that runs when a program calls the helper; `None` for those that the compiled code and
+/// the interpreter do by themselves.
 ///
 /// # Safety
 /// Calls of it must pass what [`Helper::arguments`] says, alive for the time of the call.
-pub fn function(helper: Helper) -> Function {
+pub fn function(helper: Helper) -> Option<Function> {
     const FAILED: u64 = -(MapError::Invalid as i64) as u64;
-    match helper {
+    Some(match helper {
         Helper::MapLookup => guarded!(map_lookup, 0),
         Helper::MapUpdate => guarded!(map_update, FAILED),
         Helper::MapDelete => guarded!(map_delete, FAILED),
@@ -47,7 +49,12 @@ pub fn function(helper: Helper) -> Function {
         Helper::RingbufOutput => guarded!(ringbuf_output, FAILED),
         Helper::Strncmp => guarded!(strncmp, FAILED),
         Helper::Memcmp => guarded!(memcmp, FAILED),
-    }
+        Helper::RingbufReserve => guarded!(ringbuf_reserve, 0),
+        Helper::RingbufSubmit => guarded!(ringbuf_submit, 0),
+        Helper::RingbufDiscard => guarded!(ringbuf_discard, 0),
+        Helper::RingbufQuery => guarded!(ringbuf_query, 0),
+        Helper::TailCall | Helper::Loop => return None,
+    })
 }
 
 unsafe fn memory<'a>(address: u64, bytes: u64) -> &'a [u8] {
@@ -101,8 +108,13 @@ unsafe fn map_lookup([r1, r2, _, _, _]: Arguments) -> u64 {
     // SAFETY: as `function` demands.
     unsafe {
         let map = map(r1);
-        map.lookup(Key::of(map, r2).bytes())
-            .map_or(0, |value| value as u64)
+        let key = Key::of(map, r2);
+        if map.spec().kind.names() {
+            return map
+                .named(key.bytes())
+                .map_or(0, |inner| ptr::from_ref(inner) as u64);
+        }
+        map.lookup(key.bytes()).map_or(0, |value| value as u64)
     }
 }
 
@@ -169,6 +181,33 @@ unsafe fn perf_event_output([_, r2, _, r4, size]: Arguments) -> u64 {
 unsafe fn ringbuf_output([r1, r2, size, _, _]: Arguments) -> u64 {
     // SAFETY: as `function` demands.
     unsafe { status(map(r1).send(memory(r2, size))) }
+}
+
+unsafe fn ringbuf_reserve([r1, size, flags, _, _]: Arguments) -> u64 {
+    if flags != 0 {
+        return 0;
+    }
+    // SAFETY: as `function` demands.
+    let reserved = unsafe { map(r1).reserve(size as usize) };
+    reserved.map_or(0, |bytes| bytes as u64)
+}
+
+/// Submit a record. Flags about waking readers up do not matter: they look by themselves.
+unsafe fn ringbuf_submit([r1, ..]: Arguments) -> u64 {
+    // SAFETY: as `function` demands.
+    unsafe { maps::finish(r1 as *mut u8, false) };
+    0
+}
+
+unsafe fn ringbuf_discard([r1, ..]: Arguments) -> u64 {
+    // SAFETY: as `function` demands.
+    unsafe { maps::finish(r1 as *mut u8, true) };
+    0
+}
+
+unsafe fn ringbuf_query([r1, what, ..]: Arguments) -> u64 {
+    // SAFETY: as `function` demands.
+    unsafe { map(r1).query(what) }
 }
 
 /// -1, 0 or 1.

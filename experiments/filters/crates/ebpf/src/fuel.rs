@@ -42,9 +42,18 @@ pub fn helper(helper: Helper) -> u64 {
         Helper::ProcessorId | Helper::Strncmp | Helper::Memcmp => 50,
         Helper::MapLookup | Helper::KtimeNs => 100,
         Helper::MapUpdate | Helper::MapDelete => 200,
-        Helper::PerfEventOutput | Helper::RingbufOutput => 200,
+        Helper::PerfEventOutput | Helper::RingbufOutput | Helper::RingbufReserve => 200,
+        Helper::RingbufSubmit | Helper::RingbufDiscard | Helper::RingbufQuery => 50,
+        // The compiled code does these by itself; what they call comes on top.
+        Helper::Loop => 8,
+        Helper::TailCall => 50,
         // Calls of the kernel.
         Helper::RandomU32 => 500,
         Helper::TracePrintk => 1_000,
     }
 }
+
+/// The weight of a turn of [`Helper::Loop`], on top of the function's.
+pub const TURN: u64 = 12;
+/// The weight of an update that may have to take out an entry, on top of the helper's.
+pub const EVICTION: u64 = 1_000;

@@ -16,6 +16,14 @@ pub enum Helper {
     ProcessorId,
     PerfEventOutput,
     RingbufOutput,
+    RingbufReserve,
+    RingbufSubmit,
+    RingbufDiscard,
+    RingbufQuery,
+    /// Goes on with another program, with the same context. It comes back only if it cannot.
+    TailCall,
+    /// Calls a function of the program again and again.
+    Loop,
     Strncmp,
     /// C's function, which programs call by its name.
     Memcmp,
@@ -30,12 +38,18 @@ pub enum Argument {
     Number,
     /// The context.
     Context,
-    /// A map with keys and values.
-    Map,
+    /// A map with keys and values, or with keys and other maps.
+    AnyMap,
     /// A map with keys and values that the program may write.
     WritableMap,
     /// A queue of events.
     Events,
+    /// A map of programs.
+    Programs,
+    /// A function of the program.
+    Callback,
+    /// Memory of the stack for a callback, or null.
+    StackOrNull,
     /// Memory with a key of the map before.
     Key,
     /// Memory with a value of the map before.
@@ -48,6 +62,10 @@ pub enum Argument {
     SizeOrZero,
     /// Memory with as many bytes as the size before says.
     AsMuch,
+    /// The size of memory that is made, the same on every path.
+    KnownSize,
+    /// Memory that was reserved in a queue, from its first byte.
+    Reserved,
 }
 
 /// The kind of a helper's result.
@@ -55,8 +73,12 @@ pub enum Argument {
 pub enum Returns {
     /// A number.
     Number,
-    /// The address of a value of the map, or null.
+    /// The address of a value of the map, or null. Of a map of maps, the map, or null.
     ValueOrNull,
+    /// The address of memory that was reserved, or null.
+    ReservedOrNull,
+    /// Nothing.
+    Nothing,
 }
 
 /// The number of [`Helper::Memcmp`], none of the kernel's.
@@ -67,6 +89,11 @@ pub fn by_name(name: &str) -> Option<u32> {
     // Compilers call the second where the sign does not matter.
     matches!(name, "memcmp" | "bcmp").then_some(MEMCMP)
 }
+
+/// The most turns of [`Helper::Loop`].
+pub const MAX_TURNS: u64 = 1 << 23;
+/// The most times that a run goes on with another program.
+pub const MAX_TAIL_CALLS: usize = 33;
 
 /// The most bytes that a helper takes in one piece.
 pub const MAX_MEMORY: u64 = 1 << 16;
@@ -82,8 +109,14 @@ impl Helper {
             6 => Self::TracePrintk,
             7 => Self::RandomU32,
             8 => Self::ProcessorId,
+            12 => Self::TailCall,
             25 => Self::PerfEventOutput,
             130 => Self::RingbufOutput,
+            131 => Self::RingbufReserve,
+            132 => Self::RingbufSubmit,
+            133 => Self::RingbufDiscard,
+            134 => Self::RingbufQuery,
+            181 => Self::Loop,
             182 => Self::Strncmp,
             MEMCMP => Self::Memcmp,
             _ => return None,
@@ -93,11 +126,11 @@ impl Helper {
     /// Return the requirements on r1…r5.
     pub fn arguments(self) -> [Argument; 5] {
         use Argument::{
-            AsMuch, Context, Events, Key, Map, Memory, Number, Size, SizeOrZero, Unused, Value,
-            WritableMap,
+            AnyMap, AsMuch, Callback, Context, Events, Key, KnownSize, Memory, Number, Programs,
+            Reserved, Size, SizeOrZero, StackOrNull, Unused, Value, WritableMap,
         };
         match self {
-            Self::MapLookup => [Map, Key, Unused, Unused, Unused],
+            Self::MapLookup => [AnyMap, Key, Unused, Unused, Unused],
             Self::MapUpdate => [WritableMap, Key, Value, Number, Unused],
             Self::MapDelete => [WritableMap, Key, Unused, Unused, Unused],
             Self::KtimeNs | Self::RandomU32 | Self::ProcessorId => [Unused; 5],
@@ -107,6 +140,13 @@ impl Helper {
             Self::Strncmp => [Memory, Size, AsMuch, Unused, Unused],
             Self::Memcmp => [Memory, Memory, SizeOrZero, Unused, Unused],
             Self::RingbufOutput => [Events, Memory, SizeOrZero, Number, Unused],
+            Self::RingbufReserve => [Events, KnownSize, Number, Unused, Unused],
+            Self::RingbufSubmit | Self::RingbufDiscard => {
+                [Reserved, Number, Unused, Unused, Unused]
+            }
+            Self::RingbufQuery => [Events, Number, Unused, Unused, Unused],
+            Self::TailCall => [Context, Programs, Number, Unused, Unused],
+            Self::Loop => [Number, Callback, StackOrNull, Number, Unused],
         }
     }
 
@@ -123,6 +163,8 @@ impl Helper {
     pub fn returns(self) -> Returns {
         match self {
             Self::MapLookup => Returns::ValueOrNull,
+            Self::RingbufReserve => Returns::ReservedOrNull,
+            Self::RingbufSubmit | Self::RingbufDiscard => Returns::Nothing,
             _ => Returns::Number,
         }
     }

@@ -11,6 +11,7 @@ mod calls;
 pub mod compile;
 pub mod concrete;
 pub mod context;
+mod declaration;
 pub mod elf;
 pub mod fingerprint;
 pub mod fuel;

@@ -1,8 +1,11 @@
 //! A program and what it uses: operations cut into functions, and the maps they name.
 
+use std::collections::BTreeSet;
+
 use thiserror::Error;
 
 use crate::call_graph;
+use crate::declaration;
 use crate::insn::{DecodeError, Op, Raw, decode};
 use crate::sources::Sources;
 
@@ -23,6 +26,55 @@ pub enum MapKind {
     Array,
     /// A queue of records from programs to a controller (`RINGBUF`, `PERF_EVENT_ARRAY`).
     Events,
+    /// A hash that makes room for new keys when it is full.
+    LruHash,
+    /// A hash whose values have a copy for each processor.
+    PerCpuHash,
+    /// Both.
+    LruPerCpuHash,
+    /// An array whose values have a copy for each processor.
+    PerCpuArray,
+    /// An array of other maps.
+    ArrayOfMaps,
+    /// A hash of other maps.
+    HashOfMaps,
+    /// An array of programs to go on with.
+    Programs,
+}
+
+impl MapKind {
+    /// Return true if its keys are hashed.
+    pub fn is_hash(self) -> bool {
+        match self {
+            Self::Hash | Self::LruHash | Self::PerCpuHash => true,
+            Self::LruPerCpuHash | Self::HashOfMaps => true,
+            Self::Array | Self::PerCpuArray | Self::ArrayOfMaps => false,
+            Self::Events | Self::Programs => false,
+        }
+    }
+
+    /// Return true if a value has a copy for each processor.
+    pub fn is_per_cpu(self) -> bool {
+        matches!(
+            self,
+            Self::PerCpuHash | Self::LruPerCpuHash | Self::PerCpuArray
+        )
+    }
+
+    /// Return true if it takes out an entry to make room for another.
+    pub fn evicts(self) -> bool {
+        matches!(self, Self::LruHash | Self::LruPerCpuHash)
+    }
+
+    /// Return true if its values name other maps.
+    pub fn names_maps(self) -> bool {
+        matches!(self, Self::ArrayOfMaps | Self::HashOfMaps)
+    }
+
+    /// Return true if its values name something of the program.
+    pub fn names(self) -> bool {
+        self.names_maps() || self == Self::Programs
+    }
 }
 
 /// A map as a program declares it; sizes in bytes.
@@ -40,8 +92,25 @@ pub struct MapSpec {
     pub max_entries: u32,
     /// True if programs may only read its values.
     pub read_only: bool,
-    /// The start of its first value: the contents of a data section.
+    /// The start of its first value: the contents of a data section. In a map whose values name something,
+    /// for each index 4 bytes: 0, or one more than a place in `choices`.
     pub initial: Vec<u8>,
+    /// The choices of its values' names: maps by their number, programs by their first slot.
+    pub choices: Vec<usize>,
+}
+
+impl MapSpec {
+    /// Have the entry with an index name one of the choices, which becomes one if it is none.
+    pub(crate) fn name_choice(&mut self, index: u32, choice: usize) {
+        let known = self.choices.iter().position(|&known| known == choice);
+        let place = known.unwrap_or_else(|| {
+            self.choices.push(choice);
+            self.choices.len() - 1
+        });
+        let at = 4 * index as usize;
+        self.initial.resize(self.initial.len().max(at + 4), 0);
+        self.initial[at..at + 4].copy_from_slice(&(place as u32 + 1).to_le_bytes());
+    }
 }
 
 /// A decoded program; its first function is its entry.
@@ -91,11 +160,9 @@ impl Program {
         if slots.is_empty() || slots.len() > MAX_SLOTS {
             return Err(ProgramError::Length(slots.len()));
         }
-        for map in &maps {
-            check_map(map)?;
-        }
+        declaration::check(&maps, slots.len())?;
         let ops = decode(slots)?;
-        let functions = functions(&ops);
+        let functions = functions(&ops, &maps);
         let callees_first =
             call_graph::callees_first(&ops, &functions).map_err(ProgramError::Recursion)?;
         let program = Self {
@@ -141,6 +208,24 @@ impl Program {
         &self.callees_first
     }
 
+    /// The programs that maps may name, by their functions.
+    pub fn continuations(&self) -> BTreeSet<usize> {
+        let programs = self.maps.iter().filter(|map| map.kind == MapKind::Programs);
+        let starts = programs.flat_map(|map| &map.choices);
+        starts
+            .filter_map(|&start| self.function_at(start))
+            .collect()
+    }
+
+    /// The functions that are referred to, as callbacks.
+    pub fn callbacks(&self) -> BTreeSet<usize> {
+        let referred = self.ops.iter().filter_map(|op| match op {
+            Op::LoadFunction { target, .. } => self.function_at(*target),
+            _ => None,
+        });
+        referred.collect()
+    }
+
     /// The maps by their number in [`Op::LoadMap`].
     pub fn maps(&self) -> &[MapSpec] {
         &self.maps
@@ -172,48 +257,18 @@ impl Program {
     }
 }
 
-fn functions(ops: &[Op]) -> Vec<Function> {
-    let mut starts: Vec<usize> = ops
-        .iter()
-        .filter_map(|op| match op {
-            Op::Call { target } => Some(*target),
-            _ => None,
-        })
-        .chain([0])
-        .collect();
+/// Cut the program where calls, references and other programs' maps lead.
+fn functions(ops: &[Op], maps: &[MapSpec]) -> Vec<Function> {
+    let referred = ops.iter().filter_map(|op| match op {
+        Op::Call { target } | Op::LoadFunction { target, .. } => Some(*target),
+        _ => None,
+    });
+    let programs = maps.iter().filter(|map| map.kind == MapKind::Programs);
+    let programs = programs.flat_map(|map| map.choices.iter().copied());
+    let mut starts: Vec<usize> = referred.chain(programs).chain([0]).collect();
     starts.sort_unstable();
     starts.dedup();
     let ends = starts.iter().skip(1).copied().chain([ops.len()]);
-    starts
-        .iter()
-        .zip(ends)
-        .map(|(&start, end)| Function { start, end })
-        .collect()
-}
-
-/// Sizes stay so small that no product of them overflows, and that a map can be had at all.
-fn check_map(map: &MapSpec) -> Result<(), ProgramError> {
-    const LARGEST: u64 = 1 << 30;
-    let entry = u64::from(map.key_size) + u64::from(map.value_size) + 64;
-    let reason = match map.kind {
-        _ if map.max_entries == 0 => "max_entries is 0",
-        MapKind::Array if map.key_size != 4 => "the key of an array has 4 bytes",
-        MapKind::Array | MapKind::Hash if map.value_size == 0 => "a value has no bytes",
-        MapKind::Hash if !(1..=MAX_KEY as u32).contains(&map.key_size) => {
-            "a key has 1 to 512 bytes"
-        }
-        MapKind::Events if !map.max_entries.is_power_of_two() || map.max_entries < 4096 => {
-            "a queue of events has a power of two of bytes, 4096 at least"
-        }
-        MapKind::Events if map.key_size != 0 || map.value_size != 0 => {
-            "a queue of events has neither keys nor values"
-        }
-        _ if entry * u64::from(map.max_entries) > LARGEST => "it takes more than 1 GiB",
-        _ if map.initial.len() > map.value_size as usize => "its contents exceed its value",
-        _ => return Ok(()),
-    };
-    Err(ProgramError::Map {
-        name: map.name.clone(),
-        reason,
-    })
+    let pairs = starts.iter().zip(ends);
+    pairs.map(|(&start, end)| Function { start, end }).collect()
 }

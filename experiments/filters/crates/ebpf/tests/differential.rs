@@ -4,13 +4,13 @@ mod common;
 
 use common::agree::check;
 use common::generate::{Choices, program};
-use common::{
-    add, branch, branch_register, call, copy, exit, load, mov, raw, store, store_imm, verify,
-};
+use common::*;
 use filter_ebpf::compile::Compiled;
 use filter_ebpf::fuel;
-use filter_ebpf::insn::Raw;
+use filter_ebpf::insn::{Op, Raw};
 use filter_ebpf::maps::{Maps, Update};
+use filter_ebpf::verifier::Verified;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A small generator of numbers (SplitMix64), seeded so that failures repeat.
@@ -31,26 +31,70 @@ impl Random {
     }
 }
 
+/// A number from the environment, for longer runs than the usual ones.
+fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
+}
+
+/// What a program contains of what is counted.
+fn contents(verified: &Verified) -> Vec<&'static str> {
+    let has = |wanted: &dyn Fn(&Op) -> bool| {
+        let ops = verified.program().ops().iter().enumerate();
+        ops.filter(|(at, _)| verified.reaches(*at))
+            .any(|(_, op)| wanted(op))
+    };
+    let calls = |numbers: &'static [u32]| move |op: &Op| matches!(op, Op::Helper { number } if numbers.contains(number));
+    let map = |wanted: &'static [i32]| move |op: &Op| matches!(op, Op::LoadMap { map, .. } if wanted.contains(&(*map as i32)));
+    let found = [
+        ("functions", has(&|op| matches!(op, Op::Call { .. }))),
+        ("hashes and arrays", has(&map(&[HASH, ARRAY]))),
+        (
+            "maps per CPU",
+            has(&map(&[PER_CPU, PER_CPU_HASH, LRU_PER_CPU])),
+        ),
+        ("hashes that evict", has(&map(&[LRU, LRU_PER_CPU]))),
+        ("maps of maps", has(&map(&[OUTER, OUTER_HASH]))),
+        ("reserved records", has(&calls(&[131]))),
+        ("tail calls", has(&calls(&[12]))),
+        ("bpf_loop", has(&calls(&[181]))),
+    ];
+    found
+        .into_iter()
+        .filter_map(|(name, there)| there.then_some(name))
+        .collect()
+}
+
 #[test]
 fn random_programs_run_the_same_both_ways() {
-    let mut random = Random(6);
-    let rounds = std::env::var("FILTER_EBPF_ROUNDS").map_or(600, |text| text.parse().unwrap());
+    let mut random = Random(setting("FILTER_EBPF_SEED", 6));
+    let rounds = setting("FILTER_EBPF_ROUNDS", 600);
     let (mut accepted, mut finished) = (0, 0);
-    let mut reasons = std::collections::BTreeMap::new();
+    let mut parts = BTreeMap::new();
+    let mut reasons = BTreeMap::new();
     for round in 0..rounds {
         let choices = random.bytes(200);
-        let slots = program(&mut Choices(&choices));
+        let made = program(&mut Choices(&choices));
         let window = random.bytes(300);
-        match verify(&slots) {
+        match made.verify() {
             Ok(verified) => {
                 accepted += 1;
+                for part in contents(&verified) {
+                    *parts.entry(part).or_insert(0) += 1;
+                }
                 let result = std::panic::catch_unwind(|| check(&verified, [&window, b""]));
-                let result = result.unwrap_or_else(|_| panic!("round {round}: {slots:#?}"));
-                finished += usize::from(result.is_some());
+                let result = result.unwrap_or_else(|_| panic!("round {round}: {:#?}", made.slots));
+                finished += u64::from(result.is_some());
             }
-            Err(reason) => *reasons.entry(reason).or_insert(0) += 1,
+            Err(reason) => {
+                // Without the slot.
+                let reason = reason.split_once(": ").map_or("", |(_, reason)| reason);
+                *reasons.entry(reason.to_owned()).or_insert(0) += 1;
+            }
         }
     }
+    println!(
+        "{rounds} programs, {accepted} accepted, {finished} came to an end; with {parts:#?}; refused: {reasons:#?}"
+    );
     assert!(
         accepted > rounds / 4,
         "only {accepted} of {rounds} programs were accepted: {reasons:#?}"
@@ -59,14 +103,17 @@ fn random_programs_run_the_same_both_ways() {
         finished > rounds / 5,
         "only {finished} of {rounds} programs came to an end"
     );
+    assert_eq!(parts.len(), 8, "only {parts:?}");
+    let recursion = "the function calls itself, directly or through others; use a loop";
+    assert!(reasons.contains_key(recursion), "{reasons:#?}");
 }
 
 #[test]
 fn random_programs_in_many_threads_end_and_leave_their_maps_whole() {
-    let mut random = Random(7);
-    for round in 0..100 {
+    let mut random = Random(setting("FILTER_EBPF_SEED", 6) + 1);
+    for round in 0..setting("FILTER_EBPF_ROUNDS", 600) / 6 {
         let choices = random.bytes(150);
-        let Ok(verified) = verify(&program(&mut Choices(&choices))) else {
+        let Ok(verified) = program(&mut Choices(&choices)).verify() else {
             continue;
         };
         let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
@@ -82,18 +129,25 @@ fn random_programs_in_many_threads_end_and_leave_their_maps_whole() {
                 });
             }
         });
-        // Every entry of the hash can be used, and none twice.
-        let hash = maps.by_name("hash").unwrap();
-        let mut known = 0;
-        for key in 0..256u64 {
-            known += u32::from(hash.delete(&key.to_le_bytes()).is_ok());
+        // Every entry of a hash can be used, and none twice.
+        for name in ["hash", "lru", "per_cpu_hash", "lru_per_cpu"] {
+            let hash = maps.by_name(name).unwrap();
+            let mut known = 0;
+            for key in 0..256u64 {
+                known += u32::from(hash.delete(&key.to_le_bytes()).is_ok());
+            }
+            assert!(known <= 4, "round {round}: {known} entries");
+            let fresh = (1000..1004u64).filter(|key| {
+                let added = hash.update(&key.to_le_bytes(), &[0; 8], Update::New);
+                added.is_ok()
+            });
+            assert!(fresh.count() as u32 >= known, "round {round}");
         }
-        assert!(known <= 4, "round {round}: {known} entries");
-        let fresh = (1000..1004u64).filter(|key| {
-            let added = hash.update(&key.to_le_bytes(), &[0; 8], Update::New);
-            added.is_ok()
-        });
-        assert!(fresh.count() as u32 >= known, "round {round}");
+        // No record is left that readers wait for.
+        let queue = maps.by_name("events").unwrap();
+        while queue.receive().is_some() {}
+        queue.send(b"last").unwrap();
+        assert_eq!(queue.receive(), Some(b"last".to_vec()), "round {round}");
     }
 }
 

@@ -3,93 +3,16 @@
 mod common;
 
 use common::agree;
+use common::cases::{self, Case};
 use common::compilers::{self, Compiler};
 use filter_ebpf::context::ContextLayout;
 use filter_ebpf::elf;
 use filter_ebpf::verifier::Verified;
 
-/// A program's section, and its results for paths.
-type Case<'a> = (&'a str, &'a [(&'a [u8], u64)]);
-
-const NUMBERS: &[Case<'_>] = &[
-    (
-        "signed_index",
-        &[(b"", 9), (b"abc", 6), (&[b'x'; 15], 6), (&[b'x'; 16], 99)],
-    ),
-    (
-        "upper_first",
-        &[(b"", 9), (b"abc", 6), (&[b'x'; 15], 6), (&[b'x'; 16], 99)],
-    ),
-    ("length", &[(b"", 0), (b"abcd", 0), (b"abcde", 1)]),
-    ("sum", &[(b"", 0), (&[1, 2, 3], 6), (&[2; 100], 128)]),
-    ("down", &[(b"", 66)]),
-    ("from_path", &[(b"", 97), (b"a", 98), (b"0", 9), (b"9", 0)]),
-    (
-        "decimal",
-        &[(b"", 0), (b"42/", 42), (b"1234567890", 123_456_789)],
-    ),
-    ("masked", &[(b"", 9), (b"ab", 7), (&[0; 100], 1)]),
-    ("looked_up", &[(b"", 1), (&[0; 15], 1), (&[0; 16], 99)]),
-    ("constant_key", &[(b"", 2)]),
-    ("checked_anyway", &[(b"", 3)]),
-    ("divided", &[(b"", 100_001), (b"ab", 33_000)]),
-    ("signed_minimum", &[(b"", 9), (b"abcde", 8), (&[0; 100], 6)]),
-    ("clamped", &[(b"", 9), (b"abc", 6), (&[0; 100], 6)]),
-    (
-        "switched",
-        &[(b"", 10), (b"ab", 20), (&[0; 7], 30), (&[0; 8], 40)],
-    ),
-    ("counted", &[(b"", 11)]),
-    ("structure", &[(b"ab", 7), (b"a", 99)]),
-    ("nested", &[(b"", 656)]),
-    ("average", &[(b"", 0), (&[1, 3], 2), (&[9; 200], 9)]),
-    ("bits", &[(b"", 0), (b"a", 19)]),
-    ("global", &[(b"", 0)]),
-];
-
-const TEXTS: &[Case<'_>] = &[
-    (
-        "substring",
-        &[(b"", 0), (b"/a/../b", 1), (b"/a/..", 0), (b"../", 1)],
-    ),
-    ("double_slash", &[(b"/a/b", 0), (b"/a//b", 1), (b"//", 1)]),
-    (
-        "suffix",
-        &[(b"/index.php", 1), (b"/index.html", 0), (b".ph", 0)],
-    ),
-    (
-        "by_name",
-        &[
-            (b"/a/long/prefix/with/many/bytes/in/it", 1),
-            (b"/a/long/prefix/with/many/bytes/in/at", 0),
-        ],
-    ),
-    ("by_helper", &[(b"/static/x", 1), (b"/statix/x", 0)]),
-    ("event", &[(b"", 0), (b"/a", 2), (&[0; 65], 32)]),
-    ("hashed", &[(b"", 0x9dc5), (b"a", 0x292c)]),
-    ("called", &[(b"/a.b/c", 21)]),
-    ("first", &[(b"/", 0), (b"/A", 65)]),
-    ("before_query", &[(b"/a?b", 2), (b"/abc", 4)]),
-    ("without_case", &[(b"/AdMiN/x", 1), (b"/admix", 0)]),
-    ("big_endian", &[(&[1, 2, 3, 4], 0x010203)]),
-    ("forbidden", &[(b"/a", 0), (b"/a b", 1), (&[b'x'; 2000], 2)]),
-    ("depth", &[(b"", 0), (b"/a/b/", 3)]),
-    ("extension", &[(b"/a.js", 3), (b"/a", 0), (b"/a.b.html", 5)]),
-    (
-        "rules",
-        &[(b"/api/x", 1), (b"/static", 2), (b"/else", 3), (b"x", 0)],
-    ),
-    (
-        "escaped",
-        &[(b"/a%2f", 0x2f), (b"/%zz", 257), (b"/abc", 256)],
-    ),
-    ("reversed", &[(b"ab", 0x6261), (b"", 0)]),
-];
-
 fn holds(file: &str, cases: &[Case<'_>]) {
     let mut wrong = Vec::new();
     for compiler in compilers::all() {
-        let object = compiler.compile(file);
+        let object = compiler.compile(file, &[]);
         for (name, results) in cases {
             if let Err(reason) = run(&object, name, results) {
                 let Compiler { name: with, cpu } = &compiler;
@@ -116,10 +39,25 @@ fn run(object: &[u8], name: &str, results: &[(&[u8], u64)]) -> Result<(), String
 
 #[test]
 fn numbers() {
-    holds("numbers.bpf.c", NUMBERS);
+    holds("numbers.bpf.c", cases::NUMBERS);
 }
 
 #[test]
 fn texts() {
-    holds("texts.bpf.c", TEXTS);
+    holds("texts.bpf.c", cases::TEXTS);
+}
+
+#[test]
+fn state() {
+    holds("state.bpf.c", cases::STATE);
+}
+
+#[test]
+fn parts() {
+    holds("parts.bpf.c", cases::PARTS);
+}
+
+#[test]
+fn rules() {
+    holds("rules.bpf.c", cases::RULES);
 }

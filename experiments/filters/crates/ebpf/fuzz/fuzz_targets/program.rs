@@ -15,12 +15,13 @@ fuzz_target!(|input: &[u8]| {
     let Some((kind, rest)) = input.split_first() else {
         return;
     };
-    let slots = if kind % 4 == 0 {
-        rest.as_chunks::<SLOT>().0.iter().map(Raw::read).collect()
+    let verified = if kind % 4 == 0 {
+        let slots: Vec<Raw> = rest.as_chunks::<SLOT>().0.iter().map(Raw::read).collect();
+        common::verify(&slots)
     } else {
-        program(&mut Choices(rest))
+        program(&mut Choices(rest)).verify()
     };
-    if let Ok(verified) = common::verify(&slots) {
+    if let Ok(verified) = verified {
         let window = &rest[..rest.len() / 2];
         common::agree::check(&verified, [window, &rest[..rest.len().min(3)]]);
     }

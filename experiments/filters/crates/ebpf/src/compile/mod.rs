@@ -14,11 +14,11 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, default_libcall_names};
+use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use thiserror::Error;
 
 use crate::context::ContextLayout;
-use crate::maps::Maps;
+use crate::maps::{self, Maps};
 use crate::verifier::{Touched, Verified};
 
 /// The reason why a program cannot be compiled.
@@ -55,12 +55,27 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn result(self) -> Result<u64, OutOfFuel> {
+    /// # Safety
+    /// The maps of the run must still be there.
+    #[inline]
+    unsafe fn result(self) -> Result<u64, OutOfFuel> {
         if self.fuel < 0 {
+            // SAFETY: as the caller promises.
+            unsafe { exhausted() };
             return Err(OutOfFuel);
         }
         Ok(self.result)
     }
+}
+
+/// End a run that used up its fuel.
+///
+/// # Safety
+/// Its maps must still be there.
+#[cold]
+unsafe fn exhausted() {
+    // SAFETY: as the caller promises.
+    unsafe { maps::discard_reserved() };
 }
 
 /// The entry of a program: it takes the context's address, or the starts and ends of one or two windows
@@ -103,6 +118,8 @@ fn fields(verified: &Verified) -> usize {
     };
     let count = verified.layout().fields.len();
     let windows = *verified.layout() == ContextLayout::windows((count / 2) as u8);
+    // Programs that a run goes on with take the context's address.
+    let windows = windows && program.continuations().is_empty();
     if windows && matches!(count, 2 | 4) && !(0..program.ops().len()).any(in_memory) {
         count
     } else {
@@ -144,38 +161,10 @@ impl Compiled {
             allowed: fuel,
         })?;
         let mut module = module()?;
-        let mut ids = Vec::new();
         let fields = fields(verified);
-        // The context or its fields; r1…r5 and the fuel.
-        let arguments = |number| if number == 0 { fields.max(1) } else { 6 };
-        for number in 0..program.functions().len() {
-            let signature = signature(&module, arguments(number));
-            let name = format!("f{number}");
-            let id = module.declare_function(&name, Linkage::Local, &signature);
-            ids.push(id.map_err(compiler)?);
-        }
-        let mut context = module.make_context();
-        let mut scratch = FunctionBuilderContext::new();
-        for (number, id) in ids.iter().enumerate() {
-            context.func.signature = signature(&module, arguments(number));
-            lower::function(lower::Unit {
-                verified,
-                maps: &maps,
-                number,
-                ids: &ids,
-                module: &mut module,
-                function: &mut context.func,
-                scratch: &mut scratch,
-                fields: number == 0 && fields > 0,
-                fuel: left,
-            });
-            module
-                .define_function(*id, &mut context)
-                .map_err(compiler)?;
-            module.clear_context(&mut context);
-        }
+        let begin = define(&mut module, verified, &maps, fields, left)?;
         module.finalize_definitions().map_err(compiler)?;
-        let address = module.get_finalized_function(ids[0]);
+        let address = module.get_finalized_function(begin);
         // SAFETY: the code was compiled with the signature of so many fields.
         let entry = unsafe { Entry::new(address, fields) };
         let windows = verified.layout().fields.len() / 2;
@@ -198,7 +187,7 @@ impl Compiled {
         if let (Entry::One(entry), [window]) = (self.entry, &windows[..]) {
             let range = window.as_ptr_range();
             // SAFETY: as said, and the window is alive.
-            return unsafe { entry(range.start.addr(), range.end.addr()) }.result();
+            return unsafe { entry(range.start.addr(), range.end.addr()).result() };
         }
         assert_eq!(N, self.windows, "the program's context has other windows");
         let context = windows.map(<[u8]>::as_ptr_range);
@@ -215,15 +204,15 @@ impl Compiled {
     pub unsafe fn run_raw(&self, context: *const u8) -> Result<u64, OutOfFuel> {
         // SAFETY: verified code, called with what it was verified for; where it takes fields, the
         // context has as many of them.
-        let outcome = unsafe {
+        unsafe {
             let field = |index| context.cast::<usize>().add(index).read_unaligned();
-            match self.entry {
+            let outcome = match self.entry {
                 Entry::Context(entry) => entry(context),
                 Entry::One(entry) => entry(field(0), field(1)),
                 Entry::Two(entry) => entry(field(0), field(1), field(2), field(3)),
-            }
-        };
-        outcome.result()
+            };
+            outcome.result()
+        }
     }
 }
 
@@ -234,6 +223,65 @@ impl Drop for Compiled {
             unsafe { module.free_memory() };
         }
     }
+}
+
+/// Define all functions of a program. Return the one that a run begins with.
+fn define(
+    module: &mut JITModule,
+    verified: &Verified,
+    maps: &Maps,
+    fields: usize,
+    fuel: u32,
+) -> Result<FuncId, CompileError> {
+    let program = verified.program();
+    let count = program.functions().len();
+    // A run that may go on with other programs, also with its first, begins before that.
+    let goes_on = !program.continuations().is_empty();
+    let parts = (0..count).map(Part::Function);
+    let parts: Vec<Part> = parts.chain(goes_on.then_some(Part::Begin)).collect();
+    let arguments = |part| match part {
+        // The context or its fields.
+        Part::Begin => 1,
+        Part::Function(0) if !goes_on => fields.max(1),
+        // r1…r5 and the fuel; then where it is counted how often a run went on.
+        Part::Function(_) => 6 + usize::from(goes_on),
+    };
+    let mut ids = Vec::new();
+    for (number, &part) in parts.iter().enumerate() {
+        let signature = signature(module, arguments(part));
+        let id = module.declare_function(&format!("f{number}"), Linkage::Local, &signature);
+        ids.push(id.map_err(compiler)?);
+    }
+    let mut context = module.make_context();
+    let mut scratch = FunctionBuilderContext::new();
+    for (&part, &id) in parts.iter().zip(&ids) {
+        context.func.signature = signature(module, arguments(part));
+        let unit = lower::Unit {
+            verified,
+            maps,
+            ids: &ids,
+            module,
+            function: &mut context.func,
+            scratch: &mut scratch,
+            fields: part == Part::Function(0) && fields > 0,
+            fuel,
+            goes_on,
+        };
+        match part {
+            Part::Begin => lower::begin(unit),
+            Part::Function(number) => lower::function(unit, number),
+        }
+        module.define_function(id, &mut context).map_err(compiler)?;
+        module.clear_context(&mut context);
+    }
+    Ok(ids[if goes_on { count } else { 0 }])
+}
+
+/// A function to compile: one of the program, or the one that begins a run before its first.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Function(usize),
+    Begin,
 }
 
 fn compiler(error: impl std::fmt::Display + std::fmt::Debug) -> CompileError {

@@ -15,6 +15,8 @@ pub struct DecodeError {
     pub reason: &'static str,
 }
 
+const OUTSIDE: &str = "jumps out of the program";
+
 /// Decode a whole program, and checks what needs no knowledge of values: opcodes, registers, unused
 /// fields, and that jumps stay inside and hit the start of an instruction.
 pub fn decode(slots: &[Raw]) -> Result<Vec<Op>, DecodeError> {
@@ -25,15 +27,22 @@ pub fn decode(slots: &[Raw]) -> Result<Vec<Op>, DecodeError> {
         ops.push(op);
         if matches!(
             op,
-            Op::LoadImm { .. } | Op::LoadMap { .. } | Op::LoadMapValue { .. }
+            Op::LoadImm { .. }
+                | Op::LoadMap { .. }
+                | Op::LoadMapValue { .. }
+                | Op::LoadFunction { .. }
         ) {
             ops.push(Op::SecondHalf);
         }
     }
     for (at, op) in ops.iter().enumerate() {
-        if let Op::Jump { target } | Op::Branch { target, .. } | Op::Call { target } = *op {
+        if let Op::Jump { target }
+        | Op::Branch { target, .. }
+        | Op::Call { target }
+        | Op::LoadFunction { target, .. } = *op
+        {
             let reason = match ops.get(target) {
-                None => "jumps out of the program",
+                None => OUTSIDE,
                 Some(Op::SecondHalf) => "jumps into the middle of a 64-bit load",
                 Some(_) => continue,
             };
@@ -138,10 +147,13 @@ fn alu(raw: Raw, wide: bool) -> Result<Op, &'static str> {
     Ok(Op::Alu { wide, op, dst, src })
 }
 
+/// The slot that is so many slots after the next one.
+fn distant(at: usize, distance: i64) -> Result<usize, &'static str> {
+    usize::try_from(at as i64 + 1 + distance).map_err(|_| OUTSIDE)
+}
+
 fn jump(raw: Raw, wide: bool, at: usize) -> Result<Op, &'static str> {
-    let to = |distance: i64| {
-        usize::try_from(at as i64 + 1 + distance).map_err(|_| "jumps out of the program")
-    };
+    let to = |distance: i64| distant(at, distance);
     let unused = |fields: bool| {
         if fields {
             Err("has a value in an unused field")
@@ -299,6 +311,10 @@ fn load_imm(slots: &[Raw], at: usize) -> Result<Op, &'static str> {
             dst,
             map: low,
             offset: high,
+        }),
+        4 if high == 0 => Ok(Op::LoadFunction {
+            dst,
+            target: distant(at, raw.imm.into())?,
         }),
         _ => Err("loads a 64-bit value of an unknown kind"),
     }

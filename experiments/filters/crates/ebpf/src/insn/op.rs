@@ -129,7 +129,12 @@ pub enum Op {
         map: u32,
         offset: u32,
     },
-    /// The second slot of the three above: nothing may jump to it.
+    /// A handle on a function, for helpers that call it.
+    LoadFunction {
+        dst: Reg,
+        target: usize,
+    },
+    /// The second slot of the four above: nothing may jump to it.
     SecondHalf,
     Jump {
         target: usize,

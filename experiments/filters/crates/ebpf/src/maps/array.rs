@@ -1,14 +1,11 @@
 //! Arrays: one value after the other.
 
-use super::map::{Map, MapError, Update, padded};
+use super::map::{Map, MapError, Update};
+use super::values;
 use crate::program::MapSpec;
 
-pub fn stride(spec: &MapSpec) -> usize {
-    padded(spec.value_size)
-}
-
 pub fn bytes(spec: &MapSpec) -> usize {
-    stride(spec) * spec.max_entries as usize
+    values::bytes(spec) * spec.max_entries as usize
 }
 
 /// Put the contents of a data section into the first value.
@@ -21,19 +18,20 @@ pub fn fill(map: &Map) {
     };
 }
 
-pub fn lookup(map: &Map, key: &[u8]) -> Option<*mut u8> {
+/// The address of a value's first copy.
+pub fn first(map: &Map, key: &[u8]) -> Option<*mut u8> {
     let index = u32::from_le_bytes(*key.first_chunk()?);
     // SAFETY: the index is below the number of entries.
     (index < map.spec.max_entries)
-        .then(|| unsafe { map.base.add(index as usize * stride(&map.spec)) })
+        .then(|| unsafe { map.base.add(index as usize * values::bytes(&map.spec)) })
 }
 
 pub fn update(map: &Map, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
-    let place = lookup(map, key).ok_or(MapError::TooBig)?;
+    let place = first(map, key).ok_or(MapError::TooBig)?;
     if when == Update::New {
         return Err(MapError::Exists);
     }
     // SAFETY: a value has as many bytes as `value` (checked by the caller).
-    unsafe { place.copy_from(value.as_ptr(), value.len()) };
+    unsafe { values::own(&map.spec, place).copy_from(value.as_ptr(), value.len()) };
     Ok(())
 }

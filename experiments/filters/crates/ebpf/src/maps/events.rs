@@ -1,9 +1,14 @@
-//! Queues of events: a ring of records, each its length and its bytes.
+//! Queues of events: a ring of records, each a head and its bytes in one piece, at a multiple of 8 bytes.
+//!
+//! A record that a program reserves is in the queue at once, and busy until the program submits or
+//! discards it; readers wait for it, unless its thread is dead. Where a record would reach beyond the
+//! ring's end, an empty one fills what is left there.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::lock::Lock;
 use super::map::{Map, MapError};
+use super::{reserved, thread};
 use crate::program::MapSpec;
 
 #[repr(C, align(64))]
@@ -15,7 +20,32 @@ struct Header {
     read: AtomicU64,
 }
 
-const LENGTH: usize = size_of::<u32>();
+/// The head of a record.
+#[repr(C)]
+pub struct Record {
+    /// The length, and [`BUSY`] or [`DISCARDED`].
+    state: AtomicU32,
+    /// The thread that makes it.
+    owner: AtomicU32,
+}
+
+/// Nobody may read the record yet.
+const BUSY: u32 = 1 << 31;
+/// There is nothing to read in the record.
+const DISCARDED: u32 = 1 << 30;
+const LENGTH: u32 = DISCARDED - 1;
+
+/// Questions about the queue, by the kernel's numbers.
+const AVAILABLE: u64 = 0;
+const SIZE: u64 = 1;
+const READ: u64 = 2;
+const WRITTEN: u64 = 3;
+
+/// The part of the stream that is written and not read.
+struct Stream<'a> {
+    map: &'a Map,
+    header: &'a Header,
+}
 
 pub fn bytes(spec: &MapSpec) -> usize {
     size_of::<Header>() + spec.max_entries as usize
@@ -30,62 +60,222 @@ fn header(map: &Map) -> &Header {
     unsafe { &*map.base.cast() }
 }
 
-/// The place of byte `at` of the stream.
-fn place(map: &Map, at: u64) -> *mut u8 {
-    let offset = at as usize & (map.spec.max_entries as usize - 1);
-    // SAFETY: the offset is below the ring's size, a power of two.
-    unsafe { map.base.add(size_of::<Header>() + offset) }
-}
-
-fn put(map: &Map, at: u64, bytes: &[u8]) {
-    for (index, byte) in bytes.iter().enumerate() {
-        // SAFETY: a byte in the ring; the lock is held.
-        unsafe { place(map, at.wrapping_add(index as u64)).write(*byte) };
-    }
-}
-
-fn take(map: &Map, at: u64, bytes: &mut [u8]) {
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        // SAFETY: as in `put`.
-        *byte = unsafe { place(map, at.wrapping_add(index as u64)).read() };
-    }
+/// Bytes of a record with its head, of at most `LENGTH` bytes.
+fn whole(length: u32) -> u64 {
+    size_of::<Record>() as u64 + u64::from(length).next_multiple_of(8)
 }
 
 pub fn send(map: &Map, event: &[u8]) -> Result<(), MapError> {
-    let header = header(map);
+    let stream = Stream::of(map);
     let work = || {
-        let written = header.written.load(Ordering::Relaxed);
-        let used = written.wrapping_sub(header.read.load(Ordering::Relaxed));
-        let needed = (LENGTH + event.len()) as u64;
-        if used.saturating_add(needed) > u64::from(map.spec.max_entries) {
-            return Err(MapError::NoSpace);
-        }
-        put(map, written, &(event.len() as u32).to_le_bytes());
-        put(map, written.wrapping_add(LENGTH as u64), event);
-        let after = written.wrapping_add(needed);
-        header.written.store(after, Ordering::Release);
-        Ok(())
+        stream.append(event.len(), |record| {
+            record.owner.store(0, Ordering::Relaxed);
+            // SAFETY: `append` found as many bytes behind the head; the lock is held.
+            unsafe { record.bytes().copy_from(event.as_ptr(), event.len()) };
+            record.state.store(event.len() as u32, Ordering::Relaxed);
+        })
     };
-    header.lock.with(|| {}, work)
+    stream.header.lock.with(|| {}, work).map(|_| ())
+}
+
+/// Reserve a record. Return its bytes.
+pub fn reserve(map: &Map, length: usize) -> Result<*mut u8, MapError> {
+    let stream = Stream::of(map);
+    let work = || {
+        stream.append(length, |record| {
+            record.owner.store(thread::id(), Ordering::Relaxed);
+            record.state.store(BUSY | length as u32, Ordering::Relaxed);
+        })
+    };
+    let record = stream.header.lock.with(|| {}, work)?;
+    reserved::add(record);
+    Ok(record.bytes())
+}
+
+/// Return an answer about the queue, 0 where there is none.
+pub fn query(map: &Map, what: u64) -> u64 {
+    let header = header(map);
+    let (read, written) = (&header.read, &header.written);
+    match what {
+        AVAILABLE => written
+            .load(Ordering::Relaxed)
+            .wrapping_sub(read.load(Ordering::Relaxed)),
+        SIZE => map.spec.max_entries.into(),
+        READ => read.load(Ordering::Relaxed),
+        WRITTEN => written.load(Ordering::Relaxed),
+        _ => 0,
+    }
 }
 
 pub fn receive(map: &Map) -> Option<Vec<u8>> {
-    let header = header(map);
-    let work = || {
-        let read = header.read.load(Ordering::Relaxed);
-        if header.written.load(Ordering::Acquire) == read {
-            return Ok(None);
-        }
-        let mut length = [0; LENGTH];
-        take(map, read, &mut length);
-        // Not beyond the ring, whatever the memory says.
-        let length = u32::from_le_bytes(length).min(map.spec.max_entries);
-        let mut event = vec![0; length as usize];
-        take(map, read.wrapping_add(LENGTH as u64), &mut event);
-        let after = read.wrapping_add((LENGTH + event.len()) as u64);
-        header.read.store(after, Ordering::Release);
-        Ok(Some(event))
-    };
+    let stream = Stream::of(map);
     // Later, if the lock cannot be had now.
-    header.lock.with(|| {}, work).ok().flatten()
+    let work = || Ok(stream.take());
+    stream.header.lock.with(|| {}, work).ok().flatten()
+}
+
+impl Record {
+    /// The head of the record with these bytes.
+    ///
+    /// # Safety
+    /// They must be a record's.
+    pub unsafe fn of<'a>(bytes: *mut u8) -> &'a Self {
+        // SAFETY: the head comes before the bytes; all of it is atomic.
+        unsafe { &*bytes.sub(size_of::<Self>()).cast() }
+    }
+
+    fn bytes(&self) -> *mut u8 {
+        let head = std::ptr::from_ref(self).cast_mut();
+        // The bytes follow the head.
+        head.wrapping_add(1).cast()
+    }
+
+    /// Hand the record over to readers, or take it back.
+    pub fn finish(&self, discard: bool) {
+        let length = self.state.load(Ordering::Relaxed) & LENGTH;
+        let discarded = if discard { DISCARDED } else { 0 };
+        self.state.store(length | discarded, Ordering::Release);
+    }
+}
+
+impl<'a> Stream<'a> {
+    fn of(map: &'a Map) -> Self {
+        let header = header(map);
+        Self { map, header }
+    }
+
+    fn capacity(&self) -> u64 {
+        self.map.spec.max_entries.into()
+    }
+
+    /// The head at a place of the stream, and the bytes from there to the ring's end.
+    fn record(&self, at: u64) -> (&'a Record, u64) {
+        // A multiple of 8, whatever the memory says.
+        let offset = at & (self.capacity() - 1) & !7;
+        // SAFETY: the offset is below the ring's size, a power of two; a head is atomic and has 8 bytes.
+        let record = unsafe {
+            let ring = self.map.base.add(size_of::<Header>());
+            &*ring.add(offset as usize).cast()
+        };
+        (record, self.capacity() - offset)
+    }
+
+    /// Add a record whose head and bytes `fill` makes. The lock is held.
+    fn append(&self, length: usize, fill: impl FnOnce(&Record)) -> Result<&'a Record, MapError> {
+        let capacity = self.capacity();
+        if length as u64 > capacity {
+            return Err(MapError::NoSpace);
+        }
+        let needed = whole(length as u32);
+        let read = self.header.read.load(Ordering::Relaxed);
+        let mut written = self.header.written.load(Ordering::Relaxed);
+        let mut used = written.wrapping_sub(read);
+        let (mut record, left) = self.record(written);
+        if needed > left {
+            let after = written.wrapping_add(left);
+            if used == 0 {
+                // Nobody waits for anything: begin at the ring's start.
+                self.header.read.store(after, Ordering::Relaxed);
+            } else {
+                if used.saturating_add(left + needed) > capacity {
+                    return Err(MapError::NoSpace);
+                }
+                let rest = left as u32 - size_of::<Record>() as u32;
+                record.state.store(DISCARDED | rest, Ordering::Relaxed);
+                used += left;
+            }
+            written = after;
+            record = self.record(written).0;
+        }
+        if used.saturating_add(needed) > capacity {
+            return Err(MapError::NoSpace);
+        }
+        fill(record);
+        let after = written.wrapping_add(needed);
+        self.header.written.store(after, Ordering::Release);
+        Ok(record)
+    }
+
+    /// Take the oldest record, if it is finished. The lock is held.
+    fn take(&self) -> Option<Vec<u8>> {
+        loop {
+            let read = self.header.read.load(Ordering::Relaxed);
+            let written = self.header.written.load(Ordering::Acquire);
+            let used = written.wrapping_sub(read);
+            if used == 0 {
+                return None;
+            }
+            let (record, left) = self.record(read);
+            let state = record.state.load(Ordering::Acquire);
+            let busy = state & BUSY != 0;
+            if busy && thread::is_alive(record.owner.load(Ordering::Relaxed)) {
+                return None;
+            }
+            let (length, size) = (state & LENGTH, whole(state & LENGTH));
+            // Not beyond what is there, whatever the memory says.
+            if size > used.min(left) || used > self.capacity() {
+                self.header.read.store(written, Ordering::Release);
+                return None;
+            }
+            let event = (state & (BUSY | DISCARDED) == 0).then(|| {
+                let mut event = vec![0; length as usize];
+                // SAFETY: so many bytes follow in the ring, checked just above.
+                unsafe { event.as_mut_ptr().copy_from(record.bytes(), event.len()) };
+                event
+            });
+            let after = read.wrapping_add(size);
+            self.header.read.store(after, Ordering::Release);
+            if event.is_some() {
+                return event;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maps::Maps;
+    use crate::program::MapKind;
+
+    fn queue() -> Maps {
+        let spec = MapSpec {
+            name: "queue".to_owned(),
+            kind: MapKind::Events,
+            key_size: 0,
+            value_size: 0,
+            max_entries: 4096,
+            read_only: false,
+            initial: Vec::new(),
+            choices: Vec::new(),
+        };
+        Maps::anonymous(&[spec]).unwrap()
+    }
+
+    #[test]
+    fn a_record_of_a_dead_thread_is_passed_over_and_of_a_living_one_waited_for() {
+        let maps = queue();
+        let map = &maps.all()[0];
+        // SAFETY: the child reserves and ends, and the parent waits for it.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                let _ = reserve(map, 100);
+                libc::_exit(0);
+            }
+            assert_eq!(libc::waitpid(child, std::ptr::null_mut(), 0), child);
+        }
+        send(map, b"after it").unwrap();
+        assert_eq!(receive(map), Some(b"after it".to_vec()));
+        let mine = reserve(map, 8).unwrap();
+        send(map, b"later").unwrap();
+        assert_eq!(receive(map), None);
+        // SAFETY: reserved three lines above.
+        unsafe {
+            mine.copy_from(b"earlier!".as_ptr(), 8);
+            crate::maps::finish(mine, false);
+        }
+        assert_eq!(receive(map), Some(b"earlier!".to_vec()));
+        assert_eq!(receive(map), Some(b"later".to_vec()));
+    }
 }

@@ -3,6 +3,9 @@
 //! Writers hold a lock. Readers hold none: they look at a number that is odd while chains change, walk,
 //! and look again; after some tries in vain they take the lock, too, if they can. Which entries are in use is one
 //! word of each, so that everything else can be made again when a writer dies midway.
+//!
+//! A hash that evicts makes room when it is full: it takes out an entry that was not looked up since a hand
+//! passed it last (the second chance of F. J. Corbató, "A Paging Experiment with the Multics System", 1968).
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
@@ -10,6 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use super::lock::Lock;
 use super::map::{Map, MapError, Update, padded};
+use super::values;
 use crate::program::MapSpec;
 
 /// Readers' tries without the lock.
@@ -19,6 +23,12 @@ const TRIES: usize = 8;
 const MAX_CHAIN: usize = 64;
 /// The end of a chain; entries are numbered from 1.
 const NONE: u32 = 0;
+/// In an entry's state: it is in use.
+const USED: u32 = 1;
+/// In an entry's state: it was looked up since the hand passed it.
+const SEEN: u32 = 2;
+/// The most entries that the hand passes to find one to take out.
+const PASSED: usize = 32;
 
 #[repr(C, align(64))]
 struct Header {
@@ -28,12 +38,15 @@ struct Header {
     /// Makes chains unpredictable to who chooses keys.
     seed: AtomicU64,
     free: AtomicU32,
+    /// The entry that may be taken out next, counted from 0.
+    hand: AtomicU32,
 }
 
 #[repr(C)]
 struct Entry {
     next: AtomicU32,
-    used: AtomicU32,
+    /// [`USED`] and [`SEEN`].
+    state: AtomicU32,
 }
 
 /// An entry in its chain, and the link that leads to it.
@@ -57,18 +70,18 @@ fn buckets_bytes(spec: &MapSpec) -> usize {
 }
 
 fn entry_bytes(spec: &MapSpec) -> usize {
-    size_of::<Entry>() + padded(spec.key_size) + padded(spec.value_size)
+    size_of::<Entry>() + padded(spec.key_size) + values::bytes(spec)
 }
 
 pub fn bytes(spec: &MapSpec) -> usize {
     size_of::<Header>() + buckets_bytes(spec) + entry_bytes(spec) * spec.max_entries as usize
 }
 
-/// The address of the first value, the bytes from one to the next, and how many there are.
-pub fn values(map: &Map) -> (usize, usize, u32) {
+/// The address of the first value, and the bytes from one to the next.
+pub fn places(map: &Map) -> (usize, usize) {
     let first = size_of::<Header>() + buckets_bytes(&map.spec);
     let start = map.base.addr() + first + size_of::<Entry>() + padded(map.spec.key_size);
-    (start, entry_bytes(&map.spec), map.spec.max_entries)
+    (start, entry_bytes(&map.spec))
 }
 
 pub fn lock(map: &Map) -> &Lock {
@@ -87,21 +100,14 @@ pub fn make(map: &Map) {
     table.repair();
 }
 
-pub fn lookup(map: &Map, key: &[u8]) -> Option<*mut u8> {
+/// The address of a value's first copy.
+pub fn first(map: &Map, key: &[u8]) -> Option<*mut u8> {
     let table = Table::of(map);
-    let bucket = table.bucket(key);
-    let find = || Some(table.value(table.find(bucket, key)?.number));
-    for _ in 0..TRIES {
-        let version = table.header.version.load(Ordering::Acquire);
-        let found = find();
-        fence(Ordering::Acquire);
-        if version.is_multiple_of(2) && table.header.version.load(Ordering::Relaxed) == version {
-            return found;
-        }
-        std::hint::spin_loop();
+    let number = table.settled(key)?;
+    if map.spec.kind.evicts() {
+        table.seen(number);
     }
-    // If the lock cannot be had, the answer without it has to do.
-    table.locked(|| Ok(find())).unwrap_or_else(|_| find())
+    Some(table.value(number))
 }
 
 pub fn update(map: &Map, key: &[u8], value: &[u8], when: Update) -> Result<(), MapError> {
@@ -114,8 +120,14 @@ pub fn update(map: &Map, key: &[u8], value: &[u8], when: Update) -> Result<(), M
             (Some(found), _) => found.number,
             (None, _) => return table.insert(bucket, key, value),
         };
+        if map.spec.kind.evicts() {
+            table.seen(number);
+        }
         // SAFETY: a value has as many bytes as `value`, which may be the value itself.
-        unsafe { table.value(number).copy_from(value.as_ptr(), value.len()) };
+        unsafe {
+            let place = values::own(&map.spec, table.value(number));
+            place.copy_from(value.as_ptr(), value.len());
+        }
         Ok(())
     })
 }
@@ -125,13 +137,7 @@ pub fn delete(map: &Map, key: &[u8]) -> Result<(), MapError> {
     let bucket = table.bucket(key);
     table.locked(|| {
         let found = table.find(bucket, key).ok_or(MapError::NoEntry)?;
-        table.changing(|| {
-            let entry = table.entry(found.number);
-            entry.used.store(0, Ordering::Release);
-            let after = entry.next.load(Ordering::Relaxed);
-            found.link.store(after, Ordering::Relaxed);
-            table.release(found.number);
-        });
+        table.take_out(&found);
         Ok(())
     })
 }
@@ -210,7 +216,80 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// The entry with a key, looked for without the lock as long as that may do.
+    fn settled(&self, key: &[u8]) -> Option<u32> {
+        let bucket = self.bucket(key);
+        let find = || Some(self.find(bucket, key)?.number);
+        for _ in 0..TRIES {
+            let version = self.header.version.load(Ordering::Acquire);
+            let found = find();
+            fence(Ordering::Acquire);
+            if version.is_multiple_of(2) && self.header.version.load(Ordering::Relaxed) == version {
+                return found;
+            }
+            std::hint::spin_loop();
+        }
+        // If the lock cannot be had, the answer without it has to do.
+        self.locked(|| Ok(find())).unwrap_or_else(|_| find())
+    }
+
+    /// Note that an entry was looked up.
+    fn seen(&self, number: u32) {
+        let state = &self.entry(number).state;
+        // Most often it is noted already, and nothing is written.
+        if state.load(Ordering::Relaxed) & SEEN == 0 {
+            state.fetch_or(SEEN, Ordering::Relaxed);
+        }
+    }
+
+    fn take_out(&self, found: &Found<'_>) {
+        self.changing(|| {
+            let entry = self.entry(found.number);
+            entry.state.store(0, Ordering::Release);
+            let after = entry.next.load(Ordering::Relaxed);
+            found.link.store(after, Ordering::Relaxed);
+            self.release(found.number);
+        });
+    }
+
+    /// Take out an entry that was not looked up lately. All are in use.
+    fn evict(&self) {
+        for passed in 0..PASSED {
+            let index = self.header.hand.load(Ordering::Relaxed) % self.map.spec.max_entries;
+            self.header.hand.store(index + 1, Ordering::Relaxed);
+            let number = index + 1;
+            let state = &self.entry(number).state;
+            let seen = state.fetch_and(!SEEN, Ordering::Relaxed) & SEEN != 0;
+            if seen && passed + 1 < PASSED {
+                continue;
+            }
+            // Always found, unless somebody else writes the memory.
+            if let Some(link) = self.link_to(number) {
+                return self.take_out(&Found { number, link });
+            }
+        }
+    }
+
+    /// The link in its chain that leads to an entry.
+    fn link_to(&self, number: u32) -> Option<&'a AtomicU32> {
+        let bytes = self.map.spec.key_size as usize;
+        // SAFETY: every entry has room for a key; bytes may be read torn.
+        let key = unsafe { std::slice::from_raw_parts(self.key(number), bytes) };
+        let mut link = self.bucket(key);
+        for _ in 0..MAX_CHAIN {
+            match link.load(Ordering::Relaxed) {
+                NONE => return None,
+                found if found == number => return Some(link),
+                other => link = &self.entry(other).next,
+            }
+        }
+        None
+    }
+
     fn insert(&self, bucket: &'a AtomicU32, key: &[u8], value: &[u8]) -> Result<(), MapError> {
+        if self.map.spec.kind.evicts() && self.header.free.load(Ordering::Relaxed) == NONE {
+            self.evict();
+        }
         let number = self.header.free.load(Ordering::Relaxed);
         if number == NONE || !self.has_room(bucket) {
             return Err(MapError::TooBig);
@@ -219,12 +298,16 @@ impl<'a> Table<'a> {
             let entry = self.entry(number);
             let after = entry.next.load(Ordering::Relaxed);
             self.header.free.store(after, Ordering::Relaxed);
-            // SAFETY: an entry has room for a key and a value of these sizes.
+            let (spec, first) = (&self.map.spec, self.value(number));
+            // SAFETY: an entry has room for a key, and for the copies of a value, of these sizes.
             unsafe {
                 self.key(number).copy_from(key.as_ptr(), key.len());
-                self.value(number).copy_from(value.as_ptr(), value.len());
+                if spec.kind.is_per_cpu() {
+                    first.write_bytes(0, values::bytes(spec));
+                }
+                values::own(spec, first).copy_from(value.as_ptr(), value.len());
             }
-            entry.used.store(1, Ordering::Release);
+            entry.state.store(USED, Ordering::Release);
             self.link(number, bucket);
         });
         Ok(())
@@ -264,7 +347,7 @@ impl<'a> Table<'a> {
             }
             self.header.free.store(NONE, Ordering::Relaxed);
             for number in (1..=self.map.spec.max_entries).rev() {
-                if self.entry(number).used.load(Ordering::Acquire) == 0 {
+                if self.entry(number).state.load(Ordering::Acquire) & USED == 0 {
                     self.release(number);
                     continue;
                 }

@@ -41,6 +41,8 @@ pub enum Update {
 pub struct Map {
     pub(super) spec: MapSpec,
     pub(super) base: *mut u8,
+    /// The maps that values may name, by their place in the declaration's choices.
+    pub(super) inner: Box<[*const Map]>,
 }
 
 // SAFETY: `base` is memory that every thread and process may use at once; operations synchronise in it.

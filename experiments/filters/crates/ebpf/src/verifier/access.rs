@@ -3,6 +3,7 @@
 use super::rejection::{Rejection, reject};
 use super::scalar::Scalar;
 use super::state::{FRAME, Slot, State, numbers};
+use super::tnum::Tnum;
 use super::value::{Pointer, Region, Value};
 use super::walk::Walk;
 use crate::context::FieldKind;
@@ -19,7 +20,12 @@ fn any(bytes: u8) -> Scalar {
 
 impl Walk<'_> {
     /// The address in a register, which is not null.
-    fn address(&self, at: usize, state: &State, base: Reg) -> Result<Pointer, Rejection> {
+    pub(super) fn address(
+        &self,
+        at: usize,
+        state: &State,
+        base: Reg,
+    ) -> Result<Pointer, Rejection> {
         match state.get(base) {
             Value::Pointer(pointer) if pointer.nullable => Err(reject(
                 at,
@@ -44,9 +50,12 @@ impl Walk<'_> {
         match pointer.region {
             Region::Context => self.context_field(at, state, &pointer, offset, bytes),
             Region::WindowEnd(_) => Err(reject(at, "reads at the end of a window")),
-            _ if !pointer.covers(offset, i64::from(bytes)) => Err(outside(at, &pointer)),
+            Region::Inner(_) => Err(reject(at, "reads a map itself; look something up in it")),
+            _ if !state.covers(&pointer, offset, bytes.into()) => Err(outside(at, &pointer)),
             Region::Stack(depth) => stack_load(at, state, depth, &pointer, offset, bytes),
-            Region::MapValue(_) | Region::Window(_) => Ok(Value::scalar(any(bytes))),
+            Region::MapValue(_) | Region::Reserved(_) | Region::Window(_) => {
+                Ok(Value::scalar(any(bytes)))
+            }
         }
     }
 
@@ -102,7 +111,7 @@ impl Walk<'_> {
         if let Some(place) = pointer.at().map(|at| (at + offset) as usize)
             && bytes == 8
             && place.is_multiple_of(8)
-            && !matches!(value, Value::Map(_))
+            && !matches!(value, Value::Map(_) | Value::Function(_))
         {
             let value = self.shared(at, state, source, value);
             state.frames[depth].slots[place / 8] = Slot::Whole(value);
@@ -114,11 +123,11 @@ impl Walk<'_> {
                 "writes an address to the stack in another way than as 8 aligned bytes at a known place",
             ));
         };
-        let known = match value {
-            Value::Scalar(scalar, _) => scalar.known(),
-            _ => None,
+        let bits = match value {
+            Value::Scalar(scalar, _) => scalar.bits,
+            _ => Tnum::UNKNOWN,
         };
-        stack_write(at, state, depth, &pointer, (offset, bytes), known)
+        stack_write(at, state, depth, &pointer, (offset, bytes), bits)
     }
 
     /// Check that the bytes are in memory that programs may write.
@@ -134,6 +143,7 @@ impl Walk<'_> {
             Region::Window(_) | Region::WindowEnd(_) => {
                 Err(reject(at, "writes a window, which is read-only"))
             }
+            Region::Inner(_) => Err(reject(at, "writes a map itself; use a helper")),
             Region::MapValue(map) if self.program.maps()[map].read_only => Err(reject(
                 at,
                 &format!(
@@ -161,9 +171,7 @@ impl Walk<'_> {
         let pointer = self.address(at, state, base)?;
         let offset = i64::from(offset);
         self.writable(at, &pointer, offset, bytes)?;
-        let place = pointer
-            .offset
-            .add(super::tnum::Tnum::constant(offset as u64));
+        let place = pointer.offset.add(Tnum::constant(offset as u64));
         if !place.is_multiple_of(u64::from(bytes)) {
             return Err(reject(
                 at,
@@ -177,7 +185,7 @@ impl Walk<'_> {
             ) {
                 return Err(reject(at, "changes an address"));
             }
-            stack_write(at, state, depth, &pointer, (offset, bytes), None)?;
+            stack_write(at, state, depth, &pointer, (offset, bytes), Tnum::UNKNOWN)?;
         }
         if fetch {
             let result = if op == Atomic::CompareExchange {
@@ -207,16 +215,16 @@ impl Walk<'_> {
         )))
     }
 
-    /// The key of 4 bytes that a register points at, if it is known.
-    pub(super) fn known_key(&self, state: &State, register: Reg) -> Option<u32> {
-        match state.get(register) {
+    /// The greatest key of 4 bytes that a register may point at.
+    pub(super) fn greatest_key(&self, state: &State, register: Reg) -> u64 {
+        let key = match state.get(register) {
             Value::Pointer(pointer) => match pointer.region {
-                Region::Stack(depth) => stack_constant(state, depth, &pointer, 0, 4),
-                _ => None,
+                Region::Stack(depth) => stack_number(state, depth, &pointer, 0, 4),
+                _ => any(4),
             },
-            _ => None,
-        }
-        .map(|key| key as u32)
+            _ => any(4),
+        };
+        key.umax
     }
 
     /// Check that a helper may read up to `bytes` bytes at the value of a register, all of them
@@ -231,13 +239,13 @@ impl Walk<'_> {
         let pointer = self.address(at, state, register)?;
         let bytes = bytes as i64;
         match pointer.region {
-            Region::Context | Region::WindowEnd(_) => Err(reject(
+            Region::Context | Region::WindowEnd(_) | Region::Inner(_) => Err(reject(
                 at,
                 &format!("r{register} is no memory that a helper may read"),
             )),
-            _ if !pointer.covers(0, bytes) => Err(outside(at, &pointer)),
+            _ if !state.covers(&pointer, 0, bytes) => Err(outside(at, &pointer)),
             Region::Stack(depth) => all_written(at, state, depth, &pointer, 0, bytes),
-            Region::MapValue(_) | Region::Window(_) => Ok(()),
+            Region::MapValue(_) | Region::Reserved(_) | Region::Window(_) => Ok(()),
         }
     }
 }
@@ -246,6 +254,7 @@ fn outside(at: usize, pointer: &Pointer) -> Rejection {
     let what = match pointer.region {
         Region::Stack(_) => "its stack frame",
         Region::MapValue(_) => "the map's value; compare the index with its size first",
+        Region::Reserved(_) => "what was reserved; compare the index with its size first",
         Region::Window(_) => {
             "the window; compare the address after the last byte with the window's end first"
         }
@@ -302,24 +311,28 @@ fn stack_load(
         return Ok(value);
     }
     all_written(at, state, depth, pointer, offset, i64::from(bytes))?;
-    let known = stack_constant(state, depth, pointer, offset, bytes);
-    Ok(Value::scalar(known.map_or(any(bytes), Scalar::constant)))
+    let number = stack_number(state, depth, pointer, offset, bytes);
+    Ok(Value::scalar(number))
 }
 
-/// The number on the stack, if its place and all of its bytes are known.
-fn stack_constant(
-    state: &State,
-    depth: usize,
-    pointer: &Pointer,
-    offset: i64,
-    bytes: u8,
-) -> Option<u64> {
-    let first = (pointer.at()? + offset) as usize;
-    let mut number = [0; 8];
-    for (byte, place) in number.iter_mut().zip(first..first + usize::from(bytes)) {
-        *byte = numbers(&state.frames[depth].slots[place / 8]).known(place % 8)?;
+/// The number on the stack, as far as its place and its bits are known.
+fn stack_number(state: &State, depth: usize, pointer: &Pointer, offset: i64, bytes: u8) -> Scalar {
+    let Some(first) = pointer.at() else {
+        return any(bytes);
+    };
+    let first = (first + offset) as usize;
+    let (mut value, mut mask) = ([0; 8], [0; 8]);
+    for index in 0..usize::from(bytes) {
+        let place = first + index;
+        let slot = numbers(&state.frames[depth].slots[place / 8]);
+        (value[index], mask[index]) = slot.known(place % 8);
     }
-    Some(u64::from_le_bytes(number))
+    let bits = Tnum {
+        value: u64::from_le_bytes(value),
+        mask: u64::from_le_bytes(mask),
+    };
+    let all = ((0, u64::MAX), (i64::MIN, i64::MAX));
+    Scalar::new(bits, all.0, all.1).unwrap_or(any(bytes))
 }
 
 /// Write a number somewhere in the frame.
@@ -329,10 +342,10 @@ fn stack_write(
     depth: usize,
     pointer: &Pointer,
     (offset, bytes): (i64, u8),
-    value: Option<u64>,
+    bits: Tnum,
 ) -> Result<(), Rejection> {
     let known = pointer.at().is_some();
-    let values = value.map(u64::to_le_bytes);
+    let (value, unknown) = (bits.value.to_le_bytes(), bits.mask.to_le_bytes());
     for (index, byte) in touched(pointer, offset, i64::from(bytes)).enumerate() {
         let slot = &mut state.frames[depth].slots[byte / 8];
         if !known && matches!(slot, Slot::Whole(Value::Pointer(_))) {
@@ -340,7 +353,7 @@ fn stack_write(
         }
         let mut bytes = numbers(slot);
         if known {
-            bytes.write(byte % 8, values.map(|values| values[index]));
+            bytes.write(byte % 8, value[index], unknown[index]);
         } else {
             bytes.forget(byte % 8);
         }

@@ -224,8 +224,15 @@ fn moved(
             "moves an address that may be null; compare it with 0 first",
         ));
     }
-    if matches!(pointer.region, Region::Context | Region::WindowEnd(_)) && by.known() != Some(0) {
-        return Err(reject(at, "moves the context or the end of a window"));
+    let fixed = matches!(
+        pointer.region,
+        Region::Context | Region::WindowEnd(_) | Region::Inner(_)
+    );
+    if fixed && by.known() != Some(0) {
+        return Err(reject(
+            at,
+            "moves the context, a map, or the end of a window",
+        ));
     }
     let mut moved = pointer.moved(by, number).ok_or_else(|| {
         reject(at, "moves an address too far; bound the number that is added, or compare the address with its end in each turn of the loop")
@@ -241,7 +248,7 @@ fn distance(at: usize, a: &Pointer, b: &Pointer) -> Result<Scalar, Rejection> {
     let least = match (a.region, b.region) {
         _ if a.nullable || b.nullable => None,
         (Region::WindowEnd(n), Region::Window(m)) if n == m => Some(b.to_end),
-        (Region::MapValue(_), _) => None,
+        (Region::MapValue(_) | Region::Inner(_), _) => None,
         (x, y) if x == y => Some(i64::MIN),
         _ => None,
     };

@@ -239,7 +239,9 @@ fn null(state: &State, test: Test, register: Reg) -> Option<Option<State>> {
     if is_null && !sometimes {
         return Some(None);
     }
-    if pointer.nullable {
+    if let (true, Region::Reserved(at)) = (pointer.nullable, pointer.region) {
+        state.settle_reserved(at, is_null);
+    } else if pointer.nullable {
         update(&mut state, register, |value| match value {
             Value::Pointer(pointer) if !is_null => pointer.nullable = false,
             Value::Pointer(pointer) if pointer.nullable => {

@@ -6,12 +6,14 @@
 //! run pays the first part before it begins, and the second jump by jump. Jumps of loops that end by
 //! themselves pay nothing: what all their turns weigh counts as weight of the jump's slot. Their spans
 //! overlap with no other loop's of the kind, and only a jump that pays for this slot leads to them again.
+//!
+//! What a helper calls, and a program that a run goes on with, is paid for like an entry, each time.
 
 use super::facts::{Facts, MapAt, Touched};
 use crate::fuel;
 use crate::helpers::{Argument, Helper};
 use crate::insn::Op;
-use crate::maps::Maps;
+use crate::maps::{self, Maps};
 use crate::program::{MapKind, Program};
 
 /// The most fuel that the loops of a program cost before it begins. The most expensive ones beyond that
@@ -23,8 +25,8 @@ const TOO_MUCH: u64 = 1 << 40;
 /// The fuel that a program costs.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    /// Of every run, before it begins.
-    pub program: u64,
+    /// Of each function, each time it is called.
+    pub functions: Vec<u64>,
     /// Of a jump backwards, by slot.
     pub back: Vec<u64>,
     /// Of a helper's call, by slot; what the size in a register says comes on top.
@@ -47,7 +49,7 @@ pub fn costs(program: &Program, facts: &Facts, turns: &mut [Option<u32>]) -> Cos
     for (at, cost) in prepaid(program, facts, &weights, turns) {
         total[at] += cost;
     }
-    let entry = add_calls(program, facts, &mut total);
+    let functions = add_calls(program, facts, &mut total);
     let mut before = vec![0];
     for weight in &total {
         before.push(before[before.len() - 1] + weight);
@@ -59,7 +61,7 @@ pub fn costs(program: &Program, facts: &Facts, turns: &mut [Option<u32>]) -> Cos
         _ => 0,
     };
     Costs {
-        program: entry,
+        functions,
         back: (0..total.len()).map(back).collect(),
         helper: (0..total.len())
             .map(|at| helper(program, facts, at))
@@ -101,9 +103,13 @@ fn prepaid(
     kept
 }
 
-/// The number of calls of each function when no slot is executed twice.
+/// The number of calls of each function when no slot is executed twice. What helpers call pays each time it
+/// is called, as the entry does.
 fn calls(program: &Program, facts: &Facts) -> Vec<u64> {
     let mut calls = vec![0u64; program.functions().len()];
+    for function in program.continuations().union(&program.callbacks()) {
+        calls[*function] = 1;
+    }
     calls[0] = 1;
     for &caller in program.callees_first().iter().rev() {
         for (_, callee) in called(program, facts, caller) {
@@ -113,8 +119,8 @@ fn calls(program: &Program, facts: &Facts) -> Vec<u64> {
     calls
 }
 
-/// Add to calls the weight of their functions. Return the entry's.
-fn add_calls(program: &Program, facts: &Facts, total: &mut [u64]) -> u64 {
+/// Add to calls the weight of their functions. Return the functions'.
+fn add_calls(program: &Program, facts: &Facts, total: &mut [u64]) -> Vec<u64> {
     let mut costs = vec![0u64; program.functions().len()];
     for &caller in program.callees_first() {
         for (at, callee) in called(program, facts, caller).collect::<Vec<_>>() {
@@ -123,7 +129,7 @@ fn add_calls(program: &Program, facts: &Facts, total: &mut [u64]) -> u64 {
         let function = program.functions()[caller];
         costs[caller] = total[function.start..function.end].iter().sum();
     }
-    costs[0]
+    costs
 }
 
 /// The calls in a function: their slots and whom they call.
@@ -152,11 +158,12 @@ fn helper(program: &Program, facts: &Facts, at: usize) -> u64 {
     };
     let largest = |argument| {
         let sizes = maps().iter().map(|map| match argument {
-            Argument::Key => map.key_size,
-            Argument::Value => map.value_size,
+            Argument::Key => u64::from(map.key_size),
+            Argument::Value => u64::from(map.value_size) * maps::copies(map),
+            Argument::WritableMap if map.kind.evicts() => fuel::EVICTION,
             _ => 0,
         });
-        u64::from(sizes.max().unwrap_or(0))
+        sizes.max().unwrap_or(0)
     };
     fuel::helper(helper) + helper.arguments().map(largest).iter().sum::<u64>()
 }

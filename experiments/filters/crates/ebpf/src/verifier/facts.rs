@@ -72,6 +72,10 @@ pub struct Facts {
     pub reached: Vec<bool>,
     /// The map that its helper uses.
     pub maps_at: Vec<MapAt>,
+    /// True if its lookup may find nothing.
+    pub may_miss: Vec<bool>,
+    /// The function that its helper calls.
+    pub callbacks: Vec<Option<usize>>,
     /// The memory that it touches.
     pub touched: Vec<Touched>,
     /// For a conditional jump: true if it is ever taken, and true if it is ever not taken.
@@ -86,6 +90,8 @@ impl Facts {
         Self {
             reached: vec![false; slots],
             maps_at: vec![MapAt::None; slots],
+            may_miss: vec![false; slots],
+            callbacks: vec![None; slots],
             touched: vec![Touched::None; slots],
             ways: vec![(false, false); slots],
             backwards: vec![None; slots],
@@ -99,6 +105,16 @@ impl Facts {
             MapAt::One(known) if known == map => MapAt::One(map),
             _ => MapAt::Many,
         };
+    }
+
+    /// The instruction uses a map that is known at run time only.
+    pub fn uses_some_map(&mut self, at: usize) {
+        self.maps_at[at] = MapAt::Many;
+    }
+
+    /// The instruction has a helper call a function. Return false if it was another one before.
+    pub fn calls_back(&mut self, at: usize, function: usize) -> bool {
+        *self.callbacks[at].get_or_insert(function) == function
     }
 
     /// The instruction touches `bytes` bytes, `offset` bytes after the address in `base`.

@@ -11,7 +11,9 @@
 //! - no address leaves the program: not as its result, not in a map, not as a number;
 //! - helpers get what their signatures say, and a result that may be null is looked at first;
 //! - the context's windows are read only below an end that was compared with, as XDP programs do;
-//! - at most [`MAX_CALLS`] calls are under way at once, so that stack use is bounded.
+//! - what is reserved in a queue is submitted or discarded, once, on every path;
+//! - at most [`MAX_CALLS`] calls of a program are under way at once, and at most
+//!   [`MAX_TAIL_CALLS`](crate::helpers::MAX_TAIL_CALLS) other programs, so that stack use is bounded.
 //!
 //! The time of a run is bounded by its fuel ([`crate::fuel`]). What a run costs in any case is known
 //! before it begins, with all turns of loops that are proved to end soon. Every other jump backwards,
@@ -27,9 +29,12 @@ mod arithmetic;
 mod branch;
 mod bytes;
 mod call;
+mod callback;
 mod cost;
 mod facts;
+mod functions;
 mod rejection;
+mod reserved;
 mod room;
 mod scalar;
 mod state;
@@ -39,8 +44,9 @@ mod value;
 mod walk;
 
 use crate::context::ContextLayout;
-use crate::program::Program;
+use crate::program::{MapKind, Program};
 
+use facts::MapAt;
 pub use facts::Touched;
 pub use rejection::{MAX_CALLS, MAX_STEPS, Rejection};
 pub use state::FRAME;
@@ -105,9 +111,14 @@ impl Verified {
         cost::array_looked_up(&self.program, &self.facts, slot)
     }
 
+    /// Return true if the lookup in a slot may find nothing.
+    pub fn may_miss(&self, slot: usize) -> bool {
+        self.facts.may_miss[slot]
+    }
+
     /// Return the fuel that every run costs before it begins.
     pub fn cost(&self) -> u64 {
-        self.costs.program
+        self.costs.functions[0]
     }
 
     /// Return the fuel that the jump backwards in a slot costs, each time; `None` if its loop is paid for.
@@ -118,6 +129,24 @@ impl Verified {
     /// Return the fuel that the helper's call in a slot costs, without what a register counts.
     pub fn cost_helper(&self, slot: usize) -> u64 {
         self.costs.helper[slot]
+    }
+
+    /// Return the fuel that a function costs when a helper calls it or a run goes on with it.
+    pub fn cost_function(&self, function: usize) -> u64 {
+        self.costs.functions[function]
+    }
+
+    /// Return the function that the helper in a slot calls again and again.
+    pub fn callback(&self, slot: usize) -> Option<usize> {
+        self.facts.callbacks[slot]
+    }
+
+    /// Return the map of programs that the call in a slot goes on with.
+    pub fn programs_at(&self, slot: usize) -> Option<usize> {
+        match self.facts.maps_at[slot] {
+            MapAt::One(map) if self.program.maps()[map].kind == MapKind::Programs => Some(map),
+            _ => None,
+        }
     }
 
     /// Return the weight of the instruction in a slot, in units of fuel.

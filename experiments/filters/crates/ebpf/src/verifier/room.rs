@@ -34,6 +34,32 @@ impl State {
         Some(Room { window, bytes })
     }
 
+    /// Return true if `bytes` bytes, `offset` bytes further, are inside the region: by what is known of the
+    /// address, or of its window.
+    pub fn covers(&self, pointer: &Pointer, offset: i64, bytes: i64) -> bool {
+        if pointer.covers(offset, bytes) {
+            return true;
+        }
+        let (Region::Window(window), Some(at)) = (pointer.region, pointer.at()) else {
+            return false;
+        };
+        let first = at.saturating_add(offset);
+        !pointer.nullable && first >= 0 && self.size(window).saturating_sub(first) >= bytes
+    }
+
+    /// Return how many bytes a window has at least: behind a number that has room are the number's own, too.
+    fn size(&self, window: u8) -> i64 {
+        let known = self.sizes.get(usize::from(window)).copied().unwrap_or(0);
+        let of = |value: &Value| match value {
+            Value::Scalar(scalar, _) => {
+                let room = scalar.room.filter(|room| room.window == window)?;
+                scalar.smin.checked_add(room.bytes)
+            }
+            _ => None,
+        };
+        self.values().filter_map(of).fold(known, i64::max)
+    }
+
     /// An address turned out to have `bytes` bytes behind it in its window. So do, with their distances,
     /// the number that it was computed of, and all addresses of that.
     pub fn has_room(&mut self, pointer: &Pointer, window: u8, bytes: i64) {

@@ -1,8 +1,10 @@
 //! The abstract state at one point of the program: registers and the stack frames of all active
 //! calls.
 
+use std::collections::BTreeSet;
+
 use super::bytes::Bytes;
-use super::value::{Link, Value};
+use super::value::{Link, Region, Value};
 use crate::insn::Reg;
 
 /// Bytes of a stack frame.
@@ -45,6 +47,8 @@ pub struct State {
     pub frames: Vec<Frame>,
     /// The bytes that each window is known to have at least.
     pub sizes: Vec<i64>,
+    /// The slots whose helper has reserved memory, unless addresses of it may be null, and are.
+    pub reserved: BTreeSet<usize>,
 }
 
 impl State {
@@ -52,6 +56,7 @@ impl State {
     pub fn new(windows: usize) -> Self {
         Self {
             sizes: vec![0; windows],
+            reserved: BTreeSet::new(),
             registers: [Value::Unusable; 10],
             frames: vec![Frame::new([Value::Unusable; 4])],
         }
@@ -62,7 +67,7 @@ impl State {
         match self.registers.get(usize::from(register)) {
             Some(value) => *value,
             None => {
-                use super::value::{Pointer, Region};
+                use super::value::Pointer;
                 let region = Region::Stack(self.frames.len() - 1);
                 Value::Pointer(Pointer::new(region, FRAME as i64, FRAME as i64))
             }
@@ -72,6 +77,20 @@ impl State {
     /// Put a value into a register, r0…r9.
     pub fn set(&mut self, register: Reg, value: Value) {
         self.registers[usize::from(register)] = value;
+    }
+
+    /// The values of the running function in one piece.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        let slots = self
+            .frames
+            .last()
+            .into_iter()
+            .flat_map(|frame| &frame.slots);
+        let slots = slots.filter_map(|slot| match slot {
+            Slot::Whole(value) => Some(value),
+            Slot::Bytes(_) => None,
+        });
+        self.registers.iter().chain(slots)
     }
 
     /// Every place that holds a value in one piece.
@@ -123,7 +142,7 @@ impl State {
                     Value::Unusable => Slot::Bytes(Bytes::NONE),
                     value => Slot::Whole(value),
                 },
-                (a, b) => Slot::Bytes(numbers(a).join(numbers(b))),
+                (a, b) => Slot::Bytes(numbers(a).join(numbers(b), thresholds.is_some())),
             }),
             saved: std::array::from_fn(|n| merge(&a.saved[n], &b.saved[n])),
         });
@@ -134,9 +153,24 @@ impl State {
             registers,
             frames,
             sizes,
+            reserved: &self.reserved | &other.reserved,
         };
         joined.normalise();
         joined
+    }
+
+    /// Make every address in a region unusable: its memory is gone.
+    pub fn forget(&mut self, region: Region) {
+        for place in self.places() {
+            if place.region() == Some(region) {
+                *place = Value::Unusable;
+            }
+        }
+        for slot in self.frames.iter_mut().flat_map(|frame| &mut frame.slots) {
+            if *slot == Slot::Whole(Value::Unusable) {
+                *slot = Slot::Bytes(Bytes::NONE);
+            }
+        }
     }
 
     /// Numbers all links by where they first occur, so that equal states compare as equal.
@@ -165,7 +199,7 @@ impl State {
 pub fn numbers(slot: &Slot) -> Bytes {
     match slot {
         Slot::Bytes(bytes) => *bytes,
-        Slot::Whole(Value::Scalar(scalar, _)) => Bytes::number(scalar.known()),
+        Slot::Whole(Value::Scalar(scalar, _)) => Bytes::number(scalar.bits),
         Slot::Whole(_) => Bytes::NONE,
     }
 }

@@ -8,6 +8,7 @@
 //! taken at most once for each number within the bounds.
 
 use super::facts::Facts;
+use crate::helpers::Helper;
 use crate::insn::{Alu, Op, Reg, Source};
 use crate::program::Program;
 
@@ -24,9 +25,7 @@ pub fn turns(program: &Program, facts: &Facts) -> Vec<Option<u32>> {
         let target = back(program.ops()[at], at)?;
         let ranges = facts.backwards[at]?;
         let body = &program.ops()[target..at];
-        let plain = |(slot, op): (usize, &Op)| {
-            !matches!(op, Op::Call { .. }) && back(*op, target + slot).is_none()
-        };
+        let plain = |(slot, op): (usize, &Op)| !calls(*op) && back(*op, target + slot).is_none();
         if !body.iter().enumerate().all(plain) {
             return None;
         }
@@ -42,6 +41,20 @@ pub fn turns(program: &Program, facts: &Facts) -> Vec<Option<u32>> {
             .min()
     };
     (0..program.ops().len()).map(bound).collect()
+}
+
+/// Return true if the operation enters a function.
+fn calls(op: Op) -> bool {
+    match op {
+        Op::Call { .. } => true,
+        Op::Helper { number } => {
+            matches!(
+                Helper::by_number(number),
+                Some(Helper::Loop | Helper::TailCall)
+            )
+        }
+        _ => false,
+    }
 }
 
 fn back(op: Op, at: usize) -> Option<usize> {
@@ -103,7 +116,8 @@ fn writes(op: Op, register: Reg) -> bool {
         | Op::Load { dst, .. }
         | Op::LoadImm { dst, .. }
         | Op::LoadMap { dst, .. }
-        | Op::LoadMapValue { dst, .. } => dst == register,
+        | Op::LoadMapValue { dst, .. }
+        | Op::LoadFunction { dst, .. } => dst == register,
         Op::Atomic { fetch, src, .. } => fetch && (src == register || register == 0),
         Op::Helper { .. } | Op::Call { .. } => register <= 5,
         Op::Store { .. } | Op::SecondHalf | Op::Jump { .. } | Op::Branch { .. } | Op::Exit => false,

@@ -11,12 +11,23 @@ pub enum Region {
     Context,
     /// The stack frame of the call at this depth.
     Stack(usize),
-    /// Some value of this map.
+    /// Some value of this map, or of one of its shape.
     MapValue(usize),
+    /// Memory reserved by the helper's call in this slot.
+    Reserved(usize),
+    /// A map that a value of this map names; helpers alone look into it.
+    Inner(usize),
     /// The bytes between the start and the end that the context gives, by the number of the pair.
     Window(u8),
     /// The end itself, which can be compared with and nothing else.
     WindowEnd(u8),
+}
+
+impl Region {
+    /// Return true if an address in it and null may meet in one value.
+    fn may_be_null(self) -> bool {
+        !matches!(self, Self::Context | Self::WindowEnd(_))
+    }
 }
 
 /// A link between values with the same base: a bound found for one holds for all. The number 0
@@ -164,6 +175,8 @@ pub enum Value {
     Pointer(Pointer),
     /// A handle on a map.
     Map(usize),
+    /// A handle on a function, by its number.
+    Function(usize),
     /// The lower half of an address, good for nothing but the distance from another one.
     Half(Pointer),
 }
@@ -172,6 +185,11 @@ impl Value {
     /// A number that nothing else is known to equal.
     pub fn scalar(scalar: Scalar) -> Self {
         Self::Scalar(scalar, Link::default())
+    }
+
+    /// The number 0, which is also null.
+    pub fn zero() -> Self {
+        Self::scalar(Scalar::constant(0))
     }
 
     /// Return the values that share its base.
@@ -202,11 +220,27 @@ impl Value {
         }
     }
 
-    /// Return a value that covers both. The caller joins the links.
+    /// Return the region that it points into, with the whole address or half of it.
+    pub fn region(&self) -> Option<Region> {
+        match self {
+            Self::Pointer(pointer) | Self::Half(pointer) => Some(pointer.region),
+            _ => None,
+        }
+    }
+
+    /// Return a value that covers both: an address and null, for instance, an address that may be null. The
+    /// caller joins the links.
     pub fn join(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Scalar(a, _), Self::Scalar(b, _)) => Self::scalar(a.union(*b)),
             (Self::Map(a), Self::Map(b)) if a == b => Self::Map(*a),
+            (Self::Function(a), Self::Function(b)) if a == b => Self::Function(*a),
+            (Self::Pointer(a), Self::Scalar(b, _)) | (Self::Scalar(b, _), Self::Pointer(a))
+                if b.known() == Some(0) && a.region.may_be_null() =>
+            {
+                let nullable = true;
+                Self::Pointer(Pointer { nullable, ..*a })
+            }
             (Self::Pointer(a), Self::Pointer(b)) if a.region == b.region => {
                 Self::Pointer(a.join(*b))
             }

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
-use super::rejection::{MAX_CALLS, MAX_FRAMES, MAX_STEPS, Rejection, reject};
-use super::state::{Frame, Slot, State, numbers};
+use super::rejection::{MAX_FRAMES, MAX_STEPS, Rejection, reject};
+use super::state::State;
 use super::value::{Link, Pointer, Region, Value};
 use crate::context::ContextLayout;
+use crate::helpers::Helper;
 use crate::insn::{Op, Source};
 use crate::program::Program;
 
 /// Joins of states at the head of a loop before they are widened.
-const JOINS: usize = 3;
+pub(super) const JOINS: usize = 3;
 /// Fresh links are numbered by instruction from here on; links in joined states have small numbers.
 const FRESH: u32 = 1 << 28;
 
@@ -21,7 +22,7 @@ pub struct Walk<'a> {
     pub(super) layout: &'a ContextLayout,
     pub(super) facts: Facts,
     /// Numbers that bounds of loops are likely to be, ascending.
-    thresholds: Vec<i64>,
+    pub(super) thresholds: Vec<i64>,
     pub(super) targets: BTreeSet<usize>,
     heads: BTreeSet<usize>,
     steps: usize,
@@ -39,7 +40,17 @@ pub(super) enum Next {
     /// Taken, to the slot, and not taken.
     Branch(usize, Box<Ways>),
     Exit(State),
+    /// The function returns in the first state, or goes on in the second.
+    Ended(Box<State>, State),
     Nowhere,
+}
+
+fn joined(known: Option<State>, mut state: State) -> State {
+    state.normalise();
+    match known {
+        Some(known) => known.join(&state, None),
+        None => state,
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -87,16 +98,28 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Verify the entry with a context in r1.
+    /// Verify the entry, and all programs that a run may go on with, with a context in r1.
     pub(super) fn run(&mut self) -> Result<(), Rejection> {
+        let mut programs = self.program.continuations();
+        programs.insert(0);
+        programs
+            .into_iter()
+            .try_for_each(|number| self.begin(number))
+    }
+
+    fn begin(&mut self, number: usize) -> Result<(), Rejection> {
         let mut state = State::new(self.layout.fields.len() / 2);
         let size = i64::from(u16::MAX);
         state.set(1, Value::Pointer(Pointer::new(Region::Context, 0, size)));
-        self.function(0, state).map(|_| ())
+        self.function(number, state).map(|_| ())
     }
 
     /// Verify a function for one state at its start. Return the state in which it returns, if it does.
-    fn function(&mut self, number: usize, entry: State) -> Result<Option<State>, Rejection> {
+    pub(super) fn function(
+        &mut self,
+        number: usize,
+        entry: State,
+    ) -> Result<Option<State>, Rejection> {
         let start = self.program.functions()[number].start;
         let mut states: BTreeMap<usize, (State, usize)> = BTreeMap::new();
         let mut waiting = BTreeSet::new();
@@ -132,13 +155,13 @@ impl<'a> Walk<'a> {
                             None => break,
                         }
                     }
-                    Next::Exit(mut state) => {
-                        state.normalise();
-                        exit = Some(match exit {
-                            Some(other) => other.join(&state, None),
-                            None => state,
-                        });
+                    Next::Exit(state) => {
+                        exit = Some(joined(exit, state));
                         break;
+                    }
+                    Next::Ended(ended, state) => {
+                        exit = Some(joined(exit, *ended));
+                        (self.after(at), state)
                     }
                     Next::Nowhere => break,
                 };
@@ -293,7 +316,16 @@ impl<'a> Walk<'a> {
                 let ways = self.branch(at, state, wide, cond, dst, src)?;
                 return Ok(Next::Branch(target, Box::new(ways)));
             }
-            Op::Helper { number } => self.helper(at, &mut state, number)?,
+            Op::LoadFunction { dst, target } => {
+                // Every target begins a function.
+                let number = self.program.function_at(target).unwrap_or(0);
+                state.set(dst, Value::Function(number));
+            }
+            Op::Helper { number } => match Helper::by_number(number) {
+                Some(Helper::Loop) => return Ok(Next::Fall(self.repeat(at, state)?)),
+                Some(Helper::TailCall) => return self.tail_call(at, state),
+                _ => self.helper(at, &mut state, number)?,
+            },
             Op::Call { target } => {
                 return Ok(match self.call(at, state, target)? {
                     Some(state) => Next::Fall(state),
@@ -306,63 +338,5 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(Next::Fall(state))
-    }
-
-    fn call(
-        &mut self,
-        at: usize,
-        mut state: State,
-        target: usize,
-    ) -> Result<Option<State>, Rejection> {
-        if state.frames.len() >= MAX_CALLS {
-            let reason =
-                format!("calls go deeper than {MAX_CALLS}; call fewer functions in functions");
-            return Err(reject(at, &reason));
-        }
-        // Every target of a call begins a function.
-        let number = self.program.function_at(target).unwrap_or(0);
-        let saved = std::array::from_fn(|n| state.get(n as u8 + 6));
-        state.frames.push(Frame::new(saved));
-        for register in [0, 6, 7, 8, 9] {
-            state.set(register, Value::Unusable);
-        }
-        let Some(mut state) = self.function(number, state)? else {
-            return Ok(None);
-        };
-        let depth = state.frames.len() - 1;
-        if let Some(frame) = state.frames.pop() {
-            for (n, value) in frame.saved.into_iter().enumerate() {
-                state.set(n as u8 + 6, value);
-            }
-        }
-        for register in 1..=5 {
-            state.set(register, Value::Unusable);
-        }
-        // The frame is gone: so is every pointer into it.
-        let dead = |value: &Value| {
-            let (Value::Pointer(pointer) | Value::Half(pointer)) = value else {
-                return false;
-            };
-            pointer.region == Region::Stack(depth)
-        };
-        for place in state.places().filter(|place| dead(place)) {
-            *place = Value::Unusable;
-        }
-        for slot in state.frames.iter_mut().flat_map(|frame| &mut frame.slots) {
-            if *slot == Slot::Whole(Value::Unusable) {
-                *slot = Slot::Bytes(numbers(slot));
-            }
-        }
-        Ok(Some(state))
-    }
-
-    fn exit(&self, at: usize, state: &State) -> Result<(), Rejection> {
-        if state.frames.len() > 1 || matches!(state.get(0), Value::Scalar(..)) {
-            return Ok(());
-        }
-        Err(reject(
-            at,
-            "r0, the result, holds no number: it was not written, or is an address",
-        ))
     }
 }

@@ -27,11 +27,26 @@ fn contents(maps: &Maps) -> Vec<Vec<u8>> {
         for key in 0..8u64 {
             let key = key.to_le_bytes();
             let key = key.get(..map.spec().key_size as usize).unwrap_or_default();
-            all.extend(map.get(key));
+            all.extend(map.get_each(key).into_iter().flatten());
         }
         all.extend(std::iter::from_fn(|| map.receive()));
     }
     all
+}
+
+/// Stay on one processor: maps per CPU would not be the same otherwise.
+fn stay() {
+    thread_local! {
+        static STAYS: () = {
+            // SAFETY: changes the running thread's processors only, to the one that it is on.
+            unsafe {
+                let mut set: libc::cpu_set_t = std::mem::zeroed();
+                libc::CPU_SET(libc::sched_getcpu() as usize, &mut set);
+                libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+            }
+        };
+    }
+    STAYS.with(|()| {});
 }
 
 /// Runs an accepted program both ways; the interpreter must not find an illegal access.
@@ -39,6 +54,7 @@ pub fn check<const N: usize>(verified: &Verified, windows: [&[u8]; N]) -> Option
     if !repeatable(verified) {
         return None;
     }
+    stay();
     let specs = verified.program().maps();
     let reference = Maps::anonymous(specs).expect("memory for maps");
     let ran = interpreter::run(verified, &reference, &windows, FUEL);

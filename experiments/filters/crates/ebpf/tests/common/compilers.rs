@@ -1,6 +1,7 @@
 //! The compilers of C that are at hand: clang, and other versions of it.
 //!
-//! None is gcc: version 12 for BPF compiles `>` as `>=` for the oldest processor, and moves the ends of
+//! None is gcc: version 12 for BPF, the one in Debian, calls no helper by its number without an attribute of its
+//! own, compiles `>` as `>=` for the oldest processor, and moves the ends of
 //! windows, which the kernel does not allow either.
 
 use std::path::Path;
@@ -31,6 +32,11 @@ pub fn all() -> Vec<Compiler> {
 }
 
 impl Compiler {
+    /// Return true for the one that every machine of the project has, for the processor that it uses.
+    pub fn is_usual(&self) -> bool {
+        (self.name, self.cpu) == ("clang", "v3")
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(self.name);
         command.args([
@@ -47,18 +53,20 @@ impl Compiler {
         done.is_ok_and(|status| status.success())
     }
 
-    /// The object file of a source in tests/programs.
-    pub fn compile(&self, source: &str) -> Vec<u8> {
+    /// The object file of a source in tests/programs, with more arguments.
+    pub fn compile(&self, source: &str, defined: &[&str]) -> Vec<u8> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
         let name = format!(
-            "{}-{}-{}-{source}.o",
+            "{}-{:?}-{}-{}-{source}.o",
             std::process::id(),
+            std::thread::current().id(),
             self.name,
             self.cpu
         );
         let object = std::env::temp_dir().join(name);
         let mut command = self.command();
         let output = command
+            .args(defined)
             .arg(folder.join(source))
             .arg("-o")
             .arg(&object)

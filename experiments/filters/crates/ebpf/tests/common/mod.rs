@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 pub mod agree;
+pub mod cases;
 pub mod compilers;
 pub mod generate;
 
@@ -83,6 +84,11 @@ pub fn branch_register(cond: u8, dst: u8, src: u8, offset: i16) -> Raw {
     raw(cond << 4 | 0xd, dst, src, offset, 0)
 }
 
+/// The address of a function, `distance` slots after the next slot.
+pub fn function(dst: u8, distance: i32) -> [Raw; 2] {
+    wide(dst, 4, distance, 0)
+}
+
 pub fn helper(number: i32) -> Raw {
     raw(0x85, 0, 0, 0, number)
 }
@@ -100,7 +106,17 @@ pub const HASH: i32 = 1;
 pub const CONSTANTS: i32 = 2;
 pub const EVENTS: i32 = 3;
 
-/// An array of four 16-byte values, a hash of four 8-byte ones, 24 read-only bytes, a queue.
+pub const LRU: i32 = 4;
+pub const PER_CPU: i32 = 5;
+pub const PER_CPU_HASH: i32 = 6;
+pub const LRU_PER_CPU: i32 = 7;
+pub const OUTER: i32 = 8;
+pub const OUTER_HASH: i32 = 9;
+pub const INNER: [i32; 2] = [10, 11];
+pub const PROGRAMS: i32 = 12;
+
+/// An array of four 16-byte values, a hash of four 8-byte ones, 24 read-only bytes, a queue; the same hash and
+/// array of other kinds; maps that name two arrays; and one that names no programs yet.
 pub fn maps() -> Vec<MapSpec> {
     let spec = |name: &str, kind, key_size, value_size, max_entries| MapSpec {
         name: name.to_owned(),
@@ -110,13 +126,39 @@ pub fn maps() -> Vec<MapSpec> {
         max_entries,
         read_only: name == "constants",
         initial: Vec::new(),
+        choices: Vec::new(),
+    };
+    let outer = |name: &str, kind| MapSpec {
+        // The first names the first, the third the second.
+        initial: [1u32, 0, 2].iter().flat_map(|n| n.to_le_bytes()).collect(),
+        choices: INNER.map(|number| number as usize).to_vec(),
+        ..spec(name, kind, 4, 4, 4)
     };
     vec![
         spec("array", MapKind::Array, 4, 16, 4),
         spec("hash", MapKind::Hash, 8, 8, 4),
         spec("constants", MapKind::Array, 4, 24, 1),
         spec("events", MapKind::Events, 0, 0, 4096),
+        spec("lru", MapKind::LruHash, 8, 8, 4),
+        spec("per_cpu", MapKind::PerCpuArray, 4, 16, 4),
+        spec("per_cpu_hash", MapKind::PerCpuHash, 8, 8, 4),
+        spec("lru_per_cpu", MapKind::LruPerCpuHash, 8, 8, 4),
+        outer("outer", MapKind::ArrayOfMaps),
+        outer("outer_hash", MapKind::HashOfMaps),
+        spec("inner_a", MapKind::Array, 4, 16, 4),
+        spec("inner_b", MapKind::Array, 4, 16, 4),
+        spec("programs", MapKind::Programs, 4, 4, 4),
     ]
+}
+
+/// The same, where `programs` names the programs that begin at these slots, one after the other.
+pub fn maps_with(programs: &[usize]) -> Vec<MapSpec> {
+    let mut maps = maps();
+    let spec = &mut maps[PROGRAMS as usize];
+    spec.choices = programs.to_vec();
+    let numbers = 1..=programs.len() as u32;
+    spec.initial = numbers.flat_map(u32::to_le_bytes).collect();
+    maps
 }
 
 /// Two windows: what is filtered, and another.
@@ -126,6 +168,11 @@ pub fn layout() -> ContextLayout {
 
 /// Decodes and verifies; the error as a user sees it.
 pub fn verify(slots: &[Raw]) -> Result<Verified, String> {
-    let program = Program::new(slots, maps()).map_err(|error| error.to_string())?;
+    verify_with(slots, maps())
+}
+
+/// The same with other maps.
+pub fn verify_with(slots: &[Raw], maps: Vec<MapSpec>) -> Result<Verified, String> {
+    let program = Program::new(slots, maps).map_err(|error| error.to_string())?;
     Verified::new(program, layout()).map_err(|error| error.to_string())
 }

@@ -1,10 +1,14 @@
 //! Programs that would do harm: each is rejected for its own reason, or stopped.
 
 mod bounds;
+mod callbacks;
 #[path = "../common/mod.rs"]
 mod common;
 mod flow;
+mod keys;
 mod memory;
+mod parts;
+mod reserved;
 mod time;
 mod turns;
 mod values;

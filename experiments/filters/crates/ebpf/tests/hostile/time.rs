@@ -114,3 +114,50 @@ fn a_program_that_costs_more_than_its_fuel_is_refused() {
             .contains("may take 1001 units of fuel and is allowed 1000;")
     );
 }
+
+#[test]
+fn functions_that_helpers_call_without_end() {
+    // 8 million turns, each with a loop that ends soon and as many turns of another function.
+    let called = |body: &[Raw]| {
+        let start = [mov(1, 1 << 23), mov(3, 0), mov(4, 0), helper(181)];
+        let rest = join([&[mov(0, 0), exit()], body, &[mov(0, 0), exit()]]);
+        join([&function(2, 7), &start, &rest])
+    };
+    let ran = bounded(&called(&[]));
+    assert_eq!(ran.result, Err(Fault::OutOfFuel));
+    bounded(&called(&counting(8000)));
+    bounded(&called(&called(&counting(100))[..8]));
+    // The innermost of eight.
+    let mut slots = Vec::new();
+    for _ in 0..7 {
+        slots.extend(&called(&[])[..8]);
+    }
+    slots.extend([mov(0, 0), exit()]);
+    let ran = bounded(&slots);
+    assert_eq!(ran.result, Err(Fault::OutOfFuel));
+}
+
+#[test]
+fn programs_that_go_on_with_expensive_ones() {
+    // Each of 33 costs a loop of its own.
+    let first = join([
+        &map(2, PROGRAMS),
+        &[mov(3, 0), helper(12), mov(0, 0), exit()],
+    ]);
+    let again = join([
+        &[copy(8, 1)],
+        &counting(8000),
+        &[copy(1, 8)],
+        &map(2, PROGRAMS),
+        &[mov(3, 0), helper(12), mov(0, 1), exit()],
+    ]);
+    let verified = verify_with(&join([&first, &again]), maps_with(&[first.len()])).unwrap();
+    let maps = Arc::new(Maps::anonymous(verified.program().maps()).unwrap());
+    for (fuel, expected) in [(fuel::DEFAULT, None), (2_000_000, Some(1))] {
+        let ran = interpreter::run(&verified, &maps, &[b"", b""], fuel);
+        assert!(ran.spent <= u64::from(fuel), "{ran:?}");
+        assert_eq!(ran.result.ok(), expected);
+        let compiled = Compiled::new(&verified, Arc::clone(&maps), fuel).unwrap();
+        assert_eq!(compiled.run([b"", b""]).ok(), expected);
+    }
+}

@@ -210,3 +210,51 @@ fn the_length_of_a_window_as_an_index() {
         OUTSIDE,
     );
 }
+
+/// r6 and r7 become the first window's start and end, r0 a number below 256 of which `start + number` is not
+/// beyond the end.
+fn tail() -> Vec<Raw> {
+    join([
+        &[load(8, 6, 1, 0), load(8, 7, 1, 8), load(8, 9, 1, 16)],
+        &[helper(7), raw(0x57, 0, 0, 0, 0xff)],
+        &[copy(1, 6), add_register(1, 0)],
+        &[branch_register(11, 1, 7, 2), mov(0, 0), exit()],
+    ])
+}
+
+#[test]
+fn what_a_number_says_of_a_window_that_it_does_not_say() {
+    let at_least = |least: i32, rest: &[Raw]| {
+        let enough = [branch(3, 0, least, 2), mov(0, 0), exit()];
+        join([&tail(), &enough, rest, &[mov(0, 0), exit()]])
+    };
+    for (least, bytes) in [(1, 1), (2, 2), (4, 4), (8, 8)] {
+        let read = [load(bytes, 2, 6, 0)];
+        assert_eq!(verify(&at_least(least, &read)).err(), None);
+        rejected(at_least(least - 1, &read), "outside the window");
+        // One more, one before, and the other window.
+        rejected(
+            at_least(least, &[load(bytes, 2, 6, 1)]),
+            "outside the window",
+        );
+        rejected(
+            at_least(least, &[load(bytes, 2, 6, -1)]),
+            "outside the window",
+        );
+        rejected(
+            at_least(least, &[load(bytes, 2, 9, 0)]),
+            "outside the window",
+        );
+    }
+    // A number that was moved: there are as many bytes less behind it.
+    let moved = |by: i32, least: i32| {
+        let enough = [add(0, by), branch(3, 0, least, 2), mov(0, 0), exit()];
+        join([&tail(), &enough, &[load(4, 2, 6, 0), mov(0, 0), exit()]])
+    };
+    assert_eq!(verify(&moved(1, 5)).err(), None);
+    rejected(moved(1, 4), "outside the window");
+    // Another number.
+    let other = [helper(7), branch(3, 0, 100, 2), mov(0, 0), exit()];
+    let read = [load(8, 2, 6, 0), mov(0, 0), exit()];
+    rejected(join([&tail(), &other, &read]), "outside the window");
+}

@@ -18,7 +18,7 @@ volatile int offset;
 SEC("filter/signed_index") int
 signed_index(const struct context *c)
 {
-    int i = (int) (c->end - c->start) - offset;
+    int i = (int) (END(c) - START(c)) - offset;
 
     if (i < 0 || i >= 16)
         return 99;
@@ -29,7 +29,7 @@ signed_index(const struct context *c)
 SEC("filter/upper_first") int
 upper_first(const struct context *c)
 {
-    int i = (int) (c->end - c->start) - offset;
+    int i = (int) (END(c) - START(c)) - offset;
 
     if (i > 15)
         return 99;
@@ -42,7 +42,7 @@ upper_first(const struct context *c)
 SEC("filter/length") int
 length(const struct context *c)
 {
-    u32 length = c->end - c->start;
+    u32 length = END(c) - START(c);
 
     return length > 4 ? 1 : 0;
 }
@@ -51,7 +51,7 @@ length(const struct context *c)
 SEC("filter/sum") int
 sum(const struct context *c)
 {
-    const u8 *at = c->start, *end = c->end;
+    const u8 *at = START(c), *end = END(c);
     int length = end - at, sum = 0;
 
     for (int i = 0; i < 64; i++) {
@@ -78,10 +78,10 @@ down(const struct context *c)
 SEC("filter/from_path") int
 from_path(const struct context *c)
 {
-    const u8 *at = c->start;
+    const u8 *at = START(c);
     int i;
 
-    if (at + 1 > c->end)
+    if (at + 1 > END(c))
         return 97;
     i = *at - '0';
     if (i < 0 || i > 9)
@@ -93,7 +93,7 @@ from_path(const struct context *c)
 SEC("filter/decimal") int
 decimal(const struct context *c)
 {
-    const u8 *at = c->start, *end = c->end;
+    const u8 *at = START(c), *end = END(c);
     u32 number = 0;
 
     for (int i = 0; i < 9; i++) {
@@ -109,7 +109,7 @@ decimal(const struct context *c)
 SEC("filter/masked") int
 masked(const struct context *c)
 {
-    u64 length = c->end - c->start;
+    u64 length = END(c) - START(c);
     u32 i = length < 40 ? length : 40;
 
     return table[i & 15];
@@ -119,7 +119,7 @@ masked(const struct context *c)
 SEC("filter/looked_up") int
 looked_up(const struct context *c)
 {
-    int key = (int) (c->end - c->start) - offset;
+    int key = (int) (END(c) - START(c)) - offset;
     u64 *count = bpf_map_lookup_elem(&counts, &key);
 
     if (!count)
@@ -144,7 +144,7 @@ constant_key(const struct context *c)
 SEC("filter/divided") int
 divided(const struct context *c)
 {
-    u32 length = c->end - c->start;
+    u32 length = END(c) - START(c);
 
     return 100 / (length + 1) * 1000 + 100 % (length + 3);
 }
@@ -153,7 +153,7 @@ divided(const struct context *c)
 SEC("filter/signed_minimum") int
 signed_minimum(const struct context *c)
 {
-    s64 length = c->end - c->start;
+    s64 length = END(c) - START(c);
     s64 i = length - 4 < 0 ? 0 : length - 4;
 
     if (i > 15)
@@ -165,7 +165,7 @@ signed_minimum(const struct context *c)
 SEC("filter/clamped") int
 clamped(const struct context *c)
 {
-    u32 i = c->end - c->start;
+    u32 i = END(c) - START(c);
 
     i = i > 15 ? 15 : i;
     return table[i];
@@ -175,7 +175,7 @@ clamped(const struct context *c)
 SEC("filter/switched") int
 switched(const struct context *c)
 {
-    switch (c->end - c->start) {
+    switch (END(c) - START(c)) {
     case 0:
         return 10;
     case 1:
@@ -199,7 +199,7 @@ struct {
 SEC("filter/counted") int
 counted(const struct context *c)
 {
-    u64 key = c->end - c->start, one = 1;
+    u64 key = END(c) - START(c), one = 1;
     u64 *count = bpf_map_lookup_elem(&seen, &key);
 
     if (count) {
@@ -222,7 +222,7 @@ struct key {
 SEC("filter/structure") int
 structure(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
     struct key key = {};
     u64 one = 7, *found;
 
@@ -253,7 +253,7 @@ nested(const struct context *c)
 SEC("filter/average") int
 average(const struct context *c)
 {
-    const u8 *at = c->start, *end = c->end;
+    const u8 *at = START(c), *end = END(c);
     u64 sum = 0, count = 0;
 
     while (at + 1 <= end && count < 100) {
@@ -267,7 +267,7 @@ average(const struct context *c)
 SEC("filter/bits") int
 bits(const struct context *c)
 {
-    u32 number = (u32) (c->end - c->start) * 2654435761u;
+    u32 number = (u32) (END(c) - START(c)) * 2654435761u;
     int count = 0;
 
     for (int i = 0; i < 32; i++)

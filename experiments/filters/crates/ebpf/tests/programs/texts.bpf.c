@@ -15,7 +15,7 @@ SEC("filter/substring") int
 substring(const struct context *c)
 {
     static const char wanted[] = "../";
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
 
     for (int i = 0; i < 256; i++) {
         const u8 *at = start + i;
@@ -36,9 +36,9 @@ substring(const struct context *c)
 SEC("filter/double_slash") int
 double_slash(const struct context *c)
 {
-    const u8 *end = c->end;
+    const u8 *end = END(c);
 
-    for (const u8 *at = c->start; at + 2 <= end; at++)
+    for (const u8 *at = START(c); at + 2 <= end; at++)
         if (at[0] == '/' && at[1] == '/')
             return 1;
     return 0;
@@ -48,7 +48,7 @@ double_slash(const struct context *c)
 SEC("filter/suffix") int
 suffix(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
     u64 length = end - start;
 
     if (length < 4 || length > 255)
@@ -64,9 +64,9 @@ SEC("filter/by_name") int
 by_name(const struct context *c)
 {
     static const char wanted[] = "/a/long/prefix/with/many/bytes/in/it";
-    const u8 *start = c->start;
+    const u8 *start = START(c);
 
-    if (start + sizeof(wanted) - 1 > c->end)
+    if (start + sizeof(wanted) - 1 > END(c))
         return 0;
     return memcmp(start, wanted, sizeof(wanted) - 1) == 0;
 }
@@ -75,10 +75,10 @@ by_name(const struct context *c)
 SEC("filter/by_helper") int
 by_helper(const struct context *c)
 {
-    const u8 *start = c->start;
+    const u8 *start = START(c);
     char text[8] = {};
 
-    if (start + 7 > c->end)
+    if (start + 7 > END(c))
         return 0;
     __builtin_memcpy(text, start, 7);
     return bpf_strncmp(text, 7, "/static") == 0;
@@ -88,7 +88,7 @@ by_helper(const struct context *c)
 SEC("filter/event") int
 event(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
     u8 text[32] = {};
     u64 length;
 
@@ -105,7 +105,7 @@ event(const struct context *c)
 SEC("filter/hashed") int
 hashed(const struct context *c)
 {
-    const u8 *at = c->start, *end = c->end;
+    const u8 *at = START(c), *end = END(c);
     u32 hash = 2166136261u;
 
     for (int i = 0; i < 128 && at + 1 <= end; i++, at++)
@@ -130,23 +130,23 @@ count(const u8 *at, const u8 *end, u8 wanted)
 SEC("filter/called") int
 called(const struct context *c)
 {
-    return count(c->start, c->end, '/') * 10 + count(c->start, c->end, '.');
+    return count(START(c), END(c), '/') * 10 + count(START(c), END(c), '.');
 }
 
 /* The first letter as a number. */
 SEC("filter/first") int
 first(const struct context *c)
 {
-    if (c->start + 2 > c->end)
+    if (START(c) + 2 > END(c))
         return 0;
-    return c->start[1];
+    return START(c)[1];
 }
 
 /* The bytes up to the query. */
 SEC("filter/before_query") int
 before_query(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
     int i;
 
     for (i = 0; i < 512; i++)
@@ -166,9 +166,9 @@ SEC("filter/without_case") int
 without_case(const struct context *c)
 {
     static const char wanted[6] = "/admin";
-    const u8 *start = c->start;
+    const u8 *start = START(c);
 
-    if (start + 6 > c->end)
+    if (start + 6 > END(c))
         return 0;
     for (int i = 0; i < 6; i++)
         if (lower(start[i]) != wanted[i])
@@ -180,16 +180,16 @@ without_case(const struct context *c)
 SEC("filter/big_endian") int
 big_endian(const struct context *c)
 {
-    if (c->start + 4 > c->end)
+    if (START(c) + 4 > END(c))
         return 0;
-    return __builtin_bswap32(*(const u32 *) c->start) >> 8;
+    return __builtin_bswap32(*(const u32 *) START(c)) >> 8;
 }
 
 /* A path with a byte that is not allowed. */
 SEC("filter/forbidden") int
 forbidden(const struct context *c)
 {
-    const u8 *at = c->start, *end = c->end;
+    const u8 *at = START(c), *end = END(c);
 
     for (int i = 0; i < 1024; i++, at++) {
         if (at + 1 > end)
@@ -204,7 +204,7 @@ forbidden(const struct context *c)
 SEC("filter/depth") int
 depth(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
     u32 parts = 0;
 
     for (u32 i = 0; i < 200; i++) {
@@ -220,7 +220,7 @@ depth(const struct context *c)
 SEC("filter/extension") int
 extension(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
     u32 found = 0, i;
 
     for (i = 0; i < 256; i++) {
@@ -243,7 +243,7 @@ static const struct rule rules[3] = {{4, "/api"}, {7, "/static"}, {1, "/"}};
 SEC("filter/rules") int
 first_rule(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
 
     for (int r = 0; r < 3; r++) {
         int i, length = rules[r].length;
@@ -271,7 +271,7 @@ digit(u8 byte)
 SEC("filter/escaped") int
 escaped(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
 
     for (int i = 0; i < 64; i++) {
         int high, low;
@@ -293,7 +293,7 @@ escaped(const struct context *c)
 SEC("filter/reversed") int
 reversed(const struct context *c)
 {
-    const u8 *start = c->start, *end = c->end;
+    const u8 *start = START(c), *end = END(c);
     u8 text[16] = {};
 
     for (int i = 0; i < 16; i++) {

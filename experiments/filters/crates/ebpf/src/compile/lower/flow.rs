@@ -84,19 +84,19 @@ impl Lowering<'_, '_> {
         self.builder.switch_to_block(enough);
     }
 
-    pub(super) fn call(&mut self, target: usize) {
-        // Every target of a call begins a function.
-        let number = self.verified.program().function_at(target).unwrap_or(0);
+    /// Call a function of the program. Return its result.
+    pub(super) fn call(&mut self, number: usize, arguments: [Value; 5]) -> Value {
         let callee = self
             .module
             .declare_func_in_func(self.ids[number], self.builder.func);
-        let mut arguments: Vec<Value> = (1..=5).map(|register| self.get(register)).collect();
+        let mut arguments = arguments.to_vec();
         arguments.push(self.builder.use_var(self.fuel));
+        arguments.extend(self.gone_on);
         let call = self.builder.ins().call(callee, &arguments);
         let results = self.builder.inst_results(call);
         let (result, fuel) = (results[0], results[1]);
-        self.set(0, result);
         self.builder.def_var(self.fuel, fuel);
         self.leave_if_exhausted(fuel);
+        result
     }
 }

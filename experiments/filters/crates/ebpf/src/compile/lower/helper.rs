@@ -22,6 +22,14 @@ impl Lowering<'_, '_> {
             let count = self.maps.all()[map].spec().max_entries;
             return self.array_lookup(at, base as u64, stride, count);
         }
+        match helper {
+            Helper::Loop => return self.repeat(at),
+            Helper::TailCall => return self.tail_call(at),
+            _ => {}
+        }
+        let Some(function) = calls::function(helper) else {
+            return;
+        };
         let bytes = helper.size_register().map(|register| self.get(register));
         self.charge(self.verified.cost_helper(at), bytes);
         let mut signature = self.module.make_signature();
@@ -29,7 +37,7 @@ impl Lowering<'_, '_> {
         signature.params = vec![AbiParam::new(types::I64); 5];
         signature.returns = vec![AbiParam::new(types::I64)];
         let signature = self.builder.import_signature(signature);
-        let address = self.constant(calls::function(helper) as usize as u64);
+        let address = self.constant(function as usize as u64);
         let arguments: Vec<Value> = (1..=5).map(|register| self.get(register)).collect();
         let call = self
             .builder
@@ -49,17 +57,20 @@ impl Lowering<'_, '_> {
                 self.builder.ins().load(types::I32, flags(), key, 0)
             }
         };
-        let inside =
-            self.builder
-                .ins()
-                .icmp_imm_u(IntCC::UnsignedLessThan, index, i64::from(count));
-        let index = self.builder.ins().uextend(types::I64, index);
+        let wide = self.builder.ins().uextend(types::I64, index);
         let stride = self.constant(stride as u64);
-        let offset = self.builder.ins().imul(index, stride);
+        let offset = self.builder.ins().imul(wide, stride);
         let base = self.constant(base);
-        let address = self.builder.ins().iadd(base, offset);
-        let null = self.constant(0);
-        let result = self.builder.ins().select(inside, address, null);
+        let mut result = self.builder.ins().iadd(base, offset);
+        if self.verified.may_miss(at) {
+            let below = IntCC::UnsignedLessThan;
+            let inside = self
+                .builder
+                .ins()
+                .icmp_imm_u(below, index, i64::from(count));
+            let null = self.constant(0);
+            result = self.builder.ins().select(inside, result, null);
+        }
         self.set(0, result);
     }
 }

@@ -24,6 +24,8 @@ pub struct Lowering<'a, 'f> {
     pub(super) slots: BTreeMap<usize, Variable>,
     /// The context's fields of 8 bytes each, if the function got them instead of its address.
     pub(super) fields: Vec<Value>,
+    /// The address of the number that counts how often a run went on with another program.
+    pub(super) gone_on: Option<Value>,
     pub(super) blocks: BTreeMap<usize, Block>,
     /// The block that a run without fuel ends in.
     pub(super) exhausted: Block,

@@ -7,6 +7,8 @@ mod frame;
 mod helper;
 mod lowering;
 mod memory;
+mod repeat;
+mod tail_call;
 
 use std::collections::BTreeMap;
 
@@ -20,11 +22,12 @@ use crate::insn::{Alu, FRAME_POINTER, Op};
 use crate::maps::Maps;
 use crate::verifier::{FRAME, Verified};
 
+pub use tail_call::begin;
+
 /// A function to lower, and what it takes.
 pub struct Unit<'a> {
     pub verified: &'a Verified,
     pub maps: &'a Maps,
-    pub number: usize,
     pub ids: &'a [FuncId],
     pub module: &'a mut JITModule,
     pub function: &'a mut ir::Function,
@@ -33,10 +36,12 @@ pub struct Unit<'a> {
     pub fields: bool,
     /// The fuel that is left when the entry begins; other functions are passed what is left.
     pub fuel: u32,
+    /// True if runs go on with other programs, and count how often.
+    pub goes_on: bool,
 }
 
-/// Lower the function.
-pub fn function(unit: Unit<'_>) {
+/// Lower a function, by its number.
+pub fn function(unit: Unit<'_>, number: usize) {
     let mut builder = FunctionBuilder::new(unit.function, unit.scratch);
     let registers = std::array::from_fn(|_| builder.declare_var(types::I64));
     let fuel = builder.declare_var(types::I64);
@@ -48,14 +53,14 @@ pub fn function(unit: Unit<'_>) {
         builder.def_var(register, zero);
     }
     let parameters = builder.block_params(entry).to_vec();
-    // The fuel comes last.
-    let (first, left) = match parameters.split_last() {
-        Some((&last, first)) if unit.number > 0 => (first, last),
-        _ => {
-            let left = builder.ins().iconst(types::I64, i64::from(unit.fuel));
-            (&parameters[..], left)
-        }
+    // The fuel comes after r1…r5.
+    let (first, left) = if number > 0 || unit.goes_on {
+        (&parameters[..5], parameters[5])
+    } else {
+        let left = builder.ins().iconst(types::I64, i64::from(unit.fuel));
+        (&parameters[..], left)
     };
+    let gone_on = parameters.get(6).copied();
     builder.def_var(fuel, left);
     let fields = if unit.fields {
         first.to_vec()
@@ -76,7 +81,7 @@ pub fn function(unit: Unit<'_>) {
     let pointer = builder.ins().stack_addr(types::I64, frame, FRAME as i32);
     builder.def_var(registers[usize::from(FRAME_POINTER)], pointer);
     let mut slots = BTreeMap::new();
-    for (start, bytes) in frame::values(unit.verified, unit.number) {
+    for (start, bytes) in frame::values(unit.verified, number) {
         let slot = builder.declare_var(integer(bytes));
         let zero = builder.ins().iconst(integer(bytes), 0);
         builder.def_var(slot, zero);
@@ -93,10 +98,11 @@ pub fn function(unit: Unit<'_>) {
         fuel,
         slots,
         fields,
+        gone_on,
         blocks: BTreeMap::new(),
         exhausted,
     };
-    lowering.body(unit.number);
+    lowering.body(number);
 }
 
 impl Lowering<'_, '_> {
@@ -214,6 +220,11 @@ impl Lowering<'_, '_> {
                 let map = self.constant(map as u64);
                 self.set(dst, map);
             }
+            Op::LoadFunction { dst, .. } => {
+                // Helpers know which one it is, and nobody else looks at it.
+                let handle = self.constant(0);
+                self.set(dst, handle);
+            }
             Op::LoadMapValue { dst, map, offset } => {
                 // The verifier accepts these for arrays only.
                 let base = self.maps.all()[map as usize]
@@ -240,7 +251,13 @@ impl Lowering<'_, '_> {
                 (true, false) => return self.op(at, Op::Jump { target }),
             },
             Op::Helper { number } => self.helper(at, number),
-            Op::Call { target } => self.call(target),
+            Op::Call { target } => {
+                // Every target of a call begins a function.
+                let number = self.verified.program().function_at(target).unwrap_or(0);
+                let arguments = [1, 2, 3, 4, 5].map(|register| self.get(register));
+                let result = self.call(number, arguments);
+                self.set(0, result);
+            }
             Op::Exit => {
                 let result = self.get(0);
                 let fuel = self.builder.use_var(self.fuel);

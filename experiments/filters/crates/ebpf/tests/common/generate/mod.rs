@@ -1,10 +1,14 @@
 //! Programs out of bytes: most of them are accepted, and do a bit of everything.
 
+mod parts;
+mod windows;
+
 use filter_ebpf::insn::Raw;
+use filter_ebpf::verifier::Verified;
 
 use super::{
-    ARRAY, EVENTS, HASH, add, atomic, branch, branch_register, call, copy, exit, helper, jump,
-    load, map, mov, raw, store, store_imm, wide,
+    ARRAY, EVENTS, HASH, LRU, LRU_PER_CPU, PER_CPU, PER_CPU_HASH, add, atomic, branch, call, copy,
+    exit, helper, jump, load, map, mov, raw, store, store_imm, wide,
 };
 
 /// Choices, zero when they run out.
@@ -45,41 +49,67 @@ impl Choices<'_> {
     }
 }
 
+/// A program, and where others begin that it may go on with.
+pub struct Made {
+    pub slots: Vec<Raw>,
+    pub programs: Vec<usize>,
+}
+
+impl Made {
+    /// Verify it, with maps that name its programs; the error as a user sees it.
+    pub fn verify(&self) -> Result<Verified, String> {
+        super::verify_with(&self.slots, super::maps_with(&self.programs))
+    }
+}
+
+/// Make a program: the entry, two functions, two that helpers call, and two programs to go on with.
+pub fn program(choices: &mut Choices<'_>) -> Made {
+    let mut slots = entry(choices, 300);
+    let mut starts = Vec::new();
+    for part in [function, function, parts::callback, parts::callback] {
+        starts.push(slots.len());
+        slots.extend(part(choices));
+    }
+    let mut programs = Vec::new();
+    for _ in 0..2 {
+        programs.push(slots.len());
+        slots.extend(entry(choices, 40));
+    }
+    for (at, slot) in slots.iter_mut().enumerate() {
+        let number = match (slot.opcode, slot.src) {
+            (0x85, 1) => slot.imm,
+            (0x18, 4) => slot.imm + 2,
+            _ => continue,
+        };
+        let target = if number == 0 {
+            0
+        } else {
+            starts[number as usize - 1]
+        };
+        slot.imm = target as i32 - at as i32 - 1;
+    }
+    Made { slots, programs }
+}
+
 /// r6 and r7 are the first window's start and end, r9 the context; the numbers are in r0 and r2…r5.
-pub fn program(choices: &mut Choices<'_>) -> Vec<Raw> {
+fn entry(choices: &mut Choices<'_>, most: usize) -> Vec<Raw> {
     let mut slots = vec![copy(9, 1), load(8, 6, 9, 0), load(8, 7, 9, 8)];
     for slot in 1..=4 {
         slots.push(store_imm(8, 10, -8 * slot, choices.number()));
     }
     numbers(choices, &mut slots);
-    while !choices.0.is_empty() && slots.len() < 300 {
+    let enough = if most > 40 { 0 } else { choices.0.len() / 2 };
+    while choices.0.len() > enough && slots.len() < most {
         piece(choices, &mut slots, 0);
     }
     slots.push(exit());
-    let functions = [slots.len(), slots.len() + FUNCTION];
-    for _ in functions {
-        slots.extend(function(choices));
-    }
-    for (at, slot) in slots.iter_mut().enumerate() {
-        if (slot.opcode, slot.src) == (0x85, 1) {
-            let target = if slot.imm == 0 {
-                0
-            } else {
-                functions[slot.imm as usize - 1]
-            };
-            slot.imm = target as i32 - at as i32 - 1;
-        }
-    }
     slots
 }
-
-/// Slots of a function.
-const FUNCTION: usize = 8;
 
 /// A function of some arithmetic on its arguments, which are numbers.
 fn function(choices: &mut Choices<'_>) -> Vec<Raw> {
     let mut slots = vec![mov(0, choices.number())];
-    while slots.len() < FUNCTION - 1 {
+    while slots.len() < 7 {
         slots.push(arithmetic(choices));
     }
     slots.push(exit());
@@ -88,7 +118,7 @@ fn function(choices: &mut Choices<'_>) -> Vec<Raw> {
 
 /// Call a function by its number, or rarely the entry, 0, which no program may.
 fn called(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let callee = match choices.byte() {
+    let callee = match choices.below(32) {
         0 => 0,
         number => 1 + number % 2,
     };
@@ -105,15 +135,21 @@ fn numbers(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
 }
 
 fn piece(choices: &mut Choices<'_>, slots: &mut Vec<Raw>, depth: usize) {
-    match choices.below(15) {
+    match choices.below(22) {
+        15 => parts::reserved(choices, slots),
+        16 if depth < 2 => parts::kept(choices, slots, depth),
+        17 => parts::inner(choices, slots),
+        18 | 19 => parts::turned(choices, slots),
+        20 if choices.below(4) == 0 => parts::gone_on(choices, slots),
+        21 => parts::asked(choices, slots),
         13 => called(choices, slots),
         14 => aliased(choices, slots),
-        10 => recomputed(choices, slots),
+        10 => windows::recomputed(choices, slots),
         11 => signed(choices, slots),
-        12 if depth == 0 => scanned(choices, slots),
+        12 if depth == 0 => windows::scanned(choices, slots),
         0..=3 => slots.push(arithmetic(choices)),
         4 => memory(choices, slots),
-        5 => window(choices, slots),
+        5 => windows::window(choices, slots),
         6 => array(choices, slots),
         7 => hash(choices, slots),
         8 if depth < 3 => skipped(choices, slots, depth),
@@ -175,45 +211,6 @@ fn memory(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     });
 }
 
-/// Reads in the window, at a constant or at a number below 256, behind a comparison with its end.
-fn window(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let (dst, index) = (choices.register(), choices.register());
-    slots.push(copy(8, 6));
-    if choices.below(2) == 0 {
-        slots.extend([raw(0x57, index, 0, 0, 0xff), raw(0x0f, 8, index, 0, 0)]);
-    }
-    let bytes = [1, 2, 4, 8][usize::from(choices.below(4))];
-    slots.extend([
-        copy(1, 8),
-        add(1, i32::from(bytes)),
-        branch_register(2, 1, 7, 1),
-    ]);
-    slots.push(load(bytes, dst, 8, 0));
-}
-
-/// Compare start + index with the end, change the index or not, and read at start + index again.
-fn recomputed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let (dst, index) = (choices.register(), choices.register());
-    let bytes = [1, 2, 4, 8][usize::from(choices.below(4))];
-    // More room than is read, by as much as the index may move.
-    let more = choices.below(4);
-    let moved = i32::from(choices.below(more + 1)) - i32::from(choices.below(16) / 15);
-    let class = if choices.below(3) == 0 { 4 } else { 7 };
-    let read = [
-        raw(class, index, 0, 0, moved),
-        copy(8, 6),
-        raw(0x0f, 8, index, 0, 0),
-        load(bytes, dst, 8, 0),
-    ];
-    slots.extend([
-        raw(0x57, index, 0, 0, 0xff),
-        copy(8, 6),
-        raw(0x0f, 8, index, 0, 0),
-    ]);
-    slots.extend([add(8, i32::from(bytes + more)), branch_register(2, 8, 7, 4)]);
-    slots.extend(read);
-}
-
 /// An index with a sign, bounded on both sides in 32 or 64 bits, into a value of the array.
 fn signed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     let index = [2, 3, 4, 5][usize::from(choices.below(4))];
@@ -240,47 +237,13 @@ fn signed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     numbers(choices, slots);
 }
 
-/// A loop with an index over the window that compares in each turn, as compilers turn it around or not.
-fn scanned(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let turns = i32::from(choices.byte()) + 1;
-    let step = 1 + i32::from(choices.below(3));
-    let bytes = [1, 2, 4][usize::from(choices.below(3))];
-    slots.extend([mov(2, 0), mov(3, 0)]);
-    let read = [
-        copy(8, 6),
-        raw(0x0f, 8, 2, 0, 0),
-        load(bytes, 4, 8, 0),
-        raw(0x0f, 3, 4, 0, 0),
-    ];
-    if choices.below(2) == 0 {
-        slots.extend([
-            copy(8, 6),
-            add(8, i32::from(bytes)),
-            branch_register(2, 8, 7, 8),
-        ]);
-        slots.extend(read);
-        slots.extend([
-            branch(2, 2, turns, 3),
-            add(2, step),
-            add(8, step + i32::from(bytes)),
-        ]);
-        slots.push(branch_register(11, 8, 7, -8));
-    } else {
-        slots.extend([copy(8, 6), raw(0x0f, 8, 2, 0, 0), add(8, i32::from(bytes))]);
-        slots.push(branch_register(2, 8, 7, 6));
-        slots.extend(read);
-        slots.extend([add(2, step), branch(10, 2, turns, -10)]);
-    }
-    numbers(choices, slots);
-}
-
 fn array(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     let (value, offset) = (choices.register(), 8 * i16::from(choices.below(2)));
     slots.extend([
         store(8, 10, -40, value),
         store_imm(4, 10, -48, choices.below(6).into()),
     ]);
-    slots.extend(map(1, ARRAY));
+    slots.extend(map(1, [ARRAY, PER_CPU][usize::from(choices.below(2))]));
     slots.extend([copy(2, 10), add(2, -48), helper(1), branch(1, 0, 0, 3)]);
     slots.extend([
         load(8, 8, 10, -40),
@@ -296,8 +259,14 @@ fn hash(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
         store_imm(8, 10, -48, choices.below(6).into()),
         store_imm(8, 10, -40, choices.number()),
     ]);
-    let (target, number) =
-        [(HASH, 1), (HASH, 2), (HASH, 3), (ARRAY, 3), (EVENTS, 130)][usize::from(choices.below(5))];
+    let (target, number) = match choices.below(14) {
+        0 => (ARRAY, 3),
+        1 => (EVENTS, 130),
+        other => (
+            [HASH, LRU, PER_CPU_HASH, LRU_PER_CPU][usize::from(other) / 3 % 4],
+            [1, 2, 3][usize::from(other) % 3],
+        ),
+    };
     slots.extend(map(1, target));
     slots.extend([copy(2, 10), add(2, -48), copy(3, 10), add(3, -40)]);
     slots.push(mov(4, i32::from(choices.below(4))));
