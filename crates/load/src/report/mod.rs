@@ -9,6 +9,7 @@ pub mod live;
 pub mod metrics;
 pub mod replay;
 pub mod result;
+mod rounds;
 pub mod schedule;
 pub mod second;
 pub mod summary;

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::judgement::Judgement;
 use super::replay::ReplayReport;
-use crate::engine::slices::Slices;
+use super::rounds::{RoundReport, SliceReport};
 use crate::engine::tally::{Counts, Failures, SliceCounts, Tally};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
@@ -82,30 +82,6 @@ pub struct TargetReport {
     pub rounds: Option<RoundReport>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<&'static str, String>,
-}
-
-/// A target's part of the rounds that count.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct RoundReport {
-    /// Correct answers.
-    pub requests: u64,
-    /// CPU time of its groups, by role.
-    pub cpu_us: BTreeMap<String, f64>,
-}
-
-/// The slices of a duel, in the window.
-#[derive(Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct SliceReport {
-    pub length_ms: f64,
-    pub lead_in_ms: f64,
-    /// Rounds of one slice for each target.
-    pub rounds: u64,
-    /// Rounds in which the generator lost no time.
-    pub kept: u64,
-    /// Share of the window in which a slice had the load, and not a drain.
-    pub share: f64,
 }
 
 /// The load, and the figures that show whether the generator kept up.
@@ -254,30 +230,6 @@ impl Result {
             certificates: None,
             conditions: Vec::new(),
             histograms: encoded(tally),
-        }
-    }
-}
-
-impl RoundReport {
-    fn new(tally: &Tally) -> Self {
-        let us = |(role, ns): (&String, &u64)| (role.clone(), *ns as f64 / 1e3);
-        RoundReport {
-            requests: tally.slices.requests,
-            cpu_us: tally.cpu.iter().map(us).collect(),
-        }
-    }
-}
-
-impl SliceReport {
-    fn new(slices: Slices, outcome: &Outcome) -> Self {
-        let length_s = slices.length as f64 / 1e9;
-        SliceReport {
-            length_ms: slices.length as f64 / 1e6,
-            lead_in_ms: slices.lead_in as f64 / 1e6,
-            rounds: outcome.targets[0].slices.all,
-            kept: outcome.targets[0].slices.kept,
-            share: outcome.tally.slices.all as f64 * length_s
-                / outcome.window_s.max(f64::MIN_POSITIVE),
         }
     }
 }

@@ -1,18 +1,20 @@
 //! Declarations of maps: that they make sense.
 
+use crate::map_spec::{MAX_KEY, MapKind, MapSpec};
 use crate::maps::{self, NAME_SIZE};
-use crate::program::{MAX_KEY, MapKind, MapSpec, ProgramError};
 
 /// Sizes stay so small that no product of them overflows, and that a map can be had at all.
 const LARGEST: u64 = 1 << 30;
 
 /// Check the maps of a program of so many slots.
-pub fn check(maps: &[MapSpec], slots: usize) -> Result<(), ProgramError> {
+///
+/// # Errors
+/// The name of a map, and what is wrong with it.
+pub fn check(maps: &[MapSpec], slots: usize) -> Result<(), (String, &'static str)> {
     for map in maps {
         let wrong = by_itself(map).or_else(|| by_its_choices(map, maps, slots));
         if let Some(reason) = wrong {
-            let name = map.name.clone();
-            return Err(ProgramError::Map { name, reason });
+            return Err((map.name.clone(), reason));
         }
     }
     Ok(())

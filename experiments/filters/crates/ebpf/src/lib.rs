@@ -18,6 +18,7 @@ pub mod fuel;
 pub mod helpers;
 pub mod insn;
 pub mod interpreter;
+mod map_spec;
 pub mod maps;
 pub mod program;
 mod sources;

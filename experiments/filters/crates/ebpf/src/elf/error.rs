@@ -2,9 +2,11 @@
 
 use thiserror::Error;
 
-use super::MAX_DATA;
 use crate::btf::BtfError;
 use crate::program::ProgramError;
+
+/// The longest data section, in bytes.
+pub(super) const MAX_DATA: u64 = 1 << 20;
 
 /// The reason why an object file contains no program.
 #[derive(Clone, Debug, Error)]

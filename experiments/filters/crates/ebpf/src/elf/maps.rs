@@ -7,7 +7,8 @@ use object::{
     SectionKind, SymbolKind,
 };
 
-use super::{ElfError, Linker, MAX_DATA, MapOrigin, Named};
+use super::error::MAX_DATA;
+use super::{ElfError, Linker, MapOrigin, Named};
 use crate::btf::BtfError;
 use crate::insn::SLOT;
 use crate::maps::NAME_SIZE;

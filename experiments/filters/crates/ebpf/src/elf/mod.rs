@@ -21,8 +21,6 @@ use object::{LittleEndian, Object as _, ObjectSection, ObjectSymbol, SectionInde
 
 pub use error::ElfError;
 
-/// The longest data section, in bytes.
-const MAX_DATA: u64 = 1 << 20;
 type Elf<'a> = ElfFile64<'a, LittleEndian>;
 
 /// A program's instructions with all that they name in its place.

@@ -2,7 +2,7 @@
 
 use super::map::{Map, MapError, Update};
 use super::values;
-use crate::program::MapSpec;
+use crate::map_spec::MapSpec;
 
 pub fn bytes(spec: &MapSpec) -> usize {
     values::bytes(spec) * spec.max_entries as usize

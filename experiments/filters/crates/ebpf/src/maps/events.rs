@@ -4,12 +4,13 @@
 //! discards it; readers wait for it, unless its thread is dead. Where a record would reach beyond the
 //! ring's end, an empty one fills what is left there.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::lock::Lock;
 use super::map::{Map, MapError};
+use super::record::{BUSY, DISCARDED, LENGTH, Record};
 use super::{reserved, thread};
-use crate::program::MapSpec;
+use crate::map_spec::MapSpec;
 
 #[repr(C, align(64))]
 struct Header {
@@ -19,21 +20,6 @@ struct Header {
     /// Bytes ever read.
     read: AtomicU64,
 }
-
-/// The head of a record.
-#[repr(C)]
-pub struct Record {
-    /// The length, and [`BUSY`] or [`DISCARDED`].
-    state: AtomicU32,
-    /// The thread that makes it.
-    owner: AtomicU32,
-}
-
-/// Nobody may read the record yet.
-const BUSY: u32 = 1 << 31;
-/// There is nothing to read in the record.
-const DISCARDED: u32 = 1 << 30;
-const LENGTH: u32 = DISCARDED - 1;
 
 /// Questions about the queue, by the kernel's numbers.
 const AVAILABLE: u64 = 0;
@@ -112,30 +98,6 @@ pub fn receive(map: &Map) -> Option<Vec<u8>> {
     // Later, if the lock cannot be had now.
     let work = || Ok(stream.take());
     stream.header.lock.with(|| {}, work).ok().flatten()
-}
-
-impl Record {
-    /// The head of the record with these bytes.
-    ///
-    /// # Safety
-    /// They must be a record's.
-    pub unsafe fn of<'a>(bytes: *mut u8) -> &'a Self {
-        // SAFETY: the head comes before the bytes; all of it is atomic.
-        unsafe { &*bytes.sub(size_of::<Self>()).cast() }
-    }
-
-    fn bytes(&self) -> *mut u8 {
-        let head = std::ptr::from_ref(self).cast_mut();
-        // The bytes follow the head.
-        head.wrapping_add(1).cast()
-    }
-
-    /// Hand the record over to readers, or take it back.
-    pub fn finish(&self, discard: bool) {
-        let length = self.state.load(Ordering::Relaxed) & LENGTH;
-        let discarded = if discard { DISCARDED } else { 0 };
-        self.state.store(length | discarded, Ordering::Release);
-    }
 }
 
 impl<'a> Stream<'a> {
@@ -235,8 +197,8 @@ impl<'a> Stream<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map_spec::MapKind;
     use crate::maps::Maps;
-    use crate::program::MapKind;
 
     fn queue() -> Maps {
         let spec = MapSpec {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use super::lock::Lock;
 use super::map::{Map, MapError, Update, padded};
 use super::values;
-use crate::program::MapSpec;
+use crate::map_spec::MapSpec;
 
 /// Readers' tries without the lock.
 const TRIES: usize = 8;

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::program::MapSpec;
+use crate::map_spec::MapSpec;
 
 /// The reason why an operation on a map failed, by the kernel's error numbers.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod lock;
 mod map;
 mod memory;
 mod named;
+mod record;
 mod reserved;
 mod thread;
 mod values;
@@ -21,7 +22,7 @@ use std::sync::atomic::Ordering;
 use thiserror::Error;
 
 use crate::fingerprint::Fingerprint;
-use crate::program::{MapKind, MapSpec};
+use crate::map_spec::{MapKind, MapSpec};
 
 pub use map::{Map, MapError, Update};
 pub use memory::Memory;
@@ -341,7 +342,7 @@ impl Map {
 /// The bytes must be those of a record that [`Map::reserve`] gave to this thread.
 pub(crate) unsafe fn finish(bytes: *mut u8, discard: bool) {
     // SAFETY: as the caller promises.
-    let record = unsafe { events::Record::of(bytes) };
+    let record = unsafe { record::Record::of(bytes) };
     reserved::remove(record);
     record.finish(discard);
 }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::map::{Map, MapError, Update};
-use crate::program::MapSpec;
+use crate::map_spec::MapSpec;
 
 /// Bytes of such a value.
 pub const SIZE: u32 = 4;

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use super::events::Record;
+use super::record::Record;
 
 /// The most records that a program may have reserved at once.
 pub const MAX_RESERVED: usize = 8;

@@ -2,7 +2,7 @@
 
 use super::cpu;
 use super::map::padded;
-use crate::program::MapSpec;
+use crate::map_spec::MapSpec;
 
 /// Copies of each value.
 pub fn copies(spec: &MapSpec) -> usize {
