@@ -1,10 +1,14 @@
 """The Python interface: runs as tables, and duels of your own servers, in a notebook or a script.
 
-import tare
+Example:
 
-run = tare.duel("./old {port}", "./new {port}", rate=5000, within="1m")
-print(run.answers[0])
-run.frame("trials")
+    import tare
+
+    run = tare.duel("./old {port}", "./new {port}", rate=5000, within="1m")
+    print(run.answers[0])
+    run.frame("trials")
+
+The options of `duel` are those of `tare duel`.
 """
 
 from collections.abc import Sequence
@@ -15,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.model.results import Results
 from tare.report import folder as run_folder
-from tare.report import frames, results, sentence
+from tare.report import frames, results
 from tare.report.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -38,7 +42,7 @@ class Run:
     @property
     def answers(self) -> list[str]:
         """The answer in sentences."""
-        return list(sentence.answers(self.results))
+        return self.results.answers
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of `trials`, `summary`, `slopes` or `pairs`. Raises KeyError."""

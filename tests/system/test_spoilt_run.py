@@ -13,7 +13,7 @@ def test_it_ends_and_can_be_resumed(lab: Laboratory) -> None:
         target = "toy/spoilt" if command == "run" else "last"
         options = ("--variants", "slow", "-p", "duration_s=0.1") if command == "run" else ()
         text = lab.tare(command, target, *options, code=1)
-        assert f"{SPOILT_MAX} trials in a row did not count" in text, text
-        assert "steal" in text and "what else uses the CPUs: " in text
+        assert f"the machine spoilt {SPOILT_MAX} trials in a row" in text, text
+        assert "steal" in text and "other processes on the CPUs: " in text
     assert {trial.status for trial in lab.trials()} == {"invalid"}
     assert len(lab.trials()) == 2 * SPOILT_MAX

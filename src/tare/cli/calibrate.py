@@ -17,7 +17,6 @@ _SHARES: dict["Pairing", float] = {"slices": 0.65, "trials": 0.35}
 """Of the time, by way of pairing; the check is of the first."""
 _FEWEST = 8
 """Blocks of each."""
-_PREFLIGHT_S = 1.0
 
 
 @click.command()
@@ -49,8 +48,8 @@ _PREFLIGHT_S = 1.0
 def command(within_s: float, show: bool, run: str | None, blocks: int, as_json: bool) -> None:
     """Find out which differences this machine can tell apart in 1, 5 and 20 minutes.
 
-    It compares a small server with itself, and with one that spends a known 1 % more CPU. Later
-    runs say beforehand what they can find. Do on the machine what you will do while you measure.
+    It compares a small server with itself and with one that spends a known 1 % more CPU. Later runs
+    then say beforehand what they can find. Let the machine do what it will do while you measure.
 
     \b
     tare calibrate
@@ -86,11 +85,9 @@ def _calibrate(within_s: float) -> "Calibration":
     from tare.lab.machine import host
     from tare.lab.run import calibrated
     from tare.lab.run.store import Store
-    from tare.probes import bystanders
     from tare.probes.audit import advice
     from tare.report import calibration, folder
 
-    others = bystanders.busy(_PREFLIGHT_S)
     loaded = calibrated.study()
     folders: list[folder.RunFolder] = []
     remarks: list[str] = []
@@ -101,19 +98,18 @@ def _calibrate(within_s: float) -> "Calibration":
         except Disturbed as why:
             if not folders:
                 raise
-            remarks.append(f"by {calibration.WAYS[pairing]} nothing can be told: {why.reason}")
+            remarks.append(f"No result by {calibration.WAYS[pairing]}: {why.reason}")
         else:
             folders.append(folder.read(store.folder))
         written(store.folder)
     assert loaded.study.calibrates is not None
     cpus = host.assign(host.by_core(), server=1, client=1)
-    hints = [f"other work ran: {bystanders.named(others)}"] if others else []
     return calibration.make(
         folders,
         loaded.study.calibrates,
         calibrated.machine(),
         remarks=remarks,
-        advice=hints + advice(cpus.server),
+        advice=advice(cpus.server),
     )
 
 
@@ -163,15 +159,16 @@ def _print(found: "Calibration") -> None:
     click.echo(calibration.sentence(found))
     click.echo(calibration.check(found))
     click.echo()
-    # Right of the names, so that spans stand under each other.
     table = Table("smallest difference found", "by", box=None, padding=(0, 2, 0, 0))
     for span in calibration.SPANS_S:
         table.add_column(span, justify="right", no_wrap=True)
     for row in calibration.rows(found):
         table.add_row(*row)
     console().print(table, highlight=False)
-    click.echo("(found in four of five studies; your own servers may be noisier)")
+    click.echo("Found in about four of five studies. Your own servers may be noisier.")
     for line in found.remarks:
         click.echo(line)
+    if found.advice:
+        click.echo("These settings disturb; tare doctor --tune says which of them it can change:")
     for line in found.advice:
-        click.echo(f"might help: {line}")
+        click.echo(f"  {line}")

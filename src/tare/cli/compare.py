@@ -1,6 +1,5 @@
 """`tare compare`: how a run differs from a stored one."""
 
-import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.run import folder_of
+from tare.cli.stored_results import stored_results
 from tare.lab import paths
 from tare.lab.errors import UnknownName
 
@@ -81,7 +81,7 @@ def _runs(before: str, after: str) -> "tuple[Results, Results]":
 
     if "last" not in (before, after):
         return named(before), named(after)
-    newest = _newest()
+    newest = stored_results(newest_first=True)
     last = next(newest, None)
     if last is None:
         raise UnknownName(f"there is no run with results in {paths.runs()}")
@@ -93,16 +93,6 @@ def _runs(before: str, after: str) -> "tuple[Results, Results]":
         if (each.experiment, each.study) == (last.experiment, last.study):
             return each, last
     raise UnknownName(f"there is no run of {last.experiment}/{last.study} before {last.run}")
-
-
-def _newest() -> "Iterator[Results]":
-    """Yield the stored runs, the newest first, without those that have no results."""
-    from tare.report.comparison import stored
-    from tare.report.errors import NotARun
-
-    for file in sorted(paths.runs().glob("*/results.json"), reverse=True):
-        with contextlib.suppress(NotARun):
-            yield stored(file)
 
 
 def _limit(text: str) -> tuple[str, float]:

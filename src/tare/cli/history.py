@@ -1,6 +1,5 @@
 """`tare history`: the runs that are stored, and how effects went from one to the next."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +7,7 @@ import click
 
 from tare.cli.output import console, json_option, print_json
 from tare.cli.run import folder_of
-from tare.lab import paths
+from tare.cli.stored_results import stored_results
 from tare.lab.project.index import experiment_names
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def command(of: str | None, as_json: bool) -> None:
     tare history filters
     tare history record/filters-price
     """
-    known = list(_stored(sorted(paths.runs().iterdir()) if paths.runs().is_dir() else []))
+    known = list(stored_results())
     if of in experiment_names():
         known = [each for each in known if each.experiment == of]
     elif of is not None:
@@ -40,20 +39,6 @@ def command(of: str | None, as_json: bool) -> None:
         click.echo("no run is stored")
     else:
         _show(rows, effects=of is not None)
-
-
-def _stored(folders: list[Path]) -> "Iterator[Results]":
-    """Return the results in these folders; a file that cannot be read is named and passed by."""
-    from tare.report.comparison import stored
-    from tare.report.errors import NotARun
-
-    for folder in folders:
-        if not (folder / "results.json").exists():
-            continue
-        try:
-            yield stored(folder)
-        except NotARun as error:
-            click.echo(f"tare: {error}", err=True)
 
 
 def _beside(folder: Path, known: "list[Results]") -> "list[Results]":

@@ -18,9 +18,10 @@ from tare.model.trial import Plan
 from tare.probes import bystanders
 from tare.report import calibration, html, results, stored, table
 from tare.report import folder as run_folder
-from tare.stats.blocks import fewest_blocks, shortage
+from tare.stats.blocks import shortage
 
 _PREFLIGHT_S = 0.5
+"""For which other processes are watched before a run."""
 
 
 def go_on(store: Store, *, as_json: bool) -> bool:
@@ -59,23 +60,13 @@ def execute(store: Store) -> None:
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
     if lack := shortage(plan):
         say(lack)
-    if outlook_of := _resolvable(plan):
-        say(outlook_of)
+    known = calibrated.kept()
+    if found := known and calibration.expected(known, plan):
+        say(found)
     if others := bystanders.busy(_PREFLIGHT_S):
-        say(f"other work disturbs: {bystanders.named(others)}; wait for it, or expect less")
+        say(f"other processes use the CPUs: {bystanders.named(others)}; intervals will be wider")
     with Follower(plan, expected.per_block, store.trials()) as follower:
         Run(loaded, plan, store, prepared, follower).execute()
-
-
-def _resolvable(plan: Plan) -> str | None:
-    """Return what the plan can find by the machine's calibration; None if that says nothing."""
-    known = calibrated.kept()
-    if known is None:
-        return None
-    duration_s = min(float(each.parameters.get("duration_s", 1.0)) for each in plan.scenarios)
-    blocks = min(fewest_blocks(plan), plan.blocks.max)
-    found = calibration.expected(known, plan.judged, plan.pairing, blocks, duration_s)
-    return found and f"{blocks} blocks find {found}, by tare calibrate of {known.created[:10]}"
 
 
 def written(folder: Path) -> Results:

@@ -32,12 +32,9 @@ class Known(Record):
     """The effect of a server whose extra cost is known."""
 
     outcome: str
-    title: str
     truth_pct: float
     effect_pct: float
     ci_pct: tuple[float, float] | None
-    refused: int
-    """Duels that gates refused."""
 
 
 class Calibration(Record):
@@ -54,4 +51,4 @@ class Calibration(Record):
     remarks: list[str] = []
     """Ways of pairing by which nothing was found, and why."""
     advice: list[str] = []
-    """What disturbs, and what would help."""
+    """Settings that disturb, each with its value and a better one."""

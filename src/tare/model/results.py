@@ -15,7 +15,7 @@ class Floor(Record):
     reach_pct: float | None
     """The farthest that the interval reaches from zero."""
     detectable_pct: float | None
-    """The smallest effect that so many blocks would find 4 times in 5."""
+    """The smallest effect that so many blocks find about four times in five, judged alone."""
     verdict: Verdict | None
     """The verdict that the A/A control itself would get, where the outcome is judged; anything
     but equivalent or unresolved speaks against the run."""

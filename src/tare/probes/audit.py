@@ -65,9 +65,9 @@ def audit(servers: Collection[int]) -> dict[str, Any]:
 
 
 def advice(servers: Collection[int]) -> list[str]:
-    """Return what disturbs on this machine and could be changed, each in one line."""
+    """Return the settings that disturb, each with its value, a better one, and why."""
     return [
-        f"{each.name}: {each.value}, better {each.wanted}: {each.why}"
+        f"{each.name} is {each.value}, better {each.wanted}: {each.why}"
         for each in findings(servers)
         if each.status == "differs"
     ]

@@ -3,9 +3,11 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tare.probes.process import stat
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _LOOK_S = 0.1
@@ -27,11 +29,8 @@ class Bystander:
         return f"{self.name} ({who}, {100 * self.share:.0f} % of a CPU)"
 
 
-def busy(seconds: float, own: Collection[int] = (), proc: Path = Path("/proc")) -> list[Bystander]:
-    """Watch for so many seconds; return who used at least `LEAST` of a CPU, the busiest first.
-
-    This process and those of `own` are left out.
-    """
+def busy(seconds: float, proc: Path = Path("/proc")) -> list[Bystander]:
+    """Watch for so many seconds; return who else used `LEAST` of a CPU or more, busiest first."""
     ends = time.monotonic() + seconds
     begun, before = time.monotonic(), _look(proc)
     used: Counter[str] = Counter()
@@ -42,7 +41,7 @@ def busy(seconds: float, own: Collection[int] = (), proc: Path = Path("/proc")) 
         for process, (name, ticks) in now.items():
             # What a process used before it was first seen is of this time, too.
             moved, pid = ticks - before.get(process, ("", 0))[1], process[0]
-            if moved > 0 and pid != os.getpid() and pid not in own:
+            if moved > 0 and pid != os.getpid():
                 used[name] += moved
                 pids.setdefault(name, set()).add(pid)
         before = now
@@ -64,13 +63,10 @@ def _look(proc: Path) -> dict[tuple[int, str], tuple[str, int]]:
     it has used (proc(5)).
     """
     found = {}
-    for file in proc.glob("[0-9]*/stat"):
-        try:
-            head, _, tail = file.read_text().rpartition(")")
-        except (OSError, UnicodeDecodeError):
-            continue
-        fields = tail.split()
-        # A kernel worker is named after what it does at the moment.
-        name = head.partition("(")[2].partition("/")[0]
-        found[int(file.parent.name), fields[19]] = name, int(fields[11]) + int(fields[12])
+    for folder in proc.glob("[0-9]*"):
+        if (known := stat(folder)) is not None:
+            name, fields = known
+            # A kernel worker is named after what it does at the moment.
+            used = int(fields[11]) + int(fields[12])
+            found[int(folder.name), fields[19]] = name.partition("/")[0], used
     return found

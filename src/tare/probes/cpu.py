@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tare.probes.process import tasks
+from tare.probes.process import stat, tasks
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _ROOT_ACCOUNT = Path("/sys/fs/cgroup/cpuacct/cpuacct.usage_percpu")
@@ -52,12 +52,9 @@ def of_processes(pids: Iterable[int]) -> CpuTime:
     """
     user = system = 0.0
     for pid in pids:
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        user += int(fields[11]) * _TICK_S
-        system += int(fields[12]) * _TICK_S
+        if (known := stat(Path(f"/proc/{pid}"))) is not None:
+            user += int(known[1][11]) * _TICK_S
+            system += int(known[1][12]) * _TICK_S
     return CpuTime(user + system, user, system)
 
 

@@ -4,6 +4,8 @@ import os
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from tare.probes.process import stat
+
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _KERNEL_THREAD = 0x0020_0000
 """PF_KTHREAD among a task's flags (include/linux/sched.h)."""
@@ -38,13 +40,7 @@ def machine_cpu(proc: Path = Path("/proc")) -> MachineCpu:
 
 def _kernel_threads_s(proc: Path) -> float:
     found = 0
-    for task in proc.iterdir():
-        if not task.name.isdigit():
-            continue
-        try:
-            fields = (task / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[6]) & _KERNEL_THREAD:
-            found += int(fields[11]) + int(fields[12])
+    for folder in proc.glob("[0-9]*"):
+        if (known := stat(folder)) is not None and int(known[1][6]) & _KERNEL_THREAD:
+            found += int(known[1][11]) + int(known[1][12])
     return found * _TICK_S

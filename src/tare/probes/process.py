@@ -28,6 +28,17 @@ class Switches:
     involuntary: int
 
 
+def stat(folder: Path) -> tuple[str, list[str]] | None:
+    """Return a process's name and the fields behind it, the state first (proc(5), /proc/PID/stat);
+    None when it has ended meanwhile.
+    """
+    try:
+        head, _, tail = (folder / "stat").read_text(errors="replace").rpartition(")")
+    except OSError:
+        return None
+    return head.partition("(")[2], tail.split()
+
+
 def tasks(pid: int) -> list[Path]:
     """A folder for each living thread; none when the process has ended meanwhile."""
     folder = Path(f"/proc/{pid}/task")

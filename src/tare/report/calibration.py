@@ -6,13 +6,17 @@ from statistics import median
 
 from tare.model.calibration import Calibration, Known, Machine, Resolution
 from tare.model.study import Calibrates, Pairing
+from tare.model.trial import Plan
 from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
-from tare.stats.blocks import BlockedTrials
+from tare.report.numbers import listed
+from tare.report.sentence import in_sentence
+from tare.stats.blocks import BlockedTrials, comparisons, fewest_blocks
 from tare.stats.effect import Effect, to_percent
 from tare.stats.plan_order import CONTROL
-from tare.stats.resolution import detectable
+from tare.stats.power import detectable_within, minimum_detectable
 from tare.stats.rounding import two_digits
+from tare.stats.verdict import Criteria
 
 SPANS_S = {"1 min": 60.0, "5 min": 300.0, "20 min": 1200.0}
 """The times of measuring for which it is said what they resolve."""
@@ -48,18 +52,20 @@ def sentence(found: Calibration) -> str:
     parts = []
     for each in found.resolutions:
         if each.pairing == "slices":
-            least = detectable(each.spread, each.block_s, SPANS_S["1 min"])
+            least = detectable_within(each.spread, each.block_s, SPANS_S["1 min"])
             if least is not None:
-                parts.append(f"{_percent(least)} in {_lower(each.title)}")
+                parts.append(f"{_percent(least)} in {in_sentence(each.title)}")
     if not parts:
         return "In one minute of duels this machine finds nothing: it is too slow or too disturbed."
-    return f"In one minute of duels this machine finds a difference of {_listed(parts)}."
+    return f"In one minute of duels this machine finds a difference of {listed(parts)}."
 
 
 def rows(found: Calibration) -> Iterator[list[str]]:
     """Yield a row for each outcome and way of pairing: its names, and what each span resolves."""
     for each in found.resolutions:
-        least = [detectable(each.spread, each.block_s, seconds) for seconds in SPANS_S.values()]
+        least = [
+            detectable_within(each.spread, each.block_s, seconds) for seconds in SPANS_S.values()
+        ]
         cells = ["–" if one is None else _percent(one) for one in least]
         yield [each.title, WAYS[each.pairing], *cells]
 
@@ -82,20 +88,26 @@ def check(found: Calibration) -> str:
     )
 
 
-def expected(
-    found: Calibration, outcomes: Sequence[str], pairing: Pairing, blocks: int, duration_s: float
-) -> str | None:
-    """Return what so many blocks find in the outcomes that were calibrated, in words; None without
-    any.
+def expected(found: Calibration, plan: Plan) -> str | None:
+    """Return what the plan's fewest blocks find by this calibration, in words; None where it says
+    nothing of the plan's outcomes, or where the run ends by what it finds.
     """
+    if plan.until == "resolved":
+        return None
+    blocks = min(fewest_blocks(plan), plan.blocks.max)
+    duration_s = min(float(each.parameters.get("duration_s", 1.0)) for each in plan.scenarios)
+    alpha = Criteria().alpha / max(comparisons(plan), 1)
     parts = []
     for each in found.resolutions:
-        if each.outcome in outcomes and each.pairing == pairing and blocks > 1:
+        if each.outcome in plan.judged and each.pairing == plan.pairing and blocks > 1:
             spread = each.spread * math.sqrt(each.duration_s / duration_s)
-            least = detectable(spread, 1.0, float(blocks))
-            if least is not None:
-                parts.append(f"{_percent(least)} in {_lower(each.title)}")
-    return f"differences of {_listed(parts)}" if parts else None
+            least = minimum_detectable(spread, blocks, alpha)
+            parts.append(f"{_percent(least)} in {in_sentence(each.title)}")
+    if not parts:
+        return None
+    return (
+        f"{blocks} blocks of tare calibrate's own server find {listed(parts)}; yours may be noisier"
+    )
 
 
 def _resolutions(run: RunFolder, calibrates: Calibrates) -> Iterator[Resolution]:
@@ -147,24 +159,11 @@ def _known(run: RunFolder, calibrates: Calibrates) -> Known:
         raise ReportError(f"{run.path}: no duel of {variant} counted")
     return Known(
         outcome=calibrates.outcome,
-        title=plan.outcomes[calibrates.outcome].title,
         truth_pct=median(truths),
         effect_pct=effect.percent,
         ci_pct=effect.percent_interval,
-        refused=sum(
-            trial.status == "invalid" and trial.label == trial.shown_as for trial in run.trials
-        ),
     )
 
 
 def _percent(log_ratio: float) -> str:
     return f"{two_digits(to_percent(log_ratio))} %"
-
-
-def _lower(title: str) -> str:
-    """A title within a sentence: `Server CPU per request` is `server CPU per request`."""
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -45,7 +45,7 @@ def distrust(results: Results) -> str | None:
                     for variant in scenario.variants.values()
                     if name in variant.outcomes
                 )
-                alarms.setdefault(_lower(title), []).append(named[scenario.name])
+                alarms.setdefault(in_sentence(title), []).append(named[scenario.name])
     if not alarms:
         return None
     several = len(results.scenarios) > 1
@@ -166,7 +166,7 @@ def _of_variant(results: Results, found: Iterable[Ranking], label: str) -> str:
 
 
 def _told(results: Results, ranking: Ranking, own: Standing) -> str:
-    title = _lower(ranking.title)
+    title = in_sentence(ranking.title)
     if own.verdict in DIFFERENT:
         return f"{title} is {_difference(ranking, own)}"
     if own.verdict == "equivalent":
@@ -228,6 +228,6 @@ def _names(standings: Sequence[Standing], word: str = "and") -> str:
     return listed([each.label for each in standings], word)
 
 
-def _lower(title: str) -> str:
+def in_sentence(title: str) -> str:
     """Return a title as it stands within a sentence; an abbreviation such as CPU stays."""
     return title[0].lower() + title[1:] if title[1:2].islower() else title

@@ -26,7 +26,7 @@ class NoiseFloor:
 
     @property
     def detectable_percent(self) -> float | None:
-        """The smallest effect that so many blocks would find 4 times in 5; `None` for n < 2."""
+        """The smallest effect that so many blocks find about four times in five; None for n < 2."""
         if self.effect.n < 2:
             return None
         return to_percent(minimum_detectable(self.effect.spread, self.effect.n))

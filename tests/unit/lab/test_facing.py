@@ -14,7 +14,7 @@ def test_a_rate_near_the_most_is_remarked_on() -> None:
     for rate in (801, 1100):
         assert too_fast(rate, 1000) == (
             "the slower server answers about 1000 requests per second at most, so at "
-            f"{rate} latencies are mostly those of a queue"
+            f"{rate} latency is mostly time spent in its queue"
         )
 
 

@@ -10,6 +10,7 @@ from tare.model.calibration import Calibration, Known, Machine, Resolution
 from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks, Calibrates
+from tare.model.trial import Plan
 from tare.report import calibration
 from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
@@ -65,11 +66,9 @@ def test_without_trials_that_count_it_is_refused() -> None:
 def known(**changes: Any) -> Calibration:
     fields = {
         "outcome": "cpu",
-        "title": "CPU",
         "truth_pct": 1.0,
         "effect_pct": 1.1,
         "ci_pct": (0.7, 1.5),
-        "refused": 0,
     }
     resolution = Resolution(
         outcome="cpu",
@@ -95,7 +94,7 @@ def known(**changes: Any) -> Calibration:
 
 def test_it_begins_with_what_a_minute_of_duels_finds() -> None:
     assert calibration.sentence(known()) == (
-        "In one minute of duels this machine finds a difference of 0.6 % in server CPU per request."
+        "In one minute of duels this machine finds a difference of 0.8 % in server CPU per request."
     )
     slow = known().resolutions[0].model_copy(update={"block_s": 30.0})
     nothing = known().model_copy(update={"resolutions": [slow]})
@@ -104,8 +103,8 @@ def test_it_begins_with_what_a_minute_of_duels_finds() -> None:
 
 def test_a_span_that_gives_no_verdict_is_a_dash() -> None:
     assert list(calibration.rows(known())) == [
-        ["Server CPU per request", "duels", "0.6 %", "0.26 %", "0.13 %"],
-        ["Server CPU per request", "trials one after the other", "–", "17 %", "7.6 %"],
+        ["Server CPU per request", "duels", "0.8 %", "0.35 %", "0.17 %"],
+        ["Server CPU per request", "trials one after the other", "–", "23 %", "10 %"],
     ]
 
 
@@ -121,13 +120,25 @@ def test_the_check_says_whether_the_truth_was_seen(changes: dict[str, Any], word
     assert words in calibration.check(known(**changes))
 
 
+def planned(**changes: Any) -> Plan:
+    fields = {
+        "outcomes": {"cpu": CPU},
+        "pairing": "slices",
+        "blocks": Blocks(min=24, max=40),
+        "scenarios": [Scenario(name="default", parameters={"duration_s": 1.0})],
+    }
+    return plan(**fields | changes)
+
+
 def test_what_a_plan_can_find_follows_from_its_blocks_and_their_length() -> None:
     found = known()
-    args = (["cpu", "other"], "slices")
-    assert calibration.expected(found, *args, 24, 1.0) == (  # type: ignore[arg-type]
-        "differences of 0.6 % in server CPU per request"
+    assert calibration.expected(found, planned()) == (
+        "24 blocks of tare calibrate's own server find 0.8 % in server CPU per request; yours may "
+        "be noisier"
     )
-    longer = calibration.expected(found, *args, 24, 4.0)  # type: ignore[arg-type]
-    assert longer == "differences of 0.3 % in server CPU per request"
-    assert calibration.expected(found, ["other"], "slices", 24, 1.0) is None
-    assert calibration.expected(found, ["cpu"], "slices", 2, 1.0) is None
+    longer = planned(scenarios=[Scenario(name="default", parameters={"duration_s": 4.0})])
+    assert " 0.4 % in " in (calibration.expected(found, longer) or "")
+    assert calibration.expected(found, planned(outcomes={"ns": CPU})) is None
+    assert calibration.expected(found, planned(pairing="trials")) is not None
+    ends = planned(until="resolved", blocks=Blocks(min=1, max=1000))
+    assert calibration.expected(found, ends) is None, "it ends by what it finds"

@@ -5,7 +5,13 @@ import pytest
 
 from tare.stats.effect import effect_of, from_percent
 from tare.stats.floor import NoiseFloor, noise_floor
-from tare.stats.power import blocks_needed, blocks_to_detect, minimum_detectable
+from tare.stats.power import (
+    blocks_needed,
+    blocks_to_detect,
+    detectable_within,
+    minimum_detectable,
+)
+from tare.stats.verdict import Comparison, Direction, Verdict, judge_family
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -29,16 +35,43 @@ def test_the_floor_falls_with_the_blocks() -> None:
 
 
 def test_minimum_detectable_is_the_formula() -> None:
-    # t quantiles of 9 degrees of freedom from a printed table: 2.262 and 0.883.
-    assert minimum_detectable(0.02, 10) == pytest.approx((2.262 + 0.883) * 0.02 / 10**0.5, rel=1e-3)
+    # t quantiles of 9 degrees of freedom from a printed table: 2.262, 4.781 and 0.883.
+    error = math.sqrt(math.pi / 3) * 0.02 / 10**0.5
+    assert minimum_detectable(0.02, 10) == pytest.approx((2.262 + 1.768) * error, rel=1e-3)
+    strict = minimum_detectable(0.02, 10, alpha=0.001)
+    assert strict == pytest.approx((4.781 + 0.883) * error, rel=1e-3)
 
 
-@pytest.mark.parametrize("n", [10, 20])
-def test_a_minimum_detectable_effect_is_found_four_times_in_five(n: int) -> None:
+@pytest.mark.parametrize(("n", "family"), [(12, 1), (24, 2), (60, 6)])
+def test_a_minimum_detectable_effect_gets_its_verdict_four_times_in_five(
+    n: int, family: int
+) -> None:
     rng = np.random.default_rng(n)
-    effect = minimum_detectable(1.0, n)
-    found = np.mean([effect_of(rng.standard_normal(n) + effect).p <= 0.05 for _ in range(2000)])
-    assert 0.72 < found < 0.84
+    effect = minimum_detectable(1.0, n, 0.05 / family)
+
+    def verdict() -> Verdict:
+        return judge_family(
+            [
+                Comparison(
+                    "variant",
+                    str(number),
+                    Direction.LOWER,
+                    effect_of(rng.standard_normal(n) + (0 if number else effect)),
+                    NoiseFloor(effect_of(rng.standard_normal(n))),
+                )
+                for number in range(family)
+            ]
+        )[0].verdict
+
+    found = np.mean([verdict() is Verdict.COSTS for _ in range(500)])
+    assert 0.72 < found < 0.86
+
+
+def test_a_time_that_gives_no_verdict_finds_nothing() -> None:
+    assert detectable_within(0.01, 10, 59) is None
+    minute, five = detectable_within(0.01, 2.5, 60), detectable_within(0.01, 2.5, 300)
+    assert minute is not None and five is not None
+    assert five == pytest.approx(minute / 5**0.5, rel=0.06)
 
 
 def test_blocks_to_detect_is_enough_and_not_far_too_many() -> None:

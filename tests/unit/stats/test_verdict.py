@@ -128,10 +128,11 @@ def test_noise_leaves_it_unresolved_and_says_what_it_takes() -> None:
 
 def test_a_larger_family_needs_more_blocks() -> None:
     noisy = comparison(0.5, spread=8)
-    one, many = alone(noisy).more_blocks, judge_family([noisy] * 20)[0].more_blocks
+    one, many = alone(noisy).more_blocks, judge_family([noisy] * 200)[0].more_blocks
     assert one is not None
     assert many is not None
-    assert many > 1.5 * one
+    # A small family asks for no more than the noise floor does.
+    assert many > 1.4 * one
 
 
 def test_where_zeros_part_the_test_from_the_interval_both_must_agree() -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from tare.probes.process import stat
+
 
 def session_pids(leader: int, start: int) -> list[int]:
     """Living processes of the session that `leader`, started at `start`, leads or led."""
@@ -38,7 +40,5 @@ def _all_pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str] | None:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
+    known = stat(Path(f"/proc/{pid}"))
+    return None if known is None else known[1]

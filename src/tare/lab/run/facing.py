@@ -87,7 +87,7 @@ def too_fast(rate: float, most: float) -> str | None:
     said = f"the slower server answers about {most:.0f} requests per second at most"
     if rate > _TOO_MUCH * most:
         raise TareError(f"--rate {rate:.10g}: {said}; expected less, or --saturated")
-    return f"{said}, so at {rate:.10g} latencies are mostly those of a queue"
+    return f"{said}, so at {rate:.10g} latency is mostly time spent in its queue"
 
 
 def _answer(site: Site) -> Answer:

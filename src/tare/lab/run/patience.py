@@ -8,14 +8,14 @@ from tare.probes import bystanders
 from tare.probes.bystanders import Bystander
 
 SPOILT_MAX = 6
-"""So many planned trials in a row that the machine spoilt, repetitions included, end a run."""
+"""A run ends when the machine has spoilt so many trials in a row, with their repetitions."""
 _LOOK_S = 1.0
 _OF_MACHINE = ("machine", "generator")
 """Kinds of gates that judge the machine."""
 
 
 class Patience:
-    """Counts planned trials in a row of which no attempt counts, for the machine's sake alone."""
+    """Counts the planned trials in a row of which the machine spoilt every attempt."""
 
     def __init__(
         self, run: str, look: Callable[[float], Sequence[Bystander]] = bystanders.busy
@@ -31,11 +31,12 @@ class Patience:
         self._spoilt += 1
         if self._spoilt < SPOILT_MAX:
             return
-        others = bystanders.named(self._look(_LOOK_S)) or "no other process is busy now"
+        others = bystanders.named(self._look(_LOOK_S)) or "none that is busy now"
         reason = made[-1].reason or "a fault of the machine"
         raise Disturbed(
-            f"{SPOILT_MAX} trials in a row did not count, the last one for {reason}\n"
-            f"what else uses the CPUs: {others}; stop it, and go on with: tare resume {self._run}",
+            f"the machine spoilt {SPOILT_MAX} trials in a row; the last one: {reason}\n"
+            f"other processes on the CPUs: {others}\n"
+            f"stop them, then go on with: tare resume {self._run}",
             reason,
         )
 

@@ -53,7 +53,7 @@ def in_turns(
         for side, each in sides.items()
     ]
     # The generator may treat its first target a little better: that is noise, and no bias.
-    random.Random(f"{own.spec.get('seed')}").shuffle(targets)
+    random.Random(own.spec.get("seed")).shuffle(targets)
     spec = {**shared, "targets": targets, "slices": slices.model_dump()}
     return Assignment(own.where, own.argv, own.cpus, spec)
 
