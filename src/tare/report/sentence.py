@@ -106,10 +106,12 @@ def doubt(results: Results, ranking: Ranking) -> str | None:
     needed = [each.more_blocks for each in open_ if each.more_blocks]
     if not needed:
         return words + "more blocks would not help."
-    most = max(needed)
-    time = f", {span(most * results.block_s)}" if results.block_s else ""
-    least = "" if len(needed) == len(open_) else "at least "
-    return f"{words}that takes {least}about {most} more blocks{time}."
+    ends = sorted({min(needed), max(needed)})
+    blocks = " to ".join(map(str, ends))
+    spans = dict.fromkeys(span(each * results.block_s) for each in ends if results.block_s)
+    time = f", {' to '.join(spans)}" if spans else ""
+    least = "about" if len(needed) == len(open_) else "at least"
+    return f"{words}that takes {least} {blocks} more blocks{time}."
 
 
 def _against(results: Results, ranking: Ranking, own: Sequence[Standing]) -> str:

@@ -119,9 +119,14 @@ def test_nothing_resolved_says_how_long_it_would_take() -> None:
     assert answers(results(case(variants))) == [
         "CPU per request: no difference from old could be shown.",
         "Could not tell whether a, b or c differ: "
-        "that takes at least about 40 more blocks, 20 min.",
+        "that takes at least 40 more blocks, 20 min.",
     ]
-    variants["b"]["cpu"]["more_blocks"] = None
+    variants["a"]["cpu"]["more_blocks"] = variants["c"]["cpu"]["more_blocks"] = 2
+    assert answers(results(case(variants)))[1].endswith(
+        ": that takes about 2 to 40 more blocks, 60 s to 20 min."
+    )
+    for own in variants.values():
+        own["cpu"]["more_blocks"] = None
     assert answers(results(case(variants)))[1].endswith(": more blocks would not help.")
 
 
