@@ -118,8 +118,7 @@ def test_nothing_resolved_says_how_long_it_would_take() -> None:
     variants["b"]["cpu"]["more_blocks"] = 40
     assert answers(results(case(variants))) == [
         "CPU per request: no difference from old could be shown.",
-        "Could not tell whether a, b or c differ: "
-        "that takes at least 40 more blocks, 20 min.",
+        "Could not tell whether a, b or c differ: that takes at least 40 more blocks, 20 min.",
     ]
     variants["a"]["cpu"]["more_blocks"] = variants["c"]["cpu"]["more_blocks"] = 2
     assert answers(results(case(variants)))[1].endswith(
