@@ -24,6 +24,7 @@ def command(as_json: bool, **given: Any) -> None:
     tare duel './old --port {port}' './new --port {port}'
     tare duel 'python3 -m http.server {port}' 'python3 -m http.server {port}' --get /README.md
     tare duel './a {port}' './b {port}' --name a --name b --rate 5000 --within 2m
+    tare duel './old {port}' './new {port}' --why
     tare duel --against main --build 'make' './server --port {port}'
     """
     from tare.cli.running import go_on

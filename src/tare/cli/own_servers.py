@@ -78,6 +78,12 @@ _OPTIONS = (
         help="How long a server may take until it accepts connections.",
     ),
     click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
+    click.option(
+        "--why",
+        is_flag=True,
+        help="Look at the processes of each duel in a second window, and say where a difference "
+        "comes from; as root.",
+    ),
     click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
 )
 
@@ -113,6 +119,7 @@ class Asked:
     allow: tuple[str, ...]
     ready_s: float
     environment: tuple[str, ...]
+    why: bool
     seed: int | None
 
 
@@ -146,6 +153,7 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         until="narrow" if asked.duels else "resolved",
         within_s=None if asked.duels else asked.within_s,
         limits=limits,
+        why=asked.why,
     )
     store = Store.create(paths.runs(), plan)
     subject.keep(store, faced.servers)

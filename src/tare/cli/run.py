@@ -62,6 +62,12 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 )
 @click.option("--rate", type=_POSITIVE, help="Requests per second of the open loop.")
 @click.option("-p", "--param", multiple=True, metavar="NAME=VALUE", help="Any other parameter.")
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Look at the processes of each duel in a second window, and say where a difference comes "
+    "from; as root.",
+)
 @click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
 @click.option(
     "--dry-run", is_flag=True, help="Say what would be measured and how long; stop there."
@@ -83,6 +89,7 @@ def command(
     threads: int | None,
     rate: float | None,
     param: tuple[str, ...],
+    why: bool,
     seed: int | None,
     dry_run: bool,
     as_json: bool,
@@ -102,6 +109,7 @@ def command(
     tare run filters/requests --variants njs --resolve 0.5 --within 20m
     tare run filters/steady --variants c-module --rate 10000
     tare run filters/requests --duration 10 --connections 100 -p url_path=/aaaa
+    tare run filters/requests --variants njs --why
     tare run echo --connections 20 --size 128
     """
     from tare.cli import benchmark_out
@@ -140,6 +148,7 @@ def command(
             until=until,
             resolve_pct=resolve_pct,
             within_s=within_s,
+            why=why,
         )
         for each in reached.requests
     ]

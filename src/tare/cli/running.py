@@ -9,7 +9,7 @@ from tare.cli.progress import Follower
 from tare.lab import paths
 from tare.lab.errors import Interrupted
 from tare.lab.project import catalog, levels
-from tare.lab.project.preparation import Prepared, prepare
+from tare.lab.project.preparation import Prepared, prepare, with_profiler
 from tare.lab.run import calibrated, estimate, subject
 from tare.lab.run.run import Run
 from tare.lab.run.store import Store
@@ -56,6 +56,8 @@ def execute(store: Store) -> None:
     plan = store.plan()
     loaded = subject.of(store, plan)
     prepared = prepare(loaded, plan.variants, say, plan.scenarios)
+    if plan.why:
+        prepared = with_profiler(prepared, say)
     expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
     if lack := shortage(plan):

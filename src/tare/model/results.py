@@ -144,6 +144,53 @@ class SlopeResult(Record):
     pairs: list[SlopePair]
 
 
+class FrameResult(Record):
+    """A function's CPU time per request on both sides, what it calls included, or without that."""
+
+    name: str
+    module: str
+    kind: str
+    own: bool
+    """Without what it calls."""
+    baseline_ns: float
+    variant_ns: float
+    difference_ns: float
+    ci_ns: tuple[float, float]
+    """Holds for all functions of the table together."""
+    clear: bool
+    """Whether the interval excludes 0."""
+
+
+class CountResult(Record):
+    """How often something happens in a request on both sides: a system call, a switch of tasks."""
+
+    name: str
+    baseline: float
+    variant: float
+    difference: float
+    ci: tuple[float, float]
+    """Holds for all counts of the table together."""
+    clear: bool
+
+
+class CauseResult(Record):
+    """What was seen of a variant's and its baseline's processes, in windows that do not count."""
+
+    label: str
+    duels: int
+    named_share: float
+    """Of the samples, those whose function is known by name."""
+    lost_share: float
+    baseline_ns: float
+    """CPU time per request by samples."""
+    variant_ns: float
+    difference_ns: float
+    ci_ns: tuple[float, float]
+    frames: list[FrameResult]
+    """Those with a noticeable share of the time, the largest difference first."""
+    counts: list[CountResult]
+
+
 class ScenarioResult(Record):
     """One scenario: the noise floor, every variant, and every pair of them."""
 
@@ -155,6 +202,8 @@ class ScenarioResult(Record):
     variants: dict[str, VariantResult]
     pairs: list[PairResult] = []
     slopes: list[SlopeResult] = []
+    causes: list[CauseResult] = []
+    """Of the duels whose processes were looked at."""
 
 
 class Results(Record):

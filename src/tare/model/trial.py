@@ -75,6 +75,8 @@ class Plan(Record):
     lies on one side of that."""
     blocks: Blocks
     quick: bool
+    why: bool = False
+    """Whether each duel has a second window, in which its processes are looked at."""
 
     @property
     def reported(self) -> list[str]:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from tare.model.results import OutcomeResult, Results, ScenarioResult, SlopeResult
 from tare.report import overview, pairs, slopes
 from tare.report.layout import Column, Grid
-from tare.report.numbers import NONE, figure, relative, short
+from tare.report.numbers import NONE, figure, relative, short, signed
 from tare.report.ranking import DIFFERENT, ordered
 from tare.report.titles import beside, label_title, unit_title
 from tare.stats.plan_order import CONTROL
-from tare.stats.rounding import reach_text
+from tare.stats.rounding import reach_text, two_digits
 
 STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved": "yellow"}
 _MANY_PAIRS = 21
@@ -112,6 +112,52 @@ def of_pairs(results: Results, scenario: ScenarioResult) -> Iterator[Headed]:
                 ]
             ),
         )
+
+
+def of_causes(results: Results, scenario: ScenarioResult) -> Iterator[Headed]:
+    """Yield what differs clearly between the two sides of each variant's duels."""
+    for cause in scenario.causes:
+        against = results.baseline_of(cause.label)
+        changed = [each for each in cause.frames if each.clear]
+        often = [each for each in cause.counts if each.clear]
+        if cause.label == CONTROL:
+            continue
+        if changed:
+            heads = [against, cause.label]
+            yield (
+                f"Functions of {cause.label} that changed, ns of CPU time per request "
+                f"({cause.duels} duels, {100 * cause.named_share:.0f} % of samples named)",
+                Grid(
+                    [
+                        Column([each.name for each in changed]),
+                        Column([each.module for each in changed], drop=1),
+                        Column(["alone" if each.own else "with calls" for each in changed]),
+                        *_both(heads, [(each.baseline_ns, each.variant_ns) for each in changed]),
+                        Column([signed(each.difference_ns, each.ci_ns) for each in changed]),
+                    ]
+                ),
+            )
+        if often:
+            yield (
+                f"What {cause.label} does more or less often, per request",
+                Grid(
+                    [
+                        Column([each.name for each in often]),
+                        *_both(
+                            [against, cause.label],
+                            [(each.baseline, each.variant) for each in often],
+                        ),
+                        Column([signed(each.difference, each.ci) for each in often]),
+                    ]
+                ),
+            )
+
+
+def _both(heads: list[str], values: list[tuple[float, float]]) -> list[Column]:
+    return [
+        Column([two_digits(value[side]) for value in values], heads[side], right=True, drop=2)
+        for side in (0, 1)
+    ]
 
 
 def _any(scenario: ScenarioResult, name: str) -> OutcomeResult:

@@ -35,6 +35,13 @@ def figure(value: float | None, interval: Interval | None) -> str:
     return f"{_round(value, places)} [{low}, {high}]"
 
 
+def signed(value: float, interval: Interval) -> str:
+    """Return a difference: `+29 [+24, +34]`."""
+    places = _places(value, interval)
+    low, high = (_signed(bound, places) for bound in interval)
+    return f"{_signed(value, places)} [{low}, {high}]"
+
+
 def short(value: float | None, interval: Interval | None) -> str:
     """`33 148 ±2.1 %`, for tables with many figures."""
     if value is None:

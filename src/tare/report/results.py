@@ -14,6 +14,7 @@ from tare.model.results import (
     VariantResult,
 )
 from tare.model.trial import Trial
+from tare.report.causes import causes
 from tare.report.folder import RunFolder
 from tare.report.sentence import answers
 from tare.report.slopes import slopes
@@ -146,6 +147,7 @@ def _scenario(
             for (variant, other, outcome), (effect, found) in paired.judge_pairs().items()
         ],
         slopes=slopes(paired),
+        causes=causes(folder, name, [*plan.variants, CONTROL]),
     )
 
 

@@ -7,6 +7,7 @@ from tare.model.results import Results, ScenarioResult
 from tare.report.numbers import TIMES, figure, listed, relative, span
 from tare.report.ranking import DIFFERENT, Ranking, Standing, rankings
 from tare.report.titles import titles
+from tare.report.why import because
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
 
@@ -74,6 +75,9 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
         words = [of_outcome(results, found[0])]
         if more := doubt(results, found[0]):
             words.append(more)
+    for cause in scenario.causes:
+        if cause.label != CONTROL:
+            words += because(cause, results.baseline_of(cause.label))
     return [*words, lost] if lost else words
 
 

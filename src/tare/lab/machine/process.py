@@ -51,11 +51,13 @@ class Process:
         log: Path,
         place: Place,
         enrol: Callable[[int], None] = lambda _: None,
+        stdin: int = subprocess.DEVNULL,
         stdout: int | IO[bytes] | None = None,
     ) -> None:
-        """Start it. `stdout`, if given, takes its output instead of the log. Raises RoleError,
-        MachineFault when the machine has no room for it, and Unavailable when its limits cannot be
-        imposed.
+        """Start it. `stdin` may be a pipe; `stdout`, if given, takes its output instead of the log.
+
+        Raises RoleError, MachineFault when the machine has no room for it, and Unavailable when its
+        limits cannot be imposed.
 
         The new process calls `enrol` with its number before it becomes the role, so that there is
         no moment at which it runs and is not noted.
@@ -72,7 +74,7 @@ class Process:
                     self.argv,
                     cwd=folder,
                     env=dict(env),
-                    stdin=subprocess.DEVNULL,
+                    stdin=stdin,
                     stdout=output if stdout is None else stdout,
                     stderr=output,
                     start_new_session=True,

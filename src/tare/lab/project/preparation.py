@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tare.lab.errors import BuildError, ManifestError, Unavailable
@@ -11,6 +11,9 @@ from tare.lab.project.build import Built, Say
 from tare.lab.project.catalog import Loaded
 from tare.model.manifest import LevelRule
 from tare.model.scenario import Scenario
+
+_PROFILER = "profile"
+"""The component."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Prepared:
     failed: dict[str, str] = field(default_factory=dict)
     lacking: dict[str, list[tuple[LevelRule, str]]] = field(default_factory=dict)
     """What single levels of a variant need and is not to be had, and why."""
+    profiler: Path | None = None
+    """The program that looks at processes, where it is asked for and can be had."""
 
     def unavailable_in(self, scenario: Scenario, loaded: Loaded, variant: str) -> str | None:
         """Return why the variant cannot be measured in the scenario, or None if it can."""
@@ -73,6 +78,17 @@ def prepare(
         except (BuildError, ManifestError) as error:
             prepared.failed[name] = str(error)
     return prepared
+
+
+def with_profiler(prepared: Prepared, say: Say) -> Prepared:
+    """Return it with the program that looks at processes; where it cannot be had, say why."""
+    try:
+        requirements.meet(requirements.of_components([_PROFILER]), say)
+        place = build.component(_PROFILER, say)
+    except (Unavailable, BuildError) as reason:
+        say(f"--why: {reason}; the verdict comes without its cause")
+        return prepared
+    return replace(prepared, profiler=place / "bin" / "tare-profile")
 
 
 def _meet_rules(

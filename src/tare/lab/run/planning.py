@@ -43,6 +43,7 @@ def make(
     within_s: float | None = None,
     limits: Mapping[str, float] | None = None,
     pairing: Pairing | None = None,
+    why: bool = False,
 ) -> Plan:
     """Return the plan of a new run of a study. Raises UnknownName for names that do not exist and
     scenarios that the overrides make equal, and ManifestError for gates that a scenario makes none
@@ -84,7 +85,10 @@ def make(
             study.blocks, shorter if quick else None, blocks, until=until, resolve_pct=resolve_pct
         ),
         quick=quick,
+        why=why,
     )
+    if why and plan.pairing != "slices":
+        raise UnknownName(f"{loaded.title}: --why looks at duels, and this study makes trials")
     named = {}
     for levels, scenario in made:
         gate_limits.limits(study.gates, scenario.parameters, loaded.title)

@@ -103,6 +103,7 @@ class Run:
             folder=self._store.folder,
             name=plan.run,
             cpus=cpus,
+            profiler=self._prepared.profiler,
         )
         try:
             with closing(host.Idle()) as self._idle:
@@ -240,6 +241,8 @@ class Run:
         trial = done.trial
         try:
             self._store.keep_histograms(trial, done.histograms)
+            if done.explained is not None:
+                self._store.keep_profile(trial, done.explained)
             self._store.clear_work(trial)
             self._remember_files(trial, done.rendered)
         except OSError as error:

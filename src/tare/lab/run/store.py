@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import zstandard
 from pydantic import BaseModel
 
 from tare.lab.errors import TareError
 from tare.lab.trial.bench import LEDGER
+from tare.model.profile import PACKED, PROFILES, Explained
 from tare.model.trial import Plan, Trial, parse_trials
 
 _BALLAST_BYTES = 1 << 20
@@ -103,6 +105,13 @@ class Store:
         """Store a trial's histograms beside the trials."""
         if histograms:
             write_json(self.folder / "histograms" / f"{trial.id}.json", histograms)
+
+    def keep_profile(self, trial: Trial, found: Explained) -> None:
+        """Store what was seen of a duel's processes, packed."""
+        folder = self.folder / PROFILES
+        folder.mkdir(exist_ok=True)
+        packed = zstandard.compress(found.model_dump_json().encode())
+        (folder / f"{trial.id}{PACKED}").write_bytes(packed)
 
     def clear_work(self, trial: Trial) -> None:
         """Keep a trial's logs; keep what else it was made of only when it failed."""

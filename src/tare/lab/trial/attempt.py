@@ -10,6 +10,7 @@ from tare.lab.errors import MachineFault, RoleError
 from tare.lab.project.hooks import OracleError
 from tare.lab.trial import fault
 from tare.lab.trial.site import Site
+from tare.model.profile import Explained
 from tare.model.trial import Gate, PlannedTrial, Trial
 
 
@@ -20,6 +21,8 @@ class Done:
     trial: Trial
     histograms: dict[str, str]
     rendered: dict[str, str]
+    explained: Explained | None = None
+    """Of a duel, kept with its variant's side."""
 
 
 @dataclass(frozen=True)

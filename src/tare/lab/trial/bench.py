@@ -27,6 +27,8 @@ class Bench:
     """Names the run's group, and begins the names of its networks and its shared memory."""
     ledger: Ledger
     journal: Journal
+    profiler: Path | None = None
+    """The program that looks at processes, where a run asks why."""
 
     def close(self) -> None:
         """Take away what is left of its sites."""
@@ -35,7 +37,13 @@ class Bench:
 
 
 def open_bench(
-    loaded: Loaded, built: Mapping[str, Built], *, folder: Path, name: str, cpus: Cpus
+    loaded: Loaded,
+    built: Mapping[str, Built],
+    *,
+    folder: Path,
+    name: str,
+    cpus: Cpus,
+    profiler: Path | None = None,
 ) -> Bench:
     """A guarded bench with its ledger and its journal in `folder`.
 
@@ -46,7 +54,7 @@ def open_bench(
     ledger = Ledger(folder / LEDGER, tag, hierarchy.run(tag))
     ledger.guard()
     journal = Journal(folder / "events.log")
-    return Bench(loaded, built, hierarchy, cpus, tag, ledger, journal)
+    return Bench(loaded, built, hierarchy, cpus, tag, ledger, journal, profiler)
 
 
 def tag_of(name: str, folder: Path) -> str:

@@ -11,19 +11,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tare.lab.errors import Unavailable
+from tare.lab.errors import TareError, Unavailable
 from tare.lab.project import gate_limits
 from tare.lab.project.hooks import Answered, Window
 from tare.lab.trial import usage
 from tare.lab.trial.attempt import Attempt, Beginning, Done, because, excused, failure, refusal
 from tare.lab.trial.bench import Bench
+from tare.lab.trial.explain import explain
 from tare.lab.trial.gates import registry
 from tare.lab.trial.gates.gate import Conditions
-from tare.lab.trial.instrument import assignment
+from tare.lab.trial.instrument import Assignment, assignment
 from tare.lab.trial.measure import Measurement, Progress, observe
 from tare.lab.trial.outcomes import of_window
 from tare.lab.trial.site import Site
 from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
+from tare.model.profile import Explained
 from tare.model.role import INSTRUMENT_ROLE
 from tare.model.trial import Gate, PlannedTrial
 
@@ -58,6 +60,7 @@ def run_duel(
     sites: dict[str, Site] = {}
     made = {side: Attempt("invalid", "the duel did not begin") for side in sides}
     lost: _Lost | None = None
+    explained: Explained | None = None
     bench.journal.write("trial", f"{beginnings[VARIANT].name}: the duel begins")
     try:
         # Whatever comes first may have the better memory.
@@ -74,6 +77,8 @@ def run_duel(
                     side=side,
                 )
         made = _fought(sites, progress)
+        if bench.profiler and all(each.status == "valid" for each in made.values()):
+            explained = _explained(sites, bench.profiler)
     except _Lost as error:
         lost = error
     finally:
@@ -89,7 +94,8 @@ def run_duel(
         trial = beginnings[side].record(made[side], opponents.versions[sides[side].variant])
         bench.journal.write("trial", f"{trial.id}: {trial.status}{because(trial.reason)}")
         rendered = sites[side].rendered if side in sites else {}
-        done.append(Done(trial, made[side].histograms, rendered))
+        own = explained if side == VARIANT else None
+        done.append(Done(trial, made[side].histograms, rendered, own))
     return done
 
 
@@ -140,12 +146,16 @@ def _fought(sites: Mapping[str, Site], progress: Progress) -> dict[str, Attempt]
     return attempts
 
 
+def _assignment(sites: Mapping[str, Site]) -> Assignment:
+    study = sites[VARIANT].bench.loaded.study
+    each = {side: assignment(site, study.analysis.window) for side, site in sites.items()}
+    return in_turns(each, study.slices, {side: site.accounts() for side, site in sites.items()})
+
+
 def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measurement]:
     """Load both sides in turns. The instrument runs in the variant's site."""
     order = [VARIANT, BASELINE]
-    study = sites[VARIANT].bench.loaded.study
-    each = {side: assignment(sites[side], study.analysis.window) for side in order}
-    what = in_turns(each, study.slices, {side: sites[side].accounts() for side in order})
+    what = _assignment(sites)
     try:
         result, watch = observe([sites[side] for side in order], what, progress)
     except Exception:
@@ -153,11 +163,21 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
             with _blamed(side, sites):
                 sites[side].blame()
         raise
-    own = dict(study.analysis.window)
+    own = dict(sites[VARIANT].bench.loaded.study.analysis.window)
     return {
         side: watch.measurement(number, own, result.side(side)).without(INSTRUMENT_ROLE)
         for number, side in enumerate(order)
     }
+
+
+def _explained(sites: Mapping[str, Site], profiler: Path) -> Explained | None:
+    """Return what is seen of both sides in a window that does not count; None if that fails."""
+    try:
+        order = {side: sites[side] for side in (VARIANT, BASELINE)}
+        return explain(order, _assignment(order), profiler)
+    except TareError as error:
+        sites[VARIANT].bench.journal.write("why", f"not explained: {error}")
+        return None
 
 
 def _judged(sites: Mapping[str, Site], found: Mapping[str, Measurement]) -> list[Gate]:

@@ -1,0 +1,66 @@
+"""What was seen of processes beside a load: the `profile` event of docs/FORMAT.md."""
+
+from typing import Literal
+
+from tare.model.base import Record
+
+PROFILES, PACKED = "profiles", ".json.zst"
+"""The folder of a run that has them, and how the files in it end: `TRIAL.json.zst`."""
+
+
+class Frame(Record):
+    """A function: its name, or its address where the file has no symbols."""
+
+    name: str
+    module: str
+    kind: Literal["user", "kernel", "unnamed", "cut"]
+
+
+class Sample(Record):
+    """How often one stack was seen on a CPU."""
+
+    stack: list[int]
+    """Numbers of frames, the root first."""
+    count: int
+
+
+class Wait(Record):
+    """How long tasks with one stack were off the CPUs."""
+
+    stack: list[int]
+    ns: int
+    count: int
+    why: Literal["blocked", "preempted"]
+
+
+class Seen(Record):
+    """What was seen of one role."""
+
+    samples: list[Sample] = []
+    waits: list[Wait] = []
+    counts: dict[str, int] = {}
+    """System calls and other events by name."""
+
+
+class Profile(Record):
+    """All roles over one window."""
+
+    schema_version: Literal[1] = 1
+    period_ns: int
+    """CPU time that a sample stands for."""
+    window_ns: int
+    frames: list[Frame]
+    roles: dict[str, Seen]
+    lost: int = 0
+    """Samples that found no room."""
+    lacking: list[str] = []
+    """Events that this kernel does not offer."""
+
+
+class Explained(Record):
+    """The window of a duel in which both sides were looked at; stored in profiles/."""
+
+    requests: dict[str, int]
+    """Side → requests that it answered while it was looked at."""
+    profile: Profile
+    """Its roles are called `SIDE/ROLE`."""

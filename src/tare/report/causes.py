@@ -1,0 +1,193 @@
+"""Causes: which functions and system calls differ between the two sides of duels."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import zstandard
+from pydantic import ValidationError
+
+from tare.model.profile import PACKED, PROFILES, Explained, Frame
+from tare.model.results import CauseResult, CountResult, FrameResult
+from tare.report.errors import NotARun
+from tare.report.folder import RunFolder
+from tare.stats.sign_flips import FEWEST, Shift, shifts
+
+_SIDES = ("baseline", "variant")
+_LEAST_SHARE = 0.004
+"""Of all samples: functions that have less are too rare to be looked at one by one."""
+_LEAST_COUNT = 0.001
+"""A request: what happens more seldom is no property of requests."""
+_OWN = "own"
+_CPU_NS = "cpu_ns"
+_NAMELESS = ("unnamed", "cut")
+
+Costs = dict[str, float]
+"""Name → ns or events per request."""
+
+
+def causes(folder: RunFolder, scenario: str, labels: Sequence[str]) -> list[CauseResult]:
+    """Return what was seen of each label's duels, where there are enough of them.
+
+    Raises NotARun for a damaged file.
+    """
+    found = {label: list(_explained(folder, scenario, label)) for label in labels}
+    return [_cause(label, duels) for label, duels in found.items() if len(duels) >= FEWEST]
+
+
+def _explained(folder: RunFolder, scenario: str, label: str) -> Iterator[Explained]:
+    for trial in folder.trials:
+        if (trial.scenario, trial.label, trial.status) != (scenario, label, "valid"):
+            continue
+        file = folder.path / PROFILES / f"{trial.id}{PACKED}"
+        if not file.exists():
+            continue
+        try:
+            read = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
+        except (ValidationError, zstandard.ZstdError) as error:
+            raise NotARun(f"{file} is damaged: {error}; remove it to report without it") from error
+        if all(read.requests.get(side) for side in _SIDES):
+            yield read
+
+
+def _cause(label: str, duels: Sequence[Explained]) -> CauseResult:
+    total = [_each_side(duel, lambda duel, side: {"": _on_cpu(duel, side)}) for duel in duels]
+    (whole,) = _family(total, [""])
+    whole_ns = sum(whole.sides)
+    seen = [_each_side(duel, _functions) for duel in duels]
+    often = [key for key, mean in _means(seen).items() if sum(mean) >= _LEAST_SHARE * whole_ns]
+    known = {key: frame for duel in duels for key, frame in _frames(duel).items()}
+    frames = [
+        FrameResult(
+            name=known[key].name,
+            module=known[key].module,
+            kind=known[key].kind,
+            own=kind == _OWN,
+            baseline_ns=row.sides[0],
+            variant_ns=row.sides[1],
+            difference_ns=row.shift.mean,
+            ci_ns=(row.shift.low, row.shift.high),
+            clear=row.shift.clear,
+        )
+        for row in _family(seen, often)
+        for kind, _, key in [row.name.partition(":")]
+    ]
+    counted = [_each_side(duel, _counts) for duel in duels]
+    common = [key for key, mean in _means(counted).items() if max(mean) >= _LEAST_COUNT]
+    samples = sum(_samples(duel) for duel in duels)
+    return CauseResult(
+        label=label,
+        duels=len(duels),
+        named_share=1 - sum(_nameless(duel) for duel in duels) / max(samples, 1),
+        lost_share=sum(duel.profile.lost for duel in duels)
+        / max(samples + sum(duel.profile.lost for duel in duels), 1),
+        baseline_ns=whole.sides[0],
+        variant_ns=whole.sides[1],
+        difference_ns=whole.shift.mean,
+        ci_ns=(whole.shift.low, whole.shift.high),
+        frames=sorted(frames, key=lambda each: -abs(each.difference_ns)),
+        counts=[
+            CountResult(
+                name=row.name,
+                baseline=row.sides[0],
+                variant=row.sides[1],
+                difference=row.shift.mean,
+                ci=(row.shift.low, row.shift.high),
+                clear=row.shift.clear,
+            )
+            for row in sorted(_family(counted, common), key=lambda row: -abs(row.shift.mean))
+        ],
+    )
+
+
+class _Row:
+    """One of a family: its means on both sides, and the shift between them."""
+
+    def __init__(self, name: str, sides: tuple[float, float], shift: Shift) -> None:
+        self.name, self.sides, self.shift = name, sides, shift
+
+
+def _family(duels: Sequence[tuple[Costs, Costs]], names: Sequence[str]) -> list[_Row]:
+    """Return rows whose intervals hold together."""
+    if not names:
+        return []
+    sides = np.array([[[own.get(name, 0.0) for name in names] for own in duel] for duel in duels])
+    means = sides.mean(axis=0)
+    found = shifts(sides[:, 1] - sides[:, 0])
+    return [
+        _Row(name, (float(means[0, at]), float(means[1, at])), found[at])
+        for at, name in enumerate(names)
+    ]
+
+
+def _means(duels: Sequence[tuple[Costs, Costs]]) -> dict[str, tuple[float, float]]:
+    names = dict.fromkeys(name for duel in duels for own in duel for name in own)
+    first, second = (
+        {name: sum(duel[side].get(name, 0.0) for duel in duels) / len(duels) for name in names}
+        for side in (0, 1)
+    )
+    return {name: (first[name], second[name]) for name in names}
+
+
+def _each_side(
+    duel: Explained, costs: Callable[[Explained, str], Mapping[str, float]]
+) -> tuple[Costs, Costs]:
+    """Return both sides' costs per request, the baseline's first."""
+    first, second = (
+        {name: cost / duel.requests[side] for name, cost in costs(duel, side).items()}
+        for side in _SIDES
+    )
+    return first, second
+
+
+def _stacks(duel: Explained, side: str) -> Iterator[tuple[list[str], float]]:
+    """Yield the stacks of a side's roles, each with its CPU time in ns."""
+    keys = list(map(_key, duel.profile.frames))
+    for role, seen in duel.profile.roles.items():
+        if role.split("/")[0] == side:
+            for sample in seen.samples:
+                yield [keys[at] for at in sample.stack], sample.count * duel.profile.period_ns
+
+
+def _on_cpu(duel: Explained, side: str) -> float:
+    return sum(ns for _, ns in _stacks(duel, side))
+
+
+def _functions(duel: Explained, side: str) -> Costs:
+    """Return each function's time without what it calls, and with it."""
+    found: Costs = {}
+    for stack, ns in _stacks(duel, side):
+        for name in [*(f"{_OWN}:{key}" for key in stack[-1:]), *(f"all:{key}" for key in {*stack})]:
+            found[name] = found.get(name, 0.0) + ns
+    return found
+
+
+def _counts(duel: Explained, side: str) -> Costs:
+    found: Costs = {}
+    for role, seen in duel.profile.roles.items():
+        if role.split("/")[0] == side:
+            for name, count in seen.counts.items():
+                if name != _CPU_NS:
+                    found[name] = found.get(name, 0.0) + count
+    return found
+
+
+def _frames(duel: Explained) -> dict[str, Frame]:
+    return {_key(frame): frame for frame in duel.profile.frames}
+
+
+def _key(frame: Frame) -> str:
+    return f"{frame.module}\0{frame.name}"
+
+
+def _samples(duel: Explained) -> int:
+    return sum(each.count for seen in duel.profile.roles.values() for each in seen.samples)
+
+
+def _nameless(duel: Explained) -> int:
+    frames = duel.profile.frames
+    return sum(
+        each.count
+        for seen in duel.profile.roles.values()
+        for each in seen.samples
+        if not each.stack or frames[each.stack[-1]].kind in _NAMELESS
+    )

@@ -1,0 +1,76 @@
+"""Why two servers differ, in sentences: the functions and the system calls that differ."""
+
+from collections.abc import Sequence
+
+from tare.model.results import CauseResult, CountResult, FrameResult
+from tare.report.numbers import figure, listed
+from tare.stats.rounding import two_digits
+
+_MOST = 0.8
+"""Of a difference: a function that has so much of it is its cause."""
+_ALL = 0.9
+"""Of the whole CPU time: a function that has so much, with what it calls, says nothing."""
+_NAMED = 3
+_LEAST_COUNT = 0.01
+"""A request: smaller differences in counts are not worth a sentence."""
+_CALL = "syscall."
+
+
+def because(cause: CauseResult, baseline: str) -> list[str]:
+    """Return what explains the difference; nothing where none was seen."""
+    found = []
+    low, high = cause.ci_ns
+    if low > 0 or high < 0:
+        found.append(_of_time(cause, baseline))
+    calls = [
+        each
+        for each in cause.counts
+        if each.clear and each.name.startswith(_CALL) and abs(each.difference) >= _LEAST_COUNT
+    ]
+    if calls:
+        told = listed([_of_calls(each) for each in calls[:_NAMED]])
+        found.append(f"For each request {cause.label} makes {told} than {baseline}.")
+    return found
+
+
+def _of_time(cause: CauseResult, baseline: str) -> str:
+    sign = 1 if cause.difference_ns > 0 else -1
+    whole = f"{_size(cause.difference_ns, cause.ci_ns)} ns a request"
+    words = f"{whole} that {cause.label} spends {'more' if sign > 0 else 'less'} than {baseline}"
+    named = [
+        f"{_size(each.difference_ns, each.ci_ns)} in {each.name} ({each.module})"
+        for each in culprits(cause)
+    ]
+    if not named:
+        return f"No function alone stands out in the {words}."
+    return f"Of the {words}, {listed(named)}."
+
+
+def culprits(cause: CauseResult) -> Sequence[FrameResult]:
+    """Return the most special function that has nearly all of the difference with what it calls;
+    else those with the largest parts of it on their own.
+    """
+    sign = 1 if cause.difference_ns > 0 else -1
+    likely = [each for each in cause.frames if each.clear and each.difference_ns * sign > 0]
+    most = _MOST * abs(cause.difference_ns)
+    whole = cause.baseline_ns + cause.variant_ns
+    special = [
+        each
+        for each in likely
+        if not each.own
+        and abs(each.difference_ns) >= most
+        and each.baseline_ns + each.variant_ns < _ALL * whole
+    ]
+    if special:
+        return [min(special, key=lambda each: each.baseline_ns + each.variant_ns)]
+    return [each for each in likely if each.own][:_NAMED]
+
+
+def _of_calls(each: CountResult) -> str:
+    more = "more" if each.difference > 0 else "fewer"
+    return f"{two_digits(abs(each.difference))} {more} {each.name.removeprefix(_CALL)}"
+
+
+def _size(value: float, interval: tuple[float, float]) -> str:
+    low, high = interval
+    return figure(value, interval) if value > 0 else figure(-value, (-high, -low))
