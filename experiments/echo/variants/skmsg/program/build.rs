@@ -1,5 +1,5 @@
 //! Compiles the BPF program.
 
 fn main() {
-    echo_bpf_build::compile("skmsg", &[]);
+    tare_bpf_build::compile("skmsg", &[]);
 }

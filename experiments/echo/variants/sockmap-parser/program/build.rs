@@ -1,5 +1,5 @@
 //! Compiles the BPF program.
 
 fn main() {
-    echo_bpf_build::compile("parser", &["../../../crates/redirect/bpf"]);
+    tare_bpf_build::compile("parser", &["../../../crates/redirect/bpf"]);
 }

@@ -1,0 +1,5 @@
+//! Compiles the BPF programs.
+
+fn main() {
+    tare_bpf_build::compile("profile", &[]);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* What the BPF programs share with src/kernel/layout.rs, and what they read of the kernel. */
+
+#define ROLES 16
+#define DEEPEST 127
+#define MOST_PROCESSES 65536
+#define MOST_TASKS 65536
+#define MOST_STACKS 16384
+#define MOST_PLACES 32768
+
+/* A stack's key where the table of stacks is full. */
+#define LOST 1
+
+/* What a role's counts are; those below OTHER_SYSCALL are system calls by number. */
+#define OTHER_SYSCALL 511
+#define SWITCH_VOLUNTARY 512
+#define SWITCH_INVOLUNTARY 513
+#define FAULT_USER 514
+#define FAULT_KERNEL 515
+#define WAKEUP_SENT 516
+#define WAKEUP_REMOTE 517
+#define BYTES_READ 518
+#define BYTES_WRITTEN 519
+#define PACKETS_SENT 520
+#define CPU_NS 521
+#define SOFTIRQ 522
+#define SOFTIRQS 10
+#define COUNTS 532
+
+/* Why a task was where it was found. */
+enum why { RUNNING, BLOCKED, QUEUED, PREEMPTED };
+
+#define TASK_DEAD 0x80
+
+struct thread_info {
+	__u32 status;
+	__u32 cpu;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	struct thread_info thread_info;
+	int pid;
+	int tgid;
+} __attribute__((preserve_access_index));
+
+struct control {
+	__u64 began;
+	__u64 lost;
+	__u32 counting;
+	__u32 waits;
+};
+
+struct process {
+	__u32 role;
+	/* The process whose memory map it has: its own, or its parent's as long as it executed nothing. */
+	__u32 map_of;
+	__u32 executions;
+};
+
+struct stack {
+	__u64 length;
+	__u64 frames[DEEPEST];
+};
+
+struct place {
+	__u64 user;
+	__u64 kernel;
+	__u32 tgid;
+	__u16 role;
+	__u16 why;
+};
+
+struct sum {
+	__u64 count;
+	__u64 ns;
+};
+
+struct wait {
+	struct place place;
+	__u64 since;
+	__u64 woken;
+};
+
+struct cpu {
+	/* When its last task began to run. */
+	__u64 since;
+	/* Not 0 while a user stack is read, which may fault. */
+	__u64 reading;
+};
+
+struct waker {
+	__u32 role;
+	__u32 cpu;
+};
+
+#define TABLE(name, kind, entries, from, to)                                                         \
+	struct {                                                                                     \
+		__uint(type, BPF_MAP_TYPE_##kind);                                                   \
+		__uint(max_entries, entries);                                                        \
+		__type(key, from);                                                                   \
+		__type(value, to);                                                                   \
+	} name SEC(".maps")
+
+TABLE(control, ARRAY, 1, __u32, struct control);
+TABLE(processes, HASH, MOST_PROCESSES, __u32, struct process);
+TABLE(stacks, HASH, MOST_STACKS, __u64, struct stack);
+TABLE(places, HASH, MOST_PLACES, struct place, struct sum);
+TABLE(waits, HASH, MOST_TASKS, __u32, struct wait);
+/* A wake-up in progress: the woken task's number -> who wakes it. */
+TABLE(wakers, LRU_HASH, MOST_TASKS, __u32, struct waker);
+TABLE(counts, PERCPU_ARRAY, ROLES *COUNTS, __u32, __u64);
+TABLE(cpus, PERCPU_ARRAY, 1, __u32, struct cpu);
+TABLE(buffers, PERCPU_ARRAY, 2, __u32, struct stack);
+/* Number of a system call -> BYTES_READ, BYTES_WRITTEN or 0. */
+TABLE(families, ARRAY, OTHER_SYSCALL, __u32, __u32);
+
+static __always_inline struct control *control_of(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&control, &zero);
+}
+
+static __always_inline struct cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define TS_COMPAT 2
+struct pt_regs {
+	unsigned long orig_ax;
+} __attribute__((preserve_access_index));
+
+static __always_inline _Bool is_32_bit(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return task->thread_info.status & TS_COMPAT;
+}
+
+static __always_inline __u32 syscall_number(struct pt_regs *registers)
+{
+	return registers->orig_ax;
+}
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	int syscallno;
+} __attribute__((preserve_access_index));
+
+static __always_inline _Bool is_32_bit(void)
+{
+	return 0;
+}
+
+static __always_inline __u32 syscall_number(struct pt_regs *registers)
+{
+	return registers->syscallno;
+}
+#endif

@@ -1,0 +1,10 @@
+//! What the kernel counts: the BPF programs, their tables, and the sampling clock.
+
+mod layout;
+mod programs;
+mod sampling;
+mod tables;
+
+pub use self::layout::{Place, Process, Sum, Why};
+pub use self::programs::Programs;
+pub use self::tables::Record;

@@ -1,0 +1,10 @@
+//! Shows where the CPU time and the waiting of processes go: stacks by sampling, waits, and exact counts, by BPF.
+//!
+//! The protocol is in docs/FORMAT.md, "The profile protocol".
+
+pub mod cli;
+pub mod failure;
+pub mod kernel;
+pub mod names;
+pub mod profile;
+pub mod run;

@@ -1,0 +1,11 @@
+//! From addresses to frames: memory maps, symbols, perf maps of JITs.
+
+mod frames;
+mod memory;
+mod perf_map;
+mod stacks;
+mod symbols;
+
+pub use self::frames::{Frame, Kind};
+pub use self::memory::Memories;
+pub use self::stacks::{Named, name};

@@ -1,0 +1,58 @@
+//! Perf maps: the file in which a JIT tells its functions' addresses
+//! (tools/perf/Documentation/jit-interface.txt of Linux).
+
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Functions by address.
+#[derive(Debug, Default)]
+pub struct PerfMap(BTreeMap<u64, (u64, String)>);
+
+impl PerfMap {
+    /// Read the map that a process wrote. The map is empty if there is none.
+    pub fn of(process: u32, inner_number: Option<u32>) -> Self {
+        let name = format!("tmp/perf-{}.map", inner_number.unwrap_or(process));
+        let paths = [format!("/proc/{process}/root/{name}"), format!("/{name}")];
+        let text = paths.iter().find_map(|path| fs::read(path).ok());
+        Self::parse(&String::from_utf8_lossy(&text.unwrap_or_default()))
+    }
+
+    /// Read lines "START SIZE NAME" in hexadecimal. A later one replaces an earlier one at the same address.
+    fn parse(text: &str) -> Self {
+        let read = |line: &str| {
+            let mut words = line.splitn(3, ' ');
+            let mut number = || {
+                let word = words.next()?;
+                u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
+            };
+            let (start, size) = (number()?, number()?);
+            let name = words.next()?.trim();
+            Some((start, (start.checked_add(size)?, name.to_owned())))
+        };
+        Self(text.lines().filter_map(read).collect())
+    }
+
+    /// Return the name of the function at an address.
+    pub fn find(&self, address: u64) -> Option<&str> {
+        let (_, (end, name)) = self.0.range(..=address).next_back()?;
+        (address < *end).then_some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_by_address() {
+        let map = PerfMap::parse(
+            "1000 10 py::old\n0x2000 0x20 a b c\nnonsense\n1000 10 py::new\nff ffffffffffffffff x\n",
+        );
+        assert_eq!(map.find(0x1000), Some("py::new"));
+        assert_eq!(map.find(0x201f), Some("a b c"));
+        assert_eq!(
+            (map.find(0xfff), map.find(0x1010), map.find(0x2020)),
+            (None, None, None)
+        );
+    }
+}

@@ -1,0 +1,282 @@
+//! Names whole stacks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+
+use super::frames::{Frame, Frames, Kind};
+use super::memory::{Content, Memories};
+use super::perf_map::PerfMap;
+use super::symbols::Symbols;
+use crate::kernel::{Place, Record, Sum, Why};
+
+/// The most frames of a stack that the kernel gives; DEEPEST in tables.bpf.h.
+const DEEPEST: usize = 127;
+
+/// Functions in which a thread begins: no caller is missing below them.
+const ROOTS: [&str; 12] = [
+    "_start",
+    "main",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_call_main",
+    "start_thread",
+    "thread_start",
+    "clone",
+    "__clone",
+    "clone3",
+    "__clone3",
+    "runtime.goexit",
+];
+
+/// Roots whose name goes on, with the flavour of the function.
+const ROOT_PREFIXES: [&str; 4] = [
+    "__libc_start_main@",
+    "runtime.goexit.",
+    "runtime.mstart",
+    "runtime.rt0_go",
+];
+
+/// Stacks with their sums by role and reason, and the frames that they are made of.
+#[derive(Debug)]
+pub struct Named {
+    /// The frames by index.
+    pub frames: Vec<Frame>,
+    /// Role, reason and stack, root first.
+    pub places: BTreeMap<(u16, Why, Vec<u32>), Sum>,
+}
+
+/// A place of code, whatever process it was found in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Code {
+    Kernel(u64),
+    File(PathBuf, String, u64),
+    Vdso(u64),
+    /// Known without symbols: name and module, or module and place.
+    Jit(String),
+    Nameless(String, u64),
+}
+
+/// Give names to all stacks of a record. `map_of` is the process whose memory another one shares.
+pub fn name(record: &Record, memories: &Memories, map_of: &HashMap<u32, u32>) -> Named {
+    let mut finder = Finder {
+        memories,
+        map_of,
+        perf_maps: HashMap::new(),
+    };
+    let none = Vec::new();
+    let stack = |key| record.stacks.get(&key).unwrap_or(&none);
+    let codes: Vec<(Vec<Code>, Vec<Code>)> = record
+        .places
+        .iter()
+        .map(|(place, _)| {
+            let user = finder.user(place.process, stack(place.user));
+            (user, kernel(stack(place.kernel), place.why))
+        })
+        .collect();
+    let names = names(
+        codes
+            .iter()
+            .flat_map(|(user, kernel)| user.iter().chain(kernel)),
+    );
+    let mut frames = Frames::default();
+    let mut places = BTreeMap::new();
+    for ((place, sum), (user, kernel)) in record.places.iter().zip(&codes) {
+        let stack = indices(&mut frames, &names, user, kernel, place);
+        let total: &mut Sum = places.entry((place.role, place.why, stack)).or_default();
+        total.count += sum.count;
+        total.ns += sum.ns;
+    }
+    Named {
+        frames: frames.into_all(),
+        places,
+    }
+}
+
+struct Finder<'a> {
+    memories: &'a Memories,
+    map_of: &'a HashMap<u32, u32>,
+    perf_maps: HashMap<u32, PerfMap>,
+}
+
+impl Finder<'_> {
+    fn user(&mut self, process: u32, addresses: &[u64]) -> Vec<Code> {
+        let addresses = addresses.iter().enumerate();
+        // A return address may lie behind the caller's last instruction.
+        let before = |(at, &address): (usize, &u64)| {
+            if at == 0 {
+                address
+            } else {
+                address.saturating_sub(1)
+            }
+        };
+        addresses
+            .map(|each| self.code(process, before(each)))
+            .collect()
+    }
+
+    fn code(&mut self, process: u32, address: u64) -> Code {
+        let process = match self.map_of.get(&process) {
+            Some(&other) if self.memories.get(process).is_none() => other,
+            _ => process,
+        };
+        let Some(memory) = self.memories.get(process) else {
+            return Code::Nameless("[gone]".into(), address);
+        };
+        let Some(mapping) = memory.find(address) else {
+            return Code::Nameless("[unmapped]".into(), address);
+        };
+        let offset = address - mapping.start + mapping.offset;
+        match &mapping.content {
+            Content::File(module) => Code::File(module.path(), module.name.clone(), offset),
+            Content::Named(name) if name == "[vdso]" => Code::Vdso(offset),
+            Content::Named(name) => Code::Nameless(name.clone(), offset),
+            Content::Anonymous => {
+                let maps = self.perf_maps.entry(process);
+                let map = maps.or_insert_with(|| PerfMap::of(process, memory.inner_number));
+                match map.find(address) {
+                    Some(name) => Code::Jit(name.into()),
+                    None => Code::Nameless("[anon]".into(), address - mapping.start),
+                }
+            }
+        }
+    }
+}
+
+fn kernel(addresses: &[u64], why: Why) -> Vec<Code> {
+    let exact = |at| at == 0 && why == Why::Running;
+    let addresses = addresses.iter().enumerate();
+    let before = |(at, &address): (usize, &u64)| {
+        if exact(at) {
+            address
+        } else {
+            address.saturating_sub(1)
+        }
+    };
+    addresses.map(|each| Code::Kernel(before(each))).collect()
+}
+
+/// Name all places of code, each file's at once.
+fn names<'a>(codes: impl Iterator<Item = &'a Code>) -> HashMap<Code, Vec<String>> {
+    let codes: BTreeSet<&Code> = codes.collect();
+    let symbols = Symbols::new();
+    let mut files: BTreeMap<(&PathBuf, &String), Vec<u64>> = BTreeMap::new();
+    let (mut kernel, mut vdso) = (Vec::new(), Vec::new());
+    for code in codes {
+        match code {
+            Code::Kernel(address) => kernel.push(*address),
+            Code::Vdso(offset) => vdso.push(*offset),
+            Code::File(path, module, offset) => {
+                files.entry((path, module)).or_default().push(*offset)
+            }
+            Code::Jit(_) | Code::Nameless(..) => (),
+        }
+    }
+    let mut found = HashMap::new();
+    let mut keep =
+        |code: Code, names: Option<Vec<String>>| names.map(|names| found.insert(code, names));
+    for (address, names) in kernel.iter().zip(symbols.of_kernel(&kernel)) {
+        keep(Code::Kernel(*address), names);
+    }
+    for (offset, names) in vdso.iter().zip(symbols.of_vdso(&vdso)) {
+        keep(Code::Vdso(*offset), names);
+    }
+    for ((path, module), offsets) in files {
+        for (offset, names) in offsets.iter().zip(symbols.of_file(path.clone(), &offsets)) {
+            keep(Code::File(path.clone(), module.clone(), *offset), names);
+        }
+    }
+    found
+}
+
+/// The indices of a stack's frames, root first.
+fn indices(
+    frames: &mut Frames,
+    names: &HashMap<Code, Vec<String>>,
+    user: &[Code],
+    kernel: &[Code],
+    place: &Place,
+) -> Vec<u32> {
+    let mut stack = Vec::new();
+    for code in user.iter().rev() {
+        stack.extend(
+            named(code, names)
+                .into_iter()
+                .map(|frame| frames.index(frame)),
+        );
+    }
+    if let Some(&root) = stack.first() {
+        let root = frames.get(root);
+        let known = root.kind == Kind::User && root.module != "[jit]";
+        if user.len() >= DEEPEST || known && !is_root(&root.name) {
+            stack.insert(0, frames.index(Frame::cut()));
+        }
+    }
+    let mut inner: Vec<Frame> = kernel
+        .iter()
+        .rev()
+        .flat_map(|code| named(code, names))
+        .collect();
+    if place.why != Why::Running {
+        // The programs that record a wait stand on top of what waits.
+        let own = |frame: &Frame| {
+            ["bpf_", "__bpf_", "__traceiter_"]
+                .iter()
+                .any(|own| frame.name.starts_with(own))
+        };
+        while inner.last().is_some_and(own) {
+            inner.pop();
+        }
+    }
+    stack.extend(inner.into_iter().map(|frame| frames.index(frame)));
+    stack
+}
+
+fn is_root(name: &str) -> bool {
+    ROOTS.contains(&name) || ROOT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn named(code: &Code, names: &HashMap<Code, Vec<String>>) -> Vec<Frame> {
+    let (module, offset, kind) = match code {
+        Code::Kernel(address) => ("kernel", *address, Kind::Kernel),
+        Code::File(_, module, offset) => (module.as_str(), *offset, Kind::User),
+        Code::Vdso(offset) => ("[vdso]", *offset, Kind::User),
+        Code::Jit(name) => {
+            return vec![Frame {
+                name: name.clone(),
+                module: "[jit]".into(),
+                kind: Kind::User,
+            }];
+        }
+        Code::Nameless(module, offset) => return vec![Frame::unnamed(module, *offset)],
+    };
+    let Some(names) = names.get(code) else {
+        return vec![Frame::unnamed(module, offset)];
+    };
+    let frame = |name: &String| Frame {
+        name: name.clone(),
+        module: module.into(),
+        kind,
+    };
+    names.iter().map(frame).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_begin_in_roots() {
+        for root in [
+            "_start",
+            "main",
+            "start_thread",
+            "runtime.goexit.abi0",
+            "runtime.mstart",
+        ] {
+            assert!(is_root(root), "{root}");
+        }
+        for other in ["mainly", "ngx_worker_process_cycle", "memcpy"] {
+            assert!(!is_root(other), "{other}");
+        }
+    }
+}

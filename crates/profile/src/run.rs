@@ -1,0 +1,98 @@
+//! One profile: from the options to the last line of output.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use crate::cli::Cli;
+use crate::failure::Failure;
+use crate::kernel::Programs;
+use crate::names::{self, Memories};
+use crate::profile::{Event, Profile, Window};
+
+/// How often new processes are looked at while all is counted.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Profile what `cli` names, and write the events to `out`.
+pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
+    cli.check()?;
+    let mut observed = Observed::default();
+    // Memory maps are read first: a process may end at any time.
+    for &process in cli.roles.iter().flat_map(|role| &role.processes) {
+        observed.memories.note(process, 0);
+    }
+    let programs = Programs::load(&cli.roles, cli.period_ns(), !cli.no_waits)?;
+    let lines = lines();
+    say(out, &Event::Ready)?;
+    match lines.recv() {
+        Ok(line) if line == "begin" => (),
+        Ok(line) => {
+            return Err(Failure::Other(format!(
+                "expected \"begin\", found {line:?}"
+            )));
+        }
+        Err(_) => return Ok(()),
+    }
+    let began = programs.begin()?;
+    say(out, &Event::Begun)?;
+    loop {
+        match lines.recv_timeout(LOOK) {
+            Err(RecvTimeoutError::Timeout) => observed.look(&programs),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Ok(line) if line == "end" => break,
+            Ok(line) => return Err(Failure::Other(format!("expected \"end\", found {line:?}"))),
+        }
+    }
+    let (ended, lost) = programs.end(began)?;
+    observed.look(&programs);
+    observed.memories.look_again();
+    let record = programs.record(began, ended, cli.roles.len());
+    let named = names::name(&record, &observed.memories, &observed.map_of);
+    let window = Window {
+        period_ns: cli.period_ns(),
+        window_ns: ended - began,
+        lacking: programs.lacking.clone(),
+        lost,
+    };
+    let profile = Profile::new(&cli.roles, window, named, record.counts);
+    say(out, &Event::Profile(profile))
+}
+
+/// Processes of the roles, while they live and after.
+#[derive(Debug, Default)]
+struct Observed {
+    memories: Memories,
+    map_of: HashMap<u32, u32>,
+}
+
+impl Observed {
+    fn look(&mut self, programs: &Programs) {
+        for (number, process) in programs.processes() {
+            self.memories.note(number, process.executions);
+            self.map_of.insert(number, process.map_of);
+        }
+    }
+}
+
+/// Write one event as a line.
+pub fn say(out: &mut impl Write, event: &Event) -> Result<(), Failure> {
+    let line = serde_json::to_string(event).map_err(|error| Failure::of("writing JSON", error))?;
+    writeln!(out, "{line}")
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::of("writing to standard output", error))
+}
+
+/// The lines of standard input, until its end.
+fn lines() -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.send(line.trim().to_owned()).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
