@@ -30,7 +30,7 @@ class Wait(Record):
     stack: list[int]
     ns: int
     count: int
-    why: Literal["blocked", "preempted"]
+    why: Literal["blocked", "preempted", "queued"]
 
 
 class Seen(Record):

@@ -35,6 +35,7 @@ def causes(folder: RunFolder, scenario: str, labels: Sequence[str]) -> list[Caus
 
 
 def _explained(folder: RunFolder, scenario: str, label: str) -> Iterator[Explained]:
+    roles = _judged_roles(folder)
     for trial in folder.trials:
         if (trial.scenario, trial.label, trial.status) != (scenario, label, "valid"):
             continue
@@ -46,7 +47,26 @@ def _explained(folder: RunFolder, scenario: str, label: str) -> Iterator[Explain
         except (ValidationError, zstandard.ZstdError) as error:
             raise NotARun(f"{file} is damaged: {error}; remove it to report without it") from error
         if all(read.requests.get(side) for side in _SIDES):
-            yield read
+            yield _of_roles(read, roles)
+
+
+def _judged_roles(folder: RunFolder) -> set[str]:
+    """Return the roles whose costs are judged; others, such as a neighbour's, explain nothing."""
+    return {
+        path.of
+        for name in folder.plan.judged
+        for path in folder.plan.outcomes[name].paths
+        if path.source == "role"
+    }
+
+
+def _of_roles(duel: Explained, roles: set[str]) -> Explained:
+    seen = {
+        key: each
+        for key, each in duel.profile.roles.items()
+        if not roles or key.split("/")[1] in roles
+    }
+    return duel.model_copy(update={"profile": duel.profile.model_copy(update={"roles": seen})})
 
 
 def _cause(label: str, duels: Sequence[Explained]) -> CauseResult:
@@ -156,7 +176,8 @@ def _functions(duel: Explained, side: str) -> Costs:
     """Return each function's time without what it calls, and with it."""
     found: Costs = {}
     for stack, ns in _stacks(duel, side):
-        for name in [*(f"{_OWN}:{key}" for key in stack[-1:]), *(f"all:{key}" for key in {*stack})]:
+        named = [key for key in stack if key]
+        for name in [*(f"{_OWN}:{key}" for key in named[-1:]), *(f"all:{key}" for key in {*named})]:
             found[name] = found.get(name, 0.0) + ns
     return found
 
@@ -176,7 +197,8 @@ def _frames(duel: Explained) -> dict[str, Frame]:
 
 
 def _key(frame: Frame) -> str:
-    return f"{frame.module}\0{frame.name}"
+    """Return what tells a function from others; nothing for what is none."""
+    return "" if frame.kind == "cut" else f"{frame.module}\0{frame.name}"
 
 
 def _samples(duel: Explained) -> int:

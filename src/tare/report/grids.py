@@ -8,6 +8,7 @@ from tare.report.layout import Column, Grid
 from tare.report.numbers import NONE, figure, relative, short, signed
 from tare.report.ranking import DIFFERENT, ordered
 from tare.report.titles import beside, label_title, unit_title
+from tare.report.why import changed
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import reach_text, two_digits
 
@@ -118,22 +119,22 @@ def of_causes(results: Results, scenario: ScenarioResult) -> Iterator[Headed]:
     """Yield what differs clearly between the two sides of each variant's duels."""
     for cause in scenario.causes:
         against = results.baseline_of(cause.label)
-        changed = [each for each in cause.frames if each.clear]
+        functions = changed(cause)
         often = [each for each in cause.counts if each.clear]
         if cause.label == CONTROL:
             continue
-        if changed:
+        if functions:
             heads = [against, cause.label]
             yield (
                 f"Functions of {cause.label} that changed, ns of CPU time per request "
                 f"({cause.duels} duels, {100 * cause.named_share:.0f} % of samples named)",
                 Grid(
                     [
-                        Column([each.name for each in changed]),
-                        Column([each.module for each in changed], drop=1),
-                        Column(["alone" if each.own else "with calls" for each in changed]),
-                        *_both(heads, [(each.baseline_ns, each.variant_ns) for each in changed]),
-                        Column([signed(each.difference_ns, each.ci_ns) for each in changed]),
+                        Column([each.name for each in functions]),
+                        Column([each.module for each in functions], drop=1),
+                        Column(["alone" if each.own else "with calls" for each in functions]),
+                        *_both(heads, [(each.baseline_ns, each.variant_ns) for each in functions]),
+                        Column([signed(each.difference_ns, each.ci_ns) for each in functions]),
                     ]
                 ),
             )

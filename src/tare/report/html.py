@@ -12,10 +12,11 @@ from tare.report.folder import RunFolder
 from tare.report.gates import gates
 from tare.report.matrix import matrices
 from tare.report.notes import notes
-from tare.report.numbers import NONE, figure, glued, relative
+from tare.report.numbers import NONE, figure, glued, relative, signed
 from tare.report.sentence import distrust
 from tare.report.titles import beside, label_title
 from tare.report.views import views
+from tare.report.why import changed
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
 
@@ -59,6 +60,8 @@ def render(folder: RunFolder, results: Results) -> str:
         control=CONTROL,
         slopes=slopes,
         figure=figure,
+        signed=signed,
+        changed=changed,
         relative=relative,
         two_digits=two_digits,
         side_by_side=partial(overview.of, results),

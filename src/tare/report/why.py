@@ -6,8 +6,8 @@ from tare.model.results import CauseResult, CountResult, FrameResult
 from tare.report.numbers import figure, listed
 from tare.stats.rounding import two_digits
 
-_MOST = 0.8
-"""Of a difference: a function that has so much of it is its cause."""
+_NEARLY = 0.8
+"""Of the largest difference: functions that have so much of it have the same cause."""
 _ALL = 0.9
 """Of the whole CPU time: a function that has so much, with what it calls, says nothing."""
 _NAMED = 3
@@ -34,36 +34,47 @@ def because(cause: CauseResult, baseline: str) -> list[str]:
 
 
 def _of_time(cause: CauseResult, baseline: str) -> str:
-    sign = 1 if cause.difference_ns > 0 else -1
-    whole = f"{_size(cause.difference_ns, cause.ci_ns)} ns a request"
-    words = f"{whole} that {cause.label} spends {'more' if sign > 0 else 'less'} than {baseline}"
+    more = "more" if cause.difference_ns > 0 else "less"
+    words = (
+        f"While its processes were looked at, {cause.label} spent "
+        f"{_size(cause.difference_ns, cause.ci_ns)} ns {more} a request than {baseline}"
+    )
     named = [
         f"{_size(each.difference_ns, each.ci_ns)} in {each.name} ({each.module})"
         for each in culprits(cause)
     ]
-    if not named:
-        return f"No function alone stands out in the {words}."
-    return f"Of the {words}, {listed(named)}."
+    return f"{words}: {listed(named)}." if named else f"{words}; no function stands out."
 
 
 def culprits(cause: CauseResult) -> Sequence[FrameResult]:
-    """Return the most special function that has nearly all of the difference with what it calls;
-    else those with the largest parts of it on their own.
+    """Return the most special function among those that have nearly the largest difference with
+    what they call; where none is clear, those with the largest on their own.
     """
     sign = 1 if cause.difference_ns > 0 else -1
     likely = [each for each in cause.frames if each.clear and each.difference_ns * sign > 0]
-    most = _MOST * abs(cause.difference_ns)
+
+    def seen(each: FrameResult) -> float:
+        return each.baseline_ns + each.variant_ns
+
     whole = cause.baseline_ns + cause.variant_ns
-    special = [
-        each
-        for each in likely
-        if not each.own
-        and abs(each.difference_ns) >= most
-        and each.baseline_ns + each.variant_ns < _ALL * whole
-    ]
+    special = [each for each in likely if not each.own and seen(each) < _ALL * whole]
     if special:
-        return [min(special, key=lambda each: each.baseline_ns + each.variant_ns)]
+        least = _NEARLY * max(abs(each.difference_ns) for each in special)
+        return [min((each for each in special if abs(each.difference_ns) >= least), key=seen)]
     return [each for each in likely if each.own][:_NAMED]
+
+
+def changed(cause: CauseResult) -> list[FrameResult]:
+    """Return the functions whose difference is clear, the largest first; those that call nothing
+    once.
+    """
+    clear = [each for each in cause.frames if each.clear]
+    alone = {(each.module, each.name): each.difference_ns for each in clear if each.own}
+    return [
+        each
+        for each in clear
+        if each.own or alone.get((each.module, each.name)) != each.difference_ns
+    ]
 
 
 def _of_calls(each: CountResult) -> str:

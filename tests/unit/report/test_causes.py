@@ -1,0 +1,113 @@
+"""Causes, of built runs in which one function is dearer by a known amount."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+from runs import CPU, plan, trials
+
+from tare.model.profile import PACKED, PROFILES, Explained, Frame, Profile, Sample, Seen
+from tare.model.results import CauseResult
+from tare.model.scenario import Scenario
+from tare.model.study import Blocks
+from tare.report.causes import causes
+from tare.report.errors import NotARun
+from tare.report.folder import RunFolder
+from tare.report.why import because, culprits
+
+PERIOD_NS = 500_000
+REQUESTS = 1000
+FRAMES = ["main", "serve", "parse", "log", "write", "send"]
+STACKS = [[0, 1, 2], [0, 1, 3], [0, 1, 3, 4], [0, 1, 5]]
+CUT = Frame(name="…", module="", kind="cut")
+
+
+def explained(rng: np.random.Generator, more: int, calls: int, base: str) -> Explained:
+    """One duel: the variant's `write` below `log` has `more` samples, and more `calls`."""
+
+    def side(extra: int, calls: int) -> Seen:
+        counts = rng.poisson([100, 20, 30 + extra, 100])
+        samples = [
+            Sample(stack=[6, *stack], count=int(count))
+            for stack, count in zip(STACKS, counts, strict=True)
+        ]
+        return Seen(samples=samples, counts={"syscall.write": calls * REQUESTS, "cpu_ns": 5})
+
+    frames = [Frame(name=name, module=base, kind="user") for name in FRAMES]
+    return Explained(
+        requests={"baseline": REQUESTS, "variant": REQUESTS},
+        profile=Profile(
+            period_ns=PERIOD_NS,
+            window_ns=10**9,
+            frames=[*frames, CUT],
+            roles={"baseline/sut": side(0, 1), "variant/sut": side(more, 1 + calls)},
+        ),
+    )
+
+
+def run(folder: Path, *, more: int = 0, calls: int = 0, blocks: int = 12) -> RunFolder:
+    made = plan(
+        outcomes={"cpu": CPU},
+        scenarios=[Scenario(name="default", parameters={})],
+        pairing="slices",
+        blocks=Blocks(min=blocks, max=blocks),
+    )
+    known = trials(made, blocks, {"dear": 1.1})
+    rng = np.random.default_rng(5)
+    (folder / PROFILES).mkdir()
+    for trial in known:
+        if trial.label == "dear":
+            text = explained(rng, more, calls, "server").model_dump_json()
+            file = folder / PROFILES / f"{trial.id}{PACKED}"
+            file.write_bytes(zstandard.compress(text.encode()))
+    return RunFolder(folder, made, known, {})
+
+
+def only(folder: RunFolder) -> CauseResult:
+    (found,) = causes(folder, "default", folder.plan.variants)
+    return found
+
+
+def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> None:
+    found = only(run(tmp_path, more=40, calls=1))
+    per_request = 40 * PERIOD_NS / REQUESTS
+    assert found.duels == 12
+    assert found.ci_ns[0] < per_request < found.ci_ns[1]
+    assert [each.name for each in culprits(found)] == ["write"], "not log, main or serve"
+    clear = {(each.name, each.own) for each in found.frames if each.clear}
+    assert clear >= {("write", True), ("write", False), ("log", False)}
+    assert not {name for name, _ in clear} & {"parse", "send"}
+    assert {each.name for each in found.frames} == set(FRAMES), "a cut stack is no function"
+    own = [each for each in found.frames if each.own]
+    assert sum(each.variant_ns for each in own) == pytest.approx(found.variant_ns)
+    time, calls = because(found, "old")
+    assert "dear spent " in time
+    assert " ns more a request than old: " in time
+    assert time.endswith(" in write (server).")
+    assert calls == "For each request dear makes 1 more write than old."
+
+
+def test_what_is_cheaper_is_said_to_be_less(tmp_path: Path) -> None:
+    time, calls = because(only(run(tmp_path, more=-28, calls=-1)), "old")
+    assert " ns less a request than old: " in time
+    assert "-" not in time
+    assert calls == "For each request dear makes 1 fewer write than old."
+
+
+def test_equals_have_no_cause(tmp_path: Path) -> None:
+    found = only(run(tmp_path))
+    assert because(found, "old") == []
+    assert not any(each.clear for each in [*found.frames, *found.counts])
+
+
+def test_few_duels_have_no_cause(tmp_path: Path) -> None:
+    assert causes(run(tmp_path, more=40, blocks=5), "default", ["dear"]) == []
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    folder = run(tmp_path)
+    file = next((tmp_path / PROFILES).iterdir())
+    file.write_bytes(b"no archive")
+    with pytest.raises(NotARun, match=f"{file.name} is damaged"):
+        only(folder)
