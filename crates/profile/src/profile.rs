@@ -100,7 +100,7 @@ impl Profile {
             })
             .collect();
         for ((role, why, stack), sum) in named.places {
-            let Some(part) = parts.get_mut(usize::from(role)) else {
+            let Some(part) = parts.get_mut(role as usize) else {
                 continue;
             };
             let (count, ns) = (sum.count, sum.ns);

@@ -47,8 +47,10 @@ pub struct Place {
     pub kernel: u64,
     /// The process's number.
     pub process: u32,
+    /// The process whose memory map it has: its own number, or its parent's until it executes a program.
+    pub map_of: u32,
     /// The role's index.
-    pub role: u16,
+    pub role: u32,
     /// Why it was there.
     pub why: Why,
 }
@@ -89,13 +91,6 @@ pub fn half(bytes: &[u8], at: usize) -> u32 {
         .map_or(0, u32::from_ne_bytes)
 }
 
-fn quarter(bytes: &[u8], at: usize) -> u16 {
-    bytes
-        .get(at..at + 2)
-        .and_then(|part| part.try_into().ok())
-        .map_or(0, u16::from_ne_bytes)
-}
-
 impl Place {
     /// Read a key of the table `places`.
     pub fn read(bytes: &[u8]) -> Self {
@@ -103,8 +98,9 @@ impl Place {
             user: word(bytes, 0),
             kernel: word(bytes, 8),
             process: half(bytes, 16),
-            role: quarter(bytes, 20),
-            why: match quarter(bytes, 22) {
+            map_of: half(bytes, 20),
+            role: half(bytes, 24),
+            why: match half(bytes, 28) {
                 0 => Why::Running,
                 1 => Why::Blocked,
                 2 => Why::Queued,

@@ -39,12 +39,9 @@ impl Victim {
         let name = format!("victim-{}-{number}", std::process::id());
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-fno-omit-frame-pointer", "-pthread", "-o"]);
-        if cfg!(target_arch = "x86_64") {
-            compiler.arg(&program).arg("-mno-omit-leaf-frame-pointer");
-        } else {
-            compiler.arg(&program);
-        }
+        compiler
+            .args(["-O1", "-fno-omit-frame-pointer", "-pthread", "-o"])
+            .arg(&program);
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/victim/victim.c");
         let built = compiler.args(options).arg(source).status();
         assert!(built.expect("cc starts").success());

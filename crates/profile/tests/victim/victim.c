@@ -61,7 +61,7 @@ static void child(long count, const char *program)
 		}
 		for (long i = 0; i < count; i++)
 			syscall(SYS_getppid);
-		burn(30);
+		burn(2);
 		_exit(0);
 	}
 	waitpid(number, NULL, 0);
