@@ -11,7 +11,7 @@ use crate::kernel::Programs;
 use crate::names::{self, Memories};
 use crate::profile::{Event, Profile, Window};
 
-/// How often new processes are looked at while all is counted.
+/// The time between two looks at new processes.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Profile what `cli` names, and write the events to `out`.

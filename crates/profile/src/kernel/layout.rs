@@ -25,7 +25,7 @@ pub const SOFTIRQS: [&str; 10] = [
     "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu",
 ];
 
-/// Why a task was where it was found.
+/// The state of a task where it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     /// It ran: a sample.
@@ -51,14 +51,14 @@ pub struct Place {
     pub map_of: u32,
     /// The role's index.
     pub role: u32,
-    /// Why it was there.
+    /// Its state there.
     pub why: Why,
 }
 
-/// How often a place was found, and how long it lasted if it is a wait.
+/// The number of times that a place was found, and its duration if it is a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// Nanoseconds of waiting; 0 of samples.
     pub ns: u64,
@@ -71,7 +71,7 @@ pub struct Process {
     pub role: u32,
     /// The process whose memory map it has: its own number, or its parent's until it executes a program.
     pub map_of: u32,
-    /// How many programs it has executed since it was first seen.
+    /// The number of programs that it has executed since it was first seen.
     pub executions: u32,
 }
 
