@@ -1,4 +1,4 @@
-//! Why there is no profile.
+//! The reasons for which there is no profile.
 
 use std::fmt::{self, Display, Formatter};
 

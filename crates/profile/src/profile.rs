@@ -21,7 +21,7 @@ pub enum Event {
         /// One sentence.
         reason: String,
     },
-    /// What was counted.
+    /// All that was counted.
     Profile(Profile),
 }
 
@@ -47,11 +47,11 @@ pub struct Profile {
 /// One role's part.
 #[derive(Debug, Default, Serialize)]
 pub struct RoleProfile {
-    /// Where its tasks ran.
+    /// Stacks on a CPU.
     pub samples: Vec<Sample>,
-    /// Where they waited.
+    /// Stacks off the CPU.
     pub waits: Vec<Wait>,
-    /// What happened how often, by name.
+    /// Exact numbers of events, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -71,7 +71,7 @@ pub struct Wait {
     count: u64,
 }
 
-/// What belongs to all roles.
+/// The figures of all roles together.
 #[derive(Debug)]
 pub struct Window {
     /// Nanoseconds per sample.
@@ -100,7 +100,7 @@ impl Profile {
             })
             .collect();
         for ((role, why, stack), sum) in named.places {
-            let Some(part) = parts.get_mut(usize::from(role)) else {
+            let Some(part) = parts.get_mut(role as usize) else {
                 continue;
             };
             let (count, ns) = (sum.count, sum.ns);

@@ -1,6 +1,5 @@
 //! One profile: from the options to the last line of output.
 
-use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -12,16 +11,16 @@ use crate::kernel::Programs;
 use crate::names::{self, Memories};
 use crate::profile::{Event, Profile, Window};
 
-/// How often new processes are looked at while all is counted.
+/// The time between two looks at new processes.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Profile what `cli` names, and write the events to `out`.
 pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
     cli.check()?;
-    let mut observed = Observed::default();
+    let mut memories = Memories::default();
     // Memory maps are read first: a process may end at any time.
     for &process in cli.roles.iter().flat_map(|role| &role.processes) {
-        observed.memories.note(process, 0);
+        memories.note(process, 0);
     }
     let programs = Programs::load(&cli.roles, cli.period_ns(), !cli.no_waits)?;
     let lines = lines();
@@ -39,17 +38,17 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
     say(out, &Event::Begun)?;
     loop {
         match lines.recv_timeout(LOOK) {
-            Err(RecvTimeoutError::Timeout) => observed.look(&programs),
+            Err(RecvTimeoutError::Timeout) => look(&mut memories, &programs),
             Err(RecvTimeoutError::Disconnected) => break,
             Ok(line) if line == "end" => break,
             Ok(line) => return Err(Failure::Other(format!("expected \"end\", found {line:?}"))),
         }
     }
     let (ended, lost) = programs.end(began)?;
-    observed.look(&programs);
-    observed.memories.look_again();
+    look(&mut memories, &programs);
+    memories.look_again();
     let record = programs.record(began, ended, cli.roles.len());
-    let named = names::name(&record, &observed.memories, &observed.map_of);
+    let named = names::name(&record, &memories);
     let window = Window {
         period_ns: cli.period_ns(),
         window_ns: ended - began,
@@ -60,19 +59,10 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
     say(out, &Event::Profile(profile))
 }
 
-/// Processes of the roles, while they live and after.
-#[derive(Debug, Default)]
-struct Observed {
-    memories: Memories,
-    map_of: HashMap<u32, u32>,
-}
-
-impl Observed {
-    fn look(&mut self, programs: &Programs) {
-        for (number, process) in programs.processes() {
-            self.memories.note(number, process.executions);
-            self.map_of.insert(number, process.map_of);
-        }
+/// Look at processes that are new.
+fn look(memories: &mut Memories, programs: &Programs) {
+    for (number, process) in programs.processes() {
+        memories.note(number, process.executions);
     }
 }
 

@@ -55,7 +55,7 @@ static __always_inline void charge(struct control *control, struct task_struct *
 }
 
 /* The key of a stack: its frames' hash (FNV-1a by words). 0 for no frames. */
-static __always_inline __u64 keep(struct control *control, struct stack *stack, long bytes)
+static __always_inline __u64 keep(struct stack *stack, long bytes)
 {
 	__u64 hash = 0xcbf29ce484222325;
 	__u32 i, frames = bytes > 0 ? (__u64)bytes / sizeof(__u64) : 0;
@@ -70,13 +70,13 @@ static __always_inline __u64 keep(struct control *control, struct stack *stack, 
 	}
 	stack->length = frames;
 	if (!bpf_map_lookup_elem(&stacks, &hash) && bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY)) {
-		__sync_fetch_and_add(&control->lost, 1);
+		lose();
 		return LOST;
 	}
 	return hash;
 }
 
-static __always_inline void record(struct control *control, struct place *place, __u64 ns)
+static __always_inline void record(struct place *place, __u64 ns)
 {
 	struct sum first = {}, *sum = bpf_map_lookup_elem(&places, place);
 
@@ -85,15 +85,15 @@ static __always_inline void record(struct control *control, struct place *place,
 		sum = bpf_map_lookup_elem(&places, place);
 	}
 	if (!sum) {
-		__sync_fetch_and_add(&control->lost, 1);
+		lose();
 		return;
 	}
 	__sync_fetch_and_add(&sum->count, 1);
 	__sync_fetch_and_add(&sum->ns, ns);
 }
 
-/* Fill in the current stacks. Samples, which may interrupt a switch, have a buffer of their own. */
-static __always_inline int locate(void *context, struct control *control, struct place *place, __u32 buffer)
+/* Fill in the current process and stacks. Samples, which may interrupt a switch, have a buffer of their own. */
+static __always_inline int locate(void *context, struct process *process, struct place *place, __u32 buffer)
 {
 	struct stack *stack = bpf_map_lookup_elem(&buffers, &buffer);
 	struct cpu *cpu = this_cpu();
@@ -101,12 +101,15 @@ static __always_inline int locate(void *context, struct control *control, struct
 
 	if (!stack || !cpu)
 		return -1;
+	place->tgid = bpf_get_current_pid_tgid() >> 32;
+	place->map_of = process->map_of;
+	place->role = process->role;
 	cpu->reading++;
 	bytes = bpf_get_stack(context, stack->frames, sizeof(stack->frames), BPF_F_USER_STACK);
 	cpu->reading--;
-	place->user = keep(control, stack, bytes);
+	place->user = keep(stack, bytes);
 	bytes = bpf_get_stack(context, stack->frames, sizeof(stack->frames), 0);
-	place->kernel = keep(control, stack, bytes);
+	place->kernel = keep(stack, bytes);
 	return place->user == LOST || place->kernel == LOST ? -1 : 0;
 }
 
@@ -114,33 +117,25 @@ SEC("perf_event")
 int sample(void *context)
 {
 	struct process *process = current_process();
-	struct control *control = control_of();
-	struct place place = {};
+	struct place place = { .why = RUNNING };
 
-	if (!process || !control)
-		return 0;
-	place.tgid = bpf_get_current_pid_tgid() >> 32;
-	place.role = process->role;
-	place.why = RUNNING;
-	if (!locate(context, control, &place, 0))
-		record(control, &place, 0);
+	if (process && !locate(context, process, &place, 0))
+		record(&place, 0);
 	return 0;
 }
 
 /* A task of a role leaves its CPU. */
-static __always_inline void leave(void *context, struct control *control, struct process *process,
+static __always_inline void leave(void *context, struct process *process,
 				  struct task_struct *task, _Bool voluntary, __u64 now)
 {
 	struct wait wait = { .since = now };
 	__u32 pid = task->pid;
 
-	wait.place.tgid = task->tgid;
-	wait.place.role = process->role;
 	wait.place.why = voluntary ? BLOCKED : PREEMPTED;
-	if (locate(context, control, &wait.place, 1))
+	if (locate(context, process, &wait.place, 1))
 		return;
 	if (bpf_map_update_elem(&waits, &pid, &wait, BPF_ANY))
-		__sync_fetch_and_add(&control->lost, 1);
+		lose();
 }
 
 /* A task gets a CPU: its wait, if it is one of a role's, is over. */
@@ -158,11 +153,11 @@ static __always_inline void resume(struct control *control, struct task_struct *
 	until = wait->woken > from ? wait->woken : from;
 	if (control->counting) {
 		if (wait->woken && place.why == BLOCKED) {
-			record(control, &place, until - from);
+			record(&place, until - from);
 			place.why = QUEUED;
-			record(control, &place, now - until);
+			record(&place, now - until);
 		} else {
-			record(control, &place, now - from);
+			record(&place, now - from);
 		}
 	}
 	bpf_map_delete_elem(&waits, &pid);
@@ -192,7 +187,7 @@ int BPF_PROG(switched, _Bool preempt, struct task_struct *previous, struct task_
 	if (control->counting)
 		add(process->role, voluntary ? SWITCH_VOLUNTARY : SWITCH_INVOLUNTARY, 1);
 	if (control->waits && !(state & TASK_DEAD))
-		leave(ctx, control, process, previous, voluntary, now);
+		leave(ctx, process, previous, voluntary, now);
 	return 0;
 }
 
@@ -309,7 +304,6 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 from = parent->tgid, tgid = child->tgid;
 	struct process *process, own;
-	struct control *control = control_of();
 
 	if (tgid == from)
 		return 0;
@@ -317,8 +311,8 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	if (!process)
 		return 0;
 	own = *process;
-	if (bpf_map_update_elem(&processes, &tgid, &own, BPF_ANY) && control)
-		__sync_fetch_and_add(&control->lost, 1);
+	if (bpf_map_update_elem(&processes, &tgid, &own, BPF_ANY))
+		lose();
 	return 0;
 }
 

@@ -45,7 +45,6 @@ struct task_struct {
 
 struct control {
 	__u64 began;
-	__u64 lost;
 	__u32 counting;
 	__u32 waits;
 };
@@ -66,8 +65,9 @@ struct place {
 	__u64 user;
 	__u64 kernel;
 	__u32 tgid;
-	__u16 role;
-	__u16 why;
+	__u32 map_of;
+	__u32 role;
+	__u32 why;
 };
 
 struct sum {
@@ -102,6 +102,7 @@ struct waker {
 	} name SEC(".maps")
 
 TABLE(control, ARRAY, 1, __u32, struct control);
+TABLE(lost, ARRAY, 1, __u32, __u64);
 TABLE(processes, HASH, MOST_PROCESSES, __u32, struct process);
 TABLE(stacks, HASH, MOST_STACKS, __u64, struct stack);
 TABLE(places, HASH, MOST_PLACES, struct place, struct sum);
@@ -119,6 +120,16 @@ static __always_inline struct control *control_of(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&control, &zero);
+}
+
+/* Count what finds no room. */
+static __always_inline void lose(void)
+{
+	__u32 zero = 0;
+	__u64 *count = bpf_map_lookup_elem(&lost, &zero);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
 }
 
 static __always_inline struct cpu *this_cpu(void)

@@ -25,7 +25,7 @@ pub const SOFTIRQS: [&str; 10] = [
     "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu",
 ];
 
-/// Why a task was where it was found.
+/// The state of a task where it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     /// It ran: a sample.
@@ -47,16 +47,18 @@ pub struct Place {
     pub kernel: u64,
     /// The process's number.
     pub process: u32,
+    /// The process whose memory map it has: its own number, or its parent's until it executes a program.
+    pub map_of: u32,
     /// The role's index.
-    pub role: u16,
-    /// Why it was there.
+    pub role: u32,
+    /// Its state there.
     pub why: Why,
 }
 
-/// How often a place was found, and how long it lasted if it is a wait.
+/// The number of times that a place was found, and its duration if it is a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// Nanoseconds of waiting; 0 of samples.
     pub ns: u64,
@@ -69,7 +71,7 @@ pub struct Process {
     pub role: u32,
     /// The process whose memory map it has: its own number, or its parent's until it executes a program.
     pub map_of: u32,
-    /// How many programs it has executed since it was first seen.
+    /// The number of programs that it has executed since it was first seen.
     pub executions: u32,
 }
 
@@ -89,13 +91,6 @@ pub fn half(bytes: &[u8], at: usize) -> u32 {
         .map_or(0, u32::from_ne_bytes)
 }
 
-fn quarter(bytes: &[u8], at: usize) -> u16 {
-    bytes
-        .get(at..at + 2)
-        .and_then(|part| part.try_into().ok())
-        .map_or(0, u16::from_ne_bytes)
-}
-
 impl Place {
     /// Read a key of the table `places`.
     pub fn read(bytes: &[u8]) -> Self {
@@ -103,8 +98,9 @@ impl Place {
             user: word(bytes, 0),
             kernel: word(bytes, 8),
             process: half(bytes, 16),
-            role: quarter(bytes, 20),
-            why: match quarter(bytes, 22) {
+            map_of: half(bytes, 20),
+            role: half(bytes, 24),
+            why: match half(bytes, 28) {
                 0 => Why::Running,
                 1 => Why::Blocked,
                 2 => Why::Queued,

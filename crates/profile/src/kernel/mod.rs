@@ -1,4 +1,4 @@
-//! What the kernel counts: the BPF programs, their tables, and the sampling clock.
+//! The kernel's part: the BPF programs, their tables, and the sampling clock.
 
 mod layout;
 mod programs;

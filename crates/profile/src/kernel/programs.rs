@@ -9,7 +9,7 @@ use libbpf_rs::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
-use super::layout::{BYTES_READ, BYTES_WRITTEN, OTHER_SYSCALL, Process};
+use super::layout::{BYTES_READ, BYTES_WRITTEN, OTHER_SYSCALL, Process, word};
 use super::sampling::{Sampling, online};
 use crate::cli::Role;
 use crate::failure::Failure;
@@ -113,13 +113,13 @@ impl Programs {
                 put(&processes, &number.to_ne_bytes(), &process.bytes())?;
             }
         }
-        self.control(0, false)
+        self.control(0, false, self.waits)
     }
 
     /// Begin to count, and return the time of it in nanoseconds of the monotonic clock.
     pub fn begin(&self) -> Result<u64, Failure> {
         let now = now();
-        self.control(now, true)?;
+        self.control(now, true, self.waits)?;
         self.sampling.start();
         Ok(now)
     }
@@ -142,22 +142,19 @@ impl Programs {
             done.map_err(|error| Failure::of(&format!("reading the clock of CPU {cpu}"), error))?;
         }
         let now = now();
-        let key = 0u32.to_ne_bytes();
-        let control = self.table("control").lookup(&key, MapFlags::ANY);
-        let control = control.map_err(|error| Failure::of("reading the losses", error))?;
-        let lost = super::layout::word(&control.unwrap_or_default(), 8);
-        self.control(began, false)?;
+        // Without waits, those that last stay in the table as they were.
+        self.control(began, false, false)?;
+        let lost = self
+            .table("lost")
+            .lookup(&0u32.to_ne_bytes(), MapFlags::ANY);
+        let lost = lost.map_err(|error| Failure::of("reading the losses", error))?;
+        let lost = word(&lost.unwrap_or_default(), 0);
         Ok((now, lost))
     }
 
-    fn control(&self, began: u64, counting: bool) -> Result<(), Failure> {
-        let flags = [counting, self.waits].map(|flag| u32::from(flag).to_ne_bytes());
-        let value = [
-            &began.to_ne_bytes()[..],
-            &0u64.to_ne_bytes(),
-            &flags.concat(),
-        ]
-        .concat();
+    fn control(&self, began: u64, counting: bool, waits: bool) -> Result<(), Failure> {
+        let flags = [counting, waits].map(|flag| u32::from(flag).to_ne_bytes());
+        let value = [&began.to_ne_bytes()[..], &flags.concat()].concat();
         put(&self.table("control"), &0u32.to_ne_bytes(), &value)
     }
 

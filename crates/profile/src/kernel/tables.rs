@@ -100,7 +100,7 @@ impl Programs {
 /// The parts of a wait that the end cut off.
 fn unfinished(wait: &[u8], began: u64, ended: u64) -> Vec<(Place, Sum)> {
     let place = Place::read(wait);
-    let (since, woken) = (word(wait, 24).max(began), word(wait, 32));
+    let (since, woken) = (word(wait, 32).max(began), word(wait, 40));
     let part = |why, from: u64, until: u64| {
         let ns = until.saturating_sub(from);
         (ns > 0).then_some((Place { why, ..place }, Sum { count: 1, ns }))
@@ -132,10 +132,9 @@ fn name(at: usize) -> String {
 mod tests {
     use super::*;
 
-    fn wait(why: u16, since: u64, woken: u64) -> Vec<u8> {
+    fn wait(why: u32, since: u64, woken: u64) -> Vec<u8> {
         let mut bytes = [1u64, 2].map(u64::to_ne_bytes).concat();
-        bytes.extend(7u32.to_ne_bytes());
-        bytes.extend([0u16, why].map(u16::to_ne_bytes).concat());
+        bytes.extend([7, 7, 0, why].map(u32::to_ne_bytes).concat());
         bytes.extend([since, woken].map(u64::to_ne_bytes).concat());
         bytes
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-/// What is known of a frame.
+/// The origin of a frame's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -25,7 +25,7 @@ pub struct Frame {
     pub name: String,
     /// The file's name, "kernel", "[jit]", "[anon]" or "[gone]".
     pub module: String,
-    /// What is known of it.
+    /// The origin of its name.
     pub kind: Kind,
 }
 

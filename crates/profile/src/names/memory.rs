@@ -30,7 +30,7 @@ impl Module {
     }
 }
 
-/// What an address range holds.
+/// The content of an address range.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// A part of a file.

@@ -42,7 +42,7 @@ pub struct Named {
     /// The frames by index.
     pub frames: Vec<Frame>,
     /// Role, reason and stack, root first.
-    pub places: BTreeMap<(u16, Why, Vec<u32>), Sum>,
+    pub places: BTreeMap<(u32, Why, Vec<u32>), Sum>,
 }
 
 /// A place of code, whatever process it was found in.
@@ -56,11 +56,10 @@ enum Code {
     Nameless(String, u64),
 }
 
-/// Give names to all stacks of a record. `map_of` is the process whose memory another one shares.
-pub fn name(record: &Record, memories: &Memories, map_of: &HashMap<u32, u32>) -> Named {
+/// Give names to all stacks of a record.
+pub fn name(record: &Record, memories: &Memories) -> Named {
     let mut finder = Finder {
         memories,
-        map_of,
         perf_maps: HashMap::new(),
     };
     let none = Vec::new();
@@ -69,7 +68,7 @@ pub fn name(record: &Record, memories: &Memories, map_of: &HashMap<u32, u32>) ->
         .places
         .iter()
         .map(|(place, _)| {
-            let user = finder.user(place.process, stack(place.user));
+            let user = finder.user(place, stack(place.user));
             (user, kernel(stack(place.kernel), place.why))
         })
         .collect();
@@ -94,12 +93,18 @@ pub fn name(record: &Record, memories: &Memories, map_of: &HashMap<u32, u32>) ->
 
 struct Finder<'a> {
     memories: &'a Memories,
-    map_of: &'a HashMap<u32, u32>,
     perf_maps: HashMap<u32, PerfMap>,
 }
 
 impl Finder<'_> {
-    fn user(&mut self, process: u32, addresses: &[u64]) -> Vec<Code> {
+    fn user(&mut self, place: &Place, addresses: &[u64]) -> Vec<Code> {
+        // A process may end before it is looked at.
+        let looked_at = self.memories.get(place.process).is_some();
+        let process = if looked_at {
+            place.process
+        } else {
+            place.map_of
+        };
         let addresses = addresses.iter().enumerate();
         // A return address may lie behind the caller's last instruction.
         let before = |(at, &address): (usize, &u64)| {
@@ -115,10 +120,6 @@ impl Finder<'_> {
     }
 
     fn code(&mut self, process: u32, address: u64) -> Code {
-        let process = match self.map_of.get(&process) {
-            Some(&other) if self.memories.get(process).is_none() => other,
-            _ => process,
-        };
         let Some(memory) = self.memories.get(process) else {
             return Code::Nameless("[gone]".into(), address);
         };
