@@ -1,4 +1,4 @@
-"""What was seen of processes beside a load: the `profile` event of docs/FORMAT.md."""
+"""Profiles of processes beside a load: the `profile` event of docs/FORMAT.md."""
 
 from typing import Literal
 
@@ -17,7 +17,7 @@ class Frame(Record):
 
 
 class Sample(Record):
-    """How often one stack was seen on a CPU."""
+    """A stack, and how often it was seen on a CPU."""
 
     stack: list[int]
     """Numbers of frames, the root first."""
@@ -25,7 +25,7 @@ class Sample(Record):
 
 
 class Wait(Record):
-    """How long tasks with one stack were off the CPUs."""
+    """A stack, and how long tasks were off the CPUs with it."""
 
     stack: list[int]
     ns: int
@@ -34,7 +34,7 @@ class Wait(Record):
 
 
 class Seen(Record):
-    """What was seen of one role."""
+    """The samples, waits and counts of one role."""
 
     samples: list[Sample] = []
     waits: list[Wait] = []

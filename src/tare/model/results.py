@@ -162,7 +162,7 @@ class FrameResult(Record):
 
 
 class CountResult(Record):
-    """How often something happens in a request on both sides: a system call, a switch of tasks."""
+    """Events per request on both sides: of a system call, or of switches of tasks."""
 
     name: str
     baseline: float
@@ -174,7 +174,9 @@ class CountResult(Record):
 
 
 class CauseResult(Record):
-    """What was seen of a variant's and its baseline's processes, in windows that do not count."""
+    """The differences between a variant's and its baseline's processes, in windows that do not
+    count.
+    """
 
     label: str
     duels: int

@@ -19,6 +19,8 @@ _LEAST_COUNT = 0.001
 """A request: what happens more seldom is no property of requests."""
 _OWN = "own"
 _CPU_NS = "cpu_ns"
+_NOWHERE = "[unmapped]"
+"""Addresses that no memory has: a stack without frame pointers was followed too far."""
 _NAMELESS = ("unnamed", "cut")
 
 Costs = dict[str, float]
@@ -198,7 +200,9 @@ def _frames(duel: Explained) -> dict[str, Frame]:
 
 def _key(frame: Frame) -> str:
     """Return what tells a function from others; nothing for what is none."""
-    return "" if frame.kind == "cut" else f"{frame.module}\0{frame.name}"
+    return (
+        "" if frame.kind == "cut" or frame.module == _NOWHERE else f"{frame.module}\0{frame.name}"
+    )
 
 
 def _samples(duel: Explained) -> int:

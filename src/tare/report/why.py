@@ -1,10 +1,9 @@
-"""Why two servers differ, in sentences: the functions and the system calls that differ."""
+"""The causes of a difference in sentences: the functions and system calls that differ."""
 
 from collections.abc import Sequence
 
 from tare.model.results import CauseResult, CountResult, FrameResult
 from tare.report.numbers import figure, listed
-from tare.stats.rounding import two_digits
 
 _NEARLY = 0.8
 """Of the largest difference: functions that have so much of it have the same cause."""
@@ -79,7 +78,7 @@ def changed(cause: CauseResult) -> list[FrameResult]:
 
 def _of_calls(each: CountResult) -> str:
     more = "more" if each.difference > 0 else "fewer"
-    return f"{two_digits(abs(each.difference))} {more} {each.name.removeprefix(_CALL)}"
+    return f"{_size(each.difference, each.ci)} {more} {each.name.removeprefix(_CALL)}"
 
 
 def _size(value: float, interval: tuple[float, float]) -> str:
