@@ -20,10 +20,14 @@ def command(as_json: bool, **given: Any) -> None:
     every two milliseconds. Their answers must be alike. It ends as soon as every verdict is there,
     or after --within.
 
+    URLs instead of COMMANDs are servers that run already on this machine. tare finds their
+    processes by the port, and neither starts nor stops any.
+
     \b
     tare duel './old --port {port}' './new --port {port}'
     tare duel 'python3 -m http.server {port}' 'python3 -m http.server {port}' --get /README.md
     tare duel './a {port}' './b {port}' --name a --name b --rate 5000 --within 2m
+    tare duel http://127.0.0.1:8001/ http://127.0.0.1:8002/
     tare duel --against main --build 'make' './server --port {port}'
     """
     from tare.cli.running import go_on

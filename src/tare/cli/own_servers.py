@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import click
 from pydantic import ValidationError
 
+from tare.cli import running_servers
 from tare.cli.output import say
 from tare.cli.span import Span
 from tare.lab import paths
@@ -20,10 +21,14 @@ from tare.lab.run.store import Store
 from tare.model.servers import Load, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
+_NOT_ALONE = (
+    "the servers run already: nothing keeps other processes off their CPUs, and they are not "
+    "started anew between duels, so intervals are wider and one start of each is compared"
+)
 _URL = "http://127.0.0.1:{port}/"
 _POSITIVE = click.FloatRange(0, min_open=True)
 _OPTIONS = (
-    click.argument("commands", nargs=-1, required=True, metavar="COMMAND [COMMAND]..."),
+    click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
     click.option(
         "--against",
         metavar="REF",
@@ -124,6 +129,13 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     if asked.saturated and asked.rate is not None:
         raise click.UsageError("--saturated and --rate: expected one of them")
     servers = _servers(asked)
+    if servers.running and limits is not None:
+        raise click.UsageError(
+            "found URLs, expected commands: of servers that run already nobody can tell a slow "
+            "program from an unlucky start, so no gate can rest on them; tare duel measures them"
+        )
+    if servers.running:
+        say(_NOT_ALONE)
     faced = facing.face(servers, say, saturated=asked.saturated, any_body="body" in asked.allow)
     for remark in faced.remarks:
         say(remark)
@@ -153,9 +165,12 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
 
 
 def _servers(asked: Asked) -> Servers:
+    running = running_servers.are_urls(asked.commands)
+    if running:
+        _refuse_starts(asked)
     commands, folders, versions = _sides(asked)
     names = [*asked.names, *_NAMES[len(asked.names) :]][: len(commands)]
-    target = urlsplit(asked.url or _URL)
+    target = running_servers.target(commands) if running else urlsplit(asked.url or _URL)
     if target.scheme not in ("http", "https"):
         raise click.BadParameter(f"{asked.url!r}: expected http:// or https://", param_hint="--url")
     query = f"?{target.query}" if target.query else ""
@@ -167,13 +182,15 @@ def _servers(asked: Asked) -> Servers:
         "headers": dict(_pairs(asked.headers, ":", "--header")),
         "body_file": str(asked.body_file.resolve()) if asked.body_file else None,
     }
+    protocol = asked.protocol or "h1"
+    processes = running_servers.found(commands, protocol) if running else [None] * len(commands)
     environment = dict(_pairs(asked.environment, "=", "--env"))
     try:
         return Servers(
             servers=[
-                Server(name=name, command=text, folder=folder, version=version)
-                for name, text, folder, version in zip(
-                    names, commands, folders, versions, strict=True
+                Server(name=name, command=text, folder=folder, version=version, running=process)
+                for name, text, folder, version, process in zip(
+                    names, commands, folders, versions, processes, strict=True
                 )
             ],
             request=Request.model_validate(request),
@@ -187,6 +204,18 @@ def _servers(asked: Asked) -> Servers:
         where = ".".join(str(part) for part in problem["loc"])
         found = f"{where}: found {problem['input']!r}; {problem['msg']}"
         raise click.UsageError(found) from error
+
+
+def _refuse_starts(asked: Asked) -> None:
+    """Refuse options about servers that tare starts. Raises click.UsageError."""
+    given = {
+        "--against": asked.against,
+        "--build": asked.build,
+        "--env": asked.environment,
+        "--url": asked.url,
+    }
+    if option := next((name for name, value in given.items() if value), None):
+        raise click.UsageError(f"{option}: the servers run already, expected commands")
 
 
 def _sides(asked: Asked) -> tuple[list[str], list[str], list[str]]:

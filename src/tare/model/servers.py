@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from tare.model.base import Record
 from tare.model.fields import Name
+from tare.model.role import Running
 
 
 class Expected(Record):
@@ -26,6 +27,8 @@ class Server(Record):
     command: str = Field(min_length=1)
     folder: str
     """Where the command runs."""
+    running: Running | None = None
+    """The server runs already; `command` is then its URL."""
     version: str = "as given"
     expected: Expected | None = None
 
@@ -68,3 +71,8 @@ class Servers(Record):
         if len(set(names)) < len(names):
             raise ValueError(f"names that differ, and not {', '.join(names)}")
         return self
+
+    @property
+    def running(self) -> bool:
+        """Return true if the servers were started by somebody else."""
+        return any(server.running for server in self.servers)

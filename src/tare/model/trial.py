@@ -75,6 +75,8 @@ class Plan(Record):
     lies on one side of that."""
     blocks: Blocks
     quick: bool
+    running: bool = False
+    """All blocks measure the same processes, which were started by somebody else."""
 
     @property
     def reported(self) -> list[str]:

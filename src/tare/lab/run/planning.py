@@ -84,6 +84,9 @@ def make(
             study.blocks, shorter if quick else None, blocks, until=until, resolve_pct=resolve_pct
         ),
         quick=quick,
+        running=any(
+            role.running for name in chosen for role in loaded.variants[name].roles.values()
+        ),
     )
     named = {}
     for levels, scenario in made:

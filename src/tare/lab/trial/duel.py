@@ -144,6 +144,7 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
     """Load both sides in turns. The instrument runs in the variant's site."""
     order = [VARIANT, BASELINE]
     study = sites[VARIANT].bench.loaded.study
+    common = _common(sites)
     each = {side: assignment(sites[side], study.analysis.window) for side in order}
     what = in_turns(each, study.slices, {side: sites[side].accounts() for side in order})
     try:
@@ -155,9 +156,21 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
         raise
     own = dict(study.analysis.window)
     return {
-        side: watch.measurement(number, own, result.side(side)).without(INSTRUMENT_ROLE)
+        side: watch.measurement(number, own, result.side(side)).without(INSTRUMENT_ROLE, *common)
         for number, side in enumerate(order)
     }
+
+
+def _common(sites: Mapping[str, Site]) -> list[str]:
+    """Return the roles that are the same running processes on both sides, as in the A/A control of
+    a server that runs already: what they use is nobody's.
+    """
+    variant, baseline = (sites[side].manifest.roles for side in (VARIANT, BASELINE))
+    return [
+        name
+        for name, role in variant.items()
+        if role.running is not None and name in baseline and role.running == baseline[name].running
+    ]
 
 
 def _judged(sites: Mapping[str, Site], found: Mapping[str, Measurement]) -> list[Gate]:

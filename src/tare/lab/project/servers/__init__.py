@@ -7,6 +7,7 @@ from typing import Any
 
 from tare.lab.project.catalog import Loaded, over
 from tare.model.manifest import Experiment, Variant
+from tare.model.role import Running
 from tare.model.servers import Server, Servers
 from tare.model.study import Study
 
@@ -72,12 +73,13 @@ def _parameters(servers: Servers) -> dict[str, Any]:
 
 
 def _variant(servers: Servers, server: Server) -> Variant:
-    request, expected = servers.request, server.expected
+    request, expected, running = servers.request, server.expected, server.running
+    place = "{{ host }}:{{ port.http }}" if running is None else _place(running)
     pace = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
     spec: dict[str, Any] = {
         "schema": 1,
         "protocol": request.protocol,
-        "url": f"{request.scheme}://{{{{ host }}}}:{{{{ port.http }}}}{_raw(request.path)}",
+        "url": f"{request.scheme}://{place}{_raw(request.path)}",
         "method": request.method,
         "headers": {key: _raw(value) for key, value in request.headers.items()},
         "connections": "{{ connections }}",
@@ -98,21 +100,16 @@ def _variant(servers: Servers, server: Server) -> Variant:
             "schema": 1,
             "title": server.command,
             "components": ["load"],
-            "ports": ["http"],
+            "ports": ["http"] if running is None else [],
             "version": {"argv": ["echo", _raw(server.version)], "pattern": "(.+)"},
             "roles": {
-                "sut": {
-                    "argv": ["/bin/sh", "-c", _shell(server)],
-                    "env": {
-                        "HOME": _raw(str(Path.home())),
-                        **{key: _raw(value) for key, value in servers.environment.items()},
-                    },
-                    "ready": {"tcp": ["{{ port.http }}"], "timeout_s": servers.ready_s},
-                }
+                "sut": _started(servers, server) if running is None else {"running": running}
             },
             "instrument": {"argv": ["{{ component.load }}/bin/tare-load"], "spec": spec},
             "properties": {
                 "scheme": request.scheme,
+                "host": running.host if running else "",
+                "port": running.port if running else 0,
                 "path": request.path,
                 "method": request.method,
                 "headers": "\n".join(f"{key}: {value}" for key, value in request.headers.items()),
@@ -122,6 +119,20 @@ def _variant(servers: Servers, server: Server) -> Variant:
             },
         }
     )
+
+
+def _started(servers: Servers, server: Server) -> dict[str, Any]:
+    own = {key: _raw(value) for key, value in servers.environment.items()}
+    return {
+        "argv": ["/bin/sh", "-c", _shell(server)],
+        "env": {"HOME": _raw(str(Path.home())), **own},
+        "ready": {"tcp": ["{{ port.http }}"], "timeout_s": servers.ready_s},
+    }
+
+
+def _place(running: Running) -> str:
+    host = f"[{running.host}]" if ":" in running.host else running.host
+    return f"{host}:{running.port}"
 
 
 def _shell(server: Server) -> str:

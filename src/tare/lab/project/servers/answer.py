@@ -63,15 +63,16 @@ def differences(old: Answer, new: Answer) -> Iterator[Difference]:
 
 def ask(site: SiteView) -> Answer:
     """Send the request once, over a connection of its own. Raises OracleError."""
-    own, port = site.properties, site.port["http"]
+    own = site.properties
+    host, port = own["host"] or site.host, own["port"] or site.port["http"]
     if own["scheme"] == "https":
         # The server is the user's own, on this machine.
         context = ssl._create_unverified_context()
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            site.host, port, timeout=_PATIENCE_S, context=context
+            host, port, timeout=_PATIENCE_S, context=context
         )
     else:
-        connection = http.client.HTTPConnection(site.host, port, timeout=_PATIENCE_S)
+        connection = http.client.HTTPConnection(host, port, timeout=_PATIENCE_S)
     headers = dict(line.split(": ", 1) for line in str(own["headers"]).splitlines())
     body = Path(own["body_file"]).read_bytes() if own["body_file"] else None
     try:
