@@ -1,7 +1,6 @@
-"""The part that `tare duel` and `tare gate` share: options, servers, and the run of their duels."""
+"""The part that `tare duel` and `tare gate` share: servers, and the plan of their duels."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,115 +9,24 @@ from pydantic import ValidationError
 
 from tare.cli import running_servers
 from tare.cli.output import say
-from tare.cli.span import Span
+from tare.cli.server_options import URL, Asked
 from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.project import servers as own
 from tare.lab.project import worktrees
+from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
 from tare.model.servers import Load, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
+_DIFFERENCES = 20
+"""That are shown."""
 _NOT_ALONE = (
     "the servers run already: nothing keeps other processes off their CPUs, and they are not "
     "started anew between duels, so intervals are wider and one start of each is compared"
 )
-_URL = "http://127.0.0.1:{port}/"
-_POSITIVE = click.FloatRange(0, min_open=True)
-_OPTIONS = (
-    click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
-    click.option(
-        "--against",
-        metavar="REF",
-        help="Compare the work tree with this git ref; one COMMAND then starts either.",
-    ),
-    click.option(
-        "--build", metavar="COMMAND", help="Builds a ref, in a worktree of its own; with --against."
-    ),
-    click.option("--name", "names", multiple=True, help="A server's name, in order of COMMANDs."),
-    click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
-    click.option("--url", metavar="URL", help=f"Scheme and path; without it {_URL}"),
-    click.option("-p", "--protocol", type=click.Choice(["h1", "h2", "h3"]), help="Without it h1."),
-    click.option("-X", "--method", default="GET", show_default=True),
-    click.option("-H", "--header", "headers", multiple=True, metavar="NAME: VALUE"),
-    click.option("--body-file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-    click.option("-c", "--connections", type=click.IntRange(1), default=16, show_default=True),
-    click.option(
-        "--rate",
-        type=_POSITIVE,
-        help="Requests per second; without it 40 % of what the slower server can answer.",
-    ),
-    click.option("--saturated", is_flag=True, help="As fast as they answer, not by the clock."),
-    click.option(
-        "--within",
-        "within_s",
-        type=Span(),
-        default="30s",
-        show_default=True,
-        metavar="T",
-        help="The most time for duels; they end as soon as every verdict is there.",
-    ),
-    click.option("--duels", type=click.IntRange(1), help="Exactly so many, whatever they show."),
-    click.option(
-        "--duration", type=_POSITIVE, default=1.0, metavar="S", help="Seconds of a duel; 1."
-    ),
-    click.option(
-        "--margin", type=_POSITIVE, default=1.0, metavar="PERCENT", help="What is equivalent; 1."
-    ),
-    click.option(
-        "--allow",
-        multiple=True,
-        metavar="status|body|header:NAME",
-        help="A difference between the answers that is meant.",
-    ),
-    click.option(
-        "--ready-within",
-        "ready_s",
-        type=Span(),
-        default="30s",
-        show_default=True,
-        metavar="T",
-        help="How long a server may take until it accepts connections.",
-    ),
-    click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
-    click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
-)
-
-
-def options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say what is compared, and how."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The options as they were given."""
-
-    commands: tuple[str, ...]
-    against: str | None
-    build: str | None
-    names: tuple[str, ...]
-    path: str | None
-    url: str | None
-    protocol: str | None
-    method: str
-    headers: tuple[str, ...]
-    body_file: Path | None
-    connections: int
-    rate: float | None
-    saturated: bool
-    within_s: float
-    duels: int | None
-    duration: float
-    margin: float
-    allow: tuple[str, ...]
-    ready_s: float
-    environment: tuple[str, ...]
-    seed: int | None
 
 
 def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
@@ -168,9 +76,16 @@ def _servers(asked: Asked) -> Servers:
     running = running_servers.are_urls(asked.commands)
     if running:
         _refuse_starts(asked)
+    if asked.requests_file is not None and asked.path is not None:
+        raise click.UsageError("--requests and --get: expected one of them")
+    if asked.in_order and asked.requests_file is None:
+        raise click.UsageError("--in-order: expected --requests beside it")
+    mix = requests.read(asked.requests_file) if asked.requests_file is not None else []
+    if asked.in_order and any(each.weight != 1 for each in mix):
+        raise click.UsageError("--in-order: found weights, expected none of them or no order")
     commands, folders, versions = _sides(asked)
     names = [*asked.names, *_NAMES[len(asked.names) :]][: len(commands)]
-    target = running_servers.target(commands) if running else urlsplit(asked.url or _URL)
+    target = running_servers.target(commands) if running else urlsplit(asked.url or URL)
     if target.scheme not in ("http", "https"):
         raise click.BadParameter(f"{asked.url!r}: expected http:// or https://", param_hint="--url")
     query = f"?{target.query}" if target.query else ""
@@ -194,6 +109,8 @@ def _servers(asked: Asked) -> Servers:
                 )
             ],
             request=Request.model_validate(request),
+            mix=mix,
+            in_order=asked.in_order,
             load=Load(rate=asked.rate, connections=asked.connections, duration_s=asked.duration),
             environment=environment,
             ready_s=asked.ready_s,
@@ -249,7 +166,9 @@ def _refuse(found: Sequence[tuple[str, Difference]], first: str) -> None:
     """Say how answers differ. Raises TareError if they do."""
     if not found:
         return
-    lines = [f"{first} and {name}: {each.text}" for name, each in found]
+    lines = [f"{first} and {name}: {each.text}" for name, each in found[:_DIFFERENCES]]
+    if len(found) > _DIFFERENCES:
+        lines.append(f"and {len(found) - _DIFFERENCES} more")
     words = " ".join(f"--allow {word}" for word in dict.fromkeys(each.what for _, each in found))
     raise TareError(
         "the servers' answers differ, so that they do not do the same work:\n  "

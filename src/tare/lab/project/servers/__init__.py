@@ -1,14 +1,17 @@
 """A user's own servers as an experiment, so that they are measured as all others are."""
 
+import json
 import os
 import re
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tare.lab.project.catalog import Loaded, over
+from tare.lab.project.servers import requests
 from tare.model.manifest import Experiment, Variant
 from tare.model.role import Running
-from tare.model.servers import Server, Servers
+from tare.model.servers import Asked, Expected, Server, Servers
 from tare.model.study import Study
 
 NAME, STUDY = "servers", "duel"
@@ -73,28 +76,30 @@ def _parameters(servers: Servers) -> dict[str, Any]:
 
 
 def _variant(servers: Servers, server: Server) -> Variant:
-    request, expected, running = servers.request, server.expected, server.running
+    request, running = servers.request, server.running
     place = "{{ host }}:{{ port.http }}" if running is None else _place(running)
+    asked = requests.asked(servers)
     pace = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
     spec: dict[str, Any] = {
         "schema": 1,
         "protocol": request.protocol,
-        "url": f"{request.scheme}://{place}{_raw(request.path)}",
-        "method": request.method,
-        "headers": {key: _raw(value) for key, value in request.headers.items()},
+        "url": f"{request.scheme}://{place}{'/' if servers.mix else _raw(request.path)}",
         "connections": "{{ connections }}",
         "cpus": "{{ cpus.client }}",
         "loop": pace,
         "warmup_s": "{{ warmup_s }}",
         "duration_s": "{{ duration_s }}",
         "seed": "{{ seed }}",
-        "expect": {
-            "status": [expected.status if expected else 200],
-            "body_length": expected.body_length if expected else None,
-        },
     }
-    if request.body_file is not None:
-        spec["body"] = {"file": _raw(request.body_file)}
+    parts = [_sent(*each) for each in zip_longest(asked, server.expected)]
+    if servers.mix:
+        spec["mix_order"] = "turns" if servers.in_order else "random"
+        spec["mix"] = [
+            {"url": _raw(each.url), "weight": each.weight, **part}
+            for each, part in zip(servers.mix, parts, strict=True)
+        ]
+    else:
+        spec |= parts[0]
     return Variant.model_validate(
         {
             "schema": 1,
@@ -110,15 +115,29 @@ def _variant(servers: Servers, server: Server) -> Variant:
                 "scheme": request.scheme,
                 "host": running.host if running else "",
                 "port": running.port if running else 0,
-                "path": request.path,
-                "method": request.method,
-                "headers": "\n".join(f"{key}: {value}" for key, value in request.headers.items()),
-                "body_file": request.body_file or "",
-                "status": expected.status if expected else 0,
-                "body_sha256": (expected.body_sha256 if expected else None) or "",
+                "requests": json.dumps([each.model_dump() for each in asked]),
+                "expected": json.dumps([each.model_dump() for each in server.expected]),
             },
         }
     )
+
+
+def _sent(asked: Asked, expected: Expected | None) -> dict[str, Any]:
+    """Return a request, and its right answer, as the generator's spec has them."""
+    found: dict[str, Any] = {
+        "method": asked.method,
+        "headers": {key: _raw(value) for key, value in asked.headers.items()},
+        "expect": {
+            "status": [expected.status if expected else 200],
+            "body_length": expected.body_length if expected else None,
+        },
+    }
+    match asked.body:
+        case str(text):
+            found["body"] = _raw(text)
+        case dict(parts):
+            found["body"] = {key: _raw(value) for key, value in parts.items()}
+    return found
 
 
 def _started(servers: Servers, server: Server) -> dict[str, Any]:
