@@ -29,6 +29,7 @@ def command(as_json: bool, **given: Any) -> None:
     tare duel 'python3 -m http.server {port}' 'python3 -m http.server {port}' --get /README.md
     tare duel './a {port}' './b {port}' --name a --name b --rate 5000 --within 2m
     tare duel './a {port}' './b {port}' --requests urls.txt
+    tare duel './a {port}' './b {port}' --setup 'cp seed.db {folder}/db' --env LEVEL=info
     tare duel http://127.0.0.1:8001/ http://127.0.0.1:8002/
     tare duel --against main --build 'make' './server --port {port}'
     """

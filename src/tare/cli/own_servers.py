@@ -113,6 +113,7 @@ def _servers(asked: Asked) -> Servers:
             in_order=asked.in_order,
             load=Load(rate=asked.rate, connections=asked.connections, duration_s=asked.duration),
             environment=environment,
+            setup=asked.setup,
             ready_s=asked.ready_s,
             margin_pct=asked.margin,
         )
@@ -129,6 +130,7 @@ def _refuse_starts(asked: Asked) -> None:
         "--against": asked.against,
         "--build": asked.build,
         "--env": asked.environment,
+        "--setup": asked.setup,
         "--url": asked.url,
     }
     if option := next((name for name, value in given.items() if value), None):

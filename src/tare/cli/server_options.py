@@ -74,6 +74,11 @@ _OPTIONS = (
         help="How long a server may take until it accepts connections.",
     ),
     click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
+    click.option(
+        "--setup",
+        metavar="COMMAND",
+        help="Run before each start of a server; {port}, {folder} and the like are filled in.",
+    ),
     click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
 )
 
@@ -111,4 +116,5 @@ class Asked:
     allow: tuple[str, ...]
     ready_s: float
     environment: tuple[str, ...]
+    setup: str | None
     seed: int | None

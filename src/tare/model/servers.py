@@ -89,6 +89,8 @@ class Servers(Record):
     """The mix is sent one after the other, and not by weights."""
     load: Load = Load()
     environment: dict[str, str] = {}
+    setup: str | None = None
+    """A command of the shell before each start, filled in as the servers' commands are."""
     ready_s: float = Field(default=30.0, gt=0)
     """How long a server may take until it accepts connections."""
     margin_pct: float = Field(default=1.0, gt=0)

@@ -112,6 +112,12 @@ def test_all_requests_of_a_file_are_compared_and_then_sent(
     assert results(tmp_path)["scenarios"][0]["variants"]["new"]["status"] == "measured"
 
 
+def test_a_setup_that_fails_is_told(duel: Callable[..., tuple[int, str]]) -> None:
+    code, text = duel(GOOD, GOOD, *SHORT, "--setup", "test -e {folder}/db || exit 7")
+    assert code == 1 and "old does not start: " in text, text
+    assert "the setup command ended with exit code 7" in text
+
+
 def test_a_server_that_listens_elsewhere_is_named(
     duel: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ def test_what_cannot_be_measured_is_told(serve: Callable[..., str], tmp_path: Pa
         ("duel", (url, "http://127.0.0.1:1/"), "no process listens on port 1 of 127.0.0.1"),
         ("duel", (url, f"{other}deeper"), "differ in more than host and port"),
         ("duel", (url, "http://127.0.0.1:x/"), "http://127.0.0.1:x/: Port could not be cast"),
+        ("duel", (url, other, "--setup", "true"), "--setup: the servers run already"),
         ("duel", (url, other, "--env", "A=1"), "--env: the servers run already"),
         ("duel", (url, other), "bodies of 6 and 6 bytes"),
         ("gate", (url, other), "no gate can rest on them; tare duel measures them"),

@@ -1,5 +1,6 @@
 """A user's own servers as an experiment, and how two answers differ."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,18 @@ def test_the_rest_of_a_command_stays_as_it_is(text: str, expected: str) -> None:
     first = own.servers[0].model_copy(update={"command": text, "folder": "/"})
     changed = own.model_copy(update={"servers": [first, own.servers[1]]})
     assert command(changed, "old")[2] == f"cd '/' && {expected}"
+
+
+def test_a_setup_command_runs_before_the_server_and_its_failure_is_told() -> None:
+    ended = []
+    for setup in ("echo {port} {folder} # why", "echo so; exit 4"):
+        own = two(setup=setup)
+        first = own.servers[0].model_copy(update={"command": "echo up", "folder": "/"})
+        changed = own.model_copy(update={"servers": [first, own.servers[1]]})
+        done = subprocess.run(command(changed, "old"), capture_output=True, text=True, check=False)
+        ended.append((done.returncode, done.stdout))
+    failed = "so\ntare: the setup command ended with exit code 4\n"
+    assert ended == [(0, "8080 /f\nup\n"), (1, failed)]
 
 
 def test_a_duel_by_the_clock_judges_latency_and_a_saturated_one_throughput() -> None:

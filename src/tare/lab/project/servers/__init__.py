@@ -143,7 +143,7 @@ def _sent(asked: Asked, expected: Expected | None) -> dict[str, Any]:
 def _started(servers: Servers, server: Server) -> dict[str, Any]:
     own = {key: _raw(value) for key, value in servers.environment.items()}
     return {
-        "argv": ["/bin/sh", "-c", _shell(server)],
+        "argv": ["/bin/sh", "-c", _shell(server, servers.setup)],
         "env": {"HOME": _raw(str(Path.home())), **own},
         "ready": {"tcp": ["{{ port.http }}"], "timeout_s": servers.ready_s},
     }
@@ -154,14 +154,19 @@ def _place(running: Running) -> str:
     return f"{host}:{running.port}"
 
 
-def _shell(server: Server) -> str:
+def _shell(server: Server, setup: str | None) -> str:
     command = server.command.strip()
     become = "exec " if _SIMPLE.fullmatch(command) else ""
+    before = f"cd {_raw(_quoted(server.folder))} && "
+    if setup is not None:
+        told = "echo tare: the setup command ended with exit code $code"
+        before += f"{{ (\n{_filled(setup)}\n) || {{ code=$?; {told}; exit 1; }}; }} && "
+    return f"{before}{become}{_filled(command)}"
+
+
+def _filled(command: str) -> str:
     parts = re.split(r"\{(port|folder|host|cpus)\}", command)
-    filled = "".join(
-        _FILLED[part] if number % 2 else _raw(part) for number, part in enumerate(parts)
-    )
-    return f"cd {_raw(_quoted(server.folder))} && {become}{filled}"
+    return "".join(_FILLED[part] if number % 2 else _raw(part) for number, part in enumerate(parts))
 
 
 def _quoted(text: str) -> str:
