@@ -72,8 +72,9 @@ def duel(*commands: str, **options: Option) -> Run:
     for servers that do not start or do not answer alike.
     """
     from tare.cli import duel as command
-    from tare.cli.own_servers import Asked, prepare
+    from tare.cli.own_servers import prepare
     from tare.cli.running import execute, written
+    from tare.cli.server_options import Asked
 
     with command.command.make_context("tare.duel", [*_words(options), "--", *commands]) as context:
         given = {key: item for key, item in context.params.items() if key != "as_json"}

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from tare.cli.output import print_json, say
-from tare.cli.own_servers import Asked, options, prepare
+from tare.cli.own_servers import prepare
+from tare.cli.server_options import Asked, options
 
 _REGRESSION = 3
 _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")

@@ -1,126 +1,32 @@
-"""The part that `tare duel` and `tare gate` share: options, servers, and the run of their duels."""
+"""The part that `tare duel` and `tare gate` share: servers, and the plan of their duels."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
 from pydantic import ValidationError
 
+from tare.cli import running_servers
 from tare.cli.output import say
-from tare.cli.span import Span
+from tare.cli.server_options import URL, Asked
 from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.project import servers as own
 from tare.lab.project import worktrees
+from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
 from tare.model.servers import Load, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
-_URL = "http://127.0.0.1:{port}/"
-_POSITIVE = click.FloatRange(0, min_open=True)
-_OPTIONS = (
-    click.argument("commands", nargs=-1, required=True, metavar="COMMAND [COMMAND]..."),
-    click.option(
-        "--against",
-        metavar="REF",
-        help="Compare the work tree with this git ref; one COMMAND then starts either.",
-    ),
-    click.option(
-        "--build", metavar="COMMAND", help="Builds a ref, in a worktree of its own; with --against."
-    ),
-    click.option("--name", "names", multiple=True, help="A server's name, in order of COMMANDs."),
-    click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
-    click.option("--url", metavar="URL", help=f"Scheme and path; without it {_URL}"),
-    click.option("-p", "--protocol", type=click.Choice(["h1", "h2", "h3"]), help="Without it h1."),
-    click.option("-X", "--method", default="GET", show_default=True),
-    click.option("-H", "--header", "headers", multiple=True, metavar="NAME: VALUE"),
-    click.option("--body-file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-    click.option("-c", "--connections", type=click.IntRange(1), default=16, show_default=True),
-    click.option(
-        "--rate",
-        type=_POSITIVE,
-        help="Requests per second; without it 40 % of what the slower server can answer.",
-    ),
-    click.option("--saturated", is_flag=True, help="As fast as they answer, not by the clock."),
-    click.option(
-        "--within",
-        "within_s",
-        type=Span(),
-        default="30s",
-        show_default=True,
-        metavar="T",
-        help="The most time for duels; they end as soon as every verdict is there.",
-    ),
-    click.option("--duels", type=click.IntRange(1), help="Exactly so many, whatever they show."),
-    click.option(
-        "--duration", type=_POSITIVE, default=1.0, metavar="S", help="Seconds of a duel; 1."
-    ),
-    click.option(
-        "--margin", type=_POSITIVE, default=1.0, metavar="PERCENT", help="What is equivalent; 1."
-    ),
-    click.option(
-        "--allow",
-        multiple=True,
-        metavar="status|body|header:NAME",
-        help="A difference between the answers that is meant.",
-    ),
-    click.option(
-        "--ready-within",
-        "ready_s",
-        type=Span(),
-        default="30s",
-        show_default=True,
-        metavar="T",
-        help="How long a server may take until it accepts connections.",
-    ),
-    click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
-    click.option(
-        "--why",
-        is_flag=True,
-        help="Look at the processes of each duel in a second window, and say where a difference "
-        "comes from; as root.",
-    ),
-    click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
+_DIFFERENCES = 20
+"""That are shown."""
+_NOT_ALONE = (
+    "the servers run already: nothing keeps other processes off their CPUs, and they are not "
+    "started anew between duels, so intervals are wider and one start of each is compared"
 )
-
-
-def options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say what is compared, and how."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The options as they were given."""
-
-    commands: tuple[str, ...]
-    against: str | None
-    build: str | None
-    names: tuple[str, ...]
-    path: str | None
-    url: str | None
-    protocol: str | None
-    method: str
-    headers: tuple[str, ...]
-    body_file: Path | None
-    connections: int
-    rate: float | None
-    saturated: bool
-    within_s: float
-    duels: int | None
-    duration: float
-    margin: float
-    allow: tuple[str, ...]
-    ready_s: float
-    environment: tuple[str, ...]
-    why: bool
-    seed: int | None
 
 
 def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
@@ -131,6 +37,13 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     if asked.saturated and asked.rate is not None:
         raise click.UsageError("--saturated and --rate: expected one of them")
     servers = _servers(asked)
+    if servers.running and limits is not None:
+        raise click.UsageError(
+            "found URLs, expected commands: of servers that run already nobody can tell a slow "
+            "program from an unlucky start, so no gate can rest on them; tare duel measures them"
+        )
+    if servers.running:
+        say(_NOT_ALONE)
     faced = facing.face(servers, say, saturated=asked.saturated, any_body="body" in asked.allow)
     for remark in faced.remarks:
         say(remark)
@@ -161,9 +74,19 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
 
 
 def _servers(asked: Asked) -> Servers:
+    running = running_servers.are_urls(asked.commands)
+    if running:
+        _refuse_starts(asked)
+    if asked.requests_file is not None and asked.path is not None:
+        raise click.UsageError("--requests and --get: expected one of them")
+    if asked.in_order and asked.requests_file is None:
+        raise click.UsageError("--in-order: expected --requests beside it")
+    mix = requests.read(asked.requests_file) if asked.requests_file is not None else []
+    if asked.in_order and any(each.weight != 1 for each in mix):
+        raise click.UsageError("--in-order: found weights, expected none of them or no order")
     commands, folders, versions = _sides(asked)
     names = [*asked.names, *_NAMES[len(asked.names) :]][: len(commands)]
-    target = urlsplit(asked.url or _URL)
+    target = running_servers.target(commands) if running else urlsplit(asked.url or URL)
     if target.scheme not in ("http", "https"):
         raise click.BadParameter(f"{asked.url!r}: expected http:// or https://", param_hint="--url")
     query = f"?{target.query}" if target.query else ""
@@ -175,18 +98,23 @@ def _servers(asked: Asked) -> Servers:
         "headers": dict(_pairs(asked.headers, ":", "--header")),
         "body_file": str(asked.body_file.resolve()) if asked.body_file else None,
     }
+    protocol = asked.protocol or "h1"
+    processes = running_servers.found(commands, protocol) if running else [None] * len(commands)
     environment = dict(_pairs(asked.environment, "=", "--env"))
     try:
         return Servers(
             servers=[
-                Server(name=name, command=text, folder=folder, version=version)
-                for name, text, folder, version in zip(
-                    names, commands, folders, versions, strict=True
+                Server(name=name, command=text, folder=folder, version=version, running=process)
+                for name, text, folder, version, process in zip(
+                    names, commands, folders, versions, processes, strict=True
                 )
             ],
             request=Request.model_validate(request),
+            mix=mix,
+            in_order=asked.in_order,
             load=Load(rate=asked.rate, connections=asked.connections, duration_s=asked.duration),
             environment=environment,
+            setup=asked.setup,
             ready_s=asked.ready_s,
             margin_pct=asked.margin,
         )
@@ -195,6 +123,19 @@ def _servers(asked: Asked) -> Servers:
         where = ".".join(str(part) for part in problem["loc"])
         found = f"{where}: found {problem['input']!r}; {problem['msg']}"
         raise click.UsageError(found) from error
+
+
+def _refuse_starts(asked: Asked) -> None:
+    """Refuse options about servers that tare starts. Raises click.UsageError."""
+    given = {
+        "--against": asked.against,
+        "--build": asked.build,
+        "--env": asked.environment,
+        "--setup": asked.setup,
+        "--url": asked.url,
+    }
+    if option := next((name for name, value in given.items() if value), None):
+        raise click.UsageError(f"{option}: the servers run already, expected commands")
 
 
 def _sides(asked: Asked) -> tuple[list[str], list[str], list[str]]:
@@ -228,7 +169,9 @@ def _refuse(found: Sequence[tuple[str, Difference]], first: str) -> None:
     """Say how answers differ. Raises TareError if they do."""
     if not found:
         return
-    lines = [f"{first} and {name}: {each.text}" for name, each in found]
+    lines = [f"{first} and {name}: {each.text}" for name, each in found[:_DIFFERENCES]]
+    if len(found) > _DIFFERENCES:
+        lines.append(f"and {len(found) - _DIFFERENCES} more")
     words = " ".join(f"--allow {word}" for word in dict.fromkeys(each.what for _, each in found))
     raise TareError(
         "the servers' answers differ, so that they do not do the same work:\n  "

@@ -233,6 +233,8 @@ class Results(Record):
     """The answer in sentences, from the verdicts."""
     environment: dict[str, Any]
     scenarios: list[ScenarioResult]
+    running: bool = False
+    """All blocks measured the same processes, which were started by somebody else."""
 
     def baseline_of(self, label: str) -> str:
         """The variant that a label is compared with."""

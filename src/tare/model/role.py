@@ -37,10 +37,24 @@ class Limits(Record):
     """Of 1024 × 1024 bytes, from the disk that the role's folder is on."""
 
 
+class Running(Record):
+    """The processes of a role that run already, by the port that they listen on."""
+
+    host: str
+    port: int = Field(ge=1, le=65535)
+    kind: Literal["tcp", "udp"] = "tcp"
+    process: str
+    """The number and the start of the first process that listens, as they were first seen."""
+
+
 class Role(Record):
-    """A part that runs as a process of its own. Without argv the variant has no such role."""
+    """A part that runs as a process of its own. Without argv or running the variant has no such
+    role.
+    """
 
     argv: list[str] = []
+    running: Running | None = None
+    """It was started by somebody else, and is not stopped."""
     files: dict[Within, str] = {}
     """File in the role's folder → template, sought in the variant, then the experiment.
 

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from tare.model.base import Record
 from tare.model.fields import Name
+from tare.model.role import Running
 
 
 class Expected(Record):
@@ -26,12 +27,39 @@ class Server(Record):
     command: str = Field(min_length=1)
     folder: str
     """Where the command runs."""
+    running: Running | None = None
+    """The server runs already; `command` is then its URL."""
     version: str = "as given"
-    expected: Expected | None = None
+    expected: list[Expected] = []
+    """One for each request, once it is known."""
+
+
+Body = str | dict[Literal["base64", "file"], str]
+"""A text, bytes, or the content of a file."""
+
+
+class Mixed(Record):
+    """One of several requests, without what all have in common."""
+
+    url: str = Field(pattern=r"^/\S*$")
+    """Path and query."""
+    method: str | None = None
+    headers: dict[str, str] = {}
+    body: Body | None = None
+    weight: float = Field(default=1.0, gt=0)
+
+
+class Asked(Record):
+    """A request as it is sent."""
+
+    path: str
+    method: str
+    headers: dict[str, str]
+    body: Body | None
 
 
 class Request(Record):
-    """The request that all are sent."""
+    """The request that all are sent, or what all of a mix have in common."""
 
     scheme: Literal["http", "https"] = "http"
     protocol: Literal["h1", "h2", "h3"] = "h1"
@@ -55,8 +83,14 @@ class Servers(Record):
 
     servers: list[Server] = Field(min_length=2)
     request: Request = Request()
+    mix: list[Mixed] = []
+    """Several requests instead of the one."""
+    in_order: bool = False
+    """The mix is sent one after the other, and not by weights."""
     load: Load = Load()
     environment: dict[str, str] = {}
+    setup: str | None = None
+    """A command of the shell before each start, filled in as the servers' commands are."""
     ready_s: float = Field(default=30.0, gt=0)
     """How long a server may take until it accepts connections."""
     margin_pct: float = Field(default=1.0, gt=0)
@@ -68,3 +102,8 @@ class Servers(Record):
         if len(set(names)) < len(names):
             raise ValueError(f"names that differ, and not {', '.join(names)}")
         return self
+
+    @property
+    def running(self) -> bool:
+        """Return true if the servers were started by somebody else."""
+        return any(server.running for server in self.servers)

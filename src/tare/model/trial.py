@@ -77,6 +77,8 @@ class Plan(Record):
     quick: bool
     why: bool = False
     """Whether each duel has a second window, in which its processes are looked at."""
+    running: bool = False
+    """All blocks measure the same processes, which were started by somebody else."""
 
     @property
     def reported(self) -> list[str]:

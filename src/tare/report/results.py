@@ -48,6 +48,7 @@ def make(folder: RunFolder) -> Results:
         environment=_environment(folder),
         block_s=_block_s(trials),
         scenarios=_scenarios(folder),
+        running=plan.running,
     )
     return found.model_copy(update={"answers": answers(found)})
 

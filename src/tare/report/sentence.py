@@ -11,6 +11,10 @@ from tare.report.why import because
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
 
+_ONE_START = (
+    "Each server was started once, before this run: a difference may come from that start, for "
+    "instance from its memory layout, and not from the program. CPU and memory have no A/A control."
+)
 _FEW = 2
 """Variants beside the baseline of which each gets a sentence about all outcomes."""
 _NAMED = 6
@@ -31,6 +35,8 @@ def answers(results: Results) -> list[str]:
         for scenario in results.scenarios
         for words in of_scenario(results, scenario)
     ]
+    if results.running:
+        found.append(_ONE_START)
     return found if results.complete else ["Not finished; so far:", *found]
 
 

@@ -142,7 +142,7 @@ class BlockedTrials:
             better = Direction(self.plan.outcomes[outcome].better)
             for variant in self.plan.variants[1:]:
                 effect = self.effect(variant, outcome)
-                if effect is not None and floor is not None:
+                if effect is not None and (floor is not None or uncontrolled(self.plan, outcome)):
                     comparisons.append(Comparison(variant, outcome, better, effect, floor))
                 elif effect is not None:
                     why = "there is no noise floor: no trial of the A/A control counted"
@@ -161,7 +161,7 @@ class BlockedTrials:
             floor, better = self.floor(outcome), Direction(self.plan.outcomes[outcome].better)
             for other, variant in comparable_pairs(self.plan):
                 effect = self.between(variant, other, outcome)
-                if effect is not None and floor is not None:
+                if effect is not None and (floor is not None or uncontrolled(self.plan, outcome)):
                     comparison = Comparison(variant, outcome, better, effect, floor)
                     family[variant, other, outcome] = comparison
         verdicts = judge_family(list(family.values()), criteria)
@@ -237,6 +237,13 @@ def judged(plan: Plan) -> list[str]:
     (`tare.stats.dose_response`).
     """
     return [name for name in plan.judged if not plan.outcomes[name].is_slope]
+
+
+def uncontrolled(plan: Plan, outcome: str) -> bool:
+    """Return true if the A/A control can have no value of the outcome: where it compares one
+    running process with itself, what that process uses cannot be split.
+    """
+    return plan.running and any(path.source == "role" for path in plan.outcomes[outcome].paths)
 
 
 def comparable_pairs(plan: Plan) -> list[tuple[str, str]]:

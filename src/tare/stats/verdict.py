@@ -48,8 +48,8 @@ class Criteria:
 class Comparison:
     """One variant in one outcome of a scenario, against the baseline.
 
-    `floor` is the outcome's noise floor; `None` only for the A/A control itself, which would
-    never exceed its own.
+    `floor` is the outcome's noise floor; `None` for the A/A control itself, which would never
+    exceed its own, and for outcomes that a control cannot have.
     """
 
     variant: str

@@ -12,9 +12,11 @@ BODY = b"hello\n"
 ANSWERS = itertools.count()
 
 
-def answer(mode: str, number: int) -> bytes:
+def answer(mode: str, number: int, asked: bytes) -> bytes:
     more = b"X-More: 1\r\n" if mode == "header" else b""
     body = b"other\n" if mode == "body" else b"%d\n" % number if mode == "counts" else BODY
+    if mode.startswith("paths"):
+        body = b"other\n" if mode == "paths-b" and b" /b " in asked else asked.split(b"\r\n")[0]
     status = b"500 No" if mode == "status" else b"200 OK"
     return b"HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s" % (status, more, len(body), body)
 
@@ -23,10 +25,10 @@ def serve(stream: socket.socket, mode: str) -> None:
     own = 0
     with stream:
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while stream.recv(4096):
+        while asked := stream.recv(4096):
             if mode == "slow":
                 sum(range(20_000))
-            stream.sendall(answer(mode, next(ANSWERS)))
+            stream.sendall(answer(mode, next(ANSWERS), asked))
             own += 1
             if mode == "crash" and own > 15:
                 print("out of luck", file=sys.stderr, flush=True)

@@ -98,6 +98,26 @@ def test_a_difference_that_is_meant_is_allowed_by_name(
     assert results(tmp_path)["complete"]
 
 
+def test_all_requests_of_a_file_are_compared_and_then_sent(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    (tmp_path / "urls").write_text('/a\nDELETE /b\n{"url": "/longer", "weight": 3}\n')
+    mix = ("--requests", str(tmp_path / "urls"))
+    code, text = duel(f"{GOOD} paths", f"{GOOD} paths-b", *mix, *SHORT)
+    assert code == 1 and "old and new: /b: bodies of 18 and 6 bytes" in text, text
+    assert "/a:" not in text and not list(tmp_path.glob("runs/*")), text
+    # Answers of three lengths, each as expected, or its trial would not count.
+    code, text = duel(f"{GOOD} paths", f"{GOOD} paths", *mix, "--duels", "1", *SHORT[2:])
+    assert code == 0, text
+    assert results(tmp_path)["scenarios"][0]["variants"]["new"]["status"] == "measured"
+
+
+def test_a_setup_that_fails_is_told(duel: Callable[..., tuple[int, str]]) -> None:
+    code, text = duel(GOOD, GOOD, *SHORT, "--setup", "test -e {folder}/db || exit 7")
+    assert code == 1 and "old does not start: " in text, text
+    assert "the setup command ended with exit code 7" in text
+
+
 def test_a_server_that_listens_elsewhere_is_named(
     duel: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +173,8 @@ def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
     for arguments, words in (
         ((GOOD,), "found one command, expected two or more"),
         ((GOOD, GOOD, "--rate", "5", "--saturated"), "expected one of them"),
+        ((GOOD, GOOD, "--in-order"), "expected --requests beside it"),
+        ((GOOD, GOOD, "--requests", __file__, "--get", "/"), "expected one of them"),
         ((GOOD, GOOD, "-H", "nothing"), "'nothing': expected NAME:VALUE"),
         ((GOOD, GOOD, "--url", "ftp://x/"), "expected http:// or https://"),
         ((GOOD, GOOD, "--name", "Upper"), "found 'Upper'"),

@@ -1,11 +1,14 @@
 """A user's own servers as an experiment, and how two answers differ."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tare.lab.errors import TareError
 from tare.lab.project import render, servers
+from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Answer, differences
 from tare.lab.run import planning
 from tare.lab.run.store import Store
@@ -63,6 +66,18 @@ def test_the_rest_of_a_command_stays_as_it_is(text: str, expected: str) -> None:
     assert command(changed, "old")[2] == f"cd '/' && {expected}"
 
 
+def test_a_setup_command_runs_before_the_server_and_its_failure_is_told() -> None:
+    ended = []
+    for setup in ("echo {port} {folder} # why", "echo so; exit 4"):
+        own = two(setup=setup)
+        first = own.servers[0].model_copy(update={"command": "echo up", "folder": "/"})
+        changed = own.model_copy(update={"servers": [first, own.servers[1]]})
+        done = subprocess.run(command(changed, "old"), capture_output=True, text=True, check=False)
+        ended.append((done.returncode, done.stdout))
+    failed = "so\ntare: the setup command ended with exit code 4\n"
+    assert ended == [(0, "8080 /f\nup\n"), (1, failed)]
+
+
 def test_a_duel_by_the_clock_judges_latency_and_a_saturated_one_throughput() -> None:
     saturated = servers.loaded(two())
     by_clock = servers.loaded(two(load={"rate": 500.0}))
@@ -79,10 +94,71 @@ def test_a_duel_by_the_clock_judges_latency_and_a_saturated_one_throughput() -> 
 def test_the_expected_answer_is_the_servers_own() -> None:
     own = two()
     expected = Expected(status=201, body_sha256="ab", body_length=7)
-    new = own.servers[1].model_copy(update={"expected": expected})
+    new = own.servers[1].model_copy(update={"expected": [expected]})
     loaded = servers.loaded(own.model_copy(update={"servers": [own.servers[0], new]}))
     assert loaded.variants["new"].instrument.spec["expect"] == {"status": [201], "body_length": 7}
-    assert loaded.variants["new"].properties["body_sha256"] == "ab"
+    assert '"body_sha256": "ab"' in str(loaded.variants["new"].properties["expected"])
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "requests"
+    file.write_text(text)
+    return file
+
+
+def test_a_file_of_requests_is_read_as_the_generator_reads_it(tmp_path: Path) -> None:
+    text = (
+        '\ufeff# two\n/a\r\n\n POST\t/b \n{"url": "/c", "weight": 2.5, "headers": {"x-a": "1"}, '
+        '"body": {"file": "b"}}\n'
+    )
+    found = requests.read(written(tmp_path, text))
+    assert [each.url for each in found] == ["/a", "/b", "/c"]
+    assert (found[1].method, found[2].weight) == ("POST", 2.5)
+    assert found[2].body == {"file": str(tmp_path / "b")}
+    common = {"method": "PUT", "headers": {"X-A": "0", "X-B": "2"}, "body_file": "/all"}
+    asked = requests.asked(two(mix=found, request=common))
+    assert [each.method for each in asked] == ["PUT", "POST", "PUT"]
+    assert asked[2].headers == {"X-B": "2", "x-a": "1"} and asked[0].body == {"file": "/all"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('/a\n{"url": 1}', ":2: url: found 1; "),
+        ('{"url": "/", "wieght": 1}', ":1: wieght: found 1; "),
+        ("http://elsewhere/", ":1: url: found 'http://elsewhere/'; "),
+        ('{"url": "/", "body": {"size": 3}}', ":1: body"),
+        ("\n\nGET /a HTTP/1.1", ":3: found 3 words, expected a path, or a method and a path"),
+        ("# nothing\n", ": found 0 requests, expected 1 to 1000"),
+        ("{", ":1: Expecting property name"),
+    ],
+)
+def test_a_line_that_is_no_request_is_named(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(TareError) as caught:
+        requests.read(written(tmp_path, text))
+    assert words in str(caught.value)
+
+
+def test_bodies_are_texts_bytes_or_files(tmp_path: Path) -> None:
+    (tmp_path / "b").write_bytes(b"\x00")
+    for body, expected in (
+        (None, None), ("é", "é".encode()), ({"base64": "AAE="}, b"\x00\x01"),
+        ({"file": str(tmp_path / "b")}, b"\x00"),
+    ):  # fmt: skip
+        assert requests.content(body) == expected
+
+
+def test_a_mix_expects_of_each_request_what_it_was_answered() -> None:
+    mix = [{"url": "/{{a}}", "weight": 3, "body": "x"}, {"url": "/b"}]
+    own = two(mix=mix)
+    expected = [Expected(status=200, body_length=1), Expected(status=404)]
+    servers_ = [each.model_copy(update={"expected": expected}) for each in own.servers]
+    loaded = servers.loaded(own.model_copy(update={"servers": servers_}))
+    spec = render.value(loaded.variants["new"].instrument.spec, NAMES, "x")
+    assert [each["url"] for each in spec["mix"]] == ["/{{a}}", "/b"]
+    assert [each["expect"]["status"] for each in spec["mix"]] == [[200], [404]]
+    assert spec["mix"][0]["weight"] == 3 and spec["mix"][0]["body"] == "x"
+    assert spec["mix_order"] == "random"
 
 
 def test_a_run_of_servers_is_found_again_for_a_resume(tmp_path: Path) -> None:

@@ -37,6 +37,20 @@ def test_each_side_is_a_target_and_the_rest_is_of_both() -> None:
     }
 
 
+def test_sides_expect_their_own_answers_to_the_same_mix() -> None:
+    def mixed(url: str, status: int) -> dict[str, Any]:
+        return {"mix": [{"url": url, "expect": {"status": [status]}}]}
+
+    both = sides(**mixed("/a", 200))
+    other = both[BASELINE].spec | mixed("/a", 404)
+    both[BASELINE] = Assignment("e/old: instrument", ["load"], "client", other)
+    targets = {each["name"]: each["mix"] for each in in_turns(both, SLICES).spec["targets"]}
+    assert targets[BASELINE][0]["expect"] == {"status": [404]}
+    both[BASELINE].spec.update(mixed("/b", 200))
+    with pytest.raises(ManifestError, match="mix differs"):
+        in_turns(both, SLICES)
+
+
 def test_either_side_may_be_first_by_the_seed() -> None:
     def first(seed: int) -> str:
         return str(in_turns(sides(seed=seed), SLICES).spec["targets"][0]["name"])

@@ -85,3 +85,18 @@ def test_the_baseline_is_shown_by_all_its_sides() -> None:
     assert {trial.shown_as for trial in own} == {"none", "one", "two", CONTROL}
     assert len(paired.values("none", "cpu")) == 2 * 3
     assert paired.effect("none", "cpu") is None
+
+
+def test_what_a_running_process_uses_is_judged_without_a_control() -> None:
+    made = plan(pairing="slices")
+    used = made.outcomes["cpu"].model_copy(update={"value": "role.sut.cpu_us"})
+    running = made.model_copy(update={"running": True, "outcomes": {**made.outcomes, "cpu": used}})
+    done = [
+        trial.model_copy(update={"outcomes": {**trial.outcomes, "cpu": None}})
+        if CONTROL in trial.label
+        else trial
+        for trial in duels(running, 12, one=1.5)
+    ]
+    assert BlockedTrials(running, CLOSED, done).judge()["one", "cpu"].verdict == "costs"
+    started = running.model_copy(update={"running": False})
+    assert BlockedTrials(started, CLOSED, done).judge()["one", "cpu"].verdict == "unresolved"

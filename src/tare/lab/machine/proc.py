@@ -1,5 +1,7 @@
 """Process facts from /proc: start time, end, and the members of a session."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 from tare.probes.process import stat
@@ -9,7 +11,23 @@ def session_pids(leader: int, start: int) -> list[int]:
     """Living processes of the session that `leader`, started at `start`, leads or led."""
     if start_time(leader) not in (None, start):
         return []  # the number is somebody else's by now
-    return [pid for pid in _all_pids() if _session(pid) == leader]
+    return [pid for pid in all_pids() if _session(pid) == leader]
+
+
+def family(parents: Iterable[int]) -> list[int]:
+    """Return those of the processes that live, and their living descendants."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for pid in all_pids():
+        if (fields := _stat(pid)) and fields[0] not in "ZX":
+            children[int(fields[1])].append(pid)
+    alive = {pid for pids in children.values() for pid in pids}
+    found, waiting = set(), [pid for pid in parents if pid in alive]
+    while waiting:
+        pid = waiting.pop()
+        if pid not in found:
+            found.add(pid)
+            waiting += children[pid]
+    return sorted(found)
 
 
 def start_time(pid: int) -> int | None:
@@ -35,7 +53,8 @@ def _session(pid: int) -> int | None:
     return int(fields[3]) if fields else None
 
 
-def _all_pids() -> list[int]:
+def all_pids() -> list[int]:
+    """Return the numbers of all processes."""
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
 
 

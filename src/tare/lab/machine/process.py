@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from tare.lab.errors import MachineFault, RoleError
 from tare.lab.machine.cgroup import Group
@@ -163,7 +163,14 @@ class Process:
             self.place.group.remove()
 
 
-def wait_until(ready: Callable[[], bool], processes: Sequence[Process], timeout_s: float) -> bool:
+class Watched(Protocol):
+    """A process whose end would be noticed."""
+
+    def ensure_alive(self) -> None:
+        """Raise RoleError when it has ended."""
+
+
+def wait_until(ready: Callable[[], bool], processes: Sequence[Watched], timeout_s: float) -> bool:
     """Poll `ready` until it holds (True) or time is up (False); RoleError if a process ends."""
     give_up = time.monotonic() + timeout_s
     while True:

@@ -15,6 +15,7 @@ from tare.lab.machine import host
 from tare.lab.project import servers as own
 from tare.lab.project.build import Say
 from tare.lab.project.preparation import prepare
+from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Answer, Difference, ask, differences
 from tare.lab.run import planning
 from tare.lab.trial.bench import Bench, open_bench
@@ -51,24 +52,21 @@ def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Face
     asked = servers.model_copy(update={"load": servers.load.model_copy(update={"rate": None})})
     with _bench(asked, say) as (bench, home), ExitStack() as stack:
         sites = {each.name: _started(bench, each.name, home, stack) for each in asked.servers}
-        answers = {name: (_answer(site), _answer(site)) for name, site in sites.items()}
+        answers = {name: (_answers(site), _answers(site)) for name, site in sites.items()}
         first = asked.servers[0].name
+        paths_of = [each.path for each in requests.asked(servers)]
         known = []
         for each in servers.servers:
-            expected = Answer.expected(*answers[each.name])
+            expected = list(map(Answer.expected, *answers[each.name]))
             if any_body:
-                expected = Expected(status=expected.status)
+                expected = [Expected(status=one.status) for one in expected]
             known.append(each.model_copy(update={"expected": expected}))
         faced = Faced(servers.model_copy(update={"servers": known}))
-        changing = [name for name, (one, again) in answers.items() if one.body != again.body]
-        for name in changing:
-            faced.remarks.append(f"{name}: the body changes from request to request")
-        for name, (one, _) in answers.items():
-            for found in differences(answers[first][0], one):
-                if found.what != "body" or not {first, name} & {*changing}:
-                    faced.differences.append((name, found))
+        for number, path in enumerate(paths_of):
+            of = {name: (one[number], again[number]) for name, (one, again) in answers.items()}
+            _compare(faced, first, of, f" of {path}" if servers.mix else "")
         if not saturated:
-            status = {name: one.status for name, (one, _) in answers.items()}
+            status = {name: [one.status for one in each] for name, (each, _) in answers.items()}
             most = min(_rate(sites[first], sites[name], status) for name in sites if name != first)
             if servers.load.rate is None:
                 load = servers.load.model_copy(update={"rate": _round(_SHARE * most)})
@@ -76,6 +74,20 @@ def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Face
             elif remark := too_fast(servers.load.rate, most):
                 faced.remarks.append(remark)
     return faced
+
+
+def _compare(
+    faced: Faced, first: str, answers: Mapping[str, tuple[Answer, Answer]], where: str
+) -> None:
+    """Note how the answers to one request differ from the first server's; each server gave two."""
+    changing = {name for name, (one, again) in answers.items() if one.body != again.body}
+    for name in sorted(changing):
+        faced.remarks.append(f"{name}: the body{where} changes from request to request")
+    for name, (one, _) in answers.items():
+        for found in differences(answers[first][0], one):
+            if found.what != "body" or not {first, name} & changing:
+                text = f"{where.removeprefix(' of ')}: {found.text}" if where else found.text
+                faced.differences.append((name, Difference(found.what, text)))
 
 
 def too_fast(rate: float, most: float) -> str | None:
@@ -90,7 +102,7 @@ def too_fast(rate: float, most: float) -> str | None:
     return f"{said}, so at {rate:.10g} latency is mostly time spent in its queue"
 
 
-def _answer(site: Site) -> Answer:
+def _answers(site: Site) -> list[Answer]:
     try:
         return ask(site)
     except TareError as error:
@@ -109,13 +121,18 @@ def _started(bench: Bench, name: str, home: Path, stack: ExitStack) -> Site:
     return site
 
 
-def _rate(baseline: Site, variant: Site, status: Mapping[str, int]) -> float:
+def _rate(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> float:
     """Return the most requests per second that the slower of two answers, in turns."""
     sides = {VARIANT: variant, BASELINE: baseline}
     each = {side: assignment(site, {}) for side, site in sides.items()}
     what = in_turns(each, baseline.bench.loaded.study.slices)
     for target in what.spec["targets"]:
-        target["expect"] = {"status": [status[sides[target["name"]].variant]]}
+        right = [{"status": [one]} for one in status[sides[target["name"]].variant]]
+        if "mix" in target:
+            pairs = zip(target["mix"], right, strict=True)
+            target["mix"] = [each | {"expect": expect} for each, expect in pairs]
+        else:
+            target["expect"] = right[0]
     result, _ = observe(list(sides.values()), what, lambda _: None)
     rates = [result.side(side).outcomes["requests_per_second"] or 0.0 for side in sides]
     if min(rates) <= 0:

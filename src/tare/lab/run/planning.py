@@ -86,6 +86,9 @@ def make(
         ),
         quick=quick,
         why=why,
+        running=any(
+            role.running for name in chosen for role in loaded.variants[name].roles.values()
+        ),
     )
     if why and plan.pairing != "slices":
         raise UnknownName(f"{loaded.title}: --why looks at duels, and this study makes trials")

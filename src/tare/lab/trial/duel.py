@@ -155,7 +155,7 @@ def _assignment(sites: Mapping[str, Site]) -> Assignment:
 def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measurement]:
     """Load both sides in turns. The instrument runs in the variant's site."""
     order = [VARIANT, BASELINE]
-    what = _assignment(sites)
+    common, what = _common(sites), _assignment(sites)
     try:
         result, watch = observe([sites[side] for side in order], what, progress)
     except Exception:
@@ -165,7 +165,7 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
         raise
     own = dict(sites[VARIANT].bench.loaded.study.analysis.window)
     return {
-        side: watch.measurement(number, own, result.side(side)).without(INSTRUMENT_ROLE)
+        side: watch.measurement(number, own, result.side(side)).without(INSTRUMENT_ROLE, *common)
         for number, side in enumerate(order)
     }
 
@@ -178,6 +178,18 @@ def _explained(sites: Mapping[str, Site], profiler: Path) -> Explained | None:
     except TareError as error:
         sites[VARIANT].bench.journal.write("why", f"not explained: {error}")
         return None
+
+
+def _common(sites: Mapping[str, Site]) -> list[str]:
+    """Return the roles that are the same running processes on both sides, as in the A/A control of
+    a server that runs already: what they use is nobody's.
+    """
+    variant, baseline = (sites[side].manifest.roles for side in (VARIANT, BASELINE))
+    return [
+        name
+        for name, role in variant.items()
+        if role.running is not None and name in baseline and role.running == baseline[name].running
+    ]
 
 
 def _judged(sites: Mapping[str, Site], found: Mapping[str, Measurement]) -> list[Gate]:

@@ -47,14 +47,14 @@ class Measurement:
         """The instrument's own window."""
         return self.result.window_s
 
-    def without(self, role: str) -> "Measurement":
-        """Return the measurement without what was read of a role."""
+    def without(self, *apart: str) -> "Measurement":
+        """Return the measurement without what was read of some roles."""
 
         def left(seen: Snapshot) -> Snapshot:
-            roles = {name: read for name, read in seen.seen.roles.items() if name != role}
+            roles = {name: read for name, read in seen.seen.roles.items() if name not in apart}
             return replace(seen, seen=Seen(roles, seen.seen.machine))
 
-        places = {name: place for name, place in self.places.items() if name != role}
+        places = {name: place for name, place in self.places.items() if name not in apart}
         return replace(self, opened=left(self.opened), closed=left(self.closed), places=places)
 
     @property

@@ -18,6 +18,7 @@ from tare.lab.machine import ports
 from tare.lab.machine.ledger import remove_shared_memory
 from tare.lab.machine.network import Network
 from tare.lab.machine.process import Place, Process, wait_until
+from tare.lab.machine.running import RunningProcess
 from tare.lab.paths import ROOT, cache
 from tare.lab.project import render
 from tare.lab.project.build import names
@@ -66,7 +67,7 @@ class Site:
         self._held = ports.hold(HOST, self.manifest.ports)
         self.port = self._held.numbers
         self.parameters = render.parameters(parameters)
-        self.processes: dict[str, Process] = {}
+        self.processes: dict[str, Process | RunningProcess] = {}
         self.rendered: dict[str, str] = {}
         self.hooks = Hooks(
             [bench.loaded.variant_folder(variant), bench.loaded.folder],
@@ -104,7 +105,9 @@ class Site:
 
     def start(self) -> None:
         """Render and start every role in order, each ready before the next. Raises TareError."""
-        roles = {name: role for name, role in self.manifest.roles.items() if role.argv}
+        roles = {
+            name: role for name, role in self.manifest.roles.items() if role.argv or role.running
+        }
         self._apart = {name for name, role in roles.items() if self._netns(name, role) == "trial"}
         if self._apart:
             self._make_network()
@@ -224,6 +227,10 @@ class Site:
         self.host = self._network.address
 
     def _start_role(self, name: str, role: Role) -> None:
+        if role.running is not None:
+            log = self.folder / f"{name}.log"
+            self.processes[name] = RunningProcess(name, role.running, log)
+            return
         names = self.names(name)
         variant = f"{self.bench.loaded.name}/{self.variant}"
         where = f"{variant}: role {name}"

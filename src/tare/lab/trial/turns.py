@@ -12,8 +12,8 @@ from tare.model.study import Slices
 
 BASELINE, VARIANT = "baseline", "variant"
 """The names of the two sides, as targets and as parts of control groups."""
-_OWN = ("url", "expect", "keys")
-"""Fields that each side may have of its own."""
+_OWN = ("url", "expect", "keys", "mix")
+"""Fields that each side may have of its own; of a mix only what is expected."""
 
 
 def in_turns(
@@ -60,11 +60,16 @@ def in_turns(
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return what two sides must have in common: seeds apart, and files by what is in them."""
-    return {
+    found = {
         key: _digest(item["file"]) if isinstance(item, Mapping) and "file" in item else item
         for key, item in spec.items()
         if key not in (*_OWN, "seed")
     }
+    if "mix" in spec:
+        found["mix"] = [
+            {key: item for key, item in each.items() if key != "expect"} for each in spec["mix"]
+        ]
+    return found
 
 
 def _accounts(files: Mapping[str, Path] | None) -> dict[str, Any]:

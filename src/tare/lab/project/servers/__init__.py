@@ -1,13 +1,17 @@
 """A user's own servers as an experiment, so that they are measured as all others are."""
 
+import json
 import os
 import re
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tare.lab.project.catalog import Loaded, over
+from tare.lab.project.servers import requests
 from tare.model.manifest import Experiment, Variant
-from tare.model.servers import Server, Servers
+from tare.model.role import Running
+from tare.model.servers import Asked, Expected, Server, Servers
 from tare.model.study import Study
 
 NAME, STUDY = "servers", "duel"
@@ -72,66 +76,97 @@ def _parameters(servers: Servers) -> dict[str, Any]:
 
 
 def _variant(servers: Servers, server: Server) -> Variant:
-    request, expected = servers.request, server.expected
+    request, running = servers.request, server.running
+    place = "{{ host }}:{{ port.http }}" if running is None else _place(running)
+    asked = requests.asked(servers)
     pace = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
     spec: dict[str, Any] = {
         "schema": 1,
         "protocol": request.protocol,
-        "url": f"{request.scheme}://{{{{ host }}}}:{{{{ port.http }}}}{_raw(request.path)}",
-        "method": request.method,
-        "headers": {key: _raw(value) for key, value in request.headers.items()},
+        "url": f"{request.scheme}://{place}{'/' if servers.mix else _raw(request.path)}",
         "connections": "{{ connections }}",
         "cpus": "{{ cpus.client }}",
         "loop": pace,
         "warmup_s": "{{ warmup_s }}",
         "duration_s": "{{ duration_s }}",
         "seed": "{{ seed }}",
-        "expect": {
-            "status": [expected.status if expected else 200],
-            "body_length": expected.body_length if expected else None,
-        },
     }
-    if request.body_file is not None:
-        spec["body"] = {"file": _raw(request.body_file)}
+    parts = [_sent(*each) for each in zip_longest(asked, server.expected)]
+    if servers.mix:
+        spec["mix_order"] = "turns" if servers.in_order else "random"
+        spec["mix"] = [
+            {"url": _raw(each.url), "weight": each.weight, **part}
+            for each, part in zip(servers.mix, parts, strict=True)
+        ]
+    else:
+        spec |= parts[0]
     return Variant.model_validate(
         {
             "schema": 1,
             "title": server.command,
             "components": ["load"],
-            "ports": ["http"],
+            "ports": ["http"] if running is None else [],
             "version": {"argv": ["echo", _raw(server.version)], "pattern": "(.+)"},
             "roles": {
-                "sut": {
-                    "argv": ["/bin/sh", "-c", _shell(server)],
-                    "env": {
-                        "HOME": _raw(str(Path.home())),
-                        **{key: _raw(value) for key, value in servers.environment.items()},
-                    },
-                    "ready": {"tcp": ["{{ port.http }}"], "timeout_s": servers.ready_s},
-                }
+                "sut": _started(servers, server) if running is None else {"running": running}
             },
             "instrument": {"argv": ["{{ component.load }}/bin/tare-load"], "spec": spec},
             "properties": {
                 "scheme": request.scheme,
-                "path": request.path,
-                "method": request.method,
-                "headers": "\n".join(f"{key}: {value}" for key, value in request.headers.items()),
-                "body_file": request.body_file or "",
-                "status": expected.status if expected else 0,
-                "body_sha256": (expected.body_sha256 if expected else None) or "",
+                "host": running.host if running else "",
+                "port": running.port if running else 0,
+                "requests": json.dumps([each.model_dump() for each in asked]),
+                "expected": json.dumps([each.model_dump() for each in server.expected]),
             },
         }
     )
 
 
-def _shell(server: Server) -> str:
+def _sent(asked: Asked, expected: Expected | None) -> dict[str, Any]:
+    """Return a request, and its right answer, as the generator's spec has them."""
+    found: dict[str, Any] = {
+        "method": asked.method,
+        "headers": {key: _raw(value) for key, value in asked.headers.items()},
+        "expect": {
+            "status": [expected.status if expected else 200],
+            "body_length": expected.body_length if expected else None,
+        },
+    }
+    match asked.body:
+        case str(text):
+            found["body"] = _raw(text)
+        case dict(parts):
+            found["body"] = {key: _raw(value) for key, value in parts.items()}
+    return found
+
+
+def _started(servers: Servers, server: Server) -> dict[str, Any]:
+    own = {key: _raw(value) for key, value in servers.environment.items()}
+    return {
+        "argv": ["/bin/sh", "-c", _shell(server, servers.setup)],
+        "env": {"HOME": _raw(str(Path.home())), **own},
+        "ready": {"tcp": ["{{ port.http }}"], "timeout_s": servers.ready_s},
+    }
+
+
+def _place(running: Running) -> str:
+    host = f"[{running.host}]" if ":" in running.host else running.host
+    return f"{host}:{running.port}"
+
+
+def _shell(server: Server, setup: str | None) -> str:
     command = server.command.strip()
     become = "exec " if _SIMPLE.fullmatch(command) else ""
+    before = f"cd {_raw(_quoted(server.folder))} && "
+    if setup is not None:
+        told = "echo tare: the setup command ended with exit code $code"
+        before += f"{{ (\n{_filled(setup)}\n) || {{ code=$?; {told}; exit 1; }}; }} && "
+    return f"{before}{become}{_filled(command)}"
+
+
+def _filled(command: str) -> str:
     parts = re.split(r"\{(port|folder|host|cpus)\}", command)
-    filled = "".join(
-        _FILLED[part] if number % 2 else _raw(part) for number, part in enumerate(parts)
-    )
-    return f"cd {_raw(_quoted(server.folder))} && {become}{filled}"
+    return "".join(_FILLED[part] if number % 2 else _raw(part) for number, part in enumerate(parts))
 
 
 def _quoted(text: str) -> str:

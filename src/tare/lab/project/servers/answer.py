@@ -3,13 +3,15 @@
 import difflib
 import hashlib
 import http.client
+import json
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from tare.lab.project.hooks import OracleError, SiteView
-from tare.model.servers import Expected
+from tare.lab.project.servers.requests import content
+from tare.model.servers import Asked, Expected
 
 _PATIENCE_S = 10.0
 _LINES = 12
@@ -61,26 +63,35 @@ def differences(old: Answer, new: Answer) -> Iterator[Difference]:
         yield Difference("body", "\n  ".join(_diff(old.body, new.body)))
 
 
-def ask(site: SiteView) -> Answer:
-    """Send the request once, over a connection of its own. Raises OracleError."""
-    own, port = site.properties, site.port["http"]
+def ask(site: SiteView) -> list[Answer]:
+    """Send each request once, over a connection of its own. Raises OracleError."""
+    return [_answer(site, Asked.model_validate(each)) for each in requested(site)]
+
+
+def requested(site: SiteView) -> list[dict[str, Any]]:
+    """Return the requests to a site, as its properties have them."""
+    return list(json.loads(site.properties["requests"]))
+
+
+def _answer(site: SiteView, asked: Asked) -> Answer:
+    own = site.properties
+    host, port = own["host"] or site.host, own["port"] or site.port["http"]
     if own["scheme"] == "https":
         # The server is the user's own, on this machine.
         context = ssl._create_unverified_context()
         connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            site.host, port, timeout=_PATIENCE_S, context=context
+            host, port, timeout=_PATIENCE_S, context=context
         )
     else:
-        connection = http.client.HTTPConnection(site.host, port, timeout=_PATIENCE_S)
-    headers = dict(line.split(": ", 1) for line in str(own["headers"]).splitlines())
-    body = Path(own["body_file"]).read_bytes() if own["body_file"] else None
+        connection = http.client.HTTPConnection(host, port, timeout=_PATIENCE_S)
     try:
-        connection.request(own["method"], own["path"], body=body, headers=headers)
+        body = content(asked.body)
+        connection.request(asked.method, asked.path, body=body, headers=asked.headers)
         found = connection.getresponse()
         named = tuple((key.lower(), value) for key, value in found.getheaders())
         return Answer(found.status, named, found.read())
-    except (OSError, http.client.HTTPException) as error:
-        raise OracleError(f"no answer to {own['method']} {own['path']}: {error!r}") from error
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise OracleError(f"no answer to {asked.method} {asked.path}: {error!r}") from error
     finally:
         connection.close()
 

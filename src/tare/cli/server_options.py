@@ -1,0 +1,127 @@
+"""The options of `tare duel` and `tare gate`: what is compared, and how."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from tare.cli.span import Span
+
+URL = "http://127.0.0.1:{port}/"
+"""Where a server that tare starts is asked, but for its path."""
+_POSITIVE = click.FloatRange(0, min_open=True)
+_OPTIONS = (
+    click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
+    click.option(
+        "--against",
+        metavar="REF",
+        help="Compare the work tree with this git ref; one COMMAND then starts either.",
+    ),
+    click.option(
+        "--build", metavar="COMMAND", help="Builds a ref, in a worktree of its own; with --against."
+    ),
+    click.option("--name", "names", multiple=True, help="A server's name, in order of COMMANDs."),
+    click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
+    click.option(
+        "--requests",
+        "requests_file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Several requests, one a line: a path, a method and a path, or JSON with weights.",
+    ),
+    click.option("--in-order", is_flag=True, help="Those of --requests one after the other."),
+    click.option("--url", metavar="URL", help=f"Scheme and path; without it {URL}"),
+    click.option("-p", "--protocol", type=click.Choice(["h1", "h2", "h3"]), help="Without it h1."),
+    click.option("-X", "--method", default="GET", show_default=True),
+    click.option("-H", "--header", "headers", multiple=True, metavar="NAME: VALUE"),
+    click.option("--body-file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option("-c", "--connections", type=click.IntRange(1), default=16, show_default=True),
+    click.option(
+        "--rate",
+        type=_POSITIVE,
+        help="Requests per second; without it 40 % of what the slower server can answer.",
+    ),
+    click.option("--saturated", is_flag=True, help="As fast as they answer, not by the clock."),
+    click.option(
+        "--within",
+        "within_s",
+        type=Span(),
+        default="30s",
+        show_default=True,
+        metavar="T",
+        help="The most time for duels; they end as soon as every verdict is there.",
+    ),
+    click.option("--duels", type=click.IntRange(1), help="Exactly so many, whatever they show."),
+    click.option(
+        "--duration", type=_POSITIVE, default=1.0, metavar="S", help="Seconds of a duel; 1."
+    ),
+    click.option(
+        "--margin", type=_POSITIVE, default=1.0, metavar="PERCENT", help="What is equivalent; 1."
+    ),
+    click.option(
+        "--allow",
+        multiple=True,
+        metavar="status|body|header:NAME",
+        help="A difference between the answers that is meant.",
+    ),
+    click.option(
+        "--ready-within",
+        "ready_s",
+        type=Span(),
+        default="30s",
+        show_default=True,
+        metavar="T",
+        help="How long a server may take until it accepts connections.",
+    ),
+    click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
+    click.option(
+        "--setup",
+        metavar="COMMAND",
+        help="Run before each start of a server; {port}, {folder} and the like are filled in.",
+    ),
+    click.option(
+        "--why",
+        is_flag=True,
+        help="Look at the processes of each duel in a second window, and say where a difference "
+        "comes from; as root.",
+    ),
+    click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
+)
+
+
+def options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say what is compared, and how."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options as they were given."""
+
+    commands: tuple[str, ...]
+    against: str | None
+    build: str | None
+    names: tuple[str, ...]
+    path: str | None
+    requests_file: Path | None
+    in_order: bool
+    url: str | None
+    protocol: str | None
+    method: str
+    headers: tuple[str, ...]
+    body_file: Path | None
+    connections: int
+    rate: float | None
+    saturated: bool
+    within_s: float
+    duels: int | None
+    duration: float
+    margin: float
+    allow: tuple[str, ...]
+    ready_s: float
+    environment: tuple[str, ...]
+    setup: str | None
+    why: bool
+    seed: int | None
