@@ -18,10 +18,12 @@ def gate(folder: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 def decided(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """A gate without an alarm of the control, which one run in twenty may have without a cause."""
-    for attempt in range(3):
+    """A gate without an alarm of the control, which one run in twenty may have without a cause, and
+    whose duels were not all disturbed by other work.
+    """
+    for attempt in range(5):
         code, out, err = gate(folder, *arguments, "--seed", str(attempt))
-        if "A/A control differs" not in out:
+        if "A/A control differs" not in out and not (code == 1 and "undisturbed" in err):
             break
     return code, out, err
 
@@ -53,7 +55,7 @@ def test_a_change_that_costs_less_than_the_limit_passes(
 
 
 def test_what_cannot_be_told_does_not_fail(tmp_path: Path) -> None:
-    code, out, err = gate(tmp_path, GOOD, GOOD, *SHORT, "--duels", "1")
+    code, out, err = decided(tmp_path, GOOD, GOOD, *SHORT, "--duels", "1")
     assert code == 0 and "cannot-tell: new: " in out, out + err
 
 
