@@ -40,6 +40,12 @@ pub struct Service {
     /// Memory of the requests and responses of all clients together, in MiB
     #[arg(long, default_value_t = 1024)]
     payload_mb: usize,
+    /// Seconds of CPU time that compiling a module of mode wasm may take, and four times as long
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    compile_s: u32,
+    /// Memory that compiling a module may take, in MiB
+    #[arg(long, default_value_t = 512)]
+    compile_mb: u32,
 }
 
 /// The daemon's state.
@@ -72,10 +78,12 @@ impl Server {
     ) -> Result<(), String> {
         let options = options.copied().unwrap_or_default();
         let logged = options.log.unwrap_or_default();
-        let settings = Settings {
+        let mut settings = Settings {
             log: logged.then(|| self.log(name)).transpose()?,
             ..settings(&options)
         };
+        settings.limits.compile_s = self.service.compile_s;
+        settings.limits.compile_bytes = u64::from(self.service.compile_mb) << 20;
         self.runtime.load(name, Binary::new(binary)?, settings)
     }
 
