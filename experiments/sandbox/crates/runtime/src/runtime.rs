@@ -67,6 +67,16 @@ impl Runtime {
         &*self.mode
     }
 
+    /// Limit the memory of this process, its workers' apart. Return false where it has no control group
+    /// of its own.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be limited, in words.
+    pub fn limit_own_memory(&self, bytes: u64) -> Result<bool, String> {
+        self.hierarchy.limit_own(bytes)
+    }
+
     fn probe(&self) -> Result<(), String> {
         let Some(binary) = self.mode.trial() else {
             return Ok(());
