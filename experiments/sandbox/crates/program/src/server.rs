@@ -190,6 +190,10 @@ impl Server {
 
     fn serve(&self, stream: UnixStream) -> io::Result<()> {
         let caller = Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?;
+        let caller = match peer::process(&stream) {
+            Some(process) => caller.of(process),
+            None => caller,
+        };
         let caller = Arc::new(caller.within(self.budget.clone()));
         let mut channel = Channel::new(stream);
         loop {
@@ -369,5 +373,13 @@ fn settings(options: &LoadOptions) -> Settings {
         settings.keepers = Some(options.keepers as usize);
     }
     settings.queue = options.queue.map_or(settings.queue, |queue| queue as usize);
+    for (place, value) in [
+        (&mut settings.share.calls, options.client_calls),
+        (&mut settings.share.workers, options.client_workers),
+    ] {
+        if value > 0 {
+            *place = value as usize;
+        }
+    }
     settings
 }

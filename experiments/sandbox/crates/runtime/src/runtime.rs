@@ -144,7 +144,7 @@ impl Runtime {
         let log = log.map(|path| Log::new(path, most, rate));
         let log = log.transpose()?.map(Arc::new);
         let mut loaded = Loaded {
-            pool: Arc::new(Pool::new(settings.queue)),
+            pool: Arc::new(Pool::new(settings.queue, settings.share)),
             metrics: Arc::new(Metrics::default()),
             inboxes: Vec::new(),
             threads: Mutex::default(),
