@@ -34,6 +34,7 @@ try() {
     echo "$mode in '$place': $(/tare-sandbox call attack </memory_bomb 2>&1 | tr -dc ' -~')"
     echo "$mode in '$place': $(/tare-sandbox call attack </fork_bomb 2>&1 | tr -dc ' -~')"
     echo "$mode in '$place': below $(find . -name '0' -path '*tare-sandbox*')"
+    echo "$mode in '$place': own $(cat $(find . -path '*tare-sandbox*/host/memory.max') </dev/null)"
     kill $daemon
     wait $daemon
     echo "$mode in '$place': ended with $?, left $(find . -name '*tare-sandbox*')"
@@ -70,10 +71,13 @@ def test_slots_have_groups_wherever_the_sandbox_starts(printed: str, place: str)
 def check(printed: str, mode: str, place: str) -> None:
     head = f"{mode} in '{place}': "
     lines = [line.removeprefix(head) for line in printed.splitlines() if line.startswith(head)]
-    assert len(lines) == 5, printed
-    hello, memory_bomb, fork_bomb, below, end = lines
+    assert len(lines) == 6, printed
+    hello, memory_bomb, fork_bomb, below, own, end = lines
     assert "Hello, world!" in hello
     assert "memory" in memory_bomb
     assert "blocked" in fork_bomb
     assert re.fullmatch(rf"below {re.escape(PLACES[place])}/tare-sandbox\.\d+\.0/0", below)
+    # Where the daemon shares its group with others, it cannot limit its own memory.
+    alone = not place.startswith("slice")
+    assert own == (f"own {3072 << 20}" if alone else "own ")
     assert end == "ended with 0, left "

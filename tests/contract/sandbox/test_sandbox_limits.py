@@ -1,12 +1,25 @@
 """Every limit of a call holds, by name, in every mode; and so does a full queue."""
 
+import contextlib
+import signal
 import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import SLOW, WITHIN, Decoys, Refused, Sandbox, decoys, udf, wait_until, wire
+from sandboxes import (
+    SLOW,
+    WITHIN,
+    Decoys,
+    Refused,
+    Sandbox,
+    decoys,
+    groups,
+    udf,
+    wait_until,
+    wire,
+)
 
 OPTIONS = ("--workers", "2", "--memory-mb", "32", "--deadline-ms", "600", "--cpu-s", "1")
 # Modes whose functions cannot fork.
@@ -162,6 +175,23 @@ def test_payloads_of_all_clients_have_a_budget(serve: Callable[..., Sandbox]) ->
     answer = number(1, 5 * size) + number(2, 1) + number(3, 1)
     assert refused(lambda: sandbox.call_raw("udf", answer)) == "busy"
     assert sandbox.call("udf", text(4, bytes(size)))[1] == size
+
+
+@pytest.mark.skipif(
+    not Path("/sys/fs/cgroup/memory").is_dir(),
+    reason="without version 1 of control groups the test shares its own with the daemon",
+)
+def test_the_daemons_memory_has_a_bound_of_its_own(serve: Callable[..., Sandbox]) -> None:
+    size, bounds = 1 << 20, ("--daemon-mb", "128", "--payload-mb", "4096")
+    sandbox = serve("namespaces", *bounds, "--workers", "1", "--load", f"udf={udf('attack')}")
+    with socket.socket(socket.AF_UNIX) as line, contextlib.suppress(OSError):
+        line.connect(sandbox.socket)
+        # A frame that is never whole.
+        line.sendall(wire.varint(256 * size) + bytes(240 * size))
+    assert sandbox.process.wait(10) == -signal.SIGKILL
+    # Nothing of it is in the way of the next one.
+    assert serve("namespaces").stop() == 0
+    assert not groups(sandbox.process.pid)
 
 
 def test_what_never_gets_ready_is_not_loaded(mode: str, serve: Callable[..., Sandbox]) -> None:

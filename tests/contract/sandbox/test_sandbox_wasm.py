@@ -1,6 +1,8 @@
 """Modules that are hostile in ways that only modules can be."""
 
+import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,3 +170,66 @@ def test_what_can_never_run_is_not_loaded(what: str, sandbox: Sandbox, tmp_path:
     assert why in load(sandbox, tmp_path, made)
     # What is refused takes nothing of the next one's place.
     assert load(sandbox, tmp_path, module()) == ""
+
+
+def slow() -> bytes:
+    """A module of 0.3 MB that takes minutes and gigabytes: many loops over many locals."""
+    locals_, loops = 2000, 20000
+    body = b"".join(
+        b"\x03\x40\x20" + number(index % locals_)
+        + b"\x21" + number((index * 7 + 1) % locals_)
+        + b"\x20" + number(index * 3 % locals_) + b"\x0d\x00\x0b"
+        for index in range(loops)
+    )  # fmt: skip
+    code = b"\x01" + number(locals_) + I32 + body + b"\x0b"
+    return b"\0asm\x01\0\0\0" + b"".join(
+        [
+            section(TYPE, NOTHING),
+            section(FUNCTION, b"\x00"),
+            section(CODE, number(len(code)) + code),
+        ]
+    )
+
+
+COMPILING = {
+    "time": (("--compile-s", "1", "--compile-mb", "8192"), "more than 1 s of CPU time", "-s"),
+    "memory": (("--compile-s", "100", "--compile-mb", "128"), "more than 128 MiB", "-mb"),
+}
+
+
+@pytest.mark.parametrize("limit", COMPILING)
+def test_compiling_is_limited(limit: str, serve: Callable[..., Sandbox], tmp_path: Path) -> None:
+    options, what, option = COMPILING[limit]
+    sandbox = serve("wasm", *options)
+    refusal = load(sandbox, tmp_path, slow())
+    assert what in refusal
+    assert f"larger --compile{option}" in refusal
+    status = Path(f"/proc/{sandbox.process.pid}/status").read_text()
+    peak = re.search(r"VmHWM:\s+(\d+) kB", status)
+    # The daemon has not compiled itself.
+    assert peak is not None and int(peak[1]) < 100_000
+    assert load(sandbox, tmp_path, module(b"\x41\x01\x1a")) == ""
+    assert not sandbox.workers()
+
+
+def test_what_was_compiled_is_kept_whole_and_for_the_daemons_user_alone(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    made = module(b"\x41" + number(os.getpid() % 64) + b"\x1a")
+    kept = Path("/run/tare-sandbox/modules")
+    name = f"{hashlib.sha256(made).hexdigest()}.*"
+    for file in kept.glob(name):
+        file.unlink()
+    assert load(sandbox, tmp_path, made) == ""
+    (file,) = kept.glob(name)
+    whole = file.read_bytes()
+    assert [path.stat().st_mode & 0o777 for path in (kept, file)] == [0o700, 0o600]
+    sandbox.unload("udf")
+    made_first = file.stat().st_ino
+    assert load(sandbox, tmp_path, made) == ""
+    sandbox.unload("udf")
+    assert file.stat().st_ino == made_first
+    # What was changed is compiled again.
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert load(sandbox, tmp_path, made) == ""
+    assert file.read_bytes() == whole

@@ -222,6 +222,7 @@ fn serve(
     // From the first moment, so that a signal while binaries are loaded leaves nothing behind.
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
     let runtime = Runtime::new(named(mode)?, functions()).map_err(|why| anyhow!(why))?;
+    service.limit_memory(&runtime).map_err(|why| anyhow!(why))?;
     let server = Arc::new(Server::new(runtime, service));
     for each in load {
         let Some((name, file)) = each.split_once('=') else {

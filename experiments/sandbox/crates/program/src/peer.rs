@@ -5,6 +5,12 @@ use std::os::fd::AsFd;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::process::geteuid;
 
+/// Return the process at the other end, or none if it is in another PID namespace.
+pub fn process(socket: impl AsFd) -> Option<u64> {
+    let peer = getsockopt(&socket, PeerCredentials).ok()?;
+    u64::try_from(peer.pid()).ok().filter(|pid| *pid > 0)
+}
+
 /// Refuse users other than this one, root and `another`: they could read what is sent, or have this
 /// user's rights used for them.
 ///

@@ -124,6 +124,15 @@ pub struct LoadOptions {
     #[prost(uint64, tag = "17")]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub log_rate: u64,
+    /// Calls of one client process at once, those that wait included; one more is refused as busy [default:
+    /// as many as there can be]
+    #[prost(uint32, tag = "18")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub client_calls: u32,
+    /// Workers that one client process has at once [default: all]
+    #[prost(uint32, tag = "19")]
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub client_workers: u32,
 }
 
 /// A call.

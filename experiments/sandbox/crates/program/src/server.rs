@@ -28,6 +28,9 @@ use crate::reply::Reply;
 /// Connections that are served at once.
 const CONNECTIONS: usize = 4096;
 
+/// Memory of the daemon besides requests and responses, unless asked for otherwise, in MiB.
+const MORE_MB: u64 = 2048;
+
 /// The options of serving clients.
 #[derive(clap::Args)]
 pub struct Service {
@@ -40,6 +43,37 @@ pub struct Service {
     /// Memory of the requests and responses of all clients together, in MiB
     #[arg(long, default_value_t = 1024)]
     payload_mb: usize,
+    /// Memory of the daemon itself, its workers' apart, in MiB [default: 2048 more than --payload-mb, where
+    /// it has a control group of its own]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(16..))]
+    daemon_mb: Option<u32>,
+    /// Seconds of CPU time that compiling a module of mode wasm may take, and four times as long
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    compile_s: u32,
+    /// Memory that compiling a module may take, in MiB
+    #[arg(long, default_value_t = 512)]
+    compile_mb: u32,
+}
+
+impl Service {
+    /// Limit the memory of this process, as far as it has a control group of its own.
+    ///
+    /// # Errors
+    ///
+    /// The reason, if a limit was asked for and there can be none.
+    pub fn limit_memory(&self, runtime: &Runtime) -> Result<(), String> {
+        let usual = MORE_MB.saturating_add(self.payload_mb as u64);
+        let wanted = self.daemon_mb.map_or(usual, u64::from);
+        let limited = runtime.limit_own_memory(wanted.saturating_mul(1 << 20))?;
+        if self.daemon_mb.is_some() && !limited {
+            return Err(
+                "--daemon-mb: the daemon has no control group of its own; start it in one \
+                 (systemd-run --scope --property=Delegate=yes), and in another mode than wasm"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
 }
 
 /// The daemon's state.
@@ -72,10 +106,12 @@ impl Server {
     ) -> Result<(), String> {
         let options = options.copied().unwrap_or_default();
         let logged = options.log.unwrap_or_default();
-        let settings = Settings {
+        let mut settings = Settings {
             log: logged.then(|| self.log(name)).transpose()?,
             ..settings(&options)
         };
+        settings.limits.compile_s = self.service.compile_s;
+        settings.limits.compile_bytes = u64::from(self.service.compile_mb) << 20;
         self.runtime.load(name, Binary::new(binary)?, settings)
     }
 
@@ -154,6 +190,10 @@ impl Server {
 
     fn serve(&self, stream: UnixStream) -> io::Result<()> {
         let caller = Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?;
+        let caller = match peer::process(&stream) {
+            Some(process) => caller.of(process),
+            None => caller,
+        };
         let caller = Arc::new(caller.within(self.budget.clone()));
         let mut channel = Channel::new(stream);
         loop {
@@ -333,5 +373,13 @@ fn settings(options: &LoadOptions) -> Settings {
         settings.keepers = Some(options.keepers as usize);
     }
     settings.queue = options.queue.map_or(settings.queue, |queue| queue as usize);
+    for (place, value) in [
+        (&mut settings.share.calls, options.client_calls),
+        (&mut settings.share.workers, options.client_workers),
+    ] {
+        if value > 0 {
+            *place = value as usize;
+        }
+    }
     settings
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -19,6 +19,9 @@ pub type HostFunction = Box<dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sy
 #[derive(Default)]
 pub struct HostFunctions(pub HashMap<String, HostFunction>);
 
+/// Numbers of clients that are not known, above those of processes.
+static CLIENTS: AtomicU64 = AtomicU64::new(1 << 32);
+
 /// Somebody who makes one call at a time, and can be told of others' doing meanwhile.
 #[derive(Debug)]
 pub struct Caller {
@@ -28,6 +31,7 @@ pub struct Caller {
     line: Option<OwnedFd>,
     /// The memory of what is on its way to and from callers.
     budget: Option<Arc<Budget>>,
+    client: u64,
 }
 
 impl Caller {
@@ -42,7 +46,20 @@ impl Caller {
             cancelled: AtomicBool::new(false),
             line,
             budget: None,
+            client: CLIENTS.fetch_add(1, Ordering::Relaxed),
         })
+    }
+
+    /// Be one of several callers that are the same client, whose number is a process's. Others are each a
+    /// client of their own.
+    #[must_use]
+    pub fn of(self, client: u64) -> Self {
+        Caller { client, ..self }
+    }
+
+    /// The number of its client.
+    pub(crate) fn client(&self) -> u64 {
+        self.client
     }
 
     /// Have the memory of its calls count in `budget`.

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Failure {
     /// All workers are taken, and as many calls wait as may.
     Busy,
+    /// The client has as many calls of the binary at once as one may.
+    PerClient,
     /// Requests and responses of all callers together have all the memory that they may.
     Crowded,
     /// The call's time is up.
@@ -35,7 +37,7 @@ impl Failure {
     /// Its name in statistics and on the wire.
     pub fn kind(&self) -> &'static str {
         match self {
-            Failure::Busy | Failure::Crowded => "busy",
+            Failure::Busy | Failure::PerClient | Failure::Crowded => "busy",
             Failure::Deadline => "deadline",
             Failure::Cancelled => "cancelled",
             Failure::Died(_) => "died",
@@ -54,6 +56,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Busy => f.write_str("busy: every worker is taken and the queue is full; try again later, or load with more workers"),
+            Failure::PerClient => f.write_str("busy: this client has as many calls of the binary at once as one client may; try again later, or load with a larger --client-calls"),
             Failure::Crowded => f.write_str("busy: requests and responses of all clients take all their memory; try again later, or start the sandbox with a larger --payload-mb"),
             Failure::Deadline => f.write_str("the deadline has passed"),
             Failure::Cancelled => f.write_str("cancelled by the caller"),

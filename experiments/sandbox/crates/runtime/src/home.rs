@@ -51,6 +51,23 @@ pub fn make() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// Make a folder in it that nobody else may even read, unless it is there.
+///
+/// # Errors
+///
+/// As of [`make`].
+pub fn private(name: &str) -> Result<PathBuf, String> {
+    let folder = make()?.join(name);
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(format!("{}: {error}", folder.display()));
+        }
+        _ => {}
+    }
+    check(&folder)?;
+    Ok(folder)
+}
+
 /// Refuse a folder that somebody else owns or may write to, and what only leads to one.
 fn check(folder: &Path) -> Result<(), String> {
     let found = fs::symlink_metadata(folder);

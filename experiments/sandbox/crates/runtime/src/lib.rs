@@ -45,4 +45,5 @@ pub mod trial;
 mod warden;
 
 pub use self::loaded::{Served, Settings};
+pub use self::pool::PerClient;
 pub use self::runtime::Runtime;

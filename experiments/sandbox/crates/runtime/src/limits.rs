@@ -30,6 +30,10 @@ pub struct Limits {
     pub log_rate: u64,
     /// True if its request and response may be in memory that it shares with the host.
     pub shared: bool,
+    /// Seconds of CPU time that compiling a module may take.
+    pub compile_s: u32,
+    /// Bytes of memory that compiling a module may take.
+    pub compile_bytes: u64,
 }
 
 /// The most that [`Limits::files`] can be: the binary's own descriptor lies above them.
@@ -50,6 +54,8 @@ impl Default for Limits {
             log_bytes: 1 << 20,
             log_rate: 32 << 20,
             shared: false,
+            compile_s: 10,
+            compile_bytes: 512 << 20,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::lock::lock;
 use crate::log::Log;
 use crate::metrics::{Metrics, Phase};
 use crate::pool::keeper::{Inbox, Message};
-use crate::pool::{Pool, Ready};
+use crate::pool::{PerClient, Pool, Ready};
 use crate::slot::NUMBERS;
 
 /// The settings of a loaded binary.
@@ -23,6 +23,8 @@ pub struct Settings {
     pub workers: usize,
     /// Calls that may wait for one.
     pub queue: usize,
+    /// The most that one client has of both.
+    pub share: PerClient,
     /// Threads that refill; as the mode has it if none.
     pub keepers: Option<usize>,
     /// The limits of each call.
@@ -38,6 +40,7 @@ impl Default for Settings {
         Settings {
             workers: 10,
             queue: 1000,
+            share: PerClient::ALL,
             keepers: None,
             limits: Limits::default(),
             callbacks: false,
@@ -156,6 +159,9 @@ impl Loaded {
 
     /// Give a worker back to who collects it.
     pub(crate) fn back(&self, ready: Ready) {
+        if let Some(client) = ready.client {
+            self.pool.done(client);
+        }
         let inbox = &self.inboxes[ready.keeper];
         inbox.send(Message::Spent(ready, Instant::now()));
     }

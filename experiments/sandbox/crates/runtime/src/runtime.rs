@@ -67,6 +67,16 @@ impl Runtime {
         &*self.mode
     }
 
+    /// Limit the memory of this process, its workers' apart. Return false where it has no control group
+    /// of its own.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be limited, in words.
+    pub fn limit_own_memory(&self, bytes: u64) -> Result<bool, String> {
+        self.hierarchy.limit_own(bytes)
+    }
+
     fn probe(&self) -> Result<(), String> {
         let Some(binary) = self.mode.trial() else {
             return Ok(());
@@ -134,7 +144,7 @@ impl Runtime {
         let log = log.map(|path| Log::new(path, most, rate));
         let log = log.transpose()?.map(Arc::new);
         let mut loaded = Loaded {
-            pool: Arc::new(Pool::new(settings.queue)),
+            pool: Arc::new(Pool::new(settings.queue, settings.share)),
             metrics: Arc::new(Metrics::default()),
             inboxes: Vec::new(),
             threads: Mutex::default(),

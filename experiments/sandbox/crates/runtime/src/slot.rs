@@ -84,6 +84,27 @@ impl Slot {
     }
 }
 
+/// A user that is no slot's, until it is dropped.
+pub(crate) struct Spare(Vec<u32>);
+
+impl Spare {
+    /// Take one that nobody has.
+    pub(crate) fn take() -> Self {
+        Spare(NUMBERS.take(1))
+    }
+
+    /// Its number.
+    pub(crate) fn user(&self) -> u32 {
+        FIRST_USER + self.0[0]
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        NUMBERS.give_back(&self.0);
+    }
+}
+
 /// Numbers of slots in use, of all runtimes of this process: no two have the same user.
 pub(crate) static NUMBERS: Numbers = Numbers(Mutex::new(BTreeSet::new()));
 

@@ -113,6 +113,28 @@ impl Hierarchy {
         hand_out(folder, '+')
     }
 
+    /// Limit this process's own memory, where it can have a group of its own: in version 1, and in version 2
+    /// if no other process is in its group. Return false elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// The step that failed, in words.
+    pub fn limit_own(&self, bytes: u64) -> Result<bool, String> {
+        match (self.version, &self.leaf, self.folders.first()) {
+            (Version::One, _, Some(memory)) => {
+                let own = memory.join(LEAF);
+                make(&own)?;
+                write(&own.join("memory.limit_in_bytes"), &bytes.to_string())?;
+                write(&own.join("cgroup.procs"), "0")?;
+            }
+            (Version::Two, Some(leaf), _) => {
+                write(&leaf.join("memory.max"), &bytes.to_string())?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// A group for one worker at a time.
     ///
     /// # Errors
@@ -138,6 +160,13 @@ impl Hierarchy {
 
     /// Remove this process's own folders, in which no slot is left.
     pub fn remove(&self) {
+        let memory = self.folders.first();
+        if let Some(memory) =
+            memory.filter(|memory| self.version == Version::One && memory.join(LEAF).is_dir())
+        {
+            // To where it was before.
+            let _ = fs::write(memory.with_file_name("cgroup.procs"), "0");
+        }
         for folder in &self.folders {
             remove(folder);
         }

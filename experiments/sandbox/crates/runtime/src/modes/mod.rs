@@ -9,7 +9,7 @@ mod requirements;
 mod roma;
 mod root;
 mod user;
-mod wasm;
+pub mod wasm;
 
 use crate::mode::Mode;
 

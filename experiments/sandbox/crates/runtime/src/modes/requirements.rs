@@ -1,4 +1,6 @@
-//! Requirements of modes on a binary and on the user.
+//! Requirements of modes on a binary, on the user and on what is installed.
+
+use std::path::PathBuf;
 
 use crate::binary::Binary;
 
@@ -44,4 +46,24 @@ pub fn only_root(mode: &str) -> Result<(), String> {
     Err(format!(
         "mode {mode} needs root, to give each worker a user of its own; start the sandbox as root"
     ))
+}
+
+/// Find a program of the sandbox's own: beside this one, or above it, where cargo puts it for tests.
+///
+/// # Errors
+///
+/// The reason, in words.
+pub fn beside(program: &str) -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| format!("this program's folder: {error}"))?;
+    let mut places = own
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .map(|folder| folder.join(program));
+    places.find(|place| place.is_file()).ok_or_else(|| {
+        format!(
+            "{program} is not beside {}; build it, or install it there",
+            own.display()
+        )
+    })
 }

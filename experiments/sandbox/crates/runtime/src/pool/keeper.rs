@@ -257,6 +257,7 @@ impl Keeper {
             keeper: self.duties.number,
             group,
             worker,
+            client: None,
         };
         if let Some(Ready { worker, .. }) = self.duties.pool.put(ready) {
             self.end(place, worker, Instant::now());

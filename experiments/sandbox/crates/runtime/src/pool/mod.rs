@@ -4,4 +4,4 @@
 pub mod keeper;
 mod queue;
 
-pub use self::queue::{Pool, Ready};
+pub use self::queue::{PerClient, Pool, Ready};

@@ -1,7 +1,7 @@
-//! Ready workers, and calls in the order in which they came. A worker that gets ready goes to the
-//! call that has waited longest.
+//! Ready workers, and calls that wait for one. A worker that gets ready goes to the client that has the
+//! fewest, and of its calls to the one that has waited longest.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -20,6 +20,25 @@ pub struct Ready {
     pub group: Arc<SlotGroup>,
     /// The worker.
     pub worker: Box<dyn Worker>,
+    /// The client that has it, if one does.
+    pub client: Option<u64>,
+}
+
+/// The most that one client has of a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PerClient {
+    /// Calls at once, those that wait included.
+    pub calls: usize,
+    /// Workers at once.
+    pub workers: usize,
+}
+
+impl PerClient {
+    /// All there is.
+    pub const ALL: PerClient = PerClient {
+        calls: usize::MAX,
+        workers: usize::MAX,
+    };
 }
 
 /// The ready workers of one handle.
@@ -27,12 +46,15 @@ pub struct Pool {
     state: Mutex<State>,
     /// Calls that may wait.
     depth: usize,
+    share: PerClient,
 }
 
 #[derive(Default)]
 struct State {
     ready: Vec<Ready>,
     waiting: VecDeque<Arc<Seat>>,
+    /// Workers of each client that has some.
+    taken: HashMap<u64, usize>,
     closed: Option<Failure>,
     /// The reason why no worker becomes ready, while none does.
     trouble: Option<String>,
@@ -44,11 +66,12 @@ struct Seat {
 }
 
 impl Pool {
-    /// Without workers; at most `depth` calls wait.
-    pub fn new(depth: usize) -> Self {
+    /// Without workers; at most `depth` calls wait, and no client has more than `share`.
+    pub fn new(depth: usize, share: PerClient) -> Self {
         Pool {
             state: Mutex::default(),
             depth,
+            share,
         }
     }
 
@@ -63,9 +86,15 @@ impl Pool {
             if let Some(failure) = &state.closed {
                 return Err(failure.clone());
             }
+            let client = caller.client();
+            if state.calls(client) >= self.share.calls {
+                return Err(Failure::PerClient);
+            }
             // The one that was started last is the one whose memory is still in the caches.
-            if let Some(ready) = state.ready.pop() {
-                return Ok(ready);
+            if state.taken(client) < self.share.workers
+                && let Some(ready) = state.ready.pop()
+            {
+                return Ok(state.take(ready, client));
             }
             if let Some(why) = &state.trouble {
                 return Err(Failure::NotReady(why.clone()));
@@ -86,7 +115,7 @@ impl Pool {
             if let Some(given) = lock(&seat.given).take() {
                 match (given, waited) {
                     (Ok(ready), Err(failure)) => {
-                        state.give(ready);
+                        state.put(ready, self.share);
                         return Err(failure);
                     }
                     (given, _) => return given,
@@ -106,8 +135,18 @@ impl Pool {
             return Some(ready);
         }
         state.trouble = None;
-        state.give(ready);
+        state.put(ready, self.share);
         None
+    }
+
+    /// A client has done with a worker, which is not ready again.
+    pub fn done(&self, client: u64) {
+        let mut state = self.lock();
+        state.release(client);
+        // One of its own calls may have waited for no more than that.
+        if let Some(ready) = state.ready.pop() {
+            state.give(ready, self.share);
+        }
     }
 
     /// No worker gets ready for now: calls fail with the reason instead of waiting.
@@ -139,11 +178,50 @@ impl Pool {
 }
 
 impl State {
-    fn give(&mut self, ready: Ready) {
-        match self.waiting.pop_front() {
-            Some(seat) => seat.give(Ok(ready)),
+    fn put(&mut self, mut ready: Ready, share: PerClient) {
+        if let Some(client) = ready.client.take() {
+            self.release(client);
+        }
+        self.give(ready, share);
+    }
+
+    fn give(&mut self, ready: Ready, share: PerClient) {
+        let waiting = self.waiting.iter().enumerate();
+        let next = waiting
+            .map(|(index, seat)| (self.taken(seat.caller.client()), index))
+            .filter(|(taken, _)| *taken < share.workers)
+            .min();
+        match next.and_then(|(_, index)| self.waiting.remove(index)) {
+            Some(seat) => {
+                let ready = self.take(ready, seat.caller.client());
+                seat.give(Ok(ready));
+            }
             None => self.ready.push(ready),
         }
+    }
+
+    fn take(&mut self, mut ready: Ready, client: u64) -> Ready {
+        *self.taken.entry(client).or_default() += 1;
+        ready.client = Some(client);
+        ready
+    }
+
+    fn release(&mut self, client: u64) {
+        if let Some(taken) = self.taken.get_mut(&client) {
+            *taken -= 1;
+            if *taken == 0 {
+                self.taken.remove(&client);
+            }
+        }
+    }
+
+    fn taken(&self, client: u64) -> usize {
+        self.taken.get(&client).copied().unwrap_or(0)
+    }
+
+    fn calls(&self, client: u64) -> usize {
+        let own = |seat: &&Arc<Seat>| seat.caller.client() == client;
+        self.taken(client) + self.waiting.iter().filter(own).count()
     }
 
     fn dismiss(&mut self, why: &Failure) {
@@ -165,101 +243,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::call::{Attempt, Terms};
-    use std::os::fd::RawFd;
-    use std::time::Duration;
-
-    struct Nobody;
-
-    impl Worker for Nobody {
-        fn readiness(&self) -> Option<RawFd> {
-            None
-        }
-        fn read_ready(&mut self) -> Result<bool, String> {
-            Ok(true)
-        }
-        fn call(&mut self, _: &[u8], _: &Terms) -> Attempt {
-            unreachable!("nobody is called")
-        }
-        fn kill(&mut self) {}
-        fn end(&self) -> Option<RawFd> {
-            None
-        }
-        fn reap(&mut self) -> u64 {
-            0
-        }
-        fn pid(&self) -> Option<i32> {
-            None
-        }
-    }
-
-    fn ready(place: usize) -> Ready {
-        Ready {
-            place,
-            keeper: 0,
-            group: Arc::default(),
-            worker: Box::new(Nobody),
-        }
-    }
-
-    fn soon() -> Instant {
-        Instant::now() + Duration::from_millis(20)
-    }
-
-    fn late() -> Instant {
-        Instant::now() + Duration::from_secs(60)
-    }
-
-    fn caller() -> Arc<Caller> {
-        Arc::new(Caller::new(None).unwrap())
-    }
-
-    #[test]
-    fn the_last_to_get_ready_is_taken_first() {
-        let pool = Pool::new(0);
-        assert!(pool.put(ready(1)).is_none() && pool.put(ready(2)).is_none());
-        let places = [(); 2].map(|()| pool.take(&caller(), late()).map(|ready| ready.place).ok());
-        assert_eq!(places, [Some(2), Some(1)]);
-        assert_eq!(pool.take(&caller(), late()).err(), Some(Failure::Busy));
-    }
-
-    #[test]
-    fn who_waits_gets_the_next_worker_or_the_deadline_or_the_end() {
-        let pool = Pool::new(1);
-        assert_eq!(pool.take(&caller(), soon()).err(), Some(Failure::Deadline));
-        assert_eq!(pool.counts(), (0, 0));
-        let waits = |act: &(dyn Fn() + Sync)| {
-            std::thread::scope(|scope| {
-                let waiting = scope.spawn(|| pool.take(&caller(), late()).map(|ready| ready.place));
-                while pool.counts().1 == 0 {
-                    std::thread::yield_now();
-                }
-                assert_eq!(pool.take(&caller(), late()).err(), Some(Failure::Busy));
-                act();
-                waiting.join().unwrap()
-            })
-        };
-        assert_eq!(waits(&|| assert!(pool.put(ready(7)).is_none())), Ok(7));
-        let trouble = Failure::NotReady("why".into());
-        assert_eq!(waits(&|| pool.despair("why")), Err(trouble.clone()));
-        assert_eq!(pool.take(&caller(), late()).err(), Some(trouble));
-        assert!(pool.put(ready(8)).is_none());
-        assert_eq!(pool.take(&caller(), late()).map(|ready| ready.place), Ok(8));
-        assert_eq!(
-            waits(&|| drop(pool.close(Failure::Stopping))),
-            Err(Failure::Stopping)
-        );
-        assert!(pool.put(ready(9)).is_some());
-    }
-
-    #[test]
-    fn who_cancels_waits_no_longer() {
-        let pool = Pool::new(1);
-        let who = caller();
-        who.cancel();
-        assert_eq!(pool.take(&who, late()).err(), Some(Failure::Cancelled));
-        assert_eq!(pool.counts(), (0, 0));
-    }
-}
+mod tests;

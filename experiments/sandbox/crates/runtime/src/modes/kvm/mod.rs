@@ -24,7 +24,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::requirements::{only_root, only_static};
+use super::requirements::{beside, only_root, only_static};
 use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::mode::{Mode, Promise, Template};
@@ -73,7 +73,7 @@ impl Mode for Kvm {
         let kvm = open("/dev/kvm".into(), true).map_err(|why| {
             format!("{why}; it needs a kernel with KVM, and a machine that lets its guests use it")
         })?;
-        let monitor = open(monitor_program()?, false)?;
+        let monitor = open(beside(MONITOR)?, false)?;
         Ok(Arc::new(spawner::KvmTemplate {
             binary,
             limits: limits.clone(),
@@ -82,20 +82,4 @@ impl Mode for Kvm {
                 .map_err(|error| error.to_string())?,
         }))
     }
-}
-
-/// Beside this program, or above it, where cargo puts it for tests.
-fn monitor_program() -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|error| format!("this program's folder: {error}"))?;
-    let mut places = own
-        .ancestors()
-        .skip(1)
-        .take(2)
-        .map(|folder| folder.join(MONITOR));
-    places.find(|place| place.is_file()).ok_or_else(|| {
-        format!(
-            "{MONITOR} is not beside {}; build it, or install it there",
-            own.display()
-        )
-    })
 }

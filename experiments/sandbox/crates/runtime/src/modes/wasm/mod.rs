@@ -2,7 +2,11 @@
 //! that are offered, and nothing else. Instances come from a pool, their memory from an image that
 //! is copied where it is written.
 
+mod cache;
 mod channel;
+mod compile;
+pub mod compiler;
+mod engine;
 mod guest;
 mod ticker;
 mod trial;
@@ -10,12 +14,11 @@ mod wasi;
 
 use std::sync::Arc;
 
-use wasmtime::{
-    Config, Engine, InstanceAllocationStrategy, InstancePre, Linker, Module,
-    PoolingAllocationConfig,
-};
+use wasmtime::{Engine, InstancePre, Linker, Module};
 
-use self::channel::{Host, TABLE_ELEMENTS};
+use self::cache::{Cache, Place};
+use self::channel::Host;
+use self::compile::compile;
 use self::guest::Guest;
 use self::ticker::Ticker;
 use crate::binary::Binary;
@@ -25,11 +28,6 @@ use crate::slot::Slot;
 
 /// The mode.
 pub struct Wasm;
-
-/// Instances of one binary at once. Each reserves 4 GiB of addresses, so that no access needs a check.
-const INSTANCES: u32 = 512;
-/// Bytes of an instance that are cleared by writing rather than by giving pages back.
-const KEPT: usize = 256 << 10;
 
 impl Mode for Wasm {
     fn name(&self) -> &'static str {
@@ -72,10 +70,10 @@ impl Mode for Wasm {
             );
         }
         let words = |error: wasmtime::Error| format!("{error:#}");
-        let engine = Engine::new(&config(limits)).map_err(|error| {
+        let engine = engine::running(limits).map_err(|error| {
             format!("no memory is set aside for instances: {error:#}; raise the limit of address space (ulimit -v)")
         })?;
-        let module = Module::new(&engine, binary.bytes()).map_err(words)?;
+        let module = module(&engine, &binary, limits)?;
         let mut linker = Linker::new(&engine);
         wasi::offer(&mut linker).map_err(words)?;
         wasi::refuse_the_rest(&mut linker, &module)?;
@@ -89,26 +87,19 @@ impl Mode for Wasm {
     }
 }
 
-fn config(limits: &Limits) -> Config {
-    let most = usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX);
-    let mut pool = PoolingAllocationConfig::default();
-    pool.total_core_instances(INSTANCES)
-        .total_memories(INSTANCES)
-        .total_tables(INSTANCES)
-        .total_stacks(INSTANCES)
-        .table_elements(TABLE_ELEMENTS)
-        .max_memory_size(most.min(4 << 30))
-        .linear_memory_keep_resident(KEPT)
-        .table_keep_resident(KEPT);
-    let mut config = Config::new();
-    config
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
-        .memory_init_cow(true)
-        .epoch_interruption(true)
-        .wasm_backtrace_max_frames(None)
-        .wasm_memory64(false)
-        .wasm_multi_memory(false);
-    config
+/// Return the module, compiled now or for an earlier load.
+fn module(engine: &Engine, binary: &Binary, limits: &Limits) -> Result<Module, String> {
+    let cache = Cache::open();
+    let place = Place::of(binary.bytes(), engine::key(engine));
+    // SAFETY: a compiler of this engine made it, and since then nobody but this user could change it.
+    let take = |compiled: &[u8]| unsafe { Module::deserialize(engine, compiled) };
+    if let Some(module) = cache.get(&place).and_then(|compiled| take(&compiled).ok()) {
+        return Ok(module);
+    }
+    let compiled = compile(binary, limits)?;
+    let module = take(&compiled).map_err(|error| format!("{error:#}"))?;
+    cache.put(&place, &compiled);
+    Ok(module)
 }
 
 /// A module, compiled.
