@@ -8,7 +8,17 @@ from tare.cli.output import say
 from tare.cli.run import folder_of
 from tare.lab import paths
 
-_FORMATS = ("csv", "parquet", "png", "svg", "google-benchmark", "openmetrics", "record")
+_FORMATS = (
+    "csv",
+    "parquet",
+    "png",
+    "svg",
+    "google-benchmark",
+    "openmetrics",
+    "record",
+    "folded",
+    "speedscope",
+)
 
 
 @click.command()
@@ -36,7 +46,8 @@ _FORMATS = ("csv", "parquet", "png", "svg", "google-benchmark", "openmetrics", "
 )
 def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: Path | None) -> None:
     """Write RUN's trials, summary and charts in formats that other programs read; `record` packs
-    the whole run to be published, and all commands that take a run read it again.
+    the whole run to be published, and all commands that take a run read it again. `folded` and
+    `speedscope` have the stacks of a run with --why, for flame graphs.
 
     With --image, write container images of EXPERIMENT as archives that `docker load` and
     `podman load` take.
@@ -44,6 +55,7 @@ def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: P
     \b
     tare export last --format csv
     tare export last --format png --format svg -o charts
+    tare export last --format folded --format speedscope
     tare export last --format record -o record/NAME
     tare export sandbox --image root -o images
     """

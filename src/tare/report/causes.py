@@ -32,11 +32,15 @@ def causes(folder: RunFolder, scenario: str, labels: Sequence[str]) -> list[Caus
 
     Raises NotARun for a damaged file.
     """
-    found = {label: list(_explained(folder, scenario, label)) for label in labels}
+    found = {label: list(explained(folder, scenario, label)) for label in labels}
     return [_cause(label, duels) for label, duels in found.items() if len(duels) >= FEWEST]
 
 
-def _explained(folder: RunFolder, scenario: str, label: str) -> Iterator[Explained]:
+def explained(folder: RunFolder, scenario: str, label: str) -> Iterator[Explained]:
+    """Yield what was seen of a label's duels in the roles whose costs are judged.
+
+    Raises NotARun for a damaged file.
+    """
     roles = _judged_roles(folder)
     for trial in folder.trials:
         if (trial.scenario, trial.label, trial.status) != (scenario, label, "valid"):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tare.model.results import Results
-from tare.report import frames, google_benchmark, openmetrics
+from tare.report import frames, google_benchmark, openmetrics, stacks
 from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
 
@@ -74,6 +74,19 @@ def _record(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]
     yield from record.write(folder, results, target)
 
 
+def _folded(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    for seen in stacks.of_run(folder, results):
+        file = target / f"{seen.name}.folded"
+        file.write_text(stacks.folded(seen))
+        yield file
+
+
+def _speedscope(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    file = target / "speedscope.json"
+    file.write_text(stacks.speedscope(results.run, stacks.of_run(folder, results)))
+    yield file
+
+
 _WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {
     "csv": _csv,
     "parquet": _parquet,
@@ -82,6 +95,8 @@ _WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {
     "google-benchmark": _google_benchmark,
     "openmetrics": _openmetrics,
     "record": _record,
+    "folded": _folded,
+    "speedscope": _speedscope,
 }
 FORMATS: Sequence[str] = tuple(_WRITERS)
 

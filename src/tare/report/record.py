@@ -6,6 +6,7 @@ from pathlib import Path
 
 import zstandard
 
+from tare.model.profile import PACKED, PROFILES
 from tare.model.results import Results
 from tare.report import stored
 from tare.report.folder import LATENCIES, TRIALS_PACKED, RunFolder
@@ -30,6 +31,12 @@ def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
     }
     if drawn:
         files["picture.svg"] = drawing.svg(drawn[0].chart).encode()
+    if (folder.path / PROFILES).is_dir():
+        (target / PROFILES).mkdir(exist_ok=True)
+        files |= {
+            f"{PROFILES}/{file.name}": file.read_bytes()
+            for file in sorted((folder.path / PROFILES).glob(f"*{PACKED}"))
+        }
     for name, content in files.items():
         (target / name).write_bytes(content)
         yield target / name

@@ -1,0 +1,90 @@
+"""Stacks of a run whose processes were looked at, in the formats of flame graphs."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tare.model.profile import Frame
+from tare.model.results import Results
+from tare.report.causes import explained
+from tare.report.errors import ReportError
+from tare.report.folder import RunFolder
+
+_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+Stack = tuple[str, ...]
+"""Names of functions, the root first."""
+
+
+@dataclass(frozen=True)
+class Stacks:
+    """The stacks of one side of a label's duels."""
+
+    name: str
+    """`SCENARIO-LABEL-SIDE`."""
+    ns: dict[Stack, float]
+    """CPU time per request."""
+    samples: dict[Stack, int]
+
+
+def of_run(folder: RunFolder, results: Results) -> list[Stacks]:
+    """Return the stacks of all sides. Raises ReportError for a run without any."""
+    found = [
+        each
+        for scenario in results.scenarios
+        for label in scenario.variants
+        for each in _of_label(folder, scenario.name, label)
+    ]
+    if not found:
+        raise ReportError(f"{results.run} has no stacks; its processes are looked at with --why")
+    return found
+
+
+def folded(stacks: Stacks) -> str:
+    """Return lines of `root;…;function samples`, as flamegraph.pl and inferno read them."""
+    return "".join(
+        f"{';'.join(stack)} {count}\n" for stack, count in sorted(stacks.samples.items())
+    )
+
+
+def speedscope(name: str, found: list[Stacks]) -> str:
+    """Return a file of speedscope with a profile for each, in ns of CPU time per request."""
+    names = list(dict.fromkeys(frame for each in found for stack in each.ns for frame in stack))
+    numbers = {frame: number for number, frame in enumerate(names)}
+    profiles = [
+        {
+            "type": "sampled",
+            "name": each.name,
+            "unit": "nanoseconds",
+            "startValue": 0,
+            "endValue": sum(each.ns.values()),
+            "samples": [[numbers[frame] for frame in stack] for stack in each.ns],
+            "weights": list(each.ns.values()),
+        }
+        for each in found
+    ]
+    shared = {"frames": [{"name": frame} for frame in names]}
+    return json.dumps({"$schema": _SCHEMA, "name": name, "shared": shared, "profiles": profiles})
+
+
+def _of_label(folder: RunFolder, scenario: str, label: str) -> Iterator[Stacks]:
+    duels = list(explained(folder, scenario, label))
+    for side in ("baseline", "variant") if duels else ():
+        samples: Counter[Stack] = Counter()
+        ns: defaultdict[Stack, float] = defaultdict(float)
+        for duel in duels:
+            period = duel.profile.period_ns / duel.requests[side] / len(duels)
+            for role, seen in duel.profile.roles.items():
+                if role.split("/")[0] == side:
+                    for sample in seen.samples:
+                        stack = tuple(_titled(duel.profile.frames[at]) for at in sample.stack)
+                        samples[stack] += sample.count
+                        ns[stack] += sample.count * period
+        yield Stacks(f"{scenario}-{label}-{side}", dict(ns), dict(samples))
+
+
+def _titled(frame: Frame) -> str:
+    """Return a name without the mark that folded stacks have between names."""
+    where = f" ({frame.module})" if frame.module else ""
+    return f"{frame.name}{where}".replace(";", ":")

@@ -1,0 +1,66 @@
+"""Stacks for flame graphs, of built duels."""
+
+import json
+from pathlib import Path
+
+import pytest
+from test_causes import PERIOD_NS, REQUESTS, run
+
+from tare.model.profile import PROFILES
+from tare.report import export, results, stacks
+from tare.report.errors import ReportError
+from tare.report.folder import read
+
+WRITE = "main (server);serve (server);log (server);write (server)"
+
+
+def counted(file: Path) -> dict[str, int]:
+    lines = [line.rsplit(" ", 1) for line in file.read_text().splitlines()]
+    return {stack: int(count) for stack, count in lines}
+
+
+def test_each_side_has_its_stacks(tmp_path: Path) -> None:
+    folder = run(tmp_path, more=40)
+    files = list(export.write("folded", folder, results.make(folder), tmp_path / "out"))
+    assert [file.name for file in files] == [
+        "default-dear-baseline.folded",
+        "default-dear-variant.folded",
+    ]
+    before, after = (counted(file)[f"…;{WRITE}"] for file in files)
+    assert before == pytest.approx(12 * 30, rel=0.2)
+    assert after == pytest.approx(12 * 70, rel=0.2)
+
+
+def test_speedscope_has_cpu_time_per_request(tmp_path: Path) -> None:
+    folder = run(tmp_path)
+    found = results.make(folder)
+    (file,) = export.write("speedscope", folder, found, tmp_path / "out")
+    written = json.loads(file.read_text())
+    assert [each["name"] for each in written["profiles"]] == [
+        "default-dear-baseline",
+        "default-dear-variant",
+    ]
+    (cause,) = found.scenarios[0].causes
+    for profile, ns in zip(written["profiles"], (cause.baseline_ns, cause.variant_ns), strict=True):
+        assert sum(profile["weights"]) == pytest.approx(profile["endValue"]) == pytest.approx(ns)
+        assert len(profile["samples"]) == len(profile["weights"]) == 4
+    titles = [each["name"] for each in written["shared"]["frames"]]
+    assert titles[written["profiles"][0]["samples"][0][-1]].endswith(" (server)")
+    assert ns > PERIOD_NS / REQUESTS
+
+
+def test_a_run_that_was_not_looked_at_says_so(tmp_path: Path) -> None:
+    folder = run(tmp_path, blocks=1)
+    for file in (tmp_path / PROFILES).iterdir():
+        file.unlink()
+    with pytest.raises(ReportError, match="looked at with --why"):
+        stacks.of_run(folder, results.make(folder))
+
+
+def test_a_record_keeps_the_causes(tmp_path: Path) -> None:
+    folder = run(tmp_path, more=40)
+    found = results.make(folder)
+    list(export.write("record", folder, found, tmp_path / "record"))
+    again = results.make(read(tmp_path / "record"))
+    assert found.scenarios[0].causes
+    assert again.scenarios[0].causes == found.scenarios[0].causes
