@@ -19,6 +19,7 @@ from tare.probes import bystanders
 from tare.report import calibration, html, results, stored, table
 from tare.report import folder as run_folder
 from tare.stats.blocks import shortage
+from tare.stats.sign_flips import FEWEST
 
 _PREFLIGHT_S = 0.5
 """For which other processes are watched before a run."""
@@ -33,6 +34,8 @@ def go_on(store: Store, *, as_json: bool) -> bool:
         say(f"nothing measured is lost; go on with: tare resume {store.folder.name}")
         raise
     found = report(store.folder, as_json=as_json)
+    if store.plan().why and not any(scenario.causes for scenario in found.scenarios):
+        say(f"--why: fewer than {FEWEST} duels were looked at; events.log says what failed")
     say(f"report: {store.folder / 'report.html'}")
     return sound(found)
 

@@ -199,14 +199,26 @@ def _counts(duel: Explained, side: str) -> Costs:
 
 
 def _frames(duel: Explained) -> dict[str, Frame]:
-    return {_key(frame): frame for frame in duel.profile.frames}
+    """Return each function by its key, as the variant has it if both sides do."""
+    frames = duel.profile.frames
+    sides = sorted(duel.profile.roles.items(), key=lambda role: role[0].split("/")[0])
+    return {
+        _key(frames[at]): frames[at]
+        for _, seen in sides
+        for sample in seen.samples
+        for at in sample.stack
+    }
 
 
 def _key(frame: Frame) -> str:
-    """Return what tells a function from others; nothing for what is none."""
-    return (
-        "" if frame.kind == "cut" or frame.module == _NOWHERE else f"{frame.module}\0{frame.name}"
-    )
+    """Return what tells a function from others; nothing for what is none.
+
+    A name is the same function in another file: two builds of a server have two files.
+    """
+    if frame.kind == "cut" or frame.module == _NOWHERE:
+        return ""
+    where = frame.module if frame.kind == "unnamed" else frame.kind
+    return f"{where}\0{frame.name}"
 
 
 def _samples(duel: Explained) -> int:

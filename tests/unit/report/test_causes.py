@@ -23,25 +23,30 @@ STACKS = [[0, 1, 2], [0, 1, 3], [0, 1, 3, 4], [0, 1, 5]]
 CUT = Frame(name="…", module="", kind="cut")
 
 
-def explained(rng: np.random.Generator, more: int, calls: int, base: str) -> Explained:
-    """One duel: the variant's `write` below `log` has `more` samples, and more `calls`."""
+def explained(rng: np.random.Generator, more: int, calls: int) -> Explained:
+    """One duel of two files: the variant's `write` below `log` has `more` samples, and `calls`."""
 
-    def side(extra: int, calls: int) -> Seen:
+    def side(extra: int, calls: int, first: int) -> Seen:
         counts = rng.poisson([100, 20, 30 + extra, 100])
         samples = [
-            Sample(stack=[6, *stack], count=int(count))
+            Sample(stack=[0, *(first + at for at in stack)], count=int(count))
             for stack, count in zip(STACKS, counts, strict=True)
         ]
         return Seen(samples=samples, counts={"syscall.write": calls * REQUESTS, "cpu_ns": 5})
 
-    frames = [Frame(name=name, module=base, kind="user") for name in FRAMES]
+    frames = [
+        Frame(name=name, module=base, kind="user") for base in ("new", "old") for name in FRAMES
+    ]
     return Explained(
         requests={"baseline": REQUESTS, "variant": REQUESTS},
         profile=Profile(
             period_ns=PERIOD_NS,
             window_ns=10**9,
-            frames=[*frames, CUT],
-            roles={"baseline/sut": side(0, 1), "variant/sut": side(more, 1 + calls)},
+            frames=[CUT, *frames],
+            roles={
+                "variant/sut": side(more, 1 + calls, 1),
+                "baseline/sut": side(0, 1, 1 + len(FRAMES)),
+            },
         ),
     )
 
@@ -58,7 +63,7 @@ def run(folder: Path, *, more: int = 0, calls: int = 0, blocks: int = 12) -> Run
     (folder / PROFILES).mkdir()
     for trial in known:
         if trial.label == "dear":
-            text = explained(rng, more, calls, "server").model_dump_json()
+            text = explained(rng, more, calls).model_dump_json()
             file = folder / PROFILES / f"{trial.id}{PACKED}"
             file.write_bytes(zstandard.compress(text.encode()))
     return RunFolder(folder, made, known, {})
@@ -84,7 +89,7 @@ def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> N
     time, calls = because(found, "old")
     assert "dear spent " in time
     assert " ns more a request than old: " in time
-    assert time.endswith(" in write (server).")
+    assert time.endswith(" in write (new).")
     assert calls == "For each request dear makes 1 [1, 1] more write than old."
 
 

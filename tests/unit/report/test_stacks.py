@@ -11,7 +11,7 @@ from tare.report import export, results, stacks
 from tare.report.errors import ReportError
 from tare.report.folder import read
 
-WRITE = "main (server);serve (server);log (server);write (server)"
+WRITE = ";".join(f"{name} ({{0}})" for name in ("main", "serve", "log", "write"))
 
 
 def counted(file: Path) -> dict[str, int]:
@@ -26,7 +26,10 @@ def test_each_side_has_its_stacks(tmp_path: Path) -> None:
         "default-dear-baseline.folded",
         "default-dear-variant.folded",
     ]
-    before, after = (counted(file)[f"…;{WRITE}"] for file in files)
+    before, after = (
+        counted(file)[f"…;{WRITE.format(module)}"]
+        for file, module in zip(files, ("old", "new"), strict=True)
+    )
     assert before == pytest.approx(12 * 30, rel=0.2)
     assert after == pytest.approx(12 * 70, rel=0.2)
 
@@ -45,7 +48,7 @@ def test_speedscope_has_cpu_time_per_request(tmp_path: Path) -> None:
         assert sum(profile["weights"]) == pytest.approx(profile["endValue"]) == pytest.approx(ns)
         assert len(profile["samples"]) == len(profile["weights"]) == 4
     titles = [each["name"] for each in written["shared"]["frames"]]
-    assert titles[written["profiles"][0]["samples"][0][-1]].endswith(" (server)")
+    assert titles[written["profiles"][0]["samples"][0][-1]].endswith(" (old)")
     assert ns > PERIOD_NS / REQUESTS
 
 
