@@ -12,7 +12,7 @@ from tare.report.errors import NotARun
 from tare.report.folder import RunFolder
 from tare.stats.sign_flips import FEWEST, Shift, shifts
 
-_SIDES = ("baseline", "variant")
+SIDES = ("baseline", "variant")
 _LEAST_SHARE = 0.004
 """Of all samples: functions that have less are too rare to be looked at one by one."""
 _LEAST_COUNT = 0.001
@@ -52,7 +52,7 @@ def explained(folder: RunFolder, scenario: str, label: str) -> Iterator[Explaine
             read = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
         except (ValidationError, zstandard.ZstdError) as error:
             raise NotARun(f"{file} is damaged: {error}; remove it to report without it") from error
-        if all(read.requests.get(side) for side in _SIDES):
+        if all(read.requests.get(side) for side in SIDES):
             yield _of_roles(read, roles)
 
 
@@ -160,14 +160,14 @@ def _each_side(
     """Return both sides' costs per request, the baseline's first."""
     first, second = (
         {name: cost / duel.requests[side] for name, cost in costs(duel, side).items()}
-        for side in _SIDES
+        for side in SIDES
     )
     return first, second
 
 
-def _stacks(duel: Explained, side: str) -> Iterator[tuple[list[str], float]]:
+def stacks(duel: Explained, side: str) -> Iterator[tuple[list[str], float]]:
     """Yield the stacks of a side's roles, each with its CPU time in ns."""
-    keys = list(map(_key, duel.profile.frames))
+    keys = list(map(key_of, duel.profile.frames))
     for role, seen in duel.profile.roles.items():
         if role.split("/")[0] == side:
             for sample in seen.samples:
@@ -175,13 +175,13 @@ def _stacks(duel: Explained, side: str) -> Iterator[tuple[list[str], float]]:
 
 
 def _on_cpu(duel: Explained, side: str) -> float:
-    return sum(ns for _, ns in _stacks(duel, side))
+    return sum(ns for _, ns in stacks(duel, side))
 
 
 def _functions(duel: Explained, side: str) -> Costs:
     """Return each function's time without what it calls, and with it."""
     found: Costs = {}
-    for stack, ns in _stacks(duel, side):
+    for stack, ns in stacks(duel, side):
         named = [key for key in stack if key]
         for name in [*(f"{_OWN}:{key}" for key in named[-1:]), *(f"all:{key}" for key in {*named})]:
             found[name] = found.get(name, 0.0) + ns
@@ -203,14 +203,14 @@ def _frames(duel: Explained) -> dict[str, Frame]:
     frames = duel.profile.frames
     sides = sorted(duel.profile.roles.items(), key=lambda role: role[0].split("/")[0])
     return {
-        _key(frames[at]): frames[at]
+        key_of(frames[at]): frames[at]
         for _, seen in sides
         for sample in seen.samples
         for at in sample.stack
     }
 
 
-def _key(frame: Frame) -> str:
+def key_of(frame: Frame | FrameResult) -> str:
     """Return what tells a function from others; nothing for what is none.
 
     A name is the same function in another file: two builds of a server have two files.

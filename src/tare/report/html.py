@@ -8,6 +8,7 @@ from tare.model.results import Results
 from tare.report import overview, slopes
 from tare.report.charts import palette
 from tare.report.configs import configs
+from tare.report.flame import flame
 from tare.report.folder import RunFolder
 from tare.report.gates import gates
 from tare.report.matrix import matrices
@@ -62,6 +63,7 @@ def render(folder: RunFolder, results: Results) -> str:
         figure=figure,
         signed=signed,
         changed=changed,
+        flame=partial(flame, folder),
         relative=relative,
         two_digits=two_digits,
         side_by_side=partial(overview.of, results),
