@@ -22,8 +22,7 @@ from tare.lab.machine import cgroup
 from tare.lab.machine.ledger import Ledger
 file, tag, leave = Path(sys.argv[1]), sys.argv[2], sys.argv[3:] == ["leave"]
 hierarchy = cgroup.detect()
-ledger = Ledger(file, tag, hierarchy.run(tag))
-ledger.guard()
+ledger = Ledger(file, tag, hierarchy.run(tag), guarded=True)
 role = subprocess.Popen(["sleep", "60"], start_new_session=True, stdout=subprocess.DEVNULL)
 ledger.add_session(role.pid)
 group = hierarchy.role(tag, "sut")
@@ -85,6 +84,20 @@ def test_the_guardian_sweeps_when_its_owner_is_killed(tmp_path: Path, tag: str) 
     assert ended(role)
     assert not (SHARED_MEMORY / f"{tag}.trial").exists()
     assert group is None or not any(folder.exists() for folder in group.folders.values())
+
+
+def test_a_ledger_that_was_just_begun_is_swept_too(tmp_path: Path) -> None:
+    file, script = tmp_path / "ledger", tmp_path / "killed.py"
+    script.write_text(
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from tare.lab.machine.ledger import Ledger\n"
+        "Ledger._write = lambda *_: os.kill(os.getpid(), 9)\n"
+        "Ledger(Path(sys.argv[1]), 'tare-none', None, guarded=True)\n"
+    )
+    done = subprocess.run([sys.executable, script, file], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert soon(lambda: not file.exists())
 
 
 def test_what_is_left_on_purpose_outlives_its_owner(tmp_path: Path, tag: str) -> None:

@@ -31,18 +31,24 @@ _POLL_S = 0.01
 class Ledger:
     """The list of one run's groups, sessions, networks and shared memory."""
 
-    def __init__(self, file: Path, tag: str, group: Group | None) -> None:
-        """Begin (or, after `sweep`, begin again) the ledger in `file`, and lock it.
+    def __init__(self, file: Path, tag: str, group: Group | None, *, guarded: bool = False) -> None:
+        """Begin (or, after `sweep`, begin again) the ledger in `file`, and lock it. A guardian
+        sweeps as soon as this process has ended, however it ends.
 
         Raises TareError when another process has it.
         """
         self.file = file
         own = os.getpid()
-        self._descriptor = _taken(file)
+        # Before the file is there, so that at no moment it has nobody to remove it.
+        self._guardian = _guardian(file) if guarded else None
+        try:
+            self._descriptor = _taken(file)
+        except TareError:
+            self._dismiss(b"not begun")
+            raise
         self._write({"tag": tag, "boot": _boot_id(), "owner": own, "start": start_time(own)})
         if group is not None:
             self._write({"kind": group.kind, "folders": list(map(str, group.folders.values()))})
-        self._guardian: subprocess.Popen[bytes] | None = None
 
     def add_session(self, leader: int) -> None:
         """A role's session, by the process that leads it."""
@@ -51,16 +57,6 @@ class Ledger:
     def add_network(self, network: Network) -> None:
         """A namespace that is about to be made."""
         self._write({"network": network.tag})
-
-    def guard(self) -> None:
-        """Start the guardian: it sweeps as soon as this process has ended, however it ends."""
-        self._guardian = subprocess.Popen(
-            [sys.executable, "-m", "tare.lab.machine.guardian", str(self.file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
 
     def leave(self) -> None:
         """Let all that is noted outlive this process: the guardian goes without sweeping."""
@@ -73,6 +69,9 @@ class Ledger:
 
     def _let_go(self, farewell: bytes) -> None:
         os.close(self._descriptor)
+        self._dismiss(farewell)
+
+    def _dismiss(self, farewell: bytes) -> None:
         if self._guardian is not None:
             self._guardian.communicate(farewell)
 
@@ -190,6 +189,16 @@ def _locked(file: Path, flags: int) -> int:
             os.close(descriptor)
             raise
         os.close(descriptor)
+
+
+def _guardian(file: Path) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "tare.lab.machine.guardian", str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _boot_id() -> str:

@@ -51,8 +51,7 @@ def open_bench(
     """
     hierarchy = replace(cgroup.detect(), priority=loaded.experiment.priority)
     tag = tag_of(name, folder)
-    ledger = Ledger(folder / LEDGER, tag, hierarchy.run(tag))
-    ledger.guard()
+    ledger = Ledger(folder / LEDGER, tag, hierarchy.run(tag), guarded=True)
     journal = Journal(folder / "events.log")
     return Bench(loaded, built, hierarchy, cpus, tag, ledger, journal, profiler)
 
