@@ -127,9 +127,10 @@ def test_isolation_that_cannot_be_set_up_fails_closed(
 
 @pytest.fixture
 def for_all() -> Iterator[Path]:
-    """The daemon's program where everybody may run it."""
+    """The daemon's program and its compiler where everybody may run them."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
+        shutil.copy(Path(program()).with_name("tare-sandbox-compiler"), folder)
         yield Path(shutil.copy(program(), folder))
 
 
