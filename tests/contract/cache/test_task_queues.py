@@ -40,7 +40,7 @@ def run(program: Path, kind: str, consumers: int, capacity: int) -> tuple[int, i
     # Where addresses are too random, the thread sanitiser cannot place its shadow.
     seed = 7 * consumers + capacity
     # A device in software takes much longer for a task where other work has the CPUs.
-    count = 5_000 if kind.startswith("eventdev") else 20_000
+    count = 2_000 if kind.startswith("eventdev") else 20_000
     argv = ["setarch", "-R", program, kind, consumers, count, capacity, seed]
     done = subprocess.run(
         [str(part) for part in argv], capture_output=True, text=True, timeout=120, check=False

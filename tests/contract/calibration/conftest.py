@@ -53,10 +53,11 @@ def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
 def duel(bench: Bench, tmp_path: Path) -> Callable[..., tuple[Trial, Trial]]:
     """Makes a duel of `plain` and `more`."""
     opponents = Opponents("plain", {"plain": "", "more": ""})
+    attempts = count(1)
 
     def make(**changes: Any) -> tuple[Trial, Trial]:
         done = run_duel(
-            bench, planned("more"), 1, parameters(**changes),
+            bench, planned("more"), next(attempts), parameters(**changes),
             opponents=opponents, seed=1, work=tmp_path, progress=lambda _: None,
         )  # fmt: skip
         plain, more = (each.trial for each in done)

@@ -90,6 +90,9 @@ def test_a_generator_that_is_late(trial: Callable[..., Trial], tmp_path: Path) -
 def test_a_generator_that_loses_time_in_a_duel(
     duel: Callable[..., tuple[Trial, Trial]], tmp_path: Path
 ) -> None:
-    with halting(tmp_path):
-        for side in duel(duration_s=1.0):
-            assert "slices" in refused(side), side.gates
+    for _ in range(5):  # what halts it may itself be kept from the CPUs
+        with halting(tmp_path):
+            sides = duel(duration_s=1.0)
+        if all("slices" in refused(side) for side in sides):
+            return
+    pytest.fail(f"it never fired: {sides[0].gates}")
