@@ -61,3 +61,8 @@ fn parts() {
 fn rules() {
     holds("rules.bpf.c", cases::RULES);
 }
+
+#[test]
+fn tables() {
+    holds("tables.bpf.c", cases::TABLES);
+}

@@ -37,6 +37,7 @@ pub const NUMBERS: &[Case<'_>] = &[
     ("average", &[(b"", 0), (&[1, 3], 2), (&[9; 200], 9)]),
     ("bits", &[(b"", 0), (b"a", 19)]),
     ("global", &[(b"", 0)]),
+    ("popcount", &[(b"", 0), (b"a", 38)]),
 ];
 
 pub const TEXTS: &[Case<'_>] = &[
@@ -118,8 +119,6 @@ pub const PARTS: &[Case<'_>] = &[
 ];
 
 pub const RULES: &[Case<'_>] = &[
-    ("bloom", &[(b"", 0), (b"/a", 0)]),
-    ("denied", &[(b"", 7), (b"/a/long/path/of/many", 7)]),
     (
         "way_up",
         &[
@@ -165,16 +164,9 @@ pub const RULES: &[Case<'_>] = &[
         ],
     ),
     (
-        "sorted",
-        &[(b"", 0), (b"ab", 1), (&[0; 9], 0), (&[0; 53], 1)],
-    ),
-    ("sampled", &[(b"", 1)]),
-    ("settings", &[(b"", 7), (&[0; 41], 0)]),
-    (
         "second_part",
         &[(b"", 0), (b"/", 100), (b"/a/", 101), (b"/a/bcd/e", 3)],
     ),
-    ("typed", &[(b"/a", 0), (b"/a.js", 3), (b"/a.css", 1)]),
     (
         "words",
         &[
@@ -193,15 +185,27 @@ pub const RULES: &[Case<'_>] = &[
             (b"host:99999", 0xffff_fffe),
         ],
     ),
+];
+
+pub const TABLES: &[Case<'_>] = &[
+    ("bloom", &[(b"", 0), (b"/a", 0)]),
+    ("denied", &[(b"", 7), (b"/a/long/path/of/many", 7)]),
+    (
+        "sorted",
+        &[(b"", 0), (b"ab", 1), (&[0; 9], 0), (&[0; 53], 1)],
+    ),
+    ("sampled", &[(b"", 1)]),
+    ("settings", &[(b"", 7), (&[0; 41], 0)]),
+    ("typed", &[(b"/a", 0), (b"/a.js", 3), (b"/a.css", 1)]),
     ("weighed", &[(b"", 3), (b"a", 2), (b"/x", 1)]),
-    ("popcount", &[(b"", 0), (b"a", 38)]),
 ];
 
 /// The sources, and their programs.
-pub const ALL: [(&str, &[Case<'_>]); 5] = [
+pub const ALL: [(&str, &[Case<'_>]); 6] = [
     ("numbers.bpf.c", NUMBERS),
     ("texts.bpf.c", TEXTS),
     ("state.bpf.c", STATE),
     ("parts.bpf.c", PARTS),
     ("rules.bpf.c", RULES),
+    ("tables.bpf.c", TABLES),
 ];

@@ -298,3 +298,15 @@ checked_anyway(const struct context *c)
     *count += 3;
     return *count;
 }
+
+/* As many bits as a number has, and where the first is. */
+SEC("filter/popcount") int
+popcount(const struct context *c)
+{
+    u64 number = (u64) (END(c) - START(c)) * 0x9e3779b97f4a7c15ull;
+
+    number -= number >> 1 & 0x5555555555555555ull;
+    number = (number & 0x3333333333333333ull) + (number >> 2 & 0x3333333333333333ull);
+    number = (number + (number >> 4)) & 0x0f0f0f0f0f0f0f0full;
+    return number * 0x0101010101010101ull >> 56;
+}
