@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Profiler, Victim, permitted, role};
+use common::{Profiler, Victim, permitted, profiled, role};
 
 #[test]
 fn system_calls_and_bytes_are_counted_exactly() {
@@ -61,14 +61,9 @@ fn several_processes_form_one_role() {
 
 #[test]
 fn children_and_what_they_execute_belong_to_their_parents_role() {
-    if !permitted() {
+    let Some(profile) = profiled(&mut Victim::start(), &["fork 300", "run 7"]) else {
         return;
-    }
-    let mut victim = Victim::start();
-    let profiler = Profiler::of(&victim);
-    victim.does("fork 300");
-    victim.does("run 7");
-    let profile = profiler.end();
+    };
     assert_eq!(profile.count("sut", "syscall.getppid"), 307);
     assert_eq!(profile.count("sut", "syscall.execve"), 1);
     // Its end wakes its parent, which waits for it.
@@ -79,13 +74,9 @@ fn children_and_what_they_execute_belong_to_their_parents_role() {
 
 #[test]
 fn a_thousand_threads_are_counted() {
-    if !permitted() {
+    let Some(profile) = profiled(&mut Victim::start(), &["threads 1000"]) else {
         return;
-    }
-    let mut victim = Victim::start();
-    let profiler = Profiler::of(&victim);
-    victim.does("threads 1000");
-    let profile = profiler.end();
+    };
     assert_eq!(profile.count("sut", "syscall.getppid"), 1000);
     assert_eq!(
         profile.count("sut", "syscall.clone3") + profile.count("sut", "syscall.clone"),
@@ -95,13 +86,9 @@ fn a_thousand_threads_are_counted() {
 
 #[test]
 fn a_task_that_waits_switches_of_its_own_will() {
-    if !permitted() {
+    let Some(profile) = profiled(&mut Victim::start(), &["sleep 200"]) else {
         return;
-    }
-    let mut victim = Victim::start();
-    let profiler = Profiler::of(&victim);
-    victim.does("sleep 200");
-    let profile = profiler.end();
+    };
     assert!(profile.count("sut", "switch.voluntary") >= 1);
     let waits = profile.stacks("sut", "waits");
     let sleeps = waits

@@ -2,17 +2,13 @@
 
 mod common;
 
-use common::{Profiler, Victim, permitted};
+use common::{Profiler, Victim, permitted, profiled};
 
 #[test]
 fn functions_are_named_in_the_order_of_their_work() {
-    if !permitted() {
+    let Some(profile) = profiled(&mut Victim::start(), &["burn 60"]) else {
         return;
-    }
-    let mut victim = Victim::start();
-    let profiler = Profiler::of(&victim);
-    victim.does("burn 60");
-    let profile = profiler.end();
+    };
     let (heavy, light) = (
         profile.samples_in("sut", "heavy_part"),
         profile.samples_in("sut", "light_part"),
@@ -31,13 +27,9 @@ fn functions_are_named_in_the_order_of_their_work() {
 
 #[test]
 fn stacks_begin_with_the_root_and_end_in_the_kernel() {
-    if !permitted() {
+    let Some(profile) = profiled(&mut Victim::start(), &["zeros 3000"]) else {
         return;
-    }
-    let mut victim = Victim::start();
-    let profiler = Profiler::of(&victim);
-    victim.does("zeros 3000");
-    let profile = profiler.end();
+    };
     assert!(profile.samples("sut", |frame| frame["kind"] == "kernel") > 0);
     let mut in_kernel = 0;
     for (stack, _) in profile.stacks("sut", "samples") {
@@ -54,13 +46,10 @@ fn stacks_begin_with_the_root_and_end_in_the_kernel() {
 
 #[test]
 fn a_stripped_program_names_its_module_only() {
-    if !permitted() {
-        return;
-    }
     let mut victim = Victim::built(&["-s"]);
-    let profiler = Profiler::of(&victim);
-    victim.does("burn 30");
-    let profile = profiler.end();
+    let Some(profile) = profiled(&mut victim, &["burn 30"]) else {
+        return;
+    };
     let name = victim
         .program
         .file_name()
@@ -77,14 +66,12 @@ fn a_stripped_program_names_its_module_only() {
 
 #[test]
 fn a_deleted_program_keeps_its_names() {
-    if !permitted() {
-        return;
-    }
     let mut victim = Victim::start();
     std::fs::remove_file(&victim.program).expect("it is there");
-    let profiler = Profiler::of(&victim);
-    victim.does("burn 30");
-    assert!(profiler.end().samples_in("sut", "heavy_part") > 0);
+    let Some(profile) = profiled(&mut victim, &["burn 30"]) else {
+        return;
+    };
+    assert!(profile.samples_in("sut", "heavy_part") > 0);
 }
 
 #[test]
@@ -102,13 +89,10 @@ fn a_process_that_has_ended_keeps_its_names() {
 
 #[test]
 fn a_perf_map_names_the_code_of_a_jit() {
-    if !permitted() {
-        return;
-    }
     let mut victim = Victim::start();
-    let profiler = Profiler::of(&victim);
-    victim.does("jit 10");
-    let profile = profiler.end();
+    let Some(profile) = profiled(&mut victim, &["jit 10"]) else {
+        return;
+    };
     let map = format!("/tmp/perf-{}.map", victim.number());
     std::fs::remove_file(map).expect("the victim wrote it");
     assert!(
@@ -120,15 +104,19 @@ fn a_perf_map_names_the_code_of_a_jit() {
 
 #[test]
 fn without_frame_pointers_a_stack_says_that_it_was_cut() {
-    if !permitted() {
+    let Some(profile) = profiled(
+        &mut Victim::built(&["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"]),
+        &["burn 30"],
+    ) else {
         return;
-    }
-    let mut victim = Victim::built(&["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"]);
-    let profiler = Profiler::of(&victim);
-    victim.does("burn 30");
-    let profile = profiler.end();
+    };
     assert!(profile.samples_in("sut", "heavy_part") > 0);
     for (stack, _) in profile.stacks("sut", "samples") {
+        // What is no code is no caller.
+        assert!(
+            stack.iter().all(|frame| frame["module"] != "[unmapped]"),
+            "{stack:?}"
+        );
         let function = stack.iter().position(|frame| frame["name"] == "heavy_part");
         let whole = stack.iter().any(|frame| frame["name"] == "burn");
         let cut = stack[0]["kind"] == "cut" || stack[0]["kind"] == "unnamed";

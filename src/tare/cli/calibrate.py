@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tare.cli.output import console, json_option, print_json, say
-from tare.cli.span import Span
+from tare.cli.span import span_option
 
 if TYPE_CHECKING:
     from tare.lab.project.catalog import Loaded
@@ -20,15 +20,7 @@ _FEWEST = 8
 
 
 @click.command()
-@click.option(
-    "--within",
-    "within_s",
-    type=Span(),
-    default="5m",
-    show_default=True,
-    metavar="T",
-    help="About how long it may take.",
-)
+@span_option("--within", "within_s", "5m", "About how long it may take.")
 @click.option("--show", is_flag=True, help="Show the last calibration, and measure nothing.")
 @click.option(
     "--of",

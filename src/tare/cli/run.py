@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tare.cli.output import json_option, say
-from tare.cli.span import Span
+from tare.cli.span import span_option
 from tare.lab import paths
 from tare.lab.errors import Interrupted, UnknownName
 from tare.model.study import Pairing
@@ -48,12 +48,8 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     help="Go on until every awaited interval is as narrow as this half-width, instead of the "
     "study's own.",
 )
-@click.option(
-    "--within",
-    "within_s",
-    type=Span(),
-    metavar="T",
-    help="The most time for --resolve or --until resolved, such as 90s or 10m.",
+@span_option(
+    "--within", "within_s", None, "The most time for --resolve or --until resolved, such as 90s."
 )
 @click.option("--duration", type=_POSITIVE, metavar="S", help="Seconds measured in a trial.")
 @click.option("--connections", type=click.IntRange(1), help="Connections of the load.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tare.cli.span import Span
+from tare.cli.span import span_option
 
 URL = "http://127.0.0.1:{port}/"
 """Where a server that tare starts is asked, but for its path."""
@@ -42,14 +42,11 @@ _OPTIONS = (
         help="Requests per second; without it 40 % of what the slower server can answer.",
     ),
     click.option("--saturated", is_flag=True, help="As fast as they answer, not by the clock."),
-    click.option(
+    span_option(
         "--within",
         "within_s",
-        type=Span(),
-        default="30s",
-        show_default=True,
-        metavar="T",
-        help="The most time for duels; they end as soon as every verdict is there.",
+        "30s",
+        "The most time for duels; they end as soon as every verdict is there.",
     ),
     click.option("--duels", type=click.IntRange(1), help="Exactly so many, whatever they show."),
     click.option(
@@ -64,14 +61,11 @@ _OPTIONS = (
         metavar="status|body|header:NAME",
         help="A difference between the answers that is meant.",
     ),
-    click.option(
+    span_option(
         "--ready-within",
         "ready_s",
-        type=Span(),
-        default="30s",
-        show_default=True,
-        metavar="T",
-        help="How long a server may take until it accepts connections.",
+        "30s",
+        "How long a server may take until it accepts connections.",
     ),
     click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
     click.option(

@@ -19,8 +19,6 @@ _LEAST_COUNT = 0.001
 """A request: what happens more seldom is no property of requests."""
 _OWN = "own"
 _CPU_NS = "cpu_ns"
-_NOWHERE = "[unmapped]"
-"""Addresses that no memory has: a stack without frame pointers was followed too far."""
 _NAMELESS = ("unnamed", "cut")
 
 Costs = dict[str, float]
@@ -215,7 +213,7 @@ def key_of(frame: Frame | FrameResult) -> str:
 
     A name is the same function in another file: two builds of a server have two files.
     """
-    if frame.kind == "cut" or frame.module == _NOWHERE:
+    if frame.kind == "cut":
         return ""
     where = frame.module if frame.kind == "unnamed" else frame.kind
     return f"{where}\0{frame.name}"

@@ -12,6 +12,9 @@ use crate::kernel::{Place, Record, Sum, Why};
 /// The most frames of a stack that the kernel gives; DEEPEST in tables.bpf.h.
 const DEEPEST: usize = 127;
 
+/// The module of an address that no memory has.
+const NOWHERE: &str = "[unmapped]";
+
 /// Functions in which a thread begins: no caller is missing below them.
 const ROOTS: [&str; 12] = [
     "_start",
@@ -54,6 +57,8 @@ enum Code {
     /// Known without symbols: name and module, or module and place.
     Jit(String),
     Nameless(String, u64),
+    /// Where a caller should be and there is no code: the frame pointer held something else.
+    Cut,
 }
 
 /// Give names to all stacks of a record.
@@ -114,9 +119,15 @@ impl Finder<'_> {
                 address.saturating_sub(1)
             }
         };
-        addresses
+        let mut stack: Vec<Code> = addresses
             .map(|each| self.code(process, before(each)))
-            .collect()
+            .collect();
+        let nowhere = |code: &Code| matches!(code, Code::Nameless(module, _) if module == NOWHERE);
+        if let Some(at) = stack.iter().skip(1).position(nowhere) {
+            stack.truncate(1 + at);
+            stack.push(Code::Cut);
+        }
+        stack
     }
 
     fn code(&mut self, process: u32, address: u64) -> Code {
@@ -124,7 +135,7 @@ impl Finder<'_> {
             return Code::Nameless("[gone]".into(), address);
         };
         let Some(mapping) = memory.find(address) else {
-            return Code::Nameless("[unmapped]".into(), address);
+            return Code::Nameless(NOWHERE.into(), address);
         };
         let offset = address - mapping.start + mapping.offset;
         match &mapping.content {
@@ -169,7 +180,7 @@ fn names<'a>(codes: impl Iterator<Item = &'a Code>) -> HashMap<Code, Vec<String>
             Code::File(path, module, offset) => {
                 files.entry((path, module)).or_default().push(*offset)
             }
-            Code::Jit(_) | Code::Nameless(..) => (),
+            Code::Jit(_) | Code::Nameless(..) | Code::Cut => (),
         }
     }
     let mut found = HashMap::new();
@@ -249,6 +260,7 @@ fn named(code: &Code, names: &HashMap<Code, Vec<String>>) -> Vec<Frame> {
             }];
         }
         Code::Nameless(module, offset) => return vec![Frame::unnamed(module, *offset)],
+        Code::Cut => return vec![Frame::cut()],
     };
     let Some(names) = names.get(code) else {
         return vec![Frame::unnamed(module, offset)];

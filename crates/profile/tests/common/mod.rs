@@ -19,6 +19,18 @@ pub fn permitted() -> bool {
     root
 }
 
+/// Look at a victim while it does what it is told. None, with a word of it, where BPF programs are not allowed.
+pub fn profiled(victim: &mut Victim, commands: &[&str]) -> Option<Profile> {
+    if !permitted() {
+        return None;
+    }
+    let profiler = Profiler::of(victim);
+    for command in commands {
+        victim.does(command);
+    }
+    Some(profiler.end())
+}
+
 /// A running process that does what it is told.
 pub struct Victim {
     child: Child,
