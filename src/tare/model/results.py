@@ -183,8 +183,11 @@ class CauseResult(Record):
     named_share: float
     """Of the samples, those whose function is known by name."""
     lost_share: float
+    price_pct: float | None
+    """By how much looking raised the variant's CPU time per request, where that is judged."""
+    price_ci_pct: tuple[float, float] | None
     baseline_ns: float
-    """CPU time per request by samples."""
+    """CPU time per request, counted by the kernel's scheduler."""
     variant_ns: float
     difference_ns: float
     ci_ns: tuple[float, float]

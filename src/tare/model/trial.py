@@ -89,6 +89,12 @@ class Plan(Record):
         """The variant that a label is compared with."""
         return self.baselines.get(label, self.baseline)
 
+    def is_cpu_time(self, outcome: str) -> bool:
+        """Return true if the outcome is a CPU time of roles in µs for each of something."""
+        found = self.outcomes[outcome]
+        of_roles = all((path.source, path.name) == ("role", "cpu_us") for path in found.paths)
+        return of_roles and bool(found.divisors) and found.unit == "µs"
+
     def opponent_of(self, label: str) -> str:
         """The label of the trials that a label's are paired with: its baseline's, or in duels those
         of its baseline's side.

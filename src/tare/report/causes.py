@@ -8,8 +8,10 @@ from pydantic import ValidationError
 
 from tare.model.profile import PACKED, PROFILES, Explained, Frame
 from tare.model.results import CauseResult, CountResult, FrameResult
+from tare.model.trial import Trial
 from tare.report.errors import NotARun
 from tare.report.folder import RunFolder
+from tare.stats.effect import Effect, paired_effect
 from tare.stats.sign_flips import FEWEST, Shift, shifts
 
 SIDES = ("baseline", "variant")
@@ -31,11 +33,16 @@ def causes(folder: RunFolder, scenario: str, labels: Sequence[str]) -> list[Caus
     Raises NotARun for a damaged file.
     """
     found = {label: list(explained(folder, scenario, label)) for label in labels}
-    return [_cause(label, duels) for label, duels in found.items() if len(duels) >= FEWEST]
+    return [
+        _cause(label, [duel for _, duel in duels], _price(folder, duels))
+        for label, duels in found.items()
+        if len(duels) >= FEWEST
+    ]
 
 
-def explained(folder: RunFolder, scenario: str, label: str) -> Iterator[Explained]:
-    """Yield what was seen of a label's duels in the roles whose costs are judged.
+def explained(folder: RunFolder, scenario: str, label: str) -> Iterator[tuple[Trial, Explained]]:
+    """Yield the variant's side of a label's duels, with what was seen of both in the roles whose
+    costs are judged.
 
     Raises NotARun for a damaged file.
     """
@@ -51,7 +58,7 @@ def explained(folder: RunFolder, scenario: str, label: str) -> Iterator[Explaine
         except (ValidationError, zstandard.ZstdError) as error:
             raise NotARun(f"{file} is damaged: {error}; remove it to report without it") from error
         if all(read.requests.get(side) for side in SIDES):
-            yield _of_roles(read, roles)
+            yield trial, _of_roles(read, roles)
 
 
 def _judged_roles(folder: RunFolder) -> set[str]:
@@ -73,8 +80,22 @@ def _of_roles(duel: Explained, roles: set[str]) -> Explained:
     return duel.model_copy(update={"profile": duel.profile.model_copy(update={"roles": seen})})
 
 
-def _cause(label: str, duels: Sequence[Explained]) -> CauseResult:
-    total = [_each_side(duel, lambda duel, side: {"": _on_cpu(duel, side)}) for duel in duels]
+def _price(folder: RunFolder, duels: Sequence[tuple[Trial, Explained]]) -> Effect | None:
+    """Return the effect of looking on the variant's CPU time per request: that of the second window
+    against that of the first. None where no judged outcome is such a time.
+    """
+    outcome = next(filter(folder.plan.is_cpu_time, folder.plan.judged), None)
+    pairs = [
+        (_cpu_ns(duel, "variant") / duel.requests["variant"], 1000 * before)
+        for trial, duel in duels
+        if outcome and (before := trial.outcomes.get(outcome))
+    ]
+    looked, judged = [after for after, _ in pairs], [before for _, before in pairs]
+    return paired_effect(looked, judged) if pairs else None
+
+
+def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> CauseResult:
+    total = [_each_side(duel, lambda duel, side: {"": _cpu_ns(duel, side)}) for duel in duels]
     (whole,) = _family(total, [""])
     whole_ns = sum(whole.sides)
     seen = [_each_side(duel, _functions) for duel in duels]
@@ -101,6 +122,8 @@ def _cause(label: str, duels: Sequence[Explained]) -> CauseResult:
     return CauseResult(
         label=label,
         duels=len(duels),
+        price_pct=price.percent if price else None,
+        price_ci_pct=price.percent_interval if price else None,
         named_share=1 - sum(_nameless(duel) for duel in duels) / max(samples, 1),
         lost_share=sum(duel.profile.lost for duel in duels)
         / max(samples + sum(duel.profile.lost for duel in duels), 1),
@@ -172,8 +195,13 @@ def stacks(duel: Explained, side: str) -> Iterator[tuple[list[str], float]]:
                 yield [keys[at] for at in sample.stack], sample.count * duel.profile.period_ns
 
 
-def _on_cpu(duel: Explained, side: str) -> float:
-    return sum(ns for _, ns in stacks(duel, side))
+def _cpu_ns(duel: Explained, side: str) -> float:
+    """Return a side's CPU time, which is counted and not sampled."""
+    return sum(
+        seen.counts[_CPU_NS]
+        for role, seen in duel.profile.roles.items()
+        if role.split("/")[0] == side
+    )
 
 
 def _functions(duel: Explained, side: str) -> Costs:

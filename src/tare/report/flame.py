@@ -53,7 +53,7 @@ def flame(folder: RunFolder, scenario: str, cause: CauseResult) -> Drawn | None:
 
 def _merged(folder: RunFolder, scenario: str, label: str) -> _Node:
     root = _Node("all")
-    for duel in explained(folder, scenario, label):
+    for _, duel in explained(folder, scenario, label):
         for side in SIDES:
             for stack, ns in stacks(duel, side):
                 node, cost = root, ns / duel.requests[side]

@@ -69,7 +69,7 @@ def speedscope(name: str, found: list[Stacks]) -> str:
 
 
 def _of_label(folder: RunFolder, scenario: str, label: str) -> Iterator[Stacks]:
-    duels = list(explained(folder, scenario, label))
+    duels = [duel for _, duel in explained(folder, scenario, label)]
     for side in ("baseline", "variant") if duels else ():
         samples: Counter[Stack] = Counter()
         ns: defaultdict[Stack, float] = defaultdict(float)

@@ -11,7 +11,7 @@ from tare.model.profile import PACKED, PROFILES, Explained, Frame, Profile, Samp
 from tare.model.results import CauseResult
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
-from tare.report.causes import causes
+from tare.report.causes import causes, explained
 from tare.report.errors import NotARun
 from tare.report.folder import RunFolder
 from tare.report.why import because, culprits
@@ -23,7 +23,7 @@ STACKS = [[0, 1, 2], [0, 1, 3], [0, 1, 3, 4], [0, 1, 5]]
 CUT = Frame(name="…", module="", kind="cut")
 
 
-def explained(rng: np.random.Generator, more: int, calls: int) -> Explained:
+def seen_in(rng: np.random.Generator, more: int, calls: int) -> Explained:
     """One duel of two files: the variant's `write` below `log` has `more` samples, and `calls`."""
 
     def side(extra: int, calls: int, first: int) -> Seen:
@@ -32,7 +32,8 @@ def explained(rng: np.random.Generator, more: int, calls: int) -> Explained:
             Sample(stack=[0, *(first + at for at in stack)], count=int(count))
             for stack, count in zip(STACKS, counts, strict=True)
         ]
-        return Seen(samples=samples, counts={"syscall.write": calls * REQUESTS, "cpu_ns": 5})
+        counted = {"syscall.write": calls * REQUESTS, "cpu_ns": int(counts.sum()) * PERIOD_NS}
+        return Seen(samples=samples, counts=counted)
 
     frames = [
         Frame(name=name, module=base, kind="user") for base in ("new", "old") for name in FRAMES
@@ -53,7 +54,7 @@ def explained(rng: np.random.Generator, more: int, calls: int) -> Explained:
 
 def run(folder: Path, *, more: int = 0, calls: int = 0, blocks: int = 12) -> RunFolder:
     made = plan(
-        outcomes={"cpu": CPU},
+        outcomes={"cpu": CPU.model_copy(update={"per": "instrument.requests"})},
         scenarios=[Scenario(name="default", parameters={})],
         pairing="slices",
         blocks=Blocks(min=blocks, max=blocks),
@@ -63,7 +64,7 @@ def run(folder: Path, *, more: int = 0, calls: int = 0, blocks: int = 12) -> Run
     (folder / PROFILES).mkdir()
     for trial in known:
         if trial.label == "dear":
-            text = explained(rng, more, calls).model_dump_json()
+            text = seen_in(rng, more, calls).model_dump_json()
             file = folder / PROFILES / f"{trial.id}{PACKED}"
             file.write_bytes(zstandard.compress(text.encode()))
     return RunFolder(folder, made, known, {})
@@ -98,6 +99,20 @@ def test_what_is_cheaper_is_said_to_be_less(tmp_path: Path) -> None:
     assert " ns less a request than old: " in time
     assert "-" not in time
     assert calls == "For each request dear makes 1 [1, 1] fewer write than old."
+
+
+def test_the_price_of_looking_is_that_of_the_second_window(tmp_path: Path) -> None:
+    folder = run(tmp_path)
+    judged = {trial.id: trial.outcomes["cpu"] for trial in folder.trials if trial.label == "dear"}
+    looked = {}
+    for trial, duel in explained(folder, "default", "dear"):
+        (seen,) = [each for role, each in duel.profile.roles.items() if role == "variant/sut"]
+        looked[trial.id] = seen.counts["cpu_ns"] / REQUESTS / 1000
+    found = only(folder)
+    assert found.price_pct is not None and found.price_ci_pct is not None
+    ratios = [100 * (looked[name] / before - 1) for name, before in judged.items() if before]
+    assert min(ratios) <= found.price_ci_pct[0] <= found.price_pct <= found.price_ci_pct[1]
+    assert found.price_ci_pct[1] <= max(ratios)
 
 
 def test_equals_have_no_cause(tmp_path: Path) -> None:

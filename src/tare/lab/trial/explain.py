@@ -101,7 +101,7 @@ class _Profiler:
 
 @contextmanager
 def _profiler(site: Site, sites: Mapping[str, Site], program: Path) -> Iterator[_Profiler]:
-    argv = [str(program), *_roles(sites)]
+    argv = [str(program), "--no-waits", *_roles(sites)]
     pipe = subprocess.PIPE
     process = site.launch(ROLE, argv, "support", {}, stdin=pipe, stdout=pipe)
     # It ends by itself when it has answered, which is no fault of a role.

@@ -65,7 +65,7 @@ impl Confinement for Locked {
 
     fn settle(&self) -> Result<(), String> {
         no_files().map_err(|error| format!("Landlock: {error}"))?;
-        seccompiler::apply_filter(&self.filter).map_err(|error| format!("seccomp: {error}"))
+        filter::take_on(&self.filter)
     }
 
     fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String> {

@@ -65,7 +65,7 @@ impl Confinement for Apart {
         root::become_empty()?;
         root::read_only()?;
         root::drop_bounding_set()?;
-        seccompiler::apply_filter(&self.filter).map_err(|error| format!("seccomp: {error}"))
+        filter::take_on(&self.filter)
     }
 
     fn confine(&self, recipe: &mut Recipe, slot: &Slot) -> Result<(), String> {

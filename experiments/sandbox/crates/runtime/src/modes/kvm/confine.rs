@@ -1,16 +1,14 @@
 //! The system calls that a monitor may make: those of its guest, and those that run the guest. None
 //! names a file, a process or a socket's address. Any other call ends the monitor.
 
-use std::collections::BTreeMap;
-
 use libc as sys;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule,
 };
 
 use super::snapshot::PAGEMAP_SCAN;
 use crate::modes::landlock;
+use crate::process::filter;
 
 const CALLS: &[i64] = &[
     sys::SYS_read,
@@ -66,25 +64,18 @@ const REQUESTS: &[u64] = &[
 /// The step that failed, in words.
 pub fn monitor() -> Result<(), String> {
     landlock::no_files().map_err(|error| format!("Landlock: {error}"))?;
-    let program = filter().map_err(|error| format!("the filter of system calls: {error}"))?;
-    seccompiler::apply_filter(&program).map_err(|error| format!("seccomp: {error}"))
+    filter::take_on(&allowed()?)
 }
 
-fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        CALLS.iter().map(|call| (*call, Vec::new())).collect();
+fn allowed() -> Result<BpfProgram, String> {
+    let mut rules = filter::freely(CALLS);
     let requests = REQUESTS.iter().map(|request| {
         let asked = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request)?;
         SeccompRule::new(vec![asked])
     });
-    rules.insert(sys::SYS_ioctl, requests.collect::<Result<_, _>>()?);
-    SeccompFilter::new(
-        rules,
-        SeccompAction::KillProcess,
-        SeccompAction::Allow,
-        TargetArch::x86_64,
-    )?
-    .try_into()
+    let requests = requests.collect::<Result<_, _>>();
+    rules.insert(sys::SYS_ioctl, requests.map_err(filter::in_words)?);
+    filter::program(rules, SeccompAction::KillProcess)
 }
 
 #[cfg(test)]
@@ -93,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_filter_can_be_made_and_names_no_file() {
-        assert!(filter().is_ok());
+        assert!(allowed().is_ok());
         let named = [
             sys::SYS_openat,
             sys::SYS_execve,

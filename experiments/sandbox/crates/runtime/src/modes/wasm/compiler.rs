@@ -1,7 +1,6 @@
 //! The process that compiles one module: a hostile module gets to the compiler first. It is a user of
 //! its own, has nothing open but the module and its output, and hardly any system call.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Write, stdout};
 use std::os::fd::AsFd;
@@ -9,10 +8,11 @@ use std::os::unix::fs::FileExt;
 
 use libc as sys;
 use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+use seccompiler::{BpfProgram, SeccompAction};
 
 use super::engine;
 use crate::modes::user;
+use crate::process::filter;
 
 /// The most bytes of a compiled module.
 pub const OUTPUT_MAX: u64 = 256 << 20;
@@ -97,15 +97,15 @@ fn confine(cpu_s: u64, memory: u64, user: Option<u32>) -> Result<(), String> {
     user.map_or(Ok(()), user::act_as)?;
     // After the change of user, which resets it.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(words)?;
-    let program = filter().map_err(|error| format!("the filter of system calls: {error}"))?;
-    seccompiler::apply_filter(&program).map_err(|error| format!("seccomp: {error}"))
+    filter::take_on(&allowed()?)
 }
 
-fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
-    let rules: BTreeMap<i64, _> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
+fn allowed() -> Result<BpfProgram, String> {
     // Refused, not killed: a compiler that lacks memory can still say so.
-    let refused = SeccompAction::Errno(sys::EPERM as u32);
-    SeccompFilter::new(rules, refused, SeccompAction::Allow, TargetArch::x86_64)?.try_into()
+    filter::program(
+        filter::freely(CALLS),
+        SeccompAction::Errno(sys::EPERM as u32),
+    )
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_filter_can_be_made_and_makes_no_process() {
-        assert!(filter().is_ok());
+        assert!(allowed().is_ok());
         let more = [
             sys::SYS_clone,
             sys::SYS_fork,

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use self::arguments::{Asked, of_a_binary, of_a_keeper, of_the_original};
 use self::calls::{BINARY, KEEPER, NAMES, ORIGINAL_BESIDES, SHARING};
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+/// System calls that are let through, each with what it may be asked; without rules, anything.
+pub type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// The filter that a thread takes on before it starts workers, which inherit it at no cost, and which
 /// may be passed `shared` memory.
@@ -88,18 +89,38 @@ fn allowed<'a>(
 /// Everything else fails with EPERM; clone3, whose flags no filter can see, is as if unknown, so
 /// that libraries fall back on clone.
 fn compile(rules: Rules) -> Result<BpfProgram, String> {
-    let filter = SeccompFilter::new(
-        rules,
-        SeccompAction::Errno(sys::EPERM as u32),
-        SeccompAction::Allow,
-        TargetArch::x86_64,
-    );
-    let mut program = filter.and_then(BpfProgram::try_from).map_err(in_words)?;
+    let mut program = program(rules, SeccompAction::Errno(sys::EPERM as u32))?;
     unknown(&mut program, sys::SYS_clone3);
     Ok(program)
 }
 
-fn in_words(error: impl std::fmt::Display) -> String {
+/// Make a filter: what no rule allows ends in `otherwise`.
+///
+/// # Errors
+///
+/// The compiler's error.
+pub fn program(rules: Rules, otherwise: SeccompAction) -> Result<BpfProgram, String> {
+    SeccompFilter::new(rules, otherwise, SeccompAction::Allow, TargetArch::x86_64)
+        .and_then(BpfProgram::try_from)
+        .map_err(in_words)
+}
+
+/// Let these calls through whatever they are asked.
+pub fn freely(calls: &[i64]) -> Rules {
+    calls.iter().map(|call| (*call, Vec::new())).collect()
+}
+
+/// Put this process under a filter for the rest of its life.
+///
+/// # Errors
+///
+/// The kernel's error.
+pub fn take_on(program: &BpfProgram) -> Result<(), String> {
+    seccompiler::apply_filter(program).map_err(|error| format!("seccomp: {error}"))
+}
+
+/// Say of a compiler's error what it was about.
+pub fn in_words(error: impl std::fmt::Display) -> String {
     format!("the filter of system calls: {error}")
 }
 
