@@ -57,7 +57,7 @@ enum Code {
     /// Known without symbols: name and module, or module and place.
     Jit(String),
     Nameless(String, u64),
-    /// Where a caller should be and there is no code: the frame pointer held something else.
+    /// A caller that is no code: the frame pointer held something else.
     Cut,
 }
 
