@@ -21,6 +21,8 @@ from tare.lab.run.store import Store
 from tare.model.servers import Load, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
+_WITHIN_S = {False: 30.0, True: 90.0}
+"""Seconds of duels, by whether each has a second window."""
 _DIFFERENCES = 20
 """That are shown."""
 _NOT_ALONE = (
@@ -64,7 +66,7 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         seed=asked.seed,
         overrides={},
         until="narrow" if asked.duels else "resolved",
-        within_s=None if asked.duels else asked.within_s,
+        within_s=None if asked.duels else asked.within_s or _WITHIN_S[asked.why],
         limits=limits,
         why=asked.why,
     )

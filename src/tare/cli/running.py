@@ -35,7 +35,7 @@ def go_on(store: Store, *, as_json: bool) -> bool:
         raise
     found = report(store.folder, as_json=as_json)
     if store.plan().why and not any(scenario.causes for scenario in found.scenarios):
-        say(f"--why: fewer than {FEWEST} duels were looked at; events.log says what failed")
+        say(f"--why: it takes {FEWEST} duels whose processes were looked at, and there were fewer")
     say(f"report: {store.folder / 'report.html'}")
     return sound(found)
 

@@ -45,8 +45,9 @@ _OPTIONS = (
     span_option(
         "--within",
         "within_s",
-        "30s",
-        "The most time for duels; they end as soon as every verdict is there.",
+        None,
+        "The most time for duels; they end as soon as every verdict is there. Without it 30 s, and "
+        "with --why 90 s.",
     ),
     click.option("--duels", type=click.IntRange(1), help="Exactly so many, whatever they show."),
     click.option(
@@ -109,7 +110,7 @@ class Asked:
     connections: int
     rate: float | None
     saturated: bool
-    within_s: float
+    within_s: float | None
     duels: int | None
     duration: float
     margin: float

@@ -19,6 +19,7 @@ from tare.lab.trial.attempt import Done
 from tare.lab.trial.bench import LEDGER, Bench, open_bench
 from tare.lab.trial.duel import Opponents, run_duel
 from tare.lab.trial.trial import run_trial
+from tare.model.profile import Explained
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.probes.audit import audit
@@ -61,6 +62,7 @@ class Run:
         self._trials: list[Trial] = []
         self._environment: dict[str, Any] = {}
         self._remarks: list[str] = []
+        self._unexplained = False
         self._patience = Patience(plan.run)
         self._fingerprint = fingerprint(loaded, prepared)
         if why := prepared.why_not(plan.baseline):
@@ -241,13 +243,20 @@ class Run:
         trial = done.trial
         try:
             self._store.keep_histograms(trial, done.histograms)
-            if done.explained is not None:
-                self._store.keep_profile(trial, done.explained)
+            self._keep_profile(done)
             self._store.clear_work(trial)
             self._remember_files(trial, done.rendered)
         except OSError as error:
             self._watcher.remark(f"{trial.id}: files could not be kept: {error}")
         self._watcher.ends(trial)
+
+    def _keep_profile(self, done: Done) -> None:
+        """Keep what was seen of a duel's processes; say once why nothing was."""
+        if isinstance(done.explained, Explained):
+            self._store.keep_profile(done.trial, done.explained)
+        elif done.explained is not None and not self._unexplained:
+            self._unexplained = True
+            self._watcher.remark(f"--why: {done.trial.id}: {done.explained}")
 
     def _describe(self, bench: Bench) -> None:
         self._environment = {

@@ -21,8 +21,8 @@ class Done:
     trial: Trial
     histograms: dict[str, str]
     rendered: dict[str, str]
-    explained: Explained | None = None
-    """Of a duel, kept with its variant's side."""
+    explained: Explained | str | None = None
+    """Of a duel, kept with its variant's side; or why its processes could not be looked at."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def run_duel(
     sites: dict[str, Site] = {}
     made = {side: Attempt("invalid", "the duel did not begin") for side in sides}
     lost: _Lost | None = None
-    explained: Explained | None = None
+    explained: Explained | str | None = None
     bench.journal.write("trial", f"{beginnings[VARIANT].name}: the duel begins")
     try:
         # Whatever comes first may have the better memory.
@@ -77,7 +77,9 @@ def run_duel(
                     side=side,
                 )
         made = _fought(sites, progress)
-        if bench.profiler and all(each.status == "valid" for each in made.values()):
+        # One server that runs already, against itself, has nothing to explain.
+        apart = not _common(sites)
+        if bench.profiler and apart and all(each.status == "valid" for each in made.values()):
             explained = _explained(sites, bench.profiler)
     except _Lost as error:
         lost = error
@@ -170,14 +172,14 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
     }
 
 
-def _explained(sites: Mapping[str, Site], profiler: Path) -> Explained | None:
-    """Return what is seen of both sides in a window that does not count; None if that fails."""
+def _explained(sites: Mapping[str, Site], profiler: Path) -> Explained | str:
+    """Return what is seen of both sides in a window that does not count, or why nothing is."""
     try:
         order = {side: sites[side] for side in (VARIANT, BASELINE)}
         return explain(order, _assignment(order), profiler)
     except TareError as error:
         sites[VARIANT].bench.journal.write("why", f"not explained: {error}")
-        return None
+        return str(error)
 
 
 def _common(sites: Mapping[str, Site]) -> list[str]:
