@@ -2,4 +2,5 @@
 
 fn main() {
     tare_bpf_build::compile("profile", &[]);
+    tare_bpf_build::compile("tail", &[]);
 }

@@ -1,6 +1,8 @@
 //! Runs a spec, with any protocol.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -21,6 +23,7 @@ use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
 use crate::report::replay::ReplayReport;
 use crate::report::result::Result as Report;
+use crate::report::times;
 use crate::sample::{Sampled, Samples};
 use crate::spec::{KeySpec, Spec, SpecError, Tls};
 use crate::stream::Stream;
@@ -85,6 +88,7 @@ pub fn run(
         .flat_map(|each| &each.addresses)
         .all(Address::is_loopback);
     let trust = Trust::of(&spec.tls, loopback)?;
+    let times_file = spec.times_file.as_deref().map(create).transpose()?;
     let mut job = Job {
         spec,
         requests,
@@ -125,9 +129,25 @@ pub fn run(
         ReplayReport::new(replay.format, counts, replay.length_s, replayed)
     });
     report.samples = job.samples;
+    if let Some(file) = times_file {
+        times::write(BufWriter::new(file), &outcome)?;
+        report.times_dropped = times::dropped(&outcome);
+    }
     report.tls = tls;
     report.certificates = Some(trust).filter(|_| targets.scheme() == Scheme::Https);
     Ok(report)
+}
+
+/// Create a file before the load, so that nothing is loaded in vain.
+fn create(file: &Path) -> Result<File, SpecError> {
+    File::create(file).map_err(|why| {
+        let found = format!("{} cannot be written ({why})", file.display());
+        SpecError::new(
+            "times_file",
+            found,
+            "name a file in a folder that you may write",
+        )
+    })
 }
 
 type Done = (Outcome, Option<TlsReport>);

@@ -183,3 +183,58 @@ fn answers_are_shown_as_they_came() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("show: h2 has no text to show; take h1"));
 }
+
+#[test]
+fn the_times_of_each_answer_are_written() {
+    let server = Server::always(OK, || Then::Keep);
+    let file = File::new("times");
+    let clock = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    };
+    let begun = clock();
+    let open = [
+        "-r", "500", "-c", "3", "-d", "300ms", "--warmup", "100ms", "--json",
+    ];
+    let output = load(&server, &[&open[..], &["--times", file.name()]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines = file.text();
+    let (heading, rows) = lines.split_once('\n').expect("a heading");
+    assert_eq!(
+        heading,
+        "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns"
+    );
+    let rows: Vec<Vec<u64>> = rows
+        .lines()
+        .map(|row| {
+            row.split(',')
+                .map(|cell| cell.parse().expect("a number"))
+                .collect()
+        })
+        .collect();
+    assert_eq!(rows.len() as u64, server.answered(), "warm-up included");
+    let ports: std::collections::BTreeSet<u64> = rows.iter().map(|row| row[1]).collect();
+    assert!(ports.len() == 3 && !ports.contains(&0));
+    for row in &rows {
+        let [0, _, opened, connected, intended, sent, answered] = row[..] else {
+            panic!("{row:?}");
+        };
+        assert!(
+            begun <= opened && opened <= connected && connected <= sent,
+            "{row:?}"
+        );
+        assert!(
+            intended <= sent && sent < answered && answered <= clock(),
+            "{row:?}"
+        );
+    }
+}
+
+#[test]
+fn times_that_cannot_be_written_are_refused_before_the_load() {
+    let server = Server::always(OK, || Then::Keep);
+    let output = load(&server, &["--times", "/proc/none/times"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("times_file: /proc/none/times cannot be written"));
+    assert_eq!(server.answered(), 0);
+}

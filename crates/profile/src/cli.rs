@@ -33,7 +33,8 @@ pub struct Role {
     pub processes: Vec<u32>,
 }
 
-fn role(text: &str) -> Result<Role, String> {
+/// Read `NAME=PID[,PID…]`.
+pub fn role(text: &str) -> Result<Role, String> {
     let (name, numbers) = text.split_once('=').ok_or("write NAME=PID")?;
     if name.is_empty() {
         return Err("the role has no name".into());

@@ -6,5 +6,7 @@ pub mod cli;
 pub mod failure;
 pub mod kernel;
 pub mod names;
+pub mod parent;
 pub mod profile;
 pub mod run;
+pub mod tail;

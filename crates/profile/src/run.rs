@@ -5,6 +5,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::kernel::Programs;
@@ -67,7 +69,7 @@ fn look(memories: &mut Memories, programs: &Programs) {
 }
 
 /// Write one event as a line.
-pub fn say(out: &mut impl Write, event: &Event) -> Result<(), Failure> {
+pub fn say(out: &mut impl Write, event: &impl Serialize) -> Result<(), Failure> {
     let line = serde_json::to_string(event).map_err(|error| Failure::of("writing JSON", error))?;
     writeln!(out, "{line}")
         .and_then(|()| out.flush())
@@ -75,7 +77,7 @@ pub fn say(out: &mut impl Write, event: &Event) -> Result<(), Failure> {
 }
 
 /// The lines of standard input, until its end.
-fn lines() -> Receiver<String> {
+pub fn lines() -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {

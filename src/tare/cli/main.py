@@ -11,8 +11,8 @@ from tare.lab.interrupt import raising
 from tare.report.errors import ReportError
 
 _COMMANDS = (
-    "duel", "gate", "calibrate", "run", "resume", "list", "show", "doctor", "setup", "check",
-    "up", "down", "restart", "status", "stats", "watch", "logs",
+    "duel", "gate", "tail", "calibrate", "run", "resume", "list", "show", "doctor", "setup",
+    "check", "up", "down", "restart", "status", "stats", "watch", "logs",
     "load", "report", "export", "compare", "history", "test",
 )  # fmt: skip
 

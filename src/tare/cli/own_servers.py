@@ -38,7 +38,7 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     """
     if asked.saturated and asked.rate is not None:
         raise click.UsageError("--saturated and --rate: expected one of them")
-    servers = _servers(asked)
+    servers = servers_of(asked)
     if servers.running and limits is not None:
         raise click.UsageError(
             "found URLs, expected commands: of servers that run already nobody can tell a slow "
@@ -75,7 +75,8 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     return store
 
 
-def _servers(asked: Asked) -> Servers:
+def servers_of(asked: Asked, fewest: int = 2) -> Servers:
+    """Return the servers that the options describe. Raises click.UsageError."""
     running = running_servers.are_urls(asked.commands)
     if running:
         _refuse_starts(asked)
@@ -86,7 +87,7 @@ def _servers(asked: Asked) -> Servers:
     mix = requests.read(asked.requests_file) if asked.requests_file is not None else []
     if asked.in_order and any(each.weight != 1 for each in mix):
         raise click.UsageError("--in-order: found weights, expected none of them or no order")
-    commands, folders, versions = _sides(asked)
+    commands, folders, versions = _sides(asked, fewest)
     names = [*asked.names, *_NAMES[len(asked.names) :]][: len(commands)]
     target = running_servers.target(commands) if running else urlsplit(asked.url or URL)
     if target.scheme not in ("http", "https"):
@@ -140,13 +141,13 @@ def _refuse_starts(asked: Asked) -> None:
         raise click.UsageError(f"{option}: the servers run already, expected commands")
 
 
-def _sides(asked: Asked) -> tuple[list[str], list[str], list[str]]:
+def _sides(asked: Asked, fewest: int) -> tuple[list[str], list[str], list[str]]:
     """Return each side's command, the folder that it runs in, and its version."""
     here, commands = own.working_folder(), list(asked.commands)
     if (asked.against is None) != (asked.build is None):
         raise click.UsageError("--against and --build: expected both, or none of them")
     if asked.against is None:
-        if len(commands) < 2:
+        if len(commands) < fewest:
             raise click.UsageError("found one command, expected two or more, each in quotes")
         return commands, [here] * len(commands), ["as given"] * len(commands)
     if len(commands) != 1:

@@ -11,17 +11,8 @@ from tare.cli.span import span_option
 URL = "http://127.0.0.1:{port}/"
 """Where a server that tare starts is asked, but for its path."""
 _POSITIVE = click.FloatRange(0, min_open=True)
-_OPTIONS = (
+_ASKING = (
     click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
-    click.option(
-        "--against",
-        metavar="REF",
-        help="Compare the work tree with this git ref; one COMMAND then starts either.",
-    ),
-    click.option(
-        "--build", metavar="COMMAND", help="Builds a ref, in a worktree of its own; with --against."
-    ),
-    click.option("--name", "names", multiple=True, help="A server's name, in order of COMMANDs."),
     click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
     click.option(
         "--requests",
@@ -41,6 +32,30 @@ _OPTIONS = (
         type=_POSITIVE,
         help="Requests per second; without it 40 % of what the slower server can answer.",
     ),
+    span_option(
+        "--ready-within",
+        "ready_s",
+        "30s",
+        "How long a server may take until it accepts connections.",
+    ),
+    click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
+    click.option(
+        "--setup",
+        metavar="COMMAND",
+        help="Run before each start of a server; {port}, {folder} and the like are filled in.",
+    ),
+)
+"""How servers are started and asked."""
+_DUELING = (
+    click.option(
+        "--against",
+        metavar="REF",
+        help="Compare the work tree with this git ref; one COMMAND then starts either.",
+    ),
+    click.option(
+        "--build", metavar="COMMAND", help="Builds a ref, in a worktree of its own; with --against."
+    ),
+    click.option("--name", "names", multiple=True, help="A server's name, in order of COMMANDs."),
     click.option("--saturated", is_flag=True, help="As fast as they answer, not by the clock."),
     span_option(
         "--within",
@@ -62,18 +77,6 @@ _OPTIONS = (
         metavar="status|body|header:NAME",
         help="A difference between the answers that is meant.",
     ),
-    span_option(
-        "--ready-within",
-        "ready_s",
-        "30s",
-        "How long a server may take until it accepts connections.",
-    ),
-    click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
-    click.option(
-        "--setup",
-        metavar="COMMAND",
-        help="Run before each start of a server; {port}, {folder} and the like are filled in.",
-    ),
     click.option(
         "--why",
         is_flag=True,
@@ -82,13 +85,21 @@ _OPTIONS = (
     ),
     click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
 )
+"""How they are compared."""
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how servers are started and asked."""
+    for option in reversed(_ASKING):
+        command = option(command)
+    return command
 
 
 def options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say what is compared, and how."""
-    for option in reversed(_OPTIONS):
+    for option in reversed(_DUELING):
         command = option(command)
-    return command
+    return asking(command)
 
 
 @dataclass(frozen=True)
@@ -96,9 +107,6 @@ class Asked:
     """The options as they were given."""
 
     commands: tuple[str, ...]
-    against: str | None
-    build: str | None
-    names: tuple[str, ...]
     path: str | None
     requests_file: Path | None
     in_order: bool
@@ -109,14 +117,17 @@ class Asked:
     body_file: Path | None
     connections: int
     rate: float | None
-    saturated: bool
-    within_s: float | None
-    duels: int | None
-    duration: float
-    margin: float
-    allow: tuple[str, ...]
     ready_s: float
     environment: tuple[str, ...]
     setup: str | None
-    why: bool
-    seed: int | None
+    duration: float
+    against: str | None = None
+    build: str | None = None
+    names: tuple[str, ...] = ()
+    saturated: bool = False
+    within_s: float | None = None
+    duels: int | None = None
+    margin: float = 1.0
+    allow: tuple[str, ...] = ()
+    why: bool = False
+    seed: int | None = None

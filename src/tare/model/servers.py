@@ -84,7 +84,7 @@ class Load(Record):
 class Servers(Record):
     """The servers, the first of which is the baseline; stored as servers.json of their run."""
 
-    servers: list[Server] = Field(min_length=2)
+    servers: list[Server] = Field(min_length=1)
     request: Request = Request()
     mix: list[Mixed] = []
     """Several requests instead of the one."""

@@ -172,6 +172,7 @@ impl Cli {
             connect_timeout_s: self.connect_timeout,
             ttfb_timeout_s: self.ttfb_timeout,
             show: self.output.show,
+            times_file: self.output.times.clone(),
             seed: self.seed,
             expect: self.request.expect(),
         })

@@ -30,7 +30,7 @@ pub struct Output {
     #[arg(
         long,
         value_name = "FROM:TO:BY",
-        conflicts_with_all = ["rate", "qps", "serial", "think", "rounds", "hdr_log", "series", "csv", "metrics", "profile"]
+        conflicts_with_all = ["rate", "qps", "serial", "think", "rounds", "hdr_log", "series", "csv", "times", "metrics", "profile"]
     )]
     pub steps: Option<Steps>,
 
@@ -46,6 +46,11 @@ pub struct Output {
     /// ADDRESS:PORT
     #[arg(long, value_name = "PORT", value_parser = listen)]
     pub metrics: Option<SocketAddr>,
+
+    /// Write the times of each answer to a file, comma-separated: when its request should have been
+    /// sent, was sent and was answered, and on which port
+    #[arg(long, value_name = "FILE")]
+    pub times: Option<PathBuf>,
 
     /// Write each second's latencies to a file, as HdrHistogram's tools read it
     #[arg(long, value_name = "FILE")]

@@ -28,6 +28,8 @@ pub struct Duty {
     pub per_connection: Option<u64>,
     /// The sizes of answers by the log that is replayed, by exchange.
     pub logged_sizes: Option<Arc<[Option<u64>]>>,
+    /// True if the times of each answer are kept.
+    pub keeps_times: bool,
     /// The time limits.
     pub timeouts: Timeouts,
 }
@@ -89,6 +91,7 @@ pub fn of(load: &Load, index: usize) -> Duty {
         }),
         per_connection: load.requests_per_connection,
         logged_sizes: load.log.as_ref().map(|log| log.sizes.clone()),
+        keeps_times: load.keeps_times,
         timeouts: load.timeouts,
     }
 }

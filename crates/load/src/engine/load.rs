@@ -45,6 +45,8 @@ pub struct Load {
     pub timeouts: Timeouts,
     /// Connections opened per second; all at once if absent.
     pub ramp_per_s: Option<f64>,
+    /// True if the times of each answer are kept.
+    pub keeps_times: bool,
     /// Seed of all that is random.
     pub seed: u64,
 }

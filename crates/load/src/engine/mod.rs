@@ -16,6 +16,7 @@ pub mod rates;
 pub mod slices;
 pub mod tally;
 mod timeline;
+pub mod times;
 mod watch;
 mod worker;
 
@@ -44,6 +45,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// The same by target.
     pub targets: Vec<Tally>,
+    /// The run's start, in nanoseconds of the monotonic clock.
+    pub origin_ns: u64,
     /// CPU time of the process in the window.
     pub cpu: CpuTime,
     /// True if an interrupt ended the window or the drain.
@@ -98,6 +101,7 @@ pub fn run<P: Protocol>(
             window_s: timeline.window_before(timeline.end()) as f64 / 1e9,
             tally,
             targets,
+            origin_ns: timeline.origin_ns(),
             cpu,
             interrupted,
         })

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 
 use super::log::Replayed;
+use super::times::TimedAnswers;
 use crate::protocol::{Answer, Failure, Kind};
 
 /// Longest time that a histogram records, in nanoseconds: an hour.
@@ -170,6 +171,8 @@ pub struct Tally {
     pub cached: (u64, u64),
     /// The replayed requests of a log.
     pub replayed: Replayed,
+    /// The times of each answer, if they are kept.
+    pub times: TimedAnswers,
     /// The slices of a duel.
     pub slices: SliceCounts,
     /// CPU time of the target's groups in the kept rounds of a duel, in nanoseconds, by role.
@@ -200,6 +203,7 @@ impl Default for Tally {
             bytes: 0,
             cached: (0, 0),
             replayed: Replayed::default(),
+            times: TimedAnswers::default(),
             slices: SliceCounts::default(),
             cpu: BTreeMap::new(),
             window: Counts::default(),
@@ -274,6 +278,7 @@ impl Tally {
         self.cached.0 += other.cached.0;
         self.cached.1 += other.cached.1;
         self.replayed.merge(&other.replayed);
+        self.times.merge(&other.times);
         self.slices.merge(&other.slices);
         for (role, used) in &other.cpu {
             *self.cpu.entry(role.clone()).or_default() += used;

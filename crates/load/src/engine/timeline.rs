@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::load::Load;
 
 /// Notice of an early end, in nanoseconds, so that every thread sees it before it comes.
@@ -12,6 +14,7 @@ const NOTICE: u64 = 5_000_000;
 #[derive(Debug)]
 pub struct Timeline {
     origin: Instant,
+    origin_ns: u64,
     start: u64,
     end: AtomicU64,
     stop: AtomicU64,
@@ -24,8 +27,10 @@ impl Timeline {
     /// The phases of `load`, from now.
     pub fn new(load: &Load) -> Self {
         let end = load.warmup + load.duration;
+        let clock = clock_gettime(ClockId::Monotonic);
         Timeline {
             origin: Instant::now(),
+            origin_ns: clock.tv_sec as u64 * 1_000_000_000 + clock.tv_nsec as u64,
             start: load.warmup,
             end: AtomicU64::new(end),
             stop: AtomicU64::new(end + load.cooldown),
@@ -37,6 +42,11 @@ impl Timeline {
     /// The time since the start.
     pub fn now(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// The start, in nanoseconds of the monotonic clock.
+    pub fn origin_ns(&self) -> u64 {
+        self.origin_ns
     }
 
     /// The time at which the window opens.

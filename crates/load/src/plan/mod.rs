@@ -47,6 +47,14 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
         ));
     }
     check_pace(spec)?;
+    if spec.times_file.is_some() && spec.slices.is_some() {
+        let remedy = "leave out either: what lies between slices is no answer's time";
+        return Err(SpecError::new(
+            "times_file",
+            "targets take turns in slices",
+            remedy,
+        ));
+    }
     if let Some(ramp) = spec.ramp_per_s {
         positive("ramp_per_s", ramp)?;
     }
@@ -99,6 +107,7 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
         },
         requests_per_connection: spec.requests_per_connection,
         ramp_per_s: spec.ramp_per_s,
+        keeps_times: spec.times_file.is_some(),
         seed: spec.seed,
     })
 }

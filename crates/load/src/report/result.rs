@@ -47,6 +47,9 @@ pub struct Result {
     /// The first answers as they came, if they were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<String>,
+    /// Answers whose times found no room in their file.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub times_dropped: u64,
     /// The comparison with the log that was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayReport>,
@@ -58,6 +61,14 @@ pub struct Result {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Judgement>,
     histograms: BTreeMap<&'static str, String>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Figures by their names; none where the sample is too small for one.
@@ -225,6 +236,7 @@ impl Result {
             targets: names.iter().enumerate().map(target).collect(),
             slices: load.slices.map(|slices| SliceReport::new(slices, outcome)),
             samples: Vec::new(),
+            times_dropped: 0,
             replay: None,
             tls: None,
             certificates: None,

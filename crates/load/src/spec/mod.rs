@@ -153,6 +153,9 @@ pub struct Spec {
     /// Answers to keep as they came.
     #[serde(default)]
     pub show: usize,
+    /// A file for the times of each answer.
+    #[serde(default)]
+    pub times_file: Option<PathBuf>,
     /// Seed of all that is random.
     #[serde(default = "default::seed")]
     pub seed: u64,

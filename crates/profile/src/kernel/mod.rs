@@ -6,5 +6,5 @@ mod sampling;
 mod tables;
 
 pub use self::layout::{Place, Process, Sum, Why};
-pub use self::programs::Programs;
+pub use self::programs::{Programs, ensure_possible, refusal};
 pub use self::tables::Record;

@@ -176,7 +176,8 @@ fn put(table: &MapHandle, key: &[u8], value: &[u8]) -> Result<(), Failure> {
     done.map_err(|error| Failure::of("writing a table of the BPF programs", error))
 }
 
-fn ensure_possible() -> Result<(), Failure> {
+/// Check that this kernel and this process may have such programs at all.
+pub fn ensure_possible() -> Result<(), Failure> {
     if !Path::new(TYPES).exists() {
         let reason = format!("the kernel has no type information, {TYPES} (CONFIG_DEBUG_INFO_BTF)");
         return Err(Failure::Unavailable(reason));
@@ -189,7 +190,8 @@ fn ensure_possible() -> Result<(), Failure> {
     Ok(())
 }
 
-fn refusal(error: &libbpf_rs::Error) -> Failure {
+/// The failure that an error of libbpf stands for.
+pub fn refusal(error: &libbpf_rs::Error) -> Failure {
     if error.kind() == ErrorKind::PermissionDenied {
         let reason = "BPF programs need root, or CAP_BPF and CAP_PERFMON";
         return Failure::Unavailable(reason.into());

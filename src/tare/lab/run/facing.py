@@ -2,23 +2,16 @@
 and at which rate can both be asked?
 """
 
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from tare.lab import paths
 from tare.lab.errors import TareError
-from tare.lab.machine import host
-from tare.lab.project import servers as own
 from tare.lab.project.build import Say
-from tare.lab.project.preparation import prepare
 from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Answer, Difference, ask, differences
 from tare.lab.run import planning
-from tare.lab.trial.bench import Bench, open_bench
+from tare.lab.run.own_bench import open_own, started
 from tare.lab.trial.instrument import assignment
 from tare.lab.trial.measure import observe
 from tare.lab.trial.site import Site
@@ -50,8 +43,11 @@ def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Face
     for a rate that is more than a server can answer.
     """
     asked = servers.model_copy(update={"load": servers.load.model_copy(update={"rate": None})})
-    with _bench(asked, say) as (bench, home), ExitStack() as stack:
-        sites = {each.name: _started(bench, each.name, home, stack) for each in asked.servers}
+    with open_own(asked, say) as (bench, home), ExitStack() as stack:
+        parameters = planning.scenario_at(bench.loaded, {}, _FIRST).parameters
+        sites = {
+            each.name: started(bench, each.name, parameters, home, stack) for each in asked.servers
+        }
         answers = {name: (_answers(site), _answers(site)) for name, site in sites.items()}
         first = asked.servers[0].name
         paths_of = [each.path for each in requests.asked(servers)]
@@ -110,17 +106,6 @@ def _answers(site: Site) -> list[Answer]:
         raise TareError(f"{site.variant}: {error}{words}") from error
 
 
-def _started(bench: Bench, name: str, home: Path, stack: ExitStack) -> Site:
-    parameters = planning.scenario_at(bench.loaded, {}, _FIRST).parameters
-    site = Site(bench, name, parameters, seed=0, name=name, folder=home / name, side=name)
-    stack.callback(site.stop)
-    try:
-        site.start()
-    except TareError as error:
-        raise TareError(f"{name} does not start: {error}") from error
-    return site
-
-
 def _rate(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> float:
     """Return the most requests per second that the slower of two answers, in turns."""
     sides = {VARIANT: variant, BASELINE: baseline}
@@ -146,23 +131,3 @@ def _rate(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> flo
 
 def _round(rate: float) -> float:
     return float(f"{rate:.2g}")
-
-
-@contextmanager
-def _bench(servers: Servers, say: Say) -> Iterator[tuple[Bench, Path]]:
-    loaded = own.loaded(servers)
-    prepared = prepare(loaded, loaded.variants, say)
-    for name in loaded.variants:
-        if why := prepared.why_not(name):
-            raise TareError(f"{name}: {why}")
-    paths.cache().mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(prefix="face-", dir=paths.cache()))
-    try:
-        cpus = host.assign(host.by_core(), server=1, client=1)
-        bench = open_bench(loaded, prepared.built, folder=home, name=home.name, cpus=cpus)
-        try:
-            yield bench, home
-        finally:
-            bench.close()
-    finally:
-        shutil.rmtree(home, ignore_errors=True)

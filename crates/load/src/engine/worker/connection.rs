@@ -10,6 +10,8 @@ use crate::protocol::{ExchangeId, Failure};
 pub struct ConnectionState<C> {
     pub connection: Option<C>,
     pub target: usize,
+    /// Its local port, if times are kept.
+    pub port: u16,
     /// The time at which it was last opened.
     pub opened: u64,
     /// The time at which its transport was connected.
@@ -48,6 +50,7 @@ impl<C> ConnectionState<C> {
         ConnectionState {
             connection: None,
             target,
+            port: 0,
             opened: 0,
             connected: 0,
             carried: 0,

@@ -11,7 +11,9 @@ mod turns;
 
 use std::collections::BTreeSet;
 use std::io;
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -29,6 +31,7 @@ use super::timeline::Timeline;
 use crate::protocol::{End, Event, Failure, Protocol, Reading};
 use crate::random::Random;
 use crate::spec::{Think, Wait};
+use rustix::net::getsockname;
 use rustix::thread::set_current_timer_slack;
 
 /// Pause before a connection that never carried an answer is opened again, in nanoseconds.
@@ -81,6 +84,8 @@ pub struct Worker<'a, P: Protocol> {
     picks: Vec<Picks>,
     /// The sizes of answers by the log that is replayed, by exchange.
     logged_sizes: Option<Arc<[Option<u64>]>>,
+    /// True if the times of each answer are kept.
+    keeps_times: bool,
     /// Requests that a connection carries.
     per_connection: u64,
     /// Requests still to be sent in the window.
@@ -155,6 +160,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             duel: duty.slices.map(Duel::new).transpose()?,
             picks: duty.picks,
             logged_sizes: duty.logged_sizes,
+            keeps_times: duty.keeps_times,
             per_connection: duty.per_connection.unwrap_or(u64::MAX),
             left: duty.requests,
             in_flight: 0,
@@ -264,6 +270,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
         state.opened = now;
         match self.protocol.open(state.target) {
             Ok(connection) => {
+                if self.keeps_times {
+                    state.port = port(&connection);
+                }
                 self.poller.add(&connection, id)?;
                 state.connection = Some(connection);
                 self.flush(id, now);
@@ -344,4 +353,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
             self.lost(&request, target, failure, now);
         }
     }
+}
+
+/// The local port of a connection; 0 if it has none.
+fn port(connection: &impl AsFd) -> u16 {
+    let own = getsockname(connection).ok();
+    let own = own.and_then(|address| SocketAddr::try_from(address).ok());
+    own.map_or(0, |address| address.port())
 }

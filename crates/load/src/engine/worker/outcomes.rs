@@ -3,6 +3,7 @@
 use super::connection::InFlight;
 use super::{Alarm, Worker};
 use crate::engine::tally::Times;
+use crate::engine::times::Timed;
 use crate::protocol::{Answer, Event, Failure, Protocol};
 
 impl<P: Protocol> Worker<'_, P> {
@@ -32,6 +33,16 @@ impl<P: Protocol> Worker<'_, P> {
         let request = state.requests.remove(answer.request);
         state.proved = true;
         let target = state.target;
+        if self.keeps_times {
+            self.tallies[target].times.push(Timed {
+                port: state.port,
+                opened: state.opened,
+                connected: state.connected,
+                intended: request.intended,
+                sent: request.sent,
+                answered: now,
+            });
+        }
         if state.requests.is_empty()
             && let Some((think, random)) = &mut self.think
         {

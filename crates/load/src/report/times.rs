@@ -1,0 +1,37 @@
+//! The times of each answer as comma-separated values.
+
+use std::io::{self, Write};
+
+use crate::engine::Outcome;
+
+/// Write a line for each answer that was kept, below a heading, with its target's number, its port,
+/// and its times in nanoseconds of the monotonic clock.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(mut to: impl Write, outcome: &Outcome) -> io::Result<()> {
+    let heading = "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns";
+    writeln!(to, "{heading}")?;
+    for (target, tally) in outcome.targets.iter().enumerate() {
+        for each in &tally.times.kept {
+            write!(to, "{target},{}", each.port)?;
+            for time in [
+                each.opened,
+                each.connected,
+                each.intended,
+                each.sent,
+                each.answered,
+            ] {
+                write!(to, ",{}", outcome.origin_ns + time)?;
+            }
+            writeln!(to)?;
+        }
+    }
+    to.flush()
+}
+
+/// The number of answers that found no room.
+pub fn dropped(outcome: &Outcome) -> u64 {
+    let targets = outcome.targets.iter();
+    targets.map(|tally| tally.times.dropped).sum()
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* What tail.bpf.c shares with src/tail/events.rs, and what it reads of the kernel. */
+
+#define AF_INET 2
+#define AF_INET6 10
+#define MSG_PEEK 2
+#define FOREIGN 255
+#define NO_CALL 0xffffffff
+#define MOST_PROCESSES 65536
+#define MOST_TASKS 65536
+/* 1.2 million events. */
+#define RING_BYTES (64 << 20)
+
+enum kind { SWITCHED, WOKEN, READ, WRITTEN, ARRIVED, SENT_AGAIN };
+
+/* Of a task that was switched from: it could have gone on, or waits, or its group's quota is used up.
+ * One that was woken is PREEMPTED or HELD. */
+enum state { PREEMPTED, BLOCKED, IN_DISK, HELD };
+
+struct event {
+	__u64 at;
+	/* The task that was switched from, was woken, read or wrote. */
+	__u32 tid;
+	/* The task that was switched to. */
+	__u32 other;
+	/* The system call in which it was switched from, or bytes. */
+	__u32 detail;
+	__u16 cpu;
+	__u16 own_port;
+	__u16 port;
+	__u8 kind;
+	/* Of a task; or of a socket, as in enum tcp_state. */
+	__u8 state;
+	__u8 role;
+	__u8 other_role;
+	/* Of the task that was switched to. */
+	char name[16];
+	__u8 unused[2];
+};
+
+struct thread_info {
+	__u32 cpu;
+} __attribute__((preserve_access_index));
+
+struct cfs_rq {
+	int throttle_count;
+} __attribute__((preserve_access_index));
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	struct thread_info thread_info;
+	struct sched_entity se;
+	/* From Linux 6.18 on. */
+	_Bool throttled;
+	int pid;
+	int tgid;
+	char comm[16];
+	unsigned int in_iowait : 1;
+} __attribute__((preserve_access_index));
+
+struct sock_common {
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+} __attribute__((preserve_access_index));
+
+struct sk_buff {
+	unsigned int len;
+	unsigned char *data;
+} __attribute__((preserve_access_index));
+
+struct sock {
+	struct sock_common __sk_common;
+} __attribute__((preserve_access_index));
+
+#define TABLE(name, kind, entries, from, to)                                                         \
+	struct {                                                                                     \
+		__uint(type, BPF_MAP_TYPE_##kind);                                                   \
+		__uint(max_entries, entries);                                                        \
+		__type(key, from);                                                                   \
+		__type(value, to);                                                                   \
+	} name SEC(".maps")
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES);
+} events SEC(".maps");
+TABLE(noting, ARRAY, 1, __u32, __u32);
+TABLE(lost, ARRAY, 1, __u32, __u64);
+/* Process -> its role. */
+TABLE(processes, HASH, MOST_PROCESSES, __u32, __u32);
+/* Task -> the system call that it is in. */
+TABLE(calls, HASH, MOST_TASKS, __u32, __u32);
+/* The ports that the roles listen on. */
+TABLE(ports, HASH, 1024, __u16, __u8);

@@ -1,0 +1,100 @@
+//! What a request's time can be spent on.
+
+use syscalls::Sysno;
+
+/// What a part of a request's time went to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The generator sent it late.
+    Generator,
+    /// No connection was free, and it is not known why.
+    NoConnection,
+    /// Its connection was being made.
+    Connecting,
+    /// The first segment of its connection was lost, and sent again after a second or more.
+    Resent,
+    /// On the way to the server's socket.
+    Sending,
+    /// The server's task worked on another request.
+    OtherRequest,
+    /// The server's task worked, but on no request.
+    Housekeeping,
+    /// The server's task worked on it.
+    Own,
+    /// The server's task could run, but another one did: its name, and whether it is the server's.
+    RunQueue(String, bool),
+    /// The server's task could run, and its CPU had not yet woken up.
+    Idle,
+    /// The quota of the server's group was used up.
+    Held,
+    /// The server's task waited for a lock.
+    Lock,
+    /// It waited for a disk, or for data to reach one.
+    Disk,
+    /// It slept for a time of its own choice.
+    Sleep,
+    /// It waited for a page of memory.
+    Page,
+    /// It waited for another server.
+    Backend,
+    /// It waited for input, though there was some.
+    Asleep,
+    /// It waited in another system call.
+    Call(&'static str),
+    /// On the way back, or not yet read by the generator.
+    Returning,
+    /// Nothing was seen.
+    Unseen,
+}
+
+impl Cause {
+    /// The cause of a wait in a system call; `asked` is true if another server's answer is due.
+    pub fn of_call(call: Option<u32>, asked: bool) -> Self {
+        let Some(number) = call else {
+            return Cause::Page;
+        };
+        let Some(name) = Sysno::new(number as usize).map(|call| call.name()) else {
+            return Cause::Call("a system call without a name");
+        };
+        match name {
+            "futex" | "futex_wait" | "futex_waitv" => Cause::Lock,
+            "fsync" | "fdatasync" | "sync" | "syncfs" | "sync_file_range" | "msync" => Cause::Disk,
+            "nanosleep" | "clock_nanosleep" => Cause::Sleep,
+            "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "poll" | "ppoll" | "select"
+            | "pselect6" | "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "accept"
+            | "accept4" | "io_uring_enter" | "connect" => match asked {
+                true => Cause::Backend,
+                false => Cause::Asleep,
+            },
+            other => Cause::Call(other),
+        }
+    }
+
+    /// Its name in the answer, and who or what it is about.
+    pub fn told(&self) -> (&'static str, String) {
+        let plain = |name| (name, String::new());
+        match self {
+            Cause::Generator => plain("generator"),
+            Cause::NoConnection => plain("no_connection"),
+            Cause::Connecting => plain("connecting"),
+            Cause::Resent => plain("resent"),
+            Cause::Sending => plain("sending"),
+            Cause::OtherRequest => plain("other_request"),
+            Cause::Housekeeping => plain("housekeeping"),
+            Cause::Own => plain("own"),
+            Cause::RunQueue(name, true) => ("run_queue_own", name.clone()),
+            Cause::RunQueue(name, false) => ("run_queue", name.clone()),
+            Cause::Idle => plain("idle"),
+            Cause::Held => plain("held"),
+            Cause::Lock => plain("lock"),
+            Cause::Disk => plain("disk"),
+            Cause::Sleep => plain("sleep"),
+            Cause::Page => plain("page"),
+            Cause::Backend => plain("backend"),
+            Cause::Asleep => plain("asleep"),
+            Cause::Call(name) => ("call", (*name).to_owned()),
+            Cause::Returning => plain("returning"),
+            Cause::Unseen => plain("unseen"),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The answers whose times the load generator wrote, and which of them are looked at.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// The slowest are at least so many.
+const FEWEST: usize = 10;
+const COLUMNS: usize = 7;
+
+/// One answered request; times in nanoseconds of the monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The generator's port.
+    pub port: u16,
+    /// When its connection was begun.
+    pub opened: u64,
+    /// When its connection could be used.
+    pub connected: u64,
+    /// When it should have been sent.
+    pub intended: u64,
+    /// When it was sent.
+    pub sent: u64,
+    /// When its answer was whole.
+    pub answered: u64,
+}
+
+impl Request {
+    /// From the intended send to the answer.
+    pub fn latency(&self) -> u64 {
+        self.answered.saturating_sub(self.intended)
+    }
+}
+
+/// The requests that are looked at one by one.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The slowest.
+    pub slow: Vec<Request>,
+    /// As many around the median.
+    pub ordinary: Vec<Request>,
+    /// The number of all that they are chosen from.
+    pub of: usize,
+}
+
+/// All requests, and each connection's in their order.
+#[derive(Debug, Default)]
+pub struct Requests {
+    all: Vec<Request>,
+    by_port: HashMap<u16, Vec<usize>>,
+}
+
+impl Requests {
+    /// Read the file that tare-load wrote.
+    pub fn read(file: &Path) -> Result<Self, Failure> {
+        let what = format!("reading {}", file.display());
+        let text = fs::read_to_string(file).map_err(|error| Failure::of(&what, error))?;
+        Self::of(&text).ok_or_else(|| Failure::Other(format!("{what}: found no times of answers")))
+    }
+
+    /// Read its text; none where that is malformed.
+    pub fn of(text: &str) -> Option<Self> {
+        let rows = text.lines().skip(1).map(row);
+        let mut all = rows.collect::<Option<Vec<_>>>()?;
+        all.sort_by_key(|request| request.sent);
+        let mut by_port: HashMap<u16, Vec<usize>> = HashMap::new();
+        for (number, request) in all.iter().enumerate() {
+            by_port.entry(request.port).or_default().push(number);
+        }
+        Some(Self { all, by_port })
+    }
+
+    /// The request before this one on the same connection.
+    pub fn before(&self, request: &Request) -> Option<&Request> {
+        let own = self.by_port.get(&request.port)?;
+        let end = own.partition_point(|number| self.all[*number].sent < request.sent);
+        let before = own[..end].last().map(|number| &self.all[*number])?;
+        // A port may be used again.
+        (before.opened == request.opened).then_some(before)
+    }
+
+    /// The slowest share of those within a time, and as many around the median.
+    pub fn chosen(&self, share: f64, from: u64, until: u64) -> Chosen {
+        let within = |request: &&Request| request.intended >= from && request.answered <= until;
+        let mut all: Vec<Request> = self.all.iter().filter(within).copied().collect();
+        all.sort_by_key(Request::latency);
+        let count = ((all.len() as f64 * share).ceil() as usize)
+            .max(FEWEST)
+            .min(all.len() / 4);
+        let middle = (all.len() - count) / 2;
+        let ordinary = all[middle..middle + count].to_vec();
+        Chosen {
+            of: all.len(),
+            slow: all.split_off(all.len() - count),
+            ordinary,
+        }
+    }
+}
+
+fn row(line: &str) -> Option<Request> {
+    let cells: Vec<u64> = line
+        .split(',')
+        .map(|cell| cell.parse().ok())
+        .collect::<Option<_>>()?;
+    let [_, port, opened, connected, intended, sent, answered] =
+        <[u64; COLUMNS]>::try_from(cells).ok()?;
+    let port = u16::try_from(port).ok()?;
+    Some(Request {
+        port,
+        opened,
+        connected,
+        intended,
+        sent,
+        answered,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADING: &str = "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns\n";
+
+    #[test]
+    fn the_slowest_and_the_ordinary_are_chosen() {
+        let rows: String = (0..1000)
+            .map(|number| {
+                let (begin, slow) = (
+                    number * 100,
+                    if number % 100 == 7 { 90 } else { number % 10 },
+                );
+                format!(
+                    "0,{},1,2,{begin},{begin},{}\n",
+                    50 + number % 3,
+                    begin + 1 + slow
+                )
+            })
+            .collect();
+        let requests = Requests::of(&format!("{HEADING}{rows}")).expect("well formed");
+        let Chosen { slow, ordinary, of } = requests.chosen(0.001, 0, u64::MAX);
+        assert_eq!(of, 1000);
+        assert!(slow.len() == 10 && slow.iter().all(|request| request.latency() == 91));
+        assert!(ordinary.len() == 10 && ordinary.iter().all(|request| request.latency() < 8));
+        let third = requests.all[3];
+        assert_eq!(requests.before(&third), Some(&requests.all[0]));
+        assert_eq!(requests.before(&requests.all[0]), None);
+        let none = requests.chosen(0.001, 0, 250);
+        assert!(
+            none.slow.is_empty(),
+            "too few to tell slow ones from others"
+        );
+    }
+
+    #[test]
+    fn what_is_no_file_of_times_is_refused() {
+        for bad in ["0,1,2\n", "0,1,2,3,4,5,x\n", "0,70000,1,1,1,1,1\n", "\n"] {
+            assert!(
+                Requests::of(&format!("{HEADING}{bad}")).is_none(),
+                "{bad:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Each task's states over time, and each CPU's tasks.
+
+use std::collections::HashMap;
+
+use super::events::{Event, FOREIGN, Kind, Left};
+
+/// What a task does from some time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It has a CPU.
+    Running,
+    /// It waits for this CPU.
+    Queued(u16),
+    /// It waits in a system call, or for a page.
+    Blocked(Option<u32>),
+    /// It waits for a disk.
+    Disk,
+    /// Its group's quota is used up.
+    Held,
+}
+
+/// A task that has a CPU from some time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// Its number; 0 is the idle task.
+    pub task: u32,
+    /// True if it belongs to a role.
+    pub own: bool,
+    /// Its name, as the kernel keeps it.
+    pub name: [u8; 16],
+}
+
+/// A value that holds from some time on, until the next.
+type Track<T> = Vec<(u64, T)>;
+
+/// The states of the roles' tasks, and who ran on each CPU.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    states: HashMap<u32, Track<State>>,
+    cpus: HashMap<u16, Track<Ran>>,
+}
+
+impl Tasks {
+    /// Follow the tasks through events in the order of their times.
+    pub fn of(events: &[Event]) -> Self {
+        let mut tasks = Self::default();
+        for event in events {
+            match event.kind {
+                Kind::Switched {
+                    left,
+                    next,
+                    next_role,
+                    name,
+                } => {
+                    let own = next_role != FOREIGN;
+                    if event.role != FOREIGN {
+                        let state = match left {
+                            Left::Preempted => State::Queued(event.cpu),
+                            Left::Blocked(call) => State::Blocked(call),
+                            Left::Disk => State::Disk,
+                            Left::Held => State::Held,
+                        };
+                        tasks.enter(event.task, event.at, state);
+                    }
+                    if own {
+                        tasks.enter(next, event.at, State::Running);
+                    }
+                    let ran = Ran {
+                        task: next,
+                        own,
+                        name,
+                    };
+                    tasks
+                        .cpus
+                        .entry(event.cpu)
+                        .or_default()
+                        .push((event.at, ran));
+                }
+                Kind::Woken(held) => {
+                    let running = |track: &Track<State>| {
+                        track
+                            .last()
+                            .is_some_and(|(_, state)| *state == State::Running)
+                    };
+                    // A task that is about to sleep may be woken before it does.
+                    if !tasks.states.get(&event.task).is_some_and(running) {
+                        let state = if held {
+                            State::Held
+                        } else {
+                            State::Queued(event.cpu)
+                        };
+                        tasks.enter(event.task, event.at, state);
+                    }
+                }
+                _ => {}
+            }
+        }
+        tasks
+    }
+
+    fn enter(&mut self, task: u32, at: u64, state: State) {
+        self.states.entry(task).or_default().push((at, state));
+    }
+
+    /// The pieces of a time: begin, end, and what the task did, as far as it is known.
+    pub fn states(&self, task: u32, from: u64, until: u64) -> Vec<(u64, u64, Option<State>)> {
+        pieces(self.states.get(&task), from, until)
+    }
+
+    /// The same of who ran on a CPU.
+    pub fn ran(&self, cpu: u16, from: u64, until: u64) -> Vec<(u64, u64, Option<Ran>)> {
+        pieces(self.cpus.get(&cpu), from, until)
+    }
+
+    /// The last time within these that the task was woken or came to run.
+    pub fn last_begun(&self, task: u32, from: u64, until: u64) -> Option<u64> {
+        let track = self.states.get(&task)?;
+        let end = track.partition_point(|(at, _)| *at <= until);
+        let begun = |(at, state): &&(u64, State)| {
+            *at >= from && matches!(state, State::Queued(_) | State::Held | State::Running)
+        };
+        track[..end]
+            .iter()
+            .rev()
+            .take_while(|(at, _)| *at >= from)
+            .filter(begun)
+            .last()
+            .map(|(at, _)| *at)
+    }
+}
+
+/// Cut a time where the track changes.
+pub fn pieces<T: Copy>(
+    track: Option<&Track<T>>,
+    from: u64,
+    until: u64,
+) -> Vec<(u64, u64, Option<T>)> {
+    let track = track.map_or(&[][..], Vec::as_slice);
+    let mut next = track.partition_point(|(at, _)| *at <= from);
+    let mut value = next.checked_sub(1).map(|index| track[index].1);
+    let (mut begin, mut found) = (from, Vec::new());
+    while begin < until {
+        let end = track.get(next).map_or(until, |(at, _)| (*at).min(until));
+        if end > begin {
+            found.push((begin, end, value));
+        }
+        if end == until {
+            break;
+        }
+        value = Some(track[next].1);
+        (begin, next) = (end, next + 1);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_cut_where_its_track_changes() {
+        let track = vec![(10, 'a'), (20, 'b'), (20, 'c'), (30, 'd')];
+        let of = |from, until| pieces(Some(&track), from, until);
+        assert_eq!(of(5, 8), [(5, 8, None)]);
+        assert_eq!(of(5, 15), [(5, 10, None), (10, 15, Some('a'))]);
+        assert_eq!(of(12, 25), [(12, 20, Some('a')), (20, 25, Some('c'))]);
+        assert_eq!(of(30, 40), [(30, 40, Some('d'))]);
+        assert_eq!(of(7, 7), []);
+        assert_eq!(pieces::<char>(None, 1, 2), [(1, 2, None)]);
+    }
+}

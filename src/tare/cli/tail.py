@@ -1,0 +1,77 @@
+"""`tare tail`: what the slowest requests of your own server waited for."""
+
+from typing import Any
+
+import click
+
+from tare.cli.output import console, json_option, print_json, say
+from tare.cli.own_servers import servers_of
+from tare.cli.server_options import Asked, asking
+
+
+@click.command()
+@asking
+@click.option(
+    "--duration",
+    type=click.FloatRange(0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds of load.",
+)
+@click.option(
+    "--slowest",
+    type=click.FloatRange(0, 0.25, min_open=True),
+    default=0.001,
+    show_default=True,
+    metavar="SHARE",
+    help="The share of requests that are the slowest; ten at least.",
+)
+@json_option
+def command(slowest: float, as_json: bool, **given: Any) -> None:
+    """Say what the slowest requests of the server that COMMAND starts waited for.
+
+    The load comes by the clock, at --rate. All that the server's tasks do is noted meanwhile: when
+    they run, wait, read and write, and who has their CPU. The time of the slowest requests, from
+    the intended send to the answer, is then divided among its causes, beside that of ordinary
+    requests. Of several servers each is looked at alone. URLs are servers that run already. It
+    needs root, and HTTP/1.1.
+
+    \b
+    tare tail './server --port {port}' --rate 5000
+    tare tail http://127.0.0.1:8001/ --rate 2000 --duration 20
+    tare tail './server --port {port}' --rate 5000 --slowest 0.01 --json
+    """
+    from tare.lab.run.tails import tails
+    from tare.report.tail import grid, sentences
+
+    asked = Asked(**given)
+    if asked.rate is None:
+        raise click.UsageError("expected --rate: how slow the slowest are depends on it")
+    if asked.protocol not in (None, "h1"):
+        raise click.UsageError(
+            "--protocol: expected h1, where a connection has a request at a time"
+        )
+    looked = []
+    for each in tails(servers_of(asked, fewest=1), slowest, say):
+        looked.append(each)
+        if as_json:
+            continue
+        out = console()
+        if len(asked.commands) > 1:
+            out.print(each.name, style="bold", highlight=False)
+        for line in sentences(each.tail, each.result.outcomes):
+            out.print(line, highlight=False)
+        for row in grid(each.tail).lines(out.width):
+            out.print(row, soft_wrap=True, highlight=False)
+    if as_json:
+        print_json(
+            [
+                {
+                    "server": each.name,
+                    "sentences": sentences(each.tail, each.result.outcomes),
+                    "tail": each.tail.model_dump(),
+                }
+                for each in looked
+            ]
+        )

@@ -1,0 +1,55 @@
+"""A bench for a user's own servers that are looked at outside of a run."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tare.lab import paths
+from tare.lab.errors import TareError
+from tare.lab.machine import host
+from tare.lab.project import servers as own
+from tare.lab.project.build import Say
+from tare.lab.project.preparation import prepare
+from tare.lab.trial.bench import Bench, open_bench
+from tare.lab.trial.site import Site
+from tare.model.servers import Servers
+
+
+@contextmanager
+def open_own(servers: Servers, say: Say) -> Iterator[tuple[Bench, Path]]:
+    """Yield a bench for a user's own servers, and its folder, both of which end with the block.
+
+    Raises TareError for what cannot be had.
+    """
+    loaded = own.loaded(servers)
+    prepared = prepare(loaded, loaded.variants, say)
+    for name in loaded.variants:
+        if why := prepared.why_not(name):
+            raise TareError(f"{name}: {why}")
+    paths.cache().mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(prefix="own-", dir=paths.cache()))
+    try:
+        cpus = host.assign(host.by_core(), server=1, client=1)
+        bench = open_bench(loaded, prepared.built, folder=home, name=home.name, cpus=cpus)
+        try:
+            yield bench, home
+        finally:
+            bench.close()
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def started(
+    bench: Bench, name: str, parameters: Mapping[str, Any], home: Path, stack: ExitStack
+) -> Site:
+    """Start one of the servers, which the stack stops. Raises TareError with its last lines."""
+    site = Site(bench, name, parameters, seed=0, name=name, folder=home / name, side=name)
+    stack.callback(site.stop)
+    try:
+        site.start()
+    except TareError as error:
+        raise TareError(f"{name} does not start: {error}") from error
+    return site

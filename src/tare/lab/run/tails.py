@@ -1,0 +1,46 @@
+"""Looks at the tails of a user's own servers, one after the other, each alone under its load."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from tare.lab.errors import TareError
+from tare.lab.project.build import Say
+from tare.lab.project.preparation import Prepared, with_profiler
+from tare.lab.run import facing, planning
+from tare.lab.run.own_bench import open_own, started
+from tare.lab.trial.tail import look
+from tare.model.instrument import Result
+from tare.model.servers import Servers
+from tare.model.tail import Tail
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One server's tail, and what the load generator measured meanwhile."""
+
+    name: str
+    tail: Tail
+    result: Result
+
+
+def tails(servers: Servers, slowest: float, say: Say) -> Iterator[Looked]:
+    """Yield each server's tail; the slowest requests are this share of all.
+
+    Raises TareError for a server that does not start, does not answer or fails under the load, and
+    where the kernel does not let processes be looked at.
+    """
+    program = with_profiler(Prepared(), say).profiler
+    if program is None:
+        raise TareError("the program that looks at processes is not there")
+    faced = facing.face(servers, say, saturated=True, any_body=False)
+    for remark in faced.remarks:
+        say(remark)
+    for server in faced.servers.servers:
+        with open_own(faced.servers, say) as (bench, home), ExitStack() as stack:
+            parameters = planning.scenario_at(bench.loaded, {}, {}).parameters
+            site = started(bench, server.name, parameters, home, stack)
+            site.run_oracle()
+            port = server.running.port if server.running else site.port["http"]
+            tail, result = look(site, program.with_name("tare-tail"), port, slowest)
+            yield Looked(server.name, tail, result)

@@ -1,0 +1,61 @@
+"""A look at one server under load: what its slowest requests waited for."""
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tare.lab.errors import RoleError
+from tare.lab.trial import instrument
+from tare.lab.trial.explain import roles_of
+from tare.lab.trial.instrument import Assignment, assignment
+from tare.lab.trial.observer import Observer
+from tare.lab.trial.site import Site
+from tare.model.instrument import Result
+from tare.model.tail import Tail
+
+_ROLE = "observer"
+
+
+def look(site: Site, program: Path, port: int, slowest: float) -> tuple[Tail, Result]:
+    """Load a site whose server listens on `port`; return where the time of its slowest requests
+    went, which are this share of all, and what the instrument measured meanwhile.
+
+    Raises RoleError when a program fails, and where the kernel does not let processes be looked at.
+    """
+    what = assignment(site, {})
+    times = site.folder / "times.csv"
+    what = Assignment(what.where, what.argv, what.cpus, {**what.spec, "times_file": str(times)})
+    argv = [str(program), f"--port={port}", f"--slowest={slowest}", *roles_of({"": site})]
+    pipe = subprocess.PIPE
+    process = site.launch(_ROLE, argv, "support", {}, stdin=pipe, stdout=pipe)
+    # It ends by itself when it has answered, which is no fault of a role.
+    site.processes.pop(_ROLE)
+    try:
+        observer = Observer(process, _ROLE)
+        observer.hear("ready")
+
+        def on(event: Mapping[str, Any]) -> None:
+            match event.get("event"):
+                case "measure":
+                    observer.say("begin")
+                    observer.hear("begun")
+                case "measured":
+                    observer.say("end")
+
+        result = instrument.run([site], what, on)
+        observer.hear("ended")
+        observer.say(str(times))
+        found = observer.hear("tail")
+    finally:
+        process.kill()
+        for stream in (process.child.stdin, process.child.stdout):
+            if stream is not None:
+                stream.close()
+    try:
+        tail = Tail.model_validate({key: found[key] for key in found if key != "event"})
+    except ValidationError as error:
+        raise RoleError(f"{_ROLE}: a malformed answer: {error}") from error
+    return tail, result

@@ -1,0 +1,40 @@
+"""What the slowest requests' time went to: the `tail` event of docs/FORMAT.md."""
+
+from typing import Literal
+
+from tare.model.base import Record
+
+Cause = Literal[
+    "generator", "no_connection", "connecting", "resent", "sending", "other_request",
+    "housekeeping", "own", "run_queue", "run_queue_own", "idle", "held", "lock", "disk", "sleep", "page",
+    "backend", "asleep", "call", "returning", "unseen",
+]  # fmt: skip
+
+
+class Part(Record):
+    """What one cause took, in nanoseconds of a request, on average."""
+
+    cause: Cause
+    who: str = ""
+    """The program, or the system call, that it is about."""
+    slow_ns: float
+    ordinary_ns: float
+
+
+class Tail(Record):
+    """The slowest requests beside as many ordinary ones, those around the median."""
+
+    schema_version: Literal[1] = 1
+    requests: int
+    """Of either kind."""
+    of: int
+    """All that were looked at."""
+    from_ns: int
+    """The latency of the fastest of the slowest."""
+    slow_ns: float
+    """Their mean latency."""
+    ordinary_ns: float
+    parts: list[Part]
+    """The largest difference first; they add up to the latencies."""
+    lost: int
+    """Events that found no room, without which parts are wrong."""

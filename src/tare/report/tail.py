@@ -1,0 +1,90 @@
+"""What the slowest requests waited for, in sentences and as a table."""
+
+from collections.abc import Mapping
+
+from tare.model.tail import Part, Tail
+from tare.report.layout import Column, Grid
+from tare.report.numbers import listed
+from tare.stats.rounding import two_digits
+
+_NAMED, _LEAST = 3, 0.05
+"""Causes that a sentence names, and the share of the difference that each has."""
+_SMALL = 0.005
+"""Of either latency: smaller parts are not shown."""
+_WORDS = {
+    "generator": "the load generator sent late",
+    "no_connection": "no connection was free",
+    "connecting": "the connection was being made",
+    "resent": "the connection's first packet was dropped and sent again",
+    "sending": "the request was on its way to the server",
+    "other_request": "the server worked on other requests",
+    "housekeeping": "the server worked, but on no request",
+    "own": "the server worked on the request",
+    "run_queue": "{} had the server's CPU",
+    "run_queue_own": "another thread of the server ({}) had its CPU",
+    "idle": "the server's CPU woke up",
+    "held": "the server was held back by its CPU quota",
+    "lock": "the server waited for a lock",
+    "disk": "the server waited for a disk",
+    "sleep": "the server slept",
+    "page": "the server waited for a page of memory",
+    "backend": "the server waited for another server",
+    "asleep": "the server waited for input",
+    "call": "the server waited in {}",
+    "returning": "the answer was on its way back",
+    "unseen": "nothing was seen",
+}
+
+
+def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
+    """Return the answer, then how slow the slowest are."""
+    if not tail.requests:
+        return ["Too few requests to tell slow ones from others; take more --duration or --rate."]
+    excess = tail.slow_ns - tail.ordinary_ns
+    named = [part for part in tail.parts if _extra(part) >= _LEAST * excess][:_NAMED]
+    causes = [f"{_extra(part) / excess:.0%} {words(part)}".replace("%", " %") for part in named]
+    first = f"Of the time by which the slowest requests exceed ordinary ones, {listed(causes)}."
+    median = outcomes.get("latency_p50_us")
+    found = [
+        first,
+        f"The slowest {tail.requests} of {tail.of} requests took {_time(tail.slow_ns)} on average "
+        f"({_time(tail.from_ns)} or more), ordinary ones {_time(tail.ordinary_ns)}"
+        + (f"; the median is {_time(1000 * median)}." if median else "."),
+    ]
+    if tail.lost:
+        found.append(
+            f"{tail.lost} events found no room, so parts may be wrong; take less --duration."
+        )
+    return found
+
+
+def words(part: Part) -> str:
+    """Return a cause as a clause."""
+    return _WORDS[part.cause].format(part.who)
+
+
+def grid(tail: Tail) -> Grid:
+    """Return the parts of both kinds of requests, the largest difference first."""
+    shown = [
+        part
+        for part in tail.parts
+        if part.slow_ns >= _SMALL * tail.slow_ns or part.ordinary_ns >= _SMALL * tail.ordinary_ns
+    ]
+    return Grid(
+        [
+            Column([words(part) for part in shown], "meanwhile"),
+            Column([_time(part.slow_ns) for part in shown], "the slowest", right=True),
+            Column([_time(part.ordinary_ns) for part in shown], "ordinary", right=True),
+        ]
+    )
+
+
+def _extra(part: Part) -> float:
+    return part.slow_ns - part.ordinary_ns
+
+
+def _time(ns: float) -> str:
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= size:
+            return f"{two_digits(ns / size)} {unit}"
+    return f"{two_digits(ns)} ns"

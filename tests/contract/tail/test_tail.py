@@ -1,0 +1,186 @@
+"""The slowest requests of a server whose slowness has a known cause, through the command line."""
+
+import json
+import multiprocessing
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.lab.machine import cgroup, host, limits
+from tare.lab.machine.limits import Caps
+
+pytestmark = [
+    pytest.mark.contract,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at processes"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+]
+SOURCE = Path(__file__).with_name("slow.c")
+ATTEMPTS = 5
+LOAD = ("--rate", "1000", "-c", "8", "--duration", "3")
+BEHIND = {"other_request", "generator", "run_queue_own"}
+"""A request may also wait behind a slow one: these say so, and not why that one is slow."""
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("slow") / "slow"
+    subprocess.run(["cc", "-O2", "-pthread", "-o", program, SOURCE], check=True)
+    return program
+
+
+def tail(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tare", "tail", *arguments],
+        env=os.environ | {"PWD": str(folder)},
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def extra(part: dict[str, Any]) -> float:
+    return float(part["slow_ns"] - part["ordinary_ns"])
+
+
+def leading(folder: Path, *arguments: str, wanted: str) -> dict[str, Any]:
+    """The cause that leads; looked at again where the rest of the machine was slower than that."""
+    for _ in range(ATTEMPTS):
+        code, out, err = tail(folder, *arguments, *LOAD, "--json")
+        assert code == 0, err
+        (found,) = json.loads(out)
+        parts = found["tail"]["parts"]
+        for kind in ("slow_ns", "ordinary_ns"):
+            assert sum(part[kind] for part in parts) == pytest.approx(found["tail"][kind])
+        if parts[0]["cause"] == wanted:
+            break
+    assert parts[0]["cause"] == wanted, parts
+    first, second = found["sentences"]
+    assert "the slowest requests exceed ordinary ones" in first and "requests took" in second
+    assert extra(parts[0]) > 0
+    return dict(parts[0])
+
+
+@pytest.mark.parametrize("cause", ["lock", "disk", "sleep", "own", "housekeeping", "backend"])
+def test_a_known_cause_leads(slow: Path, tmp_path: Path, cause: str) -> None:
+    leading(tmp_path, f"{slow} {{port}} {cause}", wanted=cause)
+
+
+def serving(command: list[str], port: int) -> subprocess.Popen[bytes]:
+    started = subprocess.Popen(command)
+    for _ in range(2000):
+        with socket.socket() as client:
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                return started
+        time.sleep(0.01)
+    started.kill()
+    raise AssertionError("it does not listen")
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.skipif(cgroup.detect().kind == "none", reason="no control groups here")
+def test_a_quota_is_told_from_a_busy_cpu(slow: Path, tmp_path: Path, port: int) -> None:
+    tag = f"tare-test-tail-{os.getpid()}"
+    group = cgroup.detect().role(tag, "slow")
+    assert group is not None
+    group.create([host.assign(host.by_core(), server=1, client=1).server[0]])
+    limits.impose(Caps(cpus=0.02), group)
+    enter = "; ".join(f"echo $$ > {entrance}" for entrance in group.entrances())
+    started = serving(["sh", "-c", f"{enter}; exec {slow} {port} none"], port)
+    try:
+        part = leading(tmp_path, f"http://127.0.0.1:{port}/", wanted="held")
+        assert part["slow_ns"] > 5e6
+    finally:
+        started.kill()
+        started.wait()
+        group.remove()
+        whole = cgroup.detect().run(tag)
+        assert whole is not None
+        whole.remove()
+
+
+def bursts(cpu: int, told: Any) -> None:
+    """Take a CPU from all others for 20 ms, six times a second, under a name of its own."""
+    Path("/proc/self/comm").write_text("neighbour")
+    os.sched_setaffinity(0, {cpu})
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+    except PermissionError:
+        os.nice(-20)
+    told.set()
+    while True:
+        end = time.monotonic() + 0.02
+        while time.monotonic() < end:
+            pass
+        time.sleep(0.15)
+
+
+@pytest.fixture
+def neighbour() -> Iterator[Callable[[int], None]]:
+    started: list[Any] = []
+
+    def start(cpu: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        told = context.Event()
+        process = context.Process(target=bursts, args=(cpu, told))
+        process.start()
+        started.append(process)
+        assert told.wait(30)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.join()
+
+
+def test_a_neighbour_is_named(
+    slow: Path, tmp_path: Path, port: int, neighbour: Callable[[int], None]
+) -> None:
+    cpu = host.assign(host.by_core(), server=1, client=1).server[0]
+    started = serving(["taskset", "-c", str(cpu), str(slow), str(port), "none"], port)
+    try:
+        neighbour(cpu)
+        part = leading(tmp_path, f"http://127.0.0.1:{port}/", wanted="run_queue")
+        assert part["who"] == "neighbour"
+    finally:
+        started.kill()
+        started.wait()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("./slow {port}",), 2, "expected --rate: how slow the slowest are depends on it"),
+        (("./slow {port}", "--rate", "9", "-p", "h2"), 2, "--protocol: expected h1"),
+        (("false", "--rate", "100"), 1, "old does not start: "),
+        (("http://127.0.0.1:1/", "--rate", "100"), 1, "no process listens on port 1 "),
+    ],
+)
+def test_what_cannot_be_is_told(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    found, _, err = tail(tmp_path, *arguments)
+    assert found == code and words in err, err
+
+
+def test_too_few_requests_say_so(slow: Path, tmp_path: Path) -> None:
+    few = ("--rate", "10", "--duration", "0.3")
+    code, out, err = tail(tmp_path, f"{slow} {{port}} none", *few)
+    assert code == 0 and out.startswith("Too few requests to tell slow ones from others"), err
