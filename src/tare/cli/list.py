@@ -16,6 +16,7 @@ def command(as_json: bool) -> None:
     """List the experiments, each with its studies and its variants.
 
     `tare run EXPERIMENT` measures the studies marked *; `tare run EXPERIMENT/STUDY` any of them.
+    Variants marked + are measured only where --variants names them.
     """
     known = index.entries()
     if as_json:
@@ -26,4 +27,5 @@ def command(as_json: bool) -> None:
         for study in entry.studies:
             mark = "*" if study.default else " "
             click.echo(f"{_INDENT}{mark} {study.name:14} {study.question}")
-        click.echo(f"{_INDENT}variants: {', '.join(entry.variants)}\n")
+        variants = [f"+{name}" if name in entry.extended else name for name in entry.variants]
+        click.echo(f"{_INDENT}variants: {', '.join(variants)}\n")

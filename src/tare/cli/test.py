@@ -20,6 +20,7 @@ _ALONE = [
     "tests/contract/sandbox",
     "tests/contract/servers",
     "tests/contract/calibration",
+    "tests/contract/tail",
     "tests/system/test_duel.py",
     "tests/system/test_limited_roles.py",
 ]

@@ -49,6 +49,8 @@ pub struct Outcome {
     pub origin_ns: u64,
     /// CPU time of the process in the window.
     pub cpu: CpuTime,
+    /// Correct answers of each thread in each second that lay whole within the window.
+    pub thread_seconds: Vec<u64>,
     /// True if an interrupt ended the window or the drain.
     pub interrupted: bool,
 }
@@ -94,7 +96,11 @@ pub fn run<P: Protocol>(
             let pairs = targets.iter_mut().zip(&done);
             pairs.for_each(|(sum, more)| sum.merge(more));
         }
-        let Watched { cpu, interrupted } = watched?;
+        let Watched {
+            cpu,
+            thread_seconds,
+            interrupted,
+        } = watched?;
         let mut tally = Tally::default();
         targets.iter().for_each(|target| tally.merge(target));
         Ok(Outcome {
@@ -103,6 +109,7 @@ pub fn run<P: Protocol>(
             targets,
             origin_ns: timeline.origin_ns(),
             cpu,
+            thread_seconds,
             interrupted,
         })
     })

@@ -74,6 +74,8 @@ class Instance(Record):
     port: dict[str, int]
     tag: str
     folder: Path
+    builds: list[Path] = []
+    """What it was built from, which stays for as long as it is up."""
     roles: dict[str, InstanceRole]
     try_lines: list[str]
 
@@ -172,6 +174,7 @@ def _run_oracle(site: Site) -> None:
 
 def _instance(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Instance:
     where = f"{loaded.name}/{site.variant}: try_lines"
+    built = site.bench.built[site.variant]
     roles = {}
     for name, process in site.processes.items():
         group = process.place.group
@@ -197,6 +200,7 @@ def _instance(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Instance
         port=site.port,
         tag=site.tag,
         folder=site.folder,
+        builds=[*built.components.values(), *([built.own] if built.own else [])],
         roles=roles,
         try_lines=[render.text(line, site.names("sut"), where) for line in site.manifest.try_lines],
     )
