@@ -1,4 +1,4 @@
-"""How effects went from run to run: `tare history --json`."""
+"""Effects from run to run: `tare history --json`."""
 
 from typing import Literal
 
@@ -26,9 +26,9 @@ class Point(Record):
     ci: tuple[float, float] | None
     verdict: Verdict | None
     left_out: str | None
-    """Why change points are looked for without it."""
+    """The reason why change points are looked for without it."""
     differences: list[str]
-    """What is not as in the run before, of the machine and of what was measured, in words."""
+    """Differences to the run before, of the machine and of what was measured, in words."""
 
 
 class Level(Record):
@@ -49,10 +49,10 @@ class Change(Record):
     before: Level
     after: Level
     p: float
-    """How often the same effects in random order have a change at least as large."""
+    """The share of random orders of the same effects with a change at least as large."""
     trend: Literal["worse", "better"]
     differences: list[str]
-    """What else differs between the run before it and this one, in words."""
+    """Other differences between the run before it and this one, in words."""
 
 
 class Series(Record):

@@ -1,4 +1,4 @@
-"""What the slowest requests' time went to: the `tail` event of docs/FORMAT.md."""
+"""The time of the slowest requests by cause: the `tail` event of docs/FORMAT.md."""
 
 from typing import Literal
 
@@ -6,13 +6,13 @@ from tare.model.base import Record
 
 Cause = Literal[
     "generator", "no_connection", "connecting", "resent", "sending", "other_request",
-    "housekeeping", "own", "run_queue", "run_queue_own", "idle", "held", "lock", "disk", "sleep", "page",
-    "backend", "asleep", "call", "returning", "unseen",
+    "housekeeping", "own", "run_queue", "run_queue_own", "idle", "held", "lock", "disk", "sleep",
+    "page", "backend", "asleep", "call", "returning", "unseen",
 ]  # fmt: skip
 
 
 class Part(Record):
-    """What one cause took, in nanoseconds of a request, on average."""
+    """The time of one cause, in nanoseconds of a request, on average."""
 
     cause: Cause
     who: str = ""

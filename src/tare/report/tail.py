@@ -1,4 +1,4 @@
-"""What the slowest requests waited for, in sentences and as a table."""
+"""The causes of the slowest requests in sentences and as a table."""
 
 from collections.abc import Mapping
 

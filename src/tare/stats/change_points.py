@@ -23,12 +23,12 @@ _PER_LEVEL = 5
 
 @dataclass(frozen=True)
 class ChangePoint:
-    """Where a series changed."""
+    """A place at which a series changed."""
 
     at: int
     """Index of the first value after it."""
     p: float
-    """How often values in random order have a change at least as large."""
+    """The share of random orders of the values with a change at least as large."""
 
 
 def fewest(level: float) -> int:

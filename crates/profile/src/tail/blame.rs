@@ -181,7 +181,7 @@ impl Seen {
     }
 }
 
-/// Who had the CPU for which a task waited.
+/// The one that had the CPU for which a task waited.
 fn behind(task: u32, ran: Option<Ran>) -> Cause {
     match ran {
         None => Cause::Unseen,

@@ -1,8 +1,8 @@
-//! What a request's time can be spent on.
+//! The causes that a request's time can have.
 
 use syscalls::Sysno;
 
-/// What a part of a request's time went to.
+/// The cause of a part of a request's time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The generator sent it late.

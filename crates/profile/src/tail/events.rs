@@ -7,12 +7,12 @@ pub const FOREIGN: u8 = 255;
 const HELD: u8 = 3;
 const NO_CALL: u32 = u32::MAX;
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A CPU went from one task to another.
     Switched {
-        /// Why the first one left.
+        /// The reason for which the first one left.
         left: Left,
         /// The task that came.
         next: u32,
@@ -33,7 +33,7 @@ pub enum Kind {
     SentAgain(Ports, u8),
 }
 
-/// Why a task left its CPU.
+/// The reason for which a task left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Another one was preferred.
@@ -58,15 +58,15 @@ pub struct Ports {
 /// One event, at a time of the monotonic clock in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// Its time.
     pub at: u64,
-    /// On which CPU.
+    /// Its CPU.
     pub cpu: u16,
     /// The task that left its CPU, was woken, read or wrote; else 0.
     pub task: u32,
     /// Its role.
     pub role: u8,
-    /// What happened.
+    /// Its kind.
     pub kind: Kind,
 }
 

@@ -1,5 +1,5 @@
-//! Tells what the slowest requests waited for: every switch of the roles' tasks, by BPF, beside the times
-//! that the load generator wrote of each answer.
+//! Finds out what the slowest requests waited for: every switch of the roles' tasks, by BPF, beside the
+//! times that the load generator wrote of each answer.
 
 mod blame;
 mod causes;

@@ -15,15 +15,15 @@ const COLUMNS: usize = 7;
 pub struct Request {
     /// The generator's port.
     pub port: u16,
-    /// When its connection was begun.
+    /// The time at which its connection was begun.
     pub opened: u64,
-    /// When its connection could be used.
+    /// The time at which its connection could be used.
     pub connected: u64,
-    /// When it should have been sent.
+    /// The time at which it should have been sent.
     pub intended: u64,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub sent: u64,
-    /// When its answer was whole.
+    /// The time at which its answer was whole.
     pub answered: u64,
 }
 

@@ -25,7 +25,7 @@ enum Event {
     Tail(Tail),
 }
 
-/// What the slowest requests' time went to, beside that of ordinary ones.
+/// The time of the slowest requests by cause, beside that of ordinary ones.
 #[derive(Debug, Serialize)]
 struct Tail {
     schema_version: u32,

@@ -1,4 +1,4 @@
-//! What happened on the roles' sockets, by connection and by task.
+//! The events on the roles' sockets, by connection and by task.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use super::tasks::pieces;
 /// enum tcp_state of the kernel: the first segment of a connection waits for its answer.
 const SYN_SENT: u8 = 2;
 
-/// What happened on a connection of the generator.
+/// A step of a connection of the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Something came to the server's socket.
@@ -38,7 +38,7 @@ impl Sockets {
         let mut sockets = Self::default();
         // Reads of other servers' answers: the next answer to the generator tells for whom.
         let mut open: HashMap<u32, usize> = HashMap::new();
-        for Event { at, task, kind, .. } in *&events {
+        for Event { at, task, kind, .. } in events {
             let step = match kind {
                 Kind::Arrived(of) => (of, Step::Arrived),
                 Kind::Read(of) => (of, Step::Read(*task)),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::events::{Event, FOREIGN, Kind, Left};
 
-/// What a task does from some time on.
+/// The state of a task from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It has a CPU.

@@ -1,4 +1,4 @@
-"""What is said to a program that looks at processes by BPF, and what it answers: lines of JSON."""
+"""The dialogue with a program that looks at processes by BPF: words to it, lines of JSON from it."""
 
 import json
 import os
