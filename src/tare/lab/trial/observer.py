@@ -1,4 +1,4 @@
-"""The dialogue with a program that looks at processes by BPF: words to it, lines of JSON from it."""
+"""The dialogue with a program that looks at processes by BPF: words to it, lines of JSON back."""
 
 import json
 import os
