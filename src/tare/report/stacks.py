@@ -43,7 +43,7 @@ def of_run(folder: RunFolder, results: Results) -> list[Stacks]:
         for each in _of_label(folder, scenario.name, label)
     ]
     if not found:
-        raise ReportError(f"{results.run} has no stacks; its processes are looked at with --why")
+        raise ReportError(f"{results.run} has no stacks; they are seen with --why, as root")
     return found
 
 
@@ -84,7 +84,7 @@ def pprofiled(stacks: Stacks) -> bytes:
 
 def _of_label(folder: RunFolder, scenario: str, label: str) -> Iterator[Stacks]:
     duels = [duel for _, duel in explained(folder, scenario, label)]
-    for side in SIDES if duels else ():
+    for side in SIDES if any(duel.profile.frames for duel in duels) else ():
         samples: Counter[Stack] = Counter()
         ns: defaultdict[Stack, float] = defaultdict(float)
         for duel in duels:

@@ -13,10 +13,17 @@ _NAMED = 3
 _LEAST_COUNT = 0.01
 """A request: smaller differences in counts are not worth a sentence."""
 _CALL = "syscall."
+_PROC = {
+    "switch.voluntary": "voluntary context switches",
+    "switch.involuntary": "involuntary context switches",
+    "fault.minor": "minor page faults",
+    "fault.major": "major page faults",
+}
+"""Counts of which a sentence speaks where system calls are not seen."""
 
 
 def because(cause: CauseResult, baseline: str) -> list[str]:
-    """Return what explains the difference; nothing where none was seen."""
+    """Return what explains the difference, and why no more was seen; nothing if there is none."""
     found = []
     low, high = cause.ci_ns
     if low > 0 or high < 0:
@@ -24,11 +31,15 @@ def because(cause: CauseResult, baseline: str) -> list[str]:
     calls = [
         each
         for each in cause.counts
-        if each.clear and each.name.startswith(_CALL) and abs(each.difference) >= _LEAST_COUNT
+        if each.clear
+        and (each.name.startswith(_CALL) or (cause.only_counted and each.name in _PROC))
+        and abs(each.difference) >= _LEAST_COUNT
     ]
     if calls:
         told = listed([_of_calls(each) for each in calls[:_NAMED]])
         found.append(f"For each request {cause.label} makes {told} than {baseline}.")
+    if cause.only_counted:
+        found.append(f"Functions and system calls were not seen: {cause.only_counted}.")
     return found
 
 
@@ -42,7 +53,9 @@ def _of_time(cause: CauseResult, baseline: str) -> str:
         f"{_size(each.difference_ns, each.ci_ns)} in {each.name} ({each.module})"
         for each in culprits(cause)
     ]
-    return f"{words}: {listed(named)}." if named else f"{words}; no function stands out."
+    if named:
+        return f"{words}: {listed(named)}."
+    return f"{words}." if cause.only_counted else f"{words}; no function stands out."
 
 
 def culprits(cause: CauseResult) -> Sequence[FrameResult]:
@@ -78,7 +91,8 @@ def changed(cause: CauseResult) -> list[FrameResult]:
 
 def _of_calls(each: CountResult) -> str:
     more = "more" if each.difference > 0 else "fewer"
-    return f"{_size(each.difference, each.ci)} {more} {each.name.removeprefix(_CALL)}"
+    name = _PROC.get(each.name, each.name.removeprefix(_CALL))
+    return f"{_size(each.difference, each.ci)} {more} {name}"
 
 
 def _size(value: float, interval: tuple[float, float]) -> str:

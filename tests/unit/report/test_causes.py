@@ -11,8 +11,9 @@ from tare.model.profile import PACKED, PROFILES, Explained, Frame, Profile, Samp
 from tare.model.results import CauseResult
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
+from tare.report import html, results, stacks
 from tare.report.causes import causes, explained
-from tare.report.errors import NotARun
+from tare.report.errors import NotARun, ReportError
 from tare.report.folder import RunFolder
 from tare.report.why import because, culprits
 
@@ -119,6 +120,63 @@ def test_equals_have_no_cause(tmp_path: Path) -> None:
     found = only(run(tmp_path))
     assert because(found, "old") == []
     assert not any(each.clear for each in [*found.frames, *found.counts])
+
+
+def only_counted(folder: RunFolder) -> None:
+    """Take from each duel what only the profiler sees; the variant makes one more switch."""
+    for file in (folder.path / PROFILES).iterdir():
+        duel = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
+        roles = {
+            name: Seen(
+                counts={
+                    "cpu_ns": seen.counts["cpu_ns"],
+                    "switch.voluntary": (1 + name.startswith("variant")) * REQUESTS,
+                    "queued_ns": 5 * REQUESTS,
+                }
+            )
+            for name, seen in duel.profile.roles.items()
+        }
+        counted = duel.model_copy(
+            update={
+                "only_counted": "BPF programs need root",
+                "profile": duel.profile.model_copy(update={"frames": [], "roles": roles}),
+            }
+        )
+        file.write_bytes(zstandard.compress(counted.model_dump_json().encode()))
+
+
+def test_without_a_profiler_counts_are_left_and_the_reason(tmp_path: Path) -> None:
+    folder = run(tmp_path, more=40)
+    only_counted(folder)
+    found = only(folder)
+    assert (found.frames, found.named_share) == ([], 0)
+    assert {each.name for each in found.counts} == {"switch.voluntary", "queued_ns"}
+    time, switches, lacks = because(found, "old")
+    assert " ns more a request than old" in time and "function" not in time
+    assert switches == (
+        "For each request dear makes 1 [1, 1] more voluntary context switches than old."
+    )
+    assert lacks == "Functions and system calls were not seen: BPF programs need root."
+    made = results.make(folder)
+    page = html.render(folder, made)
+    assert "of the samples have" not in page and "No function differs" not in page
+    assert lacks.removesuffix(".") in page
+    with pytest.raises(ReportError, match="has no stacks"):
+        stacks.of_run(folder, made)
+
+
+def test_duels_that_the_profiler_saw_go_before_those_that_were_only_counted(
+    tmp_path: Path,
+) -> None:
+    folder = run(tmp_path, more=40)
+    some = sorted((tmp_path / PROFILES).iterdir())[:6]
+    kept = {file: file.read_bytes() for file in some}
+    only_counted(folder)
+    for file, content in kept.items():
+        file.write_bytes(content)
+    found = only(folder)
+    assert (found.duels, found.only_counted) == (6, "")
+    assert found.frames
 
 
 def test_few_duels_have_no_cause(tmp_path: Path) -> None:

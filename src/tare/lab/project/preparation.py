@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tare.lab.errors import BuildError, ManifestError, Unavailable
+from tare.lab.machine.proc import may_load_bpf
 from tare.lab.project import build, levels, requirements, versions
 from tare.lab.project.build import Built, Say
 from tare.lab.project.catalog import Loaded
@@ -14,6 +15,7 @@ from tare.model.scenario import Scenario
 
 _PROFILER = "profile"
 """The component."""
+_NO_RIGHT = "BPF programs need root, or CAP_BPF and CAP_PERFMON"
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,10 @@ class Prepared:
     failed: dict[str, str] = field(default_factory=dict)
     lacking: dict[str, list[tuple[LevelRule, str]]] = field(default_factory=dict)
     """What single levels of a variant need and is not to be had, and why."""
-    profiler: Path | None = None
-    """The program that looks at processes, where it is asked for and can be had."""
+    profiler: Path | str | None = None
+    """The program that looks at processes, where it is asked for; or the reason why it cannot be
+    had.
+    """
 
     def unavailable_in(self, scenario: Scenario, loaded: Loaded, variant: str) -> str | None:
         """Return why the variant cannot be measured in the scenario, or None if it can."""
@@ -81,14 +85,22 @@ def prepare(
 
 
 def with_profiler(prepared: Prepared, say: Say) -> Prepared:
-    """Return it with the program that looks at processes; where it cannot be had, say why."""
+    """Return it with the program that looks at processes, or the reason why it cannot be had, which
+    is said.
+    """
+    if not may_load_bpf():
+        return _without_profiler(prepared, _NO_RIGHT, say)
     try:
         requirements.meet(requirements.of_components([_PROFILER]), say)
         place = build.component(_PROFILER, say)
     except (Unavailable, BuildError) as reason:
-        say(f"--why: {reason}; the verdict comes without its cause")
-        return prepared
+        return _without_profiler(prepared, str(reason), say)
     return replace(prepared, profiler=place / "bin" / "tare-profile")
+
+
+def _without_profiler(prepared: Prepared, reason: str, say: Say) -> Prepared:
+    say(f"--why: {reason}; only what /proc counts is compared")
+    return replace(prepared, profiler=reason)
 
 
 def _meet_rules(

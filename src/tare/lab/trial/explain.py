@@ -1,6 +1,7 @@
 """A second window of a duel, in which both sides are looked at: it explains, and does not count.
 
-To look at processes costs them time, so what is judged is measured before, without it.
+To look at processes costs them time, so what is judged is measured before, without it. Where the
+profiler may not look, /proc still counts what they do.
 """
 
 import json
@@ -17,23 +18,40 @@ from pydantic import ValidationError
 
 from tare.lab.errors import RoleError
 from tare.lab.machine.process import Process
+from tare.lab.machine.running import RunningProcess
 from tare.lab.trial import instrument
 from tare.lab.trial.instrument import Assignment
 from tare.lab.trial.site import Site
-from tare.model.profile import Explained, Profile
+from tare.model.instrument import Result
+from tare.model.profile import Explained, Profile, Seen
 from tare.model.role import INSTRUMENT_ROLE
+from tare.probes.activity import activity
 
 ROLE = "profiler"
 _PATIENCE_S = 20.0
 """For an answer: to load programs into the kernel, and to name all addresses."""
 
 
-def explain(sites: Mapping[str, Site], what: Assignment, program: Path) -> Explained:
-    """Load both sides once more while their processes are looked at; the instrument runs in the
-    first site, as does the profiler.
+class _Unavailable(Exception):
+    """The reason why processes cannot be looked at."""
 
-    Raises RoleError when either fails, and where the kernel does not let processes be looked at.
+
+def explain(sites: Mapping[str, Site], what: Assignment, program: Path | str) -> Explained:
+    """Load both sides once more while their processes are looked at; the instrument runs in the
+    first site, as does the profiler. Instead of the profiler there may be the reason why there is
+    none.
+
+    Raises RoleError when either fails.
     """
+    if isinstance(program, str):
+        return _counted(sites, what, program)
+    try:
+        return _profiled(sites, what, program)
+    except _Unavailable as reason:
+        return _counted(sites, what, str(reason))
+
+
+def _profiled(sites: Mapping[str, Site], what: Assignment, program: Path) -> Explained:
     first = next(iter(sites.values()))
     with _profiler(first, sites, program) as profiler:
 
@@ -51,8 +69,30 @@ def explain(sites: Mapping[str, Site], what: Assignment, program: Path) -> Expla
         profile = Profile.model_validate({key: found[key] for key in found if key != "event"})
     except ValidationError as error:
         raise RoleError(f"{ROLE}: a malformed answer: {error}") from error
-    requests = {target.name: target.answered for target in result.targets}
-    return Explained(requests=requests, profile=profile)
+    return Explained(requests=_requests(result), profile=profile)
+
+
+def _counted(sites: Mapping[str, Site], what: Assignment, reason: str) -> Explained:
+    """Return what /proc tells of the window, and the reason why that is all."""
+    seen: list[tuple[int, dict[str, dict[str, int]]]] = []
+
+    def on(event: Mapping[str, Any]) -> None:
+        if event.get("event") in ("measure", "measured"):
+            counts = {name: activity(each.pids()) for name, each in _looked_at(sites)}
+            seen.append((time.monotonic_ns(), counts))
+
+    result = instrument.run(list(sites.values()), what, on)
+    (began, before), (ended, after) = seen
+    roles = {
+        name: Seen(counts={key: count - before[name][key] for key, count in counts.items()})
+        for name, counts in after.items()
+    }
+    profile = Profile(period_ns=0, window_ns=ended - began, frames=[], roles=roles)
+    return Explained(requests=_requests(result), profile=profile, only_counted=reason)
+
+
+def _requests(result: Result) -> dict[str, int]:
+    return {target.name: target.answered for target in result.targets}
 
 
 class _Profiler:
@@ -72,14 +112,16 @@ class _Profiler:
             raise RoleError(f"{ROLE} ended early{self._process.last_words()}") from error
 
     def hear(self, wanted: str) -> dict[str, Any]:
-        """Return the next event, which is to be called so. Raises RoleError for another."""
+        """Return the next event, which is to be called so. Raises RoleError for another, and
+        _Unavailable where it cannot look.
+        """
         try:
             event = json.loads(self._line(time.monotonic() + _PATIENCE_S))
         except ValueError as error:
             raise RoleError(f"{ROLE}: a malformed answer: {error}") from error
         match event:
             case {"event": "unavailable", "reason": reason}:
-                raise RoleError(f"processes cannot be looked at: {reason}")
+                raise _Unavailable(reason)
             case {"event": name} if name == wanted:
                 return dict(event)
         raise RoleError(f"{ROLE}: found {str(event)[:80]}, expected the event {wanted}")
@@ -120,8 +162,13 @@ def _profiler(site: Site, sites: Mapping[str, Site], program: Path) -> Iterator[
 def _roles(sites: Mapping[str, Site]) -> Sequence[str]:
     """Return the options that name each side's roles with their processes."""
     return [
-        f"--role={side}/{role}={','.join(map(str, process.pids()))}"
-        for side, site in sites.items()
-        for role, process in site.processes.items()
-        if role != INSTRUMENT_ROLE
+        f"--role={name}={','.join(map(str, process.pids()))}" for name, process in _looked_at(sites)
     ]
+
+
+def _looked_at(sites: Mapping[str, Site]) -> Iterator[tuple[str, Process | RunningProcess]]:
+    """Yield each side's roles, called `SIDE/ROLE`."""
+    for side, site in sites.items():
+        for role, process in site.processes.items():
+            if role != INSTRUMENT_ROLE:
+                yield f"{side}/{role}", process
