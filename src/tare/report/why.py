@@ -54,7 +54,9 @@ def _of_time(cause: CauseResult, baseline: str) -> str:
         for each in culprits(cause)
     ]
     if named:
-        return f"{words}: {listed(named)}."
+        above = [f"{each.name} ({each.module})" for each in callers(cause)]
+        called = f", called by {listed(above)}" if above else ""
+        return f"{words}: {listed(named)}{called}."
     return f"{words}." if cause.only_counted else f"{words}; no function stands out."
 
 
@@ -62,18 +64,36 @@ def culprits(cause: CauseResult) -> Sequence[FrameResult]:
     """Return the most special function among those that have nearly the largest difference with
     what they call; where none is clear, those with the largest on their own.
     """
-    sign = 1 if cause.difference_ns > 0 else -1
-    likely = [each for each in cause.frames if each.clear and each.difference_ns * sign > 0]
+    own = [each for each in _likely(cause) if each.own]
+    return _special(cause)[:1] or own[:_NAMED]
+
+
+def callers(cause: CauseResult) -> Sequence[FrameResult]:
+    """Return the functions through which the most special one is called, that one's caller first;
+    no more than are worth a sentence.
+    """
+    return _special(cause)[1:_NAMED]
+
+
+def _special(cause: CauseResult) -> list[FrameResult]:
+    """Return the functions with nearly the largest difference with what they call, without those
+    that have nearly all time; the most special one first. Since so much of the difference is in
+    each, they call one another.
+    """
 
     def seen(each: FrameResult) -> float:
         return each.baseline_ns + each.variant_ns
 
     whole = cause.baseline_ns + cause.variant_ns
-    special = [each for each in likely if not each.own and seen(each) < _ALL * whole]
-    if special:
-        least = _NEARLY * max(abs(each.difference_ns) for each in special)
-        return [min((each for each in special if abs(each.difference_ns) >= least), key=seen)]
-    return [each for each in likely if each.own][:_NAMED]
+    found = [each for each in _likely(cause) if not each.own and seen(each) < _ALL * whole]
+    least = _NEARLY * max((abs(each.difference_ns) for each in found), default=0)
+    return sorted((each for each in found if abs(each.difference_ns) >= least), key=seen)
+
+
+def _likely(cause: CauseResult) -> list[FrameResult]:
+    """Return the functions whose difference is clear and has the whole one's sign."""
+    sign = 1 if cause.difference_ns > 0 else -1
+    return [each for each in cause.frames if each.clear and each.difference_ns * sign > 0]
 
 
 def changed(cause: CauseResult) -> list[FrameResult]:

@@ -91,7 +91,7 @@ def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> N
     time, calls = because(found, "old")
     assert "dear spent " in time
     assert " ns more a request than old: " in time
-    assert time.endswith(" in write (new).")
+    assert time.endswith(" in write (new), called by log (new).")
     assert calls == "For each request dear makes 1 [1, 1] more write than old."
 
 
