@@ -8,3 +8,4 @@ pub mod kernel;
 pub mod names;
 pub mod profile;
 pub mod run;
+pub mod unwind;

@@ -54,11 +54,14 @@ def test_a_duel_is_seen_from_the_kernel_side_by_side(bench: Bench, tmp_path: Pat
     assert calls[BASELINE] == pytest.approx(1.0, abs=0.1), "it reads its clock once a request"
     assert calls[VARIANT] > 2, "and until it has spent as much again"
     numbers = [at for at, each in enumerate(found.profile.frames) if each.name == "pay"]
-    assert any(
-        number in sample.stack
-        for number in numbers
+    paid = [
+        sample.stack
         for sample in found.profile.roles[f"{VARIANT}/sut"].samples
-    )
+        if {*numbers} & {*sample.stack}
+    ]
+    assert paid
+    cut = [stack for stack in paid if found.profile.frames[stack[0]].kind == "cut"]
+    assert not cut, "the server has no frame pointers, but .eh_frame"
 
 
 def script(folder: Path, text: str) -> Path:
