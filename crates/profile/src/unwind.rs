@@ -15,7 +15,7 @@ const PAGE: u64 = 4096;
 /// A narrower gap between functions holds no code.
 const ALIGNMENT: u64 = 16;
 
-/// How the canonical frame address (CFA) of a frame is found; `enum rule` in unwind.bpf.h.
+/// The way to the canonical frame address (CFA) of a frame; `enum rule` in unwind.bpf.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Rule {

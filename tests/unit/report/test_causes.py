@@ -8,7 +8,7 @@ import zstandard
 from runs import CPU, plan, trials
 
 from tare.model.profile import PACKED, PROFILES, Explained, Frame, Profile, Sample, Seen
-from tare.model.results import CauseResult
+from tare.model.results import CauseResult, FrameResult
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
 from tare.report import html, results, stacks
@@ -120,6 +120,24 @@ def test_equals_have_no_cause(tmp_path: Path) -> None:
     found = only(run(tmp_path))
     assert because(found, "old") == []
     assert not any(each.clear for each in [*found.frames, *found.counts])
+
+
+def test_what_another_function_calls_now_is_no_cause() -> None:
+    def frame(name: str, before: float, after: float) -> FrameResult:
+        more = after - before
+        return FrameResult(
+            name=name, module="server", kind="user", own=False, baseline_ns=before,
+            variant_ns=after, difference_ns=more, ci_ns=(more - 50, more + 50), clear=True,
+        )  # fmt: skip
+
+    cause = CauseResult(
+        label="zipped", duels=12, named_share=1, lost_share=0, price_pct=None, price_ci_pct=None,
+        baseline_ns=10_000, variant_ns=15_000, difference_ns=5000, ci_ns=(4900, 5100), counts=[],
+        frames=[frame("zip", 0, 9000), frame("filters", 6000, 11_000), frame("deflate", 0, 4800)],
+    )  # fmt: skip
+    assert [each.name for each in culprits(cause)] == ["deflate"]
+    (told,) = because(cause, "plain")
+    assert told.endswith(" in deflate (server), called by filters (server).")
 
 
 def only_counted(folder: RunFolder) -> None:
