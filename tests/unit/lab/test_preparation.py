@@ -6,10 +6,10 @@ import projects
 import pytest
 
 from tare.lab.errors import ManifestError
-from tare.lab.machine import proc
 from tare.lab.project.catalog import load
 from tare.lab.project.preparation import Prepared, prepare, with_profiler
 from tare.lab.run import planning
+from tare.probes import rights
 
 NEEDS = """
 [[levels]]
@@ -61,16 +61,16 @@ def test_needs_are_of_levels_that_there_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rights", "enough"),
+    ("bits", "enough"),
     [("0000000000000000", False), ("0000000000200000", True), ("000000c000000000", True),
      ("0000008000000000", False)],
 )  # fmt: skip
 def test_bpf_needs_its_two_rights_or_the_one_that_has_them(
-    tmp_path: Path, rights: str, enough: bool
+    tmp_path: Path, bits: str, enough: bool
 ) -> None:
     status = tmp_path / "status"
-    status.write_text(f"Name:\tx\nCapEff:\t{rights}\nCapBnd:\tffffffffffffffff\n")
-    assert proc.may_load_bpf(status) == enough
+    status.write_text(f"Name:\tx\nCapEff:\t{bits}\nCapBnd:\tffffffffffffffff\n")
+    assert rights.may_load_bpf(status) == enough
 
 
 def test_without_the_right_to_look_nothing_is_built(monkeypatch: pytest.MonkeyPatch) -> None:

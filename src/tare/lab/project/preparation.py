@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tare.lab.errors import BuildError, ManifestError, Unavailable
-from tare.lab.machine.proc import may_load_bpf
 from tare.lab.project import build, levels, requirements, versions
 from tare.lab.project.build import Built, Say
 from tare.lab.project.catalog import Loaded
 from tare.model.manifest import LevelRule
 from tare.model.scenario import Scenario
+from tare.probes.rights import may_load_bpf
 
 _PROFILER = "profile"
 """The component."""
