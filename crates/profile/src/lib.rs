@@ -10,3 +10,4 @@ pub mod parent;
 pub mod profile;
 pub mod run;
 pub mod tail;
+pub mod unwind;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cli::Cli;
 use crate::failure::Failure;
-use crate::kernel::Programs;
+use crate::kernel::{Programs, Unwinding};
 use crate::names::{self, Memories};
 use crate::profile::{Event, Profile, Window};
 
@@ -25,6 +25,8 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
         memories.note(process, 0);
     }
     let programs = Programs::load(&cli.roles, cli.period_ns(), !cli.no_waits)?;
+    let mut unwinding = Unwinding::of(&programs);
+    follow(&mut unwinding, &memories);
     let lines = lines();
     say(out, &Event::Ready)?;
     match lines.recv() {
@@ -36,18 +38,21 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
         }
         Err(_) => return Ok(()),
     }
+    // Libraries may have been loaded meanwhile.
+    memories.look_again();
+    follow(&mut unwinding, &memories);
     let began = programs.begin()?;
     say(out, &Event::Begun)?;
     loop {
         match lines.recv_timeout(LOOK) {
-            Err(RecvTimeoutError::Timeout) => look(&mut memories, &programs),
+            Err(RecvTimeoutError::Timeout) => look(&mut memories, &programs, &mut unwinding),
             Err(RecvTimeoutError::Disconnected) => break,
             Ok(line) if line == "end" => break,
             Ok(line) => return Err(Failure::Other(format!("expected \"end\", found {line:?}"))),
         }
     }
     let (ended, lost) = programs.end(began)?;
-    look(&mut memories, &programs);
+    look(&mut memories, &programs, &mut unwinding);
     memories.look_again();
     let record = programs.record(began, ended, cli.roles.len());
     let named = names::name(&record, &memories);
@@ -61,10 +66,21 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
     say(out, &Event::Profile(profile))
 }
 
+/// Let the BPF programs follow the callers of all known processes.
+fn follow(unwinding: &mut Unwinding, memories: &Memories) {
+    for (process, memory) in memories.all() {
+        unwinding.follow(process, memory);
+    }
+}
+
 /// Look at processes that are new.
-fn look(memories: &mut Memories, programs: &Programs) {
+fn look(memories: &mut Memories, programs: &Programs, unwinding: &mut Unwinding) {
     for (number, process) in programs.processes() {
-        memories.note(number, process.executions);
+        if memories.note(number, process.executions) {
+            if let Some(memory) = memories.get(number) {
+                unwinding.follow(number, memory);
+            }
+        }
     }
 }
 

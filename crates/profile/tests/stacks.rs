@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Profiler, Victim, permitted, profiled};
+use common::{Profile, Profiler, Victim, permitted, profiled};
 
 #[test]
 fn functions_are_named_in_the_order_of_their_work() {
@@ -16,10 +16,7 @@ fn functions_are_named_in_the_order_of_their_work() {
     assert!(heavy > light && light > 0, "{heavy} {light}");
     let all = profile.samples("sut", |_| true);
     assert!(heavy + light > all / 2, "{heavy} + {light} of {all}");
-    // Frame pointers lead to the beginning of the program.
-    assert_eq!(profile.samples("sut", |frame| frame["kind"] == "cut"), 0);
-    // A leaf without a frame of its own hides its caller, but not the one before.
-    assert!(profile.samples_in("sut", "main") > heavy / 2);
+    assert_whole(&profile, &["_start", "main", "burn", "heavy_part"]);
     let sampled = all * profile.0["period_ns"].as_u64().expect("a number");
     let used = profile.count("sut", "cpu_ns");
     assert!(sampled > used / 2 && sampled < used * 2, "{sampled} {used}");
@@ -102,12 +99,106 @@ fn a_perf_map_names_the_code_of_a_jit() {
     );
 }
 
+/// Without a register for frames, as compilers build programs by default.
+const OPTIMISED: [&str; 3] = ["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"];
+
+/// Assert that each stack with the last of these functions has all of them in this order.
+fn assert_whole(profile: &Profile, functions: &[&str]) {
+    let (last, callers) = functions.split_last().expect("functions");
+    let mut found = 0;
+    for (stack, _) in profile.stacks("sut", "samples") {
+        let place = |name: &str| stack.iter().position(|frame| frame["name"] == name);
+        let Some(end) = place(last) else {
+            continue;
+        };
+        found += 1;
+        let places: Vec<Option<usize>> = callers.iter().map(|name| place(name)).collect();
+        assert!(
+            places.iter().all(Option::is_some)
+                && places.is_sorted()
+                && places.last() < Some(&Some(end)),
+            "{stack:?}"
+        );
+        assert_ne!(stack[0]["kind"], "cut", "{stack:?}");
+    }
+    assert!(found > 0, "{}", profile.0);
+}
+
 #[test]
-fn without_frame_pointers_a_stack_says_that_it_was_cut() {
-    let Some(profile) = profiled(
-        &mut Victim::built(&["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"]),
-        &["burn 30"],
-    ) else {
+fn callers_are_found_without_frame_pointers() {
+    let Some(profile) = profiled(&mut Victim::built(&OPTIMISED), &["burn 30", "thread 30"]) else {
+        return;
+    };
+    assert_whole(&profile, &["burn", "heavy_part"]);
+    assert_whole(&profile, &["burn", "light_part"]);
+    let below = |root: &str| {
+        let stacks = profile.stacks("sut", "samples");
+        let burns = |stack: &[&serde_json::Value], name: &str| {
+            stack.iter().any(|frame| frame["name"] == name)
+        };
+        stacks
+            .iter()
+            .filter(|(stack, _)| burns(stack, root) && burns(stack, "heavy_part"))
+            .count()
+    };
+    assert!(below("main") > 0, "{}", profile.0);
+    assert!(below("in_thread") > 0, "{}", profile.0);
+}
+
+#[test]
+fn a_static_program_has_its_callers_too() {
+    let options = [&OPTIMISED[..], &["-static"]].concat();
+    let Some(profile) = profiled(&mut Victim::built(&options), &["burn 30"]) else {
+        return;
+    };
+    assert_whole(&profile, &["_start", "main", "burn", "heavy_part"]);
+}
+
+#[test]
+fn a_stripped_program_has_its_callers_without_names() {
+    let options = [&OPTIMISED[..], &["-s"]].concat();
+    let Some(profile) = profiled(&mut Victim::built(&options), &["burn 30"]) else {
+        return;
+    };
+    let deep = |(stack, _): &(Vec<&serde_json::Value>, &serde_json::Value)| {
+        let unnamed = stack
+            .iter()
+            .filter(|frame| frame["kind"] == "unnamed")
+            .count();
+        // _start, main, burn and its part.
+        unnamed == 4 && stack[0]["kind"] != "cut"
+    };
+    assert!(
+        profile.stacks("sut", "samples").iter().any(deep),
+        "{}",
+        profile.0
+    );
+}
+
+#[test]
+fn the_function_that_a_signal_interrupted_is_a_caller() {
+    for options in [&OPTIMISED[..], &[]] {
+        let Some(profile) = profiled(&mut Victim::built(options), &["signal 1"]) else {
+            return;
+        };
+        assert_whole(
+            &profile,
+            &[
+                "_start",
+                "main",
+                "interrupted",
+                "in_handler",
+                "burn",
+                "heavy_part",
+            ],
+        );
+    }
+}
+
+#[test]
+fn without_any_way_to_the_callers_a_stack_says_that_it_was_cut() {
+    let options = [&OPTIMISED[..], &["-fno-asynchronous-unwind-tables"]].concat();
+    let Some(profile) = profiled(&mut Victim::built(&options), &["burn 30"]) else {
         return;
     };
     assert!(profile.samples_in("sut", "heavy_part") > 0);
@@ -119,10 +210,10 @@ fn without_frame_pointers_a_stack_says_that_it_was_cut() {
         );
         let function = stack.iter().position(|frame| frame["name"] == "heavy_part");
         let whole = stack.iter().any(|frame| frame["name"] == "burn");
-        let cut = stack[0]["kind"] == "cut" || stack[0]["kind"] == "unnamed";
+        let cut = stack[0]["kind"] == "cut";
         let begun = stack[0]["name"]
             .as_str()
-            .is_some_and(|name| name.starts_with("__libc_start"));
+            .is_some_and(|name| name.starts_with("_start") || name.starts_with("__libc_start"));
         assert!(function.is_none() || whole || cut || begun, "{stack:?}");
     }
 }

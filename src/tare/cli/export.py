@@ -18,6 +18,7 @@ _FORMATS = (
     "record",
     "folded",
     "speedscope",
+    "pprof",
 )
 
 
@@ -46,8 +47,8 @@ _FORMATS = (
 )
 def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: Path | None) -> None:
     """Write RUN's trials, summary and charts in formats that other programs read; `record` packs
-    the whole run to be published, and all commands that take a run read it again. `folded` and
-    `speedscope` have the stacks of a run with --why, for flame graphs.
+    the whole run to be published, and all commands that take a run read it again. `folded`,
+    `speedscope` and `pprof` have the stacks of a run with --why, for flame graphs.
 
     With --image, write container images of EXPERIMENT as archives that `docker load` and
     `podman load` take.
@@ -55,7 +56,7 @@ def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: P
     \b
     tare export last --format csv
     tare export last --format png --format svg -o charts
-    tare export last --format folded --format speedscope
+    tare export last --format folded --format speedscope --format pprof
     tare export last --format record -o record/NAME
     tare export sandbox --image root -o images
     """

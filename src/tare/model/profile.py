@@ -47,7 +47,7 @@ class Profile(Record):
 
     schema_version: Literal[1] = 1
     period_ns: int
-    """CPU time that a sample stands for."""
+    """CPU time that a sample stands for; 0 without samples."""
     window_ns: int
     frames: list[Frame]
     roles: dict[str, Seen]
@@ -64,3 +64,5 @@ class Explained(Record):
     """Side → requests that it answered while it was looked at."""
     profile: Profile
     """Its roles are called `SIDE/ROLE`."""
+    only_counted: str = ""
+    """The reason why there are counts of /proc only; empty if the profiler looked."""

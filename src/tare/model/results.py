@@ -180,8 +180,10 @@ class CauseResult(Record):
 
     label: str
     duels: int
+    only_counted: str = ""
+    """The reason why there are counts of /proc only: no functions and no system calls."""
     named_share: float
-    """Of the samples, those whose function is known by name."""
+    """Of the samples, those whose function is known by name; 0 without samples."""
     lost_share: float
     price_pct: float | None
     """By how much looking raised the variant's CPU time per request, where that is judged."""

@@ -35,7 +35,9 @@ def causes(folder: RunFolder, scenario: str, labels: Sequence[str]) -> list[Caus
     found = {label: list(explained(folder, scenario, label)) for label in labels}
     return [
         _cause(label, [duel for _, duel in duels], _price(folder, duels))
-        for label, duels in found.items()
+        for label, seen in found.items()
+        # A run may have gone on with other rights.
+        for duels in [[each for each in seen if not each[1].only_counted] or seen]
         if len(duels) >= FEWEST
     ]
 
@@ -122,9 +124,10 @@ def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> Caus
     return CauseResult(
         label=label,
         duels=len(duels),
+        only_counted=duels[0].only_counted,
         price_pct=price.percent if price else None,
         price_ci_pct=price.percent_interval if price else None,
-        named_share=1 - sum(_nameless(duel) for duel in duels) / max(samples, 1),
+        named_share=1 - sum(map(_nameless, duels)) / samples if samples else 0.0,
         lost_share=sum(duel.profile.lost for duel in duels)
         / max(samples + sum(duel.profile.lost for duel in duels), 1),
         baseline_ns=whole.sides[0],

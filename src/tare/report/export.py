@@ -87,6 +87,13 @@ def _speedscope(folder: RunFolder, results: Results, target: Path) -> Iterator[P
     yield file
 
 
+def _pprof(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
+    for seen in stacks.of_run(folder, results):
+        file = target / f"{seen.name}.pb.gz"
+        file.write_bytes(stacks.pprofiled(seen))
+        yield file
+
+
 _WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {
     "csv": _csv,
     "parquet": _parquet,
@@ -97,6 +104,7 @@ _WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {
     "record": _record,
     "folded": _folded,
     "speedscope": _speedscope,
+    "pprof": _pprof,
 }
 FORMATS: Sequence[str] = tuple(_WRITERS)
 

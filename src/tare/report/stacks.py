@@ -5,27 +5,33 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tare.model.profile import Frame
 from tare.model.results import Results
-from tare.report.causes import explained
+from tare.report import pprof
+from tare.report.causes import SIDES, explained
 from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
-Stack = tuple[str, ...]
-"""Names of functions, the root first."""
+Stack = tuple[pprof.Function, ...]
+"""Functions, the root first."""
 
 
 @dataclass(frozen=True)
 class Stacks:
     """The stacks of one side of a label's duels."""
 
-    name: str
-    """`SCENARIO-LABEL-SIDE`."""
+    scenario: str
+    label: str
+    side: str
     ns: dict[Stack, float]
     """CPU time per request."""
     samples: dict[Stack, int]
+
+    @property
+    def name(self) -> str:
+        """`SCENARIO-LABEL-SIDE`."""
+        return f"{self.scenario}-{self.label}-{self.side}"
 
 
 def of_run(folder: RunFolder, results: Results) -> list[Stacks]:
@@ -37,14 +43,15 @@ def of_run(folder: RunFolder, results: Results) -> list[Stacks]:
         for each in _of_label(folder, scenario.name, label)
     ]
     if not found:
-        raise ReportError(f"{results.run} has no stacks; its processes are looked at with --why")
+        raise ReportError(f"{results.run} has no stacks; they are seen with --why, as root")
     return found
 
 
 def folded(stacks: Stacks) -> str:
     """Return lines of `root;…;function samples`, as flamegraph.pl and inferno read them."""
     return "".join(
-        f"{';'.join(stack)} {count}\n" for stack, count in sorted(stacks.samples.items())
+        f"{';'.join(map(_titled, stack))} {count}\n"
+        for stack, count in sorted(stacks.samples.items())
     )
 
 
@@ -64,13 +71,20 @@ def speedscope(name: str, found: list[Stacks]) -> str:
         }
         for each in found
     ]
-    shared = {"frames": [{"name": frame} for frame in names]}
+    shared = {"frames": [{"name": _titled(frame)} for frame in names]}
     return json.dumps({"$schema": _SCHEMA, "name": name, "shared": shared, "profiles": profiles})
+
+
+def pprofiled(stacks: Stacks) -> bytes:
+    """Return a file of pprof, in ns of CPU time per request; labels name the side."""
+    labels = {"scenario": stacks.scenario, "variant": stacks.label, "side": stacks.side}
+    samples = {stack: (count, stacks.ns[stack]) for stack, count in stacks.samples.items()}
+    return pprof.profile(samples, labels)
 
 
 def _of_label(folder: RunFolder, scenario: str, label: str) -> Iterator[Stacks]:
     duels = [duel for _, duel in explained(folder, scenario, label)]
-    for side in ("baseline", "variant") if duels else ():
+    for side in SIDES if any(duel.profile.frames for duel in duels) else ():
         samples: Counter[Stack] = Counter()
         ns: defaultdict[Stack, float] = defaultdict(float)
         for duel in duels:
@@ -78,13 +92,14 @@ def _of_label(folder: RunFolder, scenario: str, label: str) -> Iterator[Stacks]:
             for role, seen in duel.profile.roles.items():
                 if role.split("/")[0] == side:
                     for sample in seen.samples:
-                        stack = tuple(_titled(duel.profile.frames[at]) for at in sample.stack)
+                        frames = [duel.profile.frames[at] for at in sample.stack]
+                        stack = tuple((frame.name, frame.module) for frame in frames)
                         samples[stack] += sample.count
                         ns[stack] += sample.count * period
-        yield Stacks(f"{scenario}-{label}-{side}", dict(ns), dict(samples))
+        yield Stacks(scenario, label, side, dict(ns), dict(samples))
 
 
-def _titled(frame: Frame) -> str:
+def _titled(function: pprof.Function) -> str:
     """Return a name without the mark that folded stacks have between names."""
-    where = f" ({frame.module})" if frame.module else ""
-    return f"{frame.name}{where}".replace(";", ":")
+    name, module = function
+    return f"{name} ({module})".replace(";", ":") if module else name.replace(";", ":")

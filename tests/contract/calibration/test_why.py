@@ -42,7 +42,7 @@ def duel(bench: Bench, work: Path, **changes: Any) -> tuple[Explained | str | No
 
 def test_a_duel_is_seen_from_the_kernel_side_by_side(bench: Bench, tmp_path: Path) -> None:
     prepared = with_profiler(Prepared(), print)
-    assert prepared.profiler is not None
+    assert isinstance(prepared.profiler, Path)
     found, status = duel(replace(bench, profiler=prepared.profiler), tmp_path, cpu_pct=100.0)
     assert status == "valid"
     assert isinstance(found, Explained)
@@ -54,23 +54,58 @@ def test_a_duel_is_seen_from_the_kernel_side_by_side(bench: Bench, tmp_path: Pat
     assert calls[BASELINE] == pytest.approx(1.0, abs=0.1), "it reads its clock once a request"
     assert calls[VARIANT] > 2, "and until it has spent as much again"
     numbers = [at for at, each in enumerate(found.profile.frames) if each.name == "pay"]
-    assert any(
-        number in sample.stack
-        for number in numbers
+    paid = [
+        sample.stack
         for sample in found.profile.roles[f"{VARIANT}/sut"].samples
-    )
+        if {*numbers} & {*sample.stack}
+    ]
+    assert paid
+    cut = [stack for stack in paid if found.profile.frames[stack[0]].kind == "cut"]
+    assert not cut, "the server has no frame pointers, but .eh_frame"
+
+
+def script(folder: Path, text: str) -> Path:
+    program = folder / "profiler"
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
+    return program
 
 
 def test_a_profiler_that_fails_costs_no_verdict(bench: Bench, tmp_path: Path) -> None:
-    program = tmp_path / "profiler"
-    program.write_text('#!/bin/sh\necho \'{"event":"unavailable","reason":"no such kernel"}\'\n')
-    program.chmod(0o755)
     events = tmp_path / "events.log"
+    program = script(tmp_path, "echo no memory >&2; exit 1")
     alone = replace(bench, profiler=program, journal=Journal(events))
     found, status = duel(alone, tmp_path / "work")
-    assert found == "processes cannot be looked at: no such kernel"
+    assert isinstance(found, str) and found.startswith("profiler ended early")
     assert status == "valid"
-    assert "not explained: processes cannot be looked at: no such kernel" in events.read_text()
+    assert "not explained: profiler ended early" in events.read_text()
+
+
+def only_counted(found: Explained | str | None, reason: str) -> None:
+    assert isinstance(found, Explained)
+    assert found.only_counted == reason
+    assert found.profile.frames == []
+    for side in (BASELINE, VARIANT):
+        counts = found.profile.roles[f"{side}/sut"].counts
+        assert counts["cpu_ns"] > 0
+        assert counts["switch.voluntary"] > 0
+        assert not any(name.startswith("syscall.") for name in counts)
+        assert found.requests[side] > 0
+
+
+def test_without_the_rights_of_the_profiler_proc_counts(bench: Bench, tmp_path: Path) -> None:
+    prepared = with_profiler(Prepared(), print)
+    rights = "-sys_admin,-bpf,-perfmon"
+    program = script(tmp_path, f'exec setpriv --bounding-set={rights} {prepared.profiler} "$@"')
+    found, status = duel(replace(bench, profiler=program), tmp_path / "work")
+    assert status == "valid"
+    only_counted(found, "BPF programs need root, or CAP_BPF and CAP_PERFMON")
+
+
+def test_without_a_profiler_proc_counts(bench: Bench, tmp_path: Path) -> None:
+    found, status = duel(replace(bench, profiler="clang is not there"), tmp_path / "work")
+    assert status == "valid"
+    only_counted(found, "clang is not there")
 
 
 def test_a_run_names_the_function_that_differs(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from tare.lab.errors import ManifestError
 from tare.lab.project.catalog import load
-from tare.lab.project.preparation import prepare
+from tare.lab.project.preparation import Prepared, prepare, with_profiler
 from tare.lab.run import planning
+from tare.probes import rights
 
 NEEDS = """
 [[levels]]
@@ -57,3 +58,24 @@ def test_needs_are_of_levels_that_there_are(tmp_path: Path) -> None:
     root = projects.write(tmp_path, variants={"none": VERSION, "other": wrong})
     with pytest.raises(ManifestError, match=r"levels\.0\.when: found 'conections'"):
         load("exp", root=root)
+
+
+@pytest.mark.parametrize(
+    ("bits", "enough"),
+    [("0000000000000000", False), ("0000000000200000", True), ("000000c000000000", True),
+     ("0000008000000000", False)],
+)  # fmt: skip
+def test_bpf_needs_its_two_rights_or_the_one_that_has_them(
+    tmp_path: Path, bits: str, enough: bool
+) -> None:
+    status = tmp_path / "status"
+    status.write_text(f"Name:\tx\nCapEff:\t{bits}\nCapBnd:\tffffffffffffffff\n")
+    assert rights.may_load_bpf(status) == enough
+
+
+def test_without_the_right_to_look_nothing_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tare.lab.project.preparation.may_load_bpf", lambda: False)
+    said: list[str] = []
+    found = with_profiler(Prepared(), said.append)
+    assert found.profiler == "BPF programs need root, or CAP_BPF and CAP_PERFMON"
+    assert said == [f"--why: {found.profiler}; only what /proc counts is compared"]

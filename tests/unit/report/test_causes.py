@@ -8,11 +8,12 @@ import zstandard
 from runs import CPU, plan, trials
 
 from tare.model.profile import PACKED, PROFILES, Explained, Frame, Profile, Sample, Seen
-from tare.model.results import CauseResult
+from tare.model.results import CauseResult, FrameResult
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
+from tare.report import html, results, stacks
 from tare.report.causes import causes, explained
-from tare.report.errors import NotARun
+from tare.report.errors import NotARun, ReportError
 from tare.report.folder import RunFolder
 from tare.report.why import because, culprits
 
@@ -90,7 +91,7 @@ def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> N
     time, calls = because(found, "old")
     assert "dear spent " in time
     assert " ns more a request than old: " in time
-    assert time.endswith(" in write (new).")
+    assert time.endswith(" in write (new), called by log (new).")
     assert calls == "For each request dear makes 1 [1, 1] more write than old."
 
 
@@ -119,6 +120,81 @@ def test_equals_have_no_cause(tmp_path: Path) -> None:
     found = only(run(tmp_path))
     assert because(found, "old") == []
     assert not any(each.clear for each in [*found.frames, *found.counts])
+
+
+def test_what_another_function_calls_now_is_no_cause() -> None:
+    def frame(name: str, before: float, after: float) -> FrameResult:
+        more = after - before
+        return FrameResult(
+            name=name, module="server", kind="user", own=False, baseline_ns=before,
+            variant_ns=after, difference_ns=more, ci_ns=(more - 50, more + 50), clear=True,
+        )  # fmt: skip
+
+    cause = CauseResult(
+        label="zipped", duels=12, named_share=1, lost_share=0, price_pct=None, price_ci_pct=None,
+        baseline_ns=10_000, variant_ns=15_000, difference_ns=5000, ci_ns=(4900, 5100), counts=[],
+        frames=[frame("zip", 0, 9000), frame("filters", 6000, 11_000), frame("deflate", 0, 4800)],
+    )  # fmt: skip
+    assert [each.name for each in culprits(cause)] == ["deflate"]
+    (told,) = because(cause, "plain")
+    assert told.endswith(" in deflate (server), called by filters (server).")
+
+
+def only_counted(folder: RunFolder) -> None:
+    """Take from each duel what only the profiler sees; the variant makes one more switch."""
+    for file in (folder.path / PROFILES).iterdir():
+        duel = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
+        roles = {
+            name: Seen(
+                counts={
+                    "cpu_ns": seen.counts["cpu_ns"],
+                    "switch.voluntary": (1 + name.startswith("variant")) * REQUESTS,
+                    "queued_ns": 5 * REQUESTS,
+                }
+            )
+            for name, seen in duel.profile.roles.items()
+        }
+        counted = duel.model_copy(
+            update={
+                "only_counted": "BPF programs need root",
+                "profile": duel.profile.model_copy(update={"frames": [], "roles": roles}),
+            }
+        )
+        file.write_bytes(zstandard.compress(counted.model_dump_json().encode()))
+
+
+def test_without_a_profiler_counts_are_left_and_the_reason(tmp_path: Path) -> None:
+    folder = run(tmp_path, more=40)
+    only_counted(folder)
+    found = only(folder)
+    assert (found.frames, found.named_share) == ([], 0)
+    assert {each.name for each in found.counts} == {"switch.voluntary", "queued_ns"}
+    time, switches, lacks = because(found, "old")
+    assert " ns more a request than old" in time and "function" not in time
+    assert switches == (
+        "For each request dear makes 1 [1, 1] more voluntary context switches than old."
+    )
+    assert lacks == "Functions and system calls were not seen: BPF programs need root."
+    made = results.make(folder)
+    page = html.render(folder, made)
+    assert "of the samples have" not in page and "No function differs" not in page
+    assert lacks.removesuffix(".") in page
+    with pytest.raises(ReportError, match="has no stacks"):
+        stacks.of_run(folder, made)
+
+
+def test_duels_that_the_profiler_saw_go_before_those_that_were_only_counted(
+    tmp_path: Path,
+) -> None:
+    folder = run(tmp_path, more=40)
+    some = sorted((tmp_path / PROFILES).iterdir())[:6]
+    kept = {file: file.read_bytes() for file in some}
+    only_counted(folder)
+    for file, content in kept.items():
+        file.write_bytes(content)
+    found = only(folder)
+    assert (found.duels, found.only_counted) == (6, "")
+    assert found.frames
 
 
 def test_few_duels_have_no_cause(tmp_path: Path) -> None:

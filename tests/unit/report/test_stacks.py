@@ -56,7 +56,7 @@ def test_a_run_that_was_not_looked_at_says_so(tmp_path: Path) -> None:
     folder = run(tmp_path, blocks=1)
     for file in (tmp_path / PROFILES).iterdir():
         file.unlink()
-    with pytest.raises(ReportError, match="looked at with --why"):
+    with pytest.raises(ReportError, match="seen with --why, as root"):
         stacks.of_run(folder, results.make(folder))
 
 

@@ -8,6 +8,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "tables.bpf.h"
+#include "unwind.bpf.h"
 
 /* The role of the current process, or NULL if it is foreign or nothing is counted. */
 static __always_inline struct process *current_process(void)
@@ -55,20 +56,19 @@ static __always_inline void charge(struct control *control, struct task_struct *
 }
 
 /* The key of a stack: its frames' hash (FNV-1a by words). 0 for no frames. */
-static __always_inline __u64 keep(struct stack *stack, long bytes)
+static __always_inline __u64 keep(struct stack *stack)
 {
-	__u64 hash = 0xcbf29ce484222325;
-	__u32 i, frames = bytes > 0 ? (__u64)bytes / sizeof(__u64) : 0;
+	__u64 hash = 0xcbf29ce484222325 ^ stack->whole;
+	__u32 i;
 
-	if (!frames)
+	if (!stack->length)
 		return 0;
 	for (i = 0; i < DEEPEST; i++) {
-		if (i >= frames)
+		if (i >= stack->length)
 			break;
 		hash = (hash ^ stack->frames[i]) * 0x100000001b3;
 		hash ^= hash >> 29;
 	}
-	stack->length = frames;
 	if (!bpf_map_lookup_elem(&stacks, &hash) && bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY)) {
 		lose();
 		return LOST;
@@ -105,11 +105,13 @@ static __always_inline int locate(void *context, struct process *process, struct
 	place->map_of = process->map_of;
 	place->role = process->role;
 	cpu->reading++;
-	bytes = bpf_get_stack(context, stack->frames, sizeof(stack->frames), BPF_F_USER_STACK);
+	user_stack(stack, process->map_of);
 	cpu->reading--;
-	place->user = keep(stack, bytes);
+	place->user = keep(stack);
 	bytes = bpf_get_stack(context, stack->frames, sizeof(stack->frames), 0);
-	place->kernel = keep(stack, bytes);
+	stack->length = bytes > 0 ? bytes / sizeof(__u64) : 0;
+	stack->whole = 0;
+	place->kernel = keep(stack);
 	return place->user == LOST || place->kernel == LOST ? -1 : 0;
 }
 

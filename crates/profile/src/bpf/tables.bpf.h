@@ -57,7 +57,9 @@ struct process {
 };
 
 struct stack {
-	__u64 length;
+	__u32 length;
+	/* Not 0 if its last frame has no caller. */
+	__u32 whole;
 	__u64 frames[DEEPEST];
 };
 
@@ -139,10 +141,30 @@ static __always_inline struct cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
+/* The registers by which callers are found. */
+struct registers {
+	/* The instruction. */
+	__u64 code;
+	/* The stack's lowest word. */
+	__u64 top;
+	__u64 frame;
+#if defined(__TARGET_ARCH_x86)
+	__u64 rax;
+	__u64 rsi;
+	__u64 r11;
+#endif
+};
+
 #if defined(__TARGET_ARCH_x86)
 #define TS_COMPAT 2
 struct pt_regs {
+	unsigned long bp;
+	unsigned long r11;
+	unsigned long ax;
+	unsigned long si;
 	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long sp;
 } __attribute__((preserve_access_index));
 
 static __always_inline _Bool is_32_bit(void)
@@ -156,8 +178,30 @@ static __always_inline __u32 syscall_number(struct pt_regs *registers)
 {
 	return registers->orig_ax;
 }
+
+static __always_inline void user_registers(struct pt_regs *from, struct registers *to)
+{
+	to->code = from->ip;
+	to->top = from->sp;
+	to->frame = from->bp;
+	to->rax = from->ax;
+	to->rsi = from->si;
+	to->r11 = from->r11;
+}
+
+static __always_inline __u64 plain(__u64 address)
+{
+	return address;
+}
 #elif defined(__TARGET_ARCH_arm64)
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+};
+
 struct pt_regs {
+	struct user_pt_regs user_regs;
 	int syscallno;
 } __attribute__((preserve_access_index));
 
@@ -169,5 +213,18 @@ static __always_inline _Bool is_32_bit(void)
 static __always_inline __u32 syscall_number(struct pt_regs *registers)
 {
 	return registers->syscallno;
+}
+
+static __always_inline void user_registers(struct pt_regs *from, struct registers *to)
+{
+	to->code = from->user_regs.pc;
+	to->top = from->user_regs.sp;
+	to->frame = from->user_regs.regs[29];
+}
+
+/* Return addresses may be signed in the bits that addresses do not use (pointer authentication). */
+static __always_inline __u64 plain(__u64 address)
+{
+	return address & ((1UL << 48) - 1);
 }
 #endif

@@ -4,7 +4,9 @@ mod layout;
 mod programs;
 mod sampling;
 mod tables;
+mod unwinding;
 
 pub use self::layout::{Place, Process, Sum, Why};
 pub use self::programs::{Programs, ensure_possible, refusal};
-pub use self::tables::Record;
+pub use self::tables::{Record, Stack};
+pub use self::unwinding::Unwinding;

@@ -14,10 +14,19 @@ use super::programs::Programs;
 pub struct Record {
     /// Samples, and waits that are over or were cut off by the end.
     pub places: Vec<(Place, Sum)>,
-    /// Addresses of each stack by its key, leaf first.
-    pub stacks: HashMap<u64, Vec<u64>>,
+    /// Stacks by key.
+    pub stacks: HashMap<u64, Stack>,
     /// Counts by name for each role.
     pub counts: Vec<BTreeMap<String, u64>>,
+}
+
+/// A user or kernel stack.
+#[derive(Debug, Default)]
+pub struct Stack {
+    /// The addresses, leaf first.
+    pub frames: Vec<u64>,
+    /// True of a user stack whose last frame has no caller.
+    pub whole: bool,
 }
 
 impl Programs {
@@ -61,15 +70,16 @@ impl Programs {
         places
     }
 
-    fn stacks(&self) -> HashMap<u64, Vec<u64>> {
+    fn stacks(&self) -> HashMap<u64, Stack> {
         let table = self.table("stacks");
         table
             .keys()
             .filter_map(|key| {
                 let value = table.lookup(&key, MapFlags::ANY).ok()??;
-                let length = word(&value, 0) as usize;
+                let length = half(&value, 0) as usize;
                 let frames = (1..=length).map(|at| word(&value, at * 8)).collect();
-                Some((word(&key, 0), frames))
+                let whole = half(&value, 4) != 0;
+                Some((word(&key, 0), Stack { frames, whole }))
             })
             .collect()
     }

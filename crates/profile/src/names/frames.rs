@@ -65,11 +65,6 @@ impl Frames {
         })
     }
 
-    /// The frame with an index.
-    pub fn get(&self, index: u32) -> &Frame {
-        &self.all[index as usize]
-    }
-
     /// Return the frames by index.
     pub fn into_all(self) -> Vec<Frame> {
         self.all

@@ -12,11 +12,18 @@ use std::rc::Rc;
 pub struct Module {
     /// Its name without folders.
     pub name: String,
+    /// Its device and inode.
+    pub identity: (String, u64),
     file: File,
     path: PathBuf,
 }
 
 impl Module {
+    /// The file itself.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Return a path that leads to the file: its own, by which debug files are found, unless another file is there.
     pub fn path(&self) -> PathBuf {
         let same = |path: &Path| {
@@ -44,10 +51,13 @@ pub enum Content {
 /// A range of executable memory.
 #[derive(Clone, Debug)]
 pub struct Mapping {
+    /// Its first address.
     pub start: u64,
+    /// The address behind it.
     pub end: u64,
     /// The place in the file at which it begins.
     pub offset: u64,
+    /// The code in it.
     pub content: Content,
 }
 
@@ -62,6 +72,11 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// The mappings, newer ones first.
+    pub fn mappings(&self) -> &[Mapping] {
+        &self.mappings
+    }
+
     /// Return the mapping that holds an address.
     pub fn find(&self, address: u64) -> Option<&Mapping> {
         let mut mappings = self.mappings.iter();
@@ -77,12 +92,14 @@ pub struct Memories {
 }
 
 impl Memories {
-    /// Read a process's map if it is new or has executed a program since.
-    pub fn note(&mut self, process: u32, executions: u32) {
+    /// Read a process's map if it is new or has executed a program since. Return true if it was read.
+    pub fn note(&mut self, process: u32, executions: u32) -> bool {
         let known = self.by_process.get(&process);
-        if known.is_none_or(|memory| memory.executions != executions) {
+        let new = known.is_none_or(|memory| memory.executions != executions);
+        if new {
             self.look(process, executions);
         }
+        new
     }
 
     /// Read the maps of all known processes that live: they may have loaded libraries since.
@@ -94,6 +111,13 @@ impl Memories {
         for (process, executions) in known {
             self.look(process, executions);
         }
+    }
+
+    /// All processes that were looked at.
+    pub fn all(&self) -> impl Iterator<Item = (u32, &Memory)> {
+        self.by_process
+            .iter()
+            .map(|(&process, memory)| (process, memory))
     }
 
     /// The memory of a process, if it lived long enough to be looked at.
@@ -146,11 +170,13 @@ impl Memories {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         let key = (line.device.to_owned(), line.inode);
         let module = self.modules.entry(key).or_insert_with(|| {
+            let identity = (line.device.to_owned(), line.inode);
             let range = format!("/proc/{process}/map_files/{:x}-{:x}", line.start, line.end);
             let file =
                 File::open(range).or_else(|_| File::open(format!("/proc/{process}/root{path}")));
             Some(Rc::new(Module {
                 name: name.clone(),
+                identity,
                 file: file.ok()?,
                 path: path.into(),
             }))

@@ -7,5 +7,6 @@ mod stacks;
 mod symbols;
 
 pub use self::frames::{Frame, Kind};
-pub use self::memory::Memories;
+pub use self::memory::{Content, Mapping, Memories, Memory};
 pub use self::stacks::{Named, name};
+pub use self::symbols::own_vdso;

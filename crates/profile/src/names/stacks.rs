@@ -7,37 +7,10 @@ use super::frames::{Frame, Frames, Kind};
 use super::memory::{Content, Memories};
 use super::perf_map::PerfMap;
 use super::symbols::Symbols;
-use crate::kernel::{Place, Record, Sum, Why};
-
-/// The most frames of a stack that the kernel gives; DEEPEST in tables.bpf.h.
-const DEEPEST: usize = 127;
+use crate::kernel::{Place, Record, Stack, Sum, Why};
 
 /// The module of an address that no memory has.
 const NOWHERE: &str = "[unmapped]";
-
-/// Functions in which a thread begins: no caller is missing below them.
-const ROOTS: [&str; 12] = [
-    "_start",
-    "main",
-    "__libc_start_main",
-    "__libc_start_main_impl",
-    "__libc_start_call_main",
-    "start_thread",
-    "thread_start",
-    "clone",
-    "__clone",
-    "clone3",
-    "__clone3",
-    "runtime.goexit",
-];
-
-/// Roots whose name goes on, with the flavour of the function.
-const ROOT_PREFIXES: [&str; 4] = [
-    "__libc_start_main@",
-    "runtime.goexit.",
-    "runtime.mstart",
-    "runtime.rt0_go",
-];
 
 /// Stacks with their sums by role and reason, and the frames that they are made of.
 #[derive(Debug)]
@@ -57,7 +30,7 @@ enum Code {
     /// Known without symbols: name and module, or module and place.
     Jit(String),
     Nameless(String, u64),
-    /// A caller that is no code: the frame pointer held something else.
+    /// A caller that could not be found, or is no code.
     Cut,
 }
 
@@ -67,14 +40,14 @@ pub fn name(record: &Record, memories: &Memories) -> Named {
         memories,
         perf_maps: HashMap::new(),
     };
-    let none = Vec::new();
+    let none = Stack::default();
     let stack = |key| record.stacks.get(&key).unwrap_or(&none);
     let codes: Vec<(Vec<Code>, Vec<Code>)> = record
         .places
         .iter()
         .map(|(place, _)| {
             let user = finder.user(place, stack(place.user));
-            (user, kernel(stack(place.kernel), place.why))
+            (user, kernel(&stack(place.kernel).frames, place.why))
         })
         .collect();
     let names = names(
@@ -102,7 +75,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn user(&mut self, place: &Place, addresses: &[u64]) -> Vec<Code> {
+    fn user(&mut self, place: &Place, found: &Stack) -> Vec<Code> {
         // A process may end before it is looked at.
         let looked_at = self.memories.get(place.process).is_some();
         let process = if looked_at {
@@ -110,7 +83,7 @@ impl Finder<'_> {
         } else {
             place.map_of
         };
-        let addresses = addresses.iter().enumerate();
+        let addresses = found.frames.iter().enumerate();
         // A return address may lie behind the caller's last instruction.
         let before = |(at, &address): (usize, &u64)| {
             if at == 0 {
@@ -125,6 +98,8 @@ impl Finder<'_> {
         let nowhere = |code: &Code| matches!(code, Code::Nameless(module, _) if module == NOWHERE);
         if let Some(at) = stack.iter().skip(1).position(nowhere) {
             stack.truncate(1 + at);
+            stack.push(Code::Cut);
+        } else if !found.whole && !stack.is_empty() {
             stack.push(Code::Cut);
         }
         stack
@@ -216,13 +191,6 @@ fn indices(
                 .map(|frame| frames.index(frame)),
         );
     }
-    if let Some(&root) = stack.first() {
-        let root = frames.get(root);
-        let known = root.kind == Kind::User && root.module != "[jit]";
-        if user.len() >= DEEPEST || known && !is_root(&root.name) {
-            stack.insert(0, frames.index(Frame::cut()));
-        }
-    }
     let mut inner: Vec<Frame> = kernel
         .iter()
         .rev()
@@ -241,10 +209,6 @@ fn indices(
     }
     stack.extend(inner.into_iter().map(|frame| frames.index(frame)));
     stack
-}
-
-fn is_root(name: &str) -> bool {
-    ROOTS.contains(&name) || ROOT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn named(code: &Code, names: &HashMap<Code, Vec<String>>) -> Vec<Frame> {
@@ -271,25 +235,4 @@ fn named(code: &Code, names: &HashMap<Code, Vec<String>>) -> Vec<Frame> {
         kind,
     };
     names.iter().map(frame).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_begin_in_roots() {
-        for root in [
-            "_start",
-            "main",
-            "start_thread",
-            "runtime.goexit.abi0",
-            "runtime.mstart",
-        ] {
-            assert!(is_root(root), "{root}");
-        }
-        for other in ["mainly", "ngx_worker_process_cycle", "memcpy"] {
-            assert!(!is_root(other), "{other}");
-        }
-    }
 }

@@ -1,6 +1,8 @@
 //! Names of addresses in files and in the kernel, by blazesym.
 
-use std::fs;
+use std::fs::{self, File};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use blazesym::symbolize::source::{Elf, Kernel, Process, Source};
@@ -36,7 +38,7 @@ impl Symbols {
 
     /// Name places in the vDSO, which is the same in this process.
     pub fn of_vdso(&self, offsets: &[u64]) -> Names {
-        let Some(start) = own_vdso() else {
+        let Some(start) = vdso_range().map(|range| range.start) else {
             return vec![None; offsets.len()];
         };
         let addresses: Vec<u64> = offsets.iter().map(|offset| start + offset).collect();
@@ -71,10 +73,21 @@ fn names_of(found: Symbolized<'_>) -> Option<Vec<String>> {
     )
 }
 
-fn own_vdso() -> Option<u64> {
+/// The bytes of the vDSO, which are the same in all processes.
+pub fn own_vdso() -> Option<Vec<u8>> {
+    let range = vdso_range()?;
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    let memory = File::open("/proc/self/mem").ok()?;
+    memory.read_exact_at(&mut bytes, range.start).ok()?;
+    Some(bytes)
+}
+
+fn vdso_range() -> Option<Range<u64>> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let line = maps.lines().find(|line| line.ends_with("[vdso]"))?;
-    u64::from_str_radix(line.split('-').next()?, 16).ok()
+    let (start, rest) = line.split_once('-')?;
+    let address = |text| u64::from_str_radix(text, 16).ok();
+    Some(address(start)?..address(rest.split(' ').next()?)?)
 }
 
 #[cfg(test)]

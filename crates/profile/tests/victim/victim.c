@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,35 @@ __attribute__((noinline)) void burn(long turns)
 		heavy_part(1);
 		light_part(1);
 	}
+}
+
+static void in_handler(int unused)
+{
+	(void)unused;
+	burn(30);
+}
+
+/* Burn in a handler that interrupts this function. */
+__attribute__((noinline)) void interrupted(void)
+{
+	signal(SIGUSR1, in_handler);
+	raise(SIGUSR1);
+	sink++;
+}
+
+static void *in_thread(void *turns)
+{
+	burn(*(long *)turns);
+	return turns;
+}
+
+static void thread_burns(long turns)
+{
+	pthread_t other;
+
+	if (pthread_create(&other, NULL, in_thread, &turns))
+		abort();
+	pthread_join(other, NULL);
 }
 
 static void calls(long count)
@@ -146,6 +176,10 @@ int main(int count, char **arguments)
 			abort();
 		if (!strcmp(word, "burn"))
 			burn(number);
+		else if (!strcmp(word, "thread"))
+			thread_burns(number);
+		else if (!strcmp(word, "signal"))
+			interrupted();
 		else if (!strcmp(word, "calls"))
 			calls(number);
 		else if (!strcmp(word, "fork"))

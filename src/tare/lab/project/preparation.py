@@ -11,9 +11,11 @@ from tare.lab.project.build import Built, Say
 from tare.lab.project.catalog import Loaded
 from tare.model.manifest import LevelRule
 from tare.model.scenario import Scenario
+from tare.probes.rights import may_load_bpf
 
 _PROFILER = "profile"
 """The component."""
+_NO_RIGHT = "BPF programs need root, or CAP_BPF and CAP_PERFMON"
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,10 @@ class Prepared:
     failed: dict[str, str] = field(default_factory=dict)
     lacking: dict[str, list[tuple[LevelRule, str]]] = field(default_factory=dict)
     """What single levels of a variant need and is not to be had, and why."""
-    profiler: Path | None = None
-    """The program that looks at processes, where it is asked for and can be had."""
+    profiler: Path | str | None = None
+    """The program that looks at processes, where it is asked for; or the reason why it cannot be
+    had.
+    """
 
     def unavailable_in(self, scenario: Scenario, loaded: Loaded, variant: str) -> str | None:
         """Return why the variant cannot be measured in the scenario, or None if it can."""
@@ -80,15 +84,25 @@ def prepare(
     return prepared
 
 
-def with_profiler(prepared: Prepared, say: Say) -> Prepared:
-    """Return it with the program that looks at processes; where it cannot be had, say why."""
+def profiler(say: Say) -> Path | str:
+    """Return the program that looks at processes, or the reason why it cannot be had."""
+    if not may_load_bpf():
+        return _NO_RIGHT
     try:
         requirements.meet(requirements.of_components([_PROFILER]), say)
-        place = build.component(_PROFILER, say)
+        return build.component(_PROFILER, say) / "bin" / "tare-profile"
     except (Unavailable, BuildError) as reason:
-        say(f"--why: {reason}; the verdict comes without its cause")
-        return prepared
-    return replace(prepared, profiler=place / "bin" / "tare-profile")
+        return str(reason)
+
+
+def with_profiler(prepared: Prepared, say: Say) -> Prepared:
+    """Return it with the program that looks at processes, or the reason why it cannot be had, which
+    is said.
+    """
+    found = profiler(say)
+    if isinstance(found, str):
+        say(f"--why: {found}; only what /proc counts is compared")
+    return replace(prepared, profiler=found)
 
 
 def _meet_rules(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tare.lab.errors import TareError
 from tare.lab.project.build import Say
-from tare.lab.project.preparation import Prepared, with_profiler
+from tare.lab.project.preparation import profiler
 from tare.lab.run import facing, planning
 from tare.lab.run.own_bench import open_own, started
 from tare.lab.trial.tail import look
@@ -30,9 +30,9 @@ def tails(servers: Servers, slowest: float, say: Say) -> Iterator[Looked]:
     Raises TareError for a server that does not start, does not answer or fails under the load, and
     where the kernel does not let processes be looked at.
     """
-    program = with_profiler(Prepared(), say).profiler
-    if program is None:
-        raise TareError("the program that looks at processes is not there")
+    program = profiler(say)
+    if isinstance(program, str):
+        raise TareError(f"processes cannot be looked at: {program}")
     faced = facing.face(servers, say, saturated=True, any_body=False)
     for remark in faced.remarks:
         say(remark)

@@ -27,8 +27,9 @@ class Bench:
     """Names the run's group, and begins the names of its networks and its shared memory."""
     ledger: Ledger
     journal: Journal
-    profiler: Path | None = None
-    """The program that looks at processes, where a run asks why."""
+    profiler: Path | str | None = None
+    """The program that looks at processes, where a run asks why; or the reason why there is none.
+    """
 
     def close(self) -> None:
         """Take away what is left of its sites."""
@@ -43,7 +44,7 @@ def open_bench(
     folder: Path,
     name: str,
     cpus: Cpus,
-    profiler: Path | None = None,
+    profiler: Path | str | None = None,
 ) -> Bench:
     """A guarded bench with its ledger and its journal in `folder`.
 

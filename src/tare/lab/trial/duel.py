@@ -172,7 +172,7 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
     }
 
 
-def _explained(sites: Mapping[str, Site], profiler: Path) -> Explained | str:
+def _explained(sites: Mapping[str, Site], profiler: Path | str) -> Explained | str:
     """Return what is seen of both sides in a window that does not count, or why nothing is."""
     try:
         order = {side: sites[side] for side in (VARIANT, BASELINE)}

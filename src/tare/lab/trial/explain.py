@@ -1,9 +1,11 @@
 """A second window of a duel, in which both sides are looked at: it explains, and does not count.
 
-To look at processes costs them time, so what is judged is measured before, without it.
+To look at processes costs them time, so what is judged is measured before, without it. Where the
+profiler may not look, /proc still counts what they do.
 """
 
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,23 +13,37 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tare.lab.errors import RoleError
+from tare.lab.errors import RoleError, Unavailable
+from tare.lab.machine.process import Process
+from tare.lab.machine.running import RunningProcess
 from tare.lab.trial import instrument
 from tare.lab.trial.instrument import Assignment
 from tare.lab.trial.observer import Observer
 from tare.lab.trial.site import Site
-from tare.model.profile import Explained, Profile
+from tare.model.instrument import Result
+from tare.model.profile import Explained, Profile, Seen
 from tare.model.role import INSTRUMENT_ROLE
+from tare.probes.activity import activity
 
 ROLE = "profiler"
 
 
-def explain(sites: Mapping[str, Site], what: Assignment, program: Path) -> Explained:
+def explain(sites: Mapping[str, Site], what: Assignment, program: Path | str) -> Explained:
     """Load both sides once more while their processes are looked at; the instrument runs in the
-    first site, as does the profiler.
+    first site, as does the profiler. Instead of the profiler there may be the reason why there is
+    none.
 
-    Raises RoleError when either fails, and where the kernel does not let processes be looked at.
+    Raises RoleError when either fails.
     """
+    if isinstance(program, str):
+        return _counted(sites, what, program)
+    try:
+        return _profiled(sites, what, program)
+    except Unavailable as reason:
+        return _counted(sites, what, str(reason))
+
+
+def _profiled(sites: Mapping[str, Site], what: Assignment, program: Path) -> Explained:
     first = next(iter(sites.values()))
     with _profiler(first, sites, program) as profiler:
 
@@ -45,8 +61,30 @@ def explain(sites: Mapping[str, Site], what: Assignment, program: Path) -> Expla
         profile = Profile.model_validate({key: found[key] for key in found if key != "event"})
     except ValidationError as error:
         raise RoleError(f"{ROLE}: a malformed answer: {error}") from error
-    requests = {target.name: target.answered for target in result.targets}
-    return Explained(requests=requests, profile=profile)
+    return Explained(requests=_requests(result), profile=profile)
+
+
+def _counted(sites: Mapping[str, Site], what: Assignment, reason: str) -> Explained:
+    """Return what /proc tells of the window, and the reason why that is all."""
+    seen: list[tuple[int, dict[str, dict[str, int]]]] = []
+
+    def on(event: Mapping[str, Any]) -> None:
+        if event.get("event") in ("measure", "measured"):
+            counts = {name: activity(each.pids()) for name, each in _looked_at(sites)}
+            seen.append((time.monotonic_ns(), counts))
+
+    result = instrument.run(list(sites.values()), what, on)
+    (began, before), (ended, after) = seen
+    roles = {
+        name: Seen(counts={key: count - before[name][key] for key, count in counts.items()})
+        for name, counts in after.items()
+    }
+    profile = Profile(period_ns=0, window_ns=ended - began, frames=[], roles=roles)
+    return Explained(requests=_requests(result), profile=profile, only_counted=reason)
+
+
+def _requests(result: Result) -> dict[str, int]:
+    return {target.name: target.answered for target in result.targets}
 
 
 @contextmanager
@@ -70,8 +108,13 @@ def _profiler(site: Site, sites: Mapping[str, Site], program: Path) -> Iterator[
 def roles_of(sites: Mapping[str, Site]) -> Sequence[str]:
     """Return the options that name each side's roles with their processes."""
     return [
-        f"--role={side}/{role}={','.join(map(str, process.pids()))}"
-        for side, site in sites.items()
-        for role, process in site.processes.items()
-        if role != INSTRUMENT_ROLE
+        f"--role={name}={','.join(map(str, process.pids()))}" for name, process in _looked_at(sites)
     ]
+
+
+def _looked_at(sites: Mapping[str, Site]) -> Iterator[tuple[str, Process | RunningProcess]]:
+    """Yield each side's roles, called `SIDE/ROLE`."""
+    for side, site in sites.items():
+        for role, process in site.processes.items():
+            if role != INSTRUMENT_ROLE:
+                yield f"{side}/{role}", process

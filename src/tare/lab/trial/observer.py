@@ -6,7 +6,7 @@ import select
 import time
 from typing import Any
 
-from tare.lab.errors import RoleError
+from tare.lab.errors import RoleError, Unavailable
 from tare.lab.machine.process import Process
 
 _PATIENCE_S = 20.0
@@ -30,14 +30,16 @@ class Observer:
             raise RoleError(f"{self._role} ended early{self._process.last_words()}") from error
 
     def hear(self, wanted: str) -> dict[str, Any]:
-        """Return the next event, which is to be called so. Raises RoleError for another."""
+        """Return the next event, which is to be called so. Raises RoleError for another, and
+        Unavailable where it cannot look.
+        """
         try:
             event = json.loads(self._line(time.monotonic() + _PATIENCE_S))
         except ValueError as error:
             raise RoleError(f"{self._role}: a malformed answer: {error}") from error
         match event:
             case {"event": "unavailable", "reason": reason}:
-                raise RoleError(f"processes cannot be looked at: {reason}")
+                raise Unavailable(reason)
             case {"event": name} if name == wanted:
                 return dict(event)
         raise RoleError(f"{self._role}: found {str(event)[:80]}, expected the event {wanted}")

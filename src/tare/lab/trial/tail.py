@@ -23,7 +23,8 @@ def look(site: Site, program: Path, port: int, slowest: float) -> tuple[Tail, Re
     """Load a site whose server listens on `port`; return where the time of its slowest requests
     went, which are this share of all, and what the instrument measured meanwhile.
 
-    Raises RoleError when a program fails, and where the kernel does not let processes be looked at.
+    Raises RoleError when a program fails, and Unavailable where the kernel does not let processes
+    be looked at.
     """
     what = assignment(site, {})
     times = site.folder / "times.csv"
