@@ -44,9 +44,19 @@ def study_names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("studies/*.toml"))
 
 
-def entries(root: Path = ROOT) -> list[Entry]:
-    """Every experiment, by name. Raises ManifestError for a file that is not TOML."""
-    return [_entry(root / "experiments" / name) for name in experiment_names(root)]
+def variant_files(folder: Path, outside: Path | None = None) -> list[Path]:
+    """Return the manifests of an experiment's variants, and behind them those of the user's own
+    folder `outside`, each sorted by name; `folder` is the experiment's.
+    """
+    found = sorted(folder.glob("variants/*/variant.toml"))
+    return found + (sorted(outside.glob(f"{folder.name}/*/variant.toml")) if outside else [])
+
+
+def entries(root: Path = ROOT, outside: Path | None = None) -> list[Entry]:
+    """Every experiment, by name, with the variants of the folder `outside`. Raises ManifestError
+    for a file that is not TOML.
+    """
+    return [_entry(root / "experiments" / name, outside) for name in experiment_names(root)]
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -57,12 +67,12 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
 
 
-def _entry(folder: Path) -> Entry:
+def _entry(folder: Path, outside: Path | None) -> Entry:
     head = read_toml(folder / "experiment.toml")
     baseline = str(head.get("baseline", ""))
     variants = sorted(
         path.parent.name
-        for path in folder.glob("variants/*/variant.toml")
+        for path in variant_files(folder, outside)
         if not read_toml(path).get("hidden")
     )
     variants.sort(key=lambda name: name != baseline)
