@@ -18,8 +18,8 @@ def split(found: list[Loaded], named: Mapping[str, Any]) -> tuple[dict[str, str]
 def exchanged(
     found: list[Loaded], files: Mapping[str, str], variants: list[str] | None
 ) -> tuple[list[Loaded], list[str]]:
-    """Return the studies in which a variant takes one of the files, with the parts exchanged, and a
-    remark for each that is left out.
+    """Return the studies in which all files are taken, with the parts exchanged, and a remark for
+    each study that is left out.
 
     Raises UnknownName where no study is left, and TareError for a file that does not fit.
     """
@@ -32,7 +32,7 @@ def exchanged(
         else:
             made.append(parts.exchange(loaded, files, chosen))
     if not made:
-        raise UnknownName(f"{', '.join(files)}: no variant that was chosen can exchange it")
+        raise UnknownName("; ".join(remarks))
     return made, remarks
 
 

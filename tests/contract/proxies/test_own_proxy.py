@@ -46,6 +46,29 @@ def test_a_configuration_that_will_not_do_ends_in_a_sentence(
     assert not (tmp_path / "runs").exists(), "nothing was planned or timed"
 
 
+@pytest.mark.parametrize(
+    ("variant", "part", "template"),
+    [
+        ("apache", "apache-conf", "tuned.conf.j2"),
+        ("caddy", "caddyfile", "as-shipped.j2"),
+        ("h2o", "h2o-conf", "tuned.conf.j2"),
+        ("haproxy", "haproxy-cfg", "tuned.cfg.j2"),
+    ],
+)
+def test_each_proxy_takes_a_copy_of_its_template(
+    tmp_path: Path, variant: str, part: str, template: str
+) -> None:
+    text = (loaded.variant_folder(variant) / template).read_text()
+    seen = " {\n header_up X-Seen-Protocol {http.request.proto}\n}\n}"
+    (tmp_path / "my.conf").write_text(
+        text.replace("port.backend }}\n}", f"port.backend }}}}{seen}")
+    )
+    target = f"proxies/{variant}"
+    for protocol in ("http", "https"):
+        own = (f"--{part}", "my.conf", "--protocol", protocol)
+        assert tare(tmp_path, "check", target, *own).split()[:2] == [target, "ok"]
+
+
 def test_a_variant_of_your_own_is_compared_with_its_source(tmp_path: Path) -> None:
     own = ("--variants-dir", "own")
     told = tare(tmp_path, "new", "proxies/mine", "--from", "nginx", "--into", "own")

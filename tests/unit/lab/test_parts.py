@@ -110,6 +110,21 @@ def test_a_file_that_does_not_fit_ends_in_a_sentence(loaded: Loaded, file: str, 
     assert str(refused.value) == words
 
 
+def test_parts_that_go_together_are_found_again_together(loaded: Loaded) -> None:
+    given = {"script": write("my.lua", "1"), "name": write("n", "{{ port.http }}")}
+    made = parts.exchange(loaded, given, ["one", "two"])
+    parts.files(made, "one")["name"].unlink()
+    again = parts.again(loaded, made.parts)
+    assert again.parts == made.parts and again.parts["name"].variants == ["one"]
+    assert sorted(parts.files(again, "one")) == ["name", "script"]
+
+
+def test_a_link_keeps_its_name(loaded: Loaded) -> None:
+    Path("my.lua").symlink_to(write("my.lua.1", "1"))
+    made = parts.exchange(loaded, {"script": "my.lua"}, ["one"])
+    assert made.parts["script"].name == "my.lua"
+
+
 def test_a_part_that_no_chosen_variant_has_is_refused(loaded: Loaded) -> None:
     for given, chosen, words in (
         ({"script": "x"}, ["none"], r"hidden, one, two can$"),

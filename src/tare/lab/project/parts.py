@@ -52,7 +52,7 @@ def exchange(loaded: Loaded, given: Mapping[str, str], variants: Iterable[str]) 
             )
         content = _content(name, file, [loaded.variants[each].parts[name] for each in taking])
         found[name] = Exchanged(
-            file=str(Path(file).resolve()),
+            file=str(Path(file).absolute()),
             bytes=len(content),
             sha256=hashlib.sha256(content).hexdigest(),
             build_id=part_kinds.build_id(content),
@@ -72,16 +72,18 @@ def again(loaded: Loaded, stored: Mapping[str, Exchanged]) -> Loaded:
     """Return the experiment with the parts that a run was planned with. Raises TareError if a file
     is not what it was, and its copy is gone.
     """
-    gone = {name: own for name, own in stored.items() if not _place(own).is_file()}
-    variants = list(dict.fromkeys(each for own in stored.values() for each in own.variants))
-    for name, own in gone.items():
-        made = exchange(loaded, {name: own.file}, own.variants).parts[name]
-        if made.sha256 != own.sha256:
+    given = {
+        name: str(place) if (place := _place(own)).is_file() else own.file
+        for name, own in stored.items()
+    }
+    variants = dict.fromkeys(each for own in stored.values() for each in own.variants)
+    made = exchange(loaded, given, variants)
+    for name, own in stored.items():
+        if made.parts[name].sha256 != own.sha256:
             raise TareError(
                 f"{name}: {own.file} has changed since the run was planned; begin a new run"
             )
-    given = {name: str(_place(own)) for name, own in stored.items()}
-    return replace(exchange(loaded, given, variants), parts=stored)
+    return replace(made, parts=stored)
 
 
 def files(loaded: Loaded, variant: str) -> dict[str, Path]:
