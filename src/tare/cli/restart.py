@@ -21,4 +21,4 @@ def command(target: str | None, as_json: bool) -> None:
     found = the_one(target)
     loaded = load(found.experiment, outside=found.variants_dir)
     instances.down(found)
-    announce(start(loaded, found.variant, found.overrides, found.files), as_json=as_json)
+    announce(start(loaded, found.variant, {}, found), as_json=as_json)

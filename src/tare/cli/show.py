@@ -56,8 +56,8 @@ def _experiment(loaded: catalog.Loaded) -> None:
     if names := parts.names(loaded):
         click.echo("\nparts that your own file may replace")
     for name in names:
-        taking = {each: loaded.variants[each].parts.get(name) for each in loaded.variants}
-        having = {each: part for each, part in taking.items() if part}
+        variants = loaded.variants.items()
+        having = {each: variant.parts[name] for each, variant in variants if name in variant.parts}
         about = next(part.about for part in having.values())
         click.echo(f"  --{name.replace('_', '-') + ' FILE':16} {about} (of {', '.join(having)})")
 

@@ -44,28 +44,29 @@ def command(
     if variant is None:
         raise click.BadParameter(f"{target!r}: expected EXPERIMENT/VARIANT", param_hint="TARGET")
     given = dict(pair(text) for text in param) | named_parameters(target, parameters)
-    found = start(load(name, outside=variants_dir), variant, given, {})
+    found = start(load(name, outside=variants_dir), variant, given)
     announce(found, as_json=as_json)
 
 
 def start(
-    loaded: Loaded, variant: str, given: Mapping[str, Any], files: Mapping[str, str]
+    loaded: Loaded, variant: str, given: Mapping[str, Any], before: Instance | None = None
 ) -> Instance:
-    """Start a variant with parameters, and with files in the place of its parts; what neither
-    names, variables of the environment may.
+    """Start a variant with the parameters and files that are given; else with those of variables of
+    the environment, or else with those that it had `before`.
     """
     from tare.lab.project import environment, parts
     from tare.lab.run import instances
 
     named, overrides = own.split([loaded], given)
-    taken = environment.take(loaded, variant, os.environ)
+    taken = environment.take(loaded, variant, os.environ, given)
     for remark in taken.remarks:
         say(remark)
-    if exchanged := taken.parts | dict(files) | named:
+    if exchanged := (before.files if before else {}) | taken.parts | named:
         loaded = parts.exchange(loaded, exchanged, [variant])
         for remark in parts.remarks(loaded.parts):
             say(remark)
-    return instances.up(loaded, variant, taken.parameters | overrides, say)
+    remembered = before.overrides if before else {}
+    return instances.up(loaded, variant, remembered | taken.parameters | overrides, say)
 
 
 def announce(found: Instance, *, as_json: bool) -> None:

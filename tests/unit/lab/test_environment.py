@@ -27,6 +27,15 @@ def test_a_variable_names_the_file_of_a_part(variant: str, name: str, part: str)
     assert taken.remarks == [f"{name} is set: {part} is a {{{{b}}}}'s"]
 
 
+def test_an_option_wins_over_a_variable() -> None:
+    taken = environment.take(
+        load("filters"), "dynamic-c", {"DYNAMIC_LOAD_LIB_PATH": "x.so"}, given=["library"]
+    )
+    assert taken.parts == {}
+    (said,) = taken.remarks
+    assert said == "DYNAMIC_LOAD_LIB_PATH is set, and not taken: library is given by an option"
+
+
 def test_a_variable_that_only_others_take_is_refused() -> None:
     with pytest.raises(TareError, match=r"unset it, or start filters/dynamic-c$") as refused:
         environment.take(load("filters"), "wasm", {"DYNAMIC_LOAD_LIB_PATH": "x.so"})

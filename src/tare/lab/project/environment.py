@@ -1,6 +1,6 @@
 """Variables of the environment that `tare up` takes (`[environment]` of a manifest)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from tare.lab.errors import TareError
@@ -18,8 +18,10 @@ class Taken:
     remarks: list[str] = field(default_factory=list)
 
 
-def take(loaded: Loaded, variant: str, found: Mapping[str, str]) -> Taken:
-    """Return what the variant takes of the variables.
+def take(
+    loaded: Loaded, variant: str, found: Mapping[str, str], given: Collection[str] = ()
+) -> Taken:
+    """Return what the variant takes of the variables, but for parts and parameters that are given.
 
     Raises UnknownName, and TareError for a variable that only other variants take.
     """
@@ -35,7 +37,11 @@ def take(loaded: Loaded, variant: str, found: Mapping[str, str]) -> Taken:
         if name not in found:
             continue
         for chosen, values in ((use.parameter, taken.parameters), (use.part, taken.parts)):
-            if chosen is not None:
+            if chosen in given:
+                taken.remarks.append(
+                    f"{name} is set, and not taken: {chosen} is given by an option"
+                )
+            elif chosen is not None:
                 values[chosen] = found[name]
                 taken.remarks.append(f"{name} is set: {chosen} is {found[name]}")
     return taken
