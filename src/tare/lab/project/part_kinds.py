@@ -4,12 +4,14 @@ import io
 import platform
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from elftools.elf.dynamic import DynamicSegment
-from elftools.elf.elffile import ELFFile
 from jinja2 import Environment, TemplateSyntaxError
 
 from tare.model.part import Kind
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 _ELF, _WASM = b"\x7fELF", b"\0asm"
 _MODULE = b"\x01\0\0\0"
@@ -32,19 +34,21 @@ def fault(kind: Kind, content: bytes, needs: Sequence[str]) -> str | None:
 
 def build_id(content: bytes) -> str | None:
     """Return the GNU build ID of an ELF file, or None."""
-    if (elf := _elf(content)) is None:
-        return None
     try:
+        if (elf := _elf(content)) is None:
+            return None
         for segment in elf.iter_segments("PT_NOTE"):
             for note in segment.iter_notes():  # type: ignore[attr-defined]
                 if note["n_type"] == "NT_GNU_BUILD_ID":
                     return str(note["n_desc"])
-    except Exception:  # of a damaged note: the file's hash names it as well
+    except Exception:  # of a damaged file: its hash names it as well
         return None
     return None
 
 
-def _elf(content: bytes) -> ELFFile | None:
+def _elf(content: bytes) -> "ELFFile | None":
+    from elftools.elf.elffile import ELFFile  # a tenth of a second, which few commands need
+
     return ELFFile(io.BytesIO(content)) if content.startswith(_ELF) else None
 
 
@@ -55,15 +59,14 @@ def _beginning(content: bytes) -> str:
     return f"it begins with {content[:_BEGINNING]!r}"
 
 
-def _other_machine(elf: ELFFile) -> str | None:
+def _other_machine(elf: "ELFFile") -> str | None:
     here = _MACHINES.get(platform.machine())
     return None if elf["e_machine"] == here else f"it is for {elf['e_machine']}, this is {here}"
 
 
-def _exported(elf: ELFFile) -> Iterator[str]:
+def _exported(elf: "ELFFile") -> Iterator[str]:
     for segment in elf.iter_segments("PT_DYNAMIC"):
-        assert isinstance(segment, DynamicSegment)
-        for symbol in segment.iter_symbols():
+        for symbol in segment.iter_symbols():  # type: ignore[attr-defined]
             if symbol["st_shndx"] != "SHN_UNDEF":
                 yield symbol.name
 
