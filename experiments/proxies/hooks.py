@@ -15,7 +15,15 @@ from pathlib import Path
 from tare.lab.project.hooks import Answered, OracleError, SiteView
 from tare.model.instrument import Result
 
-TLS = {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "group": "X25519"}
+TLS = {
+    "1.3": {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "group": "X25519"},
+    # A certificate on P-256 is for clients that name that group.
+    "1.2": {
+        "version": "1.2",
+        "cipher": "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "group": "secp256r1",
+    },
+}
 ALPN = {"https": "http/1.1", "h2": "h2"}
 VERSIONS = {"http": "HTTP/1.1", "https": "HTTP/1.1", "h2": "HTTP/2.0", "h3": "HTTP/3.0"}
 _ROUNDS = 10
@@ -173,7 +181,7 @@ def _request(
         "body": {"file": str(site.folder / "backend" / "upload.json")}
         if known["method"] == "POST"
         else None,
-        "tls": TLS if secure and known["profile"] == "tuned" else {},
+        "tls": TLS[known["tls_version"]] if secure and known["profile"] == "tuned" else {},
         "connections": connections,
         "warmup_s": 0,
         "duration_s": 20,
@@ -208,7 +216,7 @@ def _encrypted(site: SiteView, result: Result) -> None:
         return
     expected = {"alpn": alpn, "other": 0}
     if site.parameters["profile"] == "tuned":
-        expected |= TLS
+        expected |= TLS[site.parameters["tls_version"]]
     for what, value in expected.items():
         if getattr(result.tls, what, None) != value:
             raise OracleError(

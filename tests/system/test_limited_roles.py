@@ -15,7 +15,8 @@ pytestmark = [
 
 
 def test_a_limited_role_is_throttled_and_its_limits_are_told(lab: Laboratory) -> None:
-    limits = ("-p", "sut_cpus=0.1", "-p", "sut_memory_mb=100")
+    # Fifteen periods of the kernel's, for on a busy machine one may pass without a standstill.
+    limits = ("-p", "sut_cpus=0.1", "-p", "sut_memory_mb=100", "-p", "duration_s=1.5")
     lab.tare("run", "toy", "--variants", "plain", "--blocks", "1", *limits)
     for trial in lab.trials():
         sut = trial.roles["sut"]

@@ -106,6 +106,9 @@ impl<P: InOrder> Pipeline<P> {
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         if P::EXCESS_SPOILS && end < length && connection.in_flight.len() == 1 {
+            // It came, though it is not reported.
+            let begun = connection.in_flight.iter().map(|(id, _)| Event::Begun(*id));
+            events.extend(begun);
             return Err(End::Broken(P::UNASKED));
         }
         let last = P::is_last(&connection.reader);
@@ -168,10 +171,10 @@ impl<P: InOrder> Dialogue for Pipeline<P> {
             let (request, sent) = *first.ok_or(End::Broken(P::UNASKED))?;
             let fresh = P::is_fresh(&connection.reader);
             let read = self.protocol.read(&mut connection.reader, sent, rest);
+            if fresh && !matches!(read, Ok(Some(_))) {
+                events.push(Event::Begun(request));
+            }
             let Some(end) = read.map_err(End::Broken)? else {
-                if fresh {
-                    events.push(Event::Begun(request));
-                }
                 break;
             };
             self.whole(connection, end, rest.len(), events)?;

@@ -113,6 +113,58 @@ fn a_reset_or_an_end_after_any_byte_is_an_error() {
 }
 
 #[test]
+fn a_request_without_a_byte_of_its_answer_is_lost_with_a_kept_or_a_new_connection() {
+    let first_only = Server::start(|stream, number| {
+        if number > 0 {
+            return Ok(Then::Close);
+        }
+        stream.write_all(common::OK)?;
+        Ok(Then::Keep)
+    });
+    let result = run(first_only.address, &json!({}));
+    let failed = count(&result, "total.errors.read") + count(&result, "total.errors.write");
+    assert!(
+        count(&result, "total.requests") > 0 && failed > 0,
+        "{result}"
+    );
+    assert_eq!(count(&result, "total.lost_kept"), failed, "{result}");
+    assert_eq!(count(&result, "total.lost_new"), 0, "{result}");
+    assert_adds_up(&result);
+
+    let never = Server::start(|_, _| Ok(Then::Close));
+    let result = run(never.address, &json!({}));
+    assert_eq!(count(&result, "total.lost_kept"), 0, "{result}");
+    assert_eq!(
+        count(&result, "total.lost_new"),
+        count(&result, "total.errors.read"),
+        "{result}"
+    );
+
+    for answered in [
+        "HTTP/1.1 200 OK\r\nContent-Le",
+        "\0garbage",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\ntoo long",
+    ] {
+        let server = Server::always(answered, || Then::Close);
+        let result = run(server.address, &json!({}));
+        assert!(count(&result, "total.errors.read") > 0, "{result}");
+        assert_eq!(
+            count(&result, "total.lost_new"),
+            0,
+            "{answered:?}: {result}"
+        );
+    }
+    let silent = Server::start(|_, _| Ok(Then::Keep));
+    let result = run(silent.address, &json!({"timeout_s": 0.15}));
+    assert!(count(&result, "total.errors.timeout") > 0, "{result}");
+    assert_eq!(
+        count(&result, "total.lost_new"),
+        0,
+        "given up here: {result}"
+    );
+}
+
+#[test]
 fn refused_connections_are_connect_errors() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");

@@ -106,6 +106,40 @@ fn stepped_rates_find_the_highest_that_holds() {
 }
 
 #[test]
+fn threads_have_rates_and_gaps_of_their_own() {
+    let server = Server::always(OK, || Then::Keep);
+    let load = |more: &[&str]| {
+        let url = format!("http://{}/", server.address);
+        let short = [
+            "-t", "2", "-c", "4", "-d", "3s", "--warmup", "0", "--ramp", "8",
+        ];
+        let mut program = Command::new(env!("CARGO_BIN_EXE_tare-load"));
+        let output = program.arg(url).args(short).args(more).output();
+        text(&output.expect("it starts").stdout)
+    };
+    let result: Value = serde_json::from_str(&load(&["--json"])).expect("JSON");
+    let threads = |name: &str| result["thread_seconds"][name].as_f64().expect("a number");
+    let (count, mean) = (threads("count"), threads("mean"));
+    assert!((4.0..=6.0).contains(&count), "{result}");
+    // The last second has answers that came as the window closed.
+    let answers = result["total"]["requests"].as_f64().expect("a number");
+    assert!(mean > 0.0 && count * mean <= answers, "{result}");
+    assert!(
+        threads("max") >= mean && threads("within") > 0.0,
+        "{result}"
+    );
+    assert_eq!(result["ramp"]["thread_gap_us"], 250_000.0, "{result}");
+    let told = load(&[]);
+    assert!(
+        told.contains(
+            "ramp          8 connections a second; each thread opens one every 250.00 ms"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("\nthreads       "), "{told}");
+}
+
+#[test]
 fn a_reader_that_has_gone_ends_nothing_in_a_panic() {
     let server = Server::always(OK, || Then::Keep);
     let steps = ["--steps", "100:200:100"];

@@ -1,44 +1,63 @@
 """`tare history`: the runs that are stored, and how effects went from one to the next."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from tare.cli.output import console, json_option, print_json
+from tare.cli.output import console, json_option, print_json, say
 from tare.cli.run import folder_of
 from tare.cli.stored_results import stored_results
 from tare.lab.project.index import experiment_names
+from tare.model.servers import EXPERIMENT
 
 if TYPE_CHECKING:
+    from tare.model.history import History, Series
     from tare.model.results import Results
+    from tare.report.layout import Grid
+
+_STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved": "yellow"}
 
 
 @click.command()
 @click.argument("of", metavar="[EXPERIMENT|RUN]", required=False)
+@click.option(
+    "--page", type=click.Path(dir_okay=False, path_type=Path), help="Draw the effects into a page."
+)
 @json_option
-def command(of: str | None, as_json: bool) -> None:
-    """List the stored runs, oldest first; of EXPERIMENT also each variant's effects, run by run.
+def command(of: str | None, page: Path | None, as_json: bool) -> None:
+    """List the stored runs, oldest first; of EXPERIMENT also each variant's effects, run by run,
+    and since which run they are other than before.
 
     RUN is the folder of a run or of a record: it is listed with the stored runs of its study.
+    EXPERIMENT `servers` is your own servers: duels of the same commands at the same rate are a
+    series.
 
     \b
     tare history
     tare history filters
     tare history record/filters-price
+    tare history servers --page history.html
     """
+    from tare.report.history import history
+    from tare.report.history_page import render
+
     known = list(stored_results())
-    if of in experiment_names():
+    if of in (*experiment_names(), EXPERIMENT):
         known = [each for each in known if each.experiment == of]
     elif of is not None:
         known = _beside(folder_of(of), known)
-    rows = [_row(each) for each in known]
+    found = history(known)
+    if page is not None:
+        page.write_text(render(found))
+        say(f"page: {page}")
     if as_json:
-        print_json(rows)
-    elif not rows:
+        print_json(found)
+    elif not known:
         click.echo("no run is stored")
     else:
-        _show(rows, effects=of is not None)
+        _show(found, effects=of is not None)
 
 
 def _beside(folder: Path, known: "list[Results]") -> "list[Results]":
@@ -55,64 +74,58 @@ def _beside(folder: Path, known: "list[Results]") -> "list[Results]":
     return [each for _, each in sorted((runs | {own.run: own}).items())]
 
 
-def _row(results: "Results") -> dict[str, Any]:
-    effects = [
-        {
-            "scenario": scenario.name,
-            "variant": label,
-            "outcome": name,
-            "effect_pct": outcome.effect_pct,
-            "ci_pct": outcome.ci_pct,
-            "verdict": outcome.verdict,
-        }
-        for scenario in results.scenarios
-        for label, variant in scenario.variants.items()
-        for name, outcome in variant.outcomes.items()
-        if outcome.judged and label in results.environment.get("versions", {})
-    ]
-    variants = [item for scenario in results.scenarios for item in scenario.variants.values()]
-    return {
-        "run": results.run,
-        "experiment": results.experiment,
-        "study": results.study,
-        "complete": results.complete,
-        "trials_valid": sum(item.trials_valid for item in variants),
-        "fingerprint": results.environment.get("fingerprint"),
-        "kernel": results.environment.get("kernel"),
-        "effects": effects,
-    }
+def _show(found: "History", *, effects: bool) -> None:
+    from tare.report.history_words import sentences
+    from tare.report.layout import wrapped
+
+    out = console()
+    if effects:
+        for sentence in sentences(found):
+            for line in wrapped(sentence, out.width):
+                click.echo(line)
+        click.echo()
+    grids = [("", _runs(found)), *(_series(found) if effects else ())]
+    for heading, grid in grids:
+        if heading:
+            click.echo(f"\n{heading}")
+        for line in grid.lines(out.width):
+            out.print(line, soft_wrap=True, highlight=False)
+    if effects:
+        click.echo("\nEffects are against the baseline of each run; tare compare shows two runs.")
 
 
-def _show(rows: list[dict[str, Any]], *, effects: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _runs(found: "History") -> "Grid":
+    from tare.report.layout import Column, Grid
 
-    from tare.report.numbers import relative
-
-    table = Table("run", "trials", "", "made of", "kernel", box=None, padding=(0, 2, 0, 0))
-    for row in rows:
-        state = "finished" if row["complete"] else "not finished"
-        made_of = (row["fingerprint"] or "unknown")[:8]
-        table.add_row(row["run"], str(row["trials_valid"]), state, made_of, row["kernel"])
-    console().print(table, highlight=False)
-    if not effects:
-        return
-    keys = dict.fromkeys(
-        (item["scenario"], item["outcome"], item["variant"])
-        for row in rows
-        for item in row["effects"]
+    return Grid(
+        [
+            Column([each.run for each in found.runs], "run"),
+            Column([str(each.trials_valid) for each in found.runs], "trials", right=True),
+            Column(["" if each.complete else "not finished" for each in found.runs]),
+            Column([(each.fingerprint or "unknown")[:8] for each in found.runs], "made of", drop=1),
+            Column([each.kernel or "" for each in found.runs], "kernel", drop=2),
+        ]
     )
-    for scenario, outcome, variant in keys:
-        click.echo(f"\n{scenario}: {variant}, {outcome}")
-        for row in rows:
-            for item in row["effects"]:
-                if (item["scenario"], item["outcome"], item["variant"]) == (
-                    scenario,
-                    outcome,
-                    variant,
-                ):
-                    effect = relative(item["effect_pct"], item["ci_pct"])
-                    click.echo(f"  {row['run']:32} {effect:34} {item['verdict']}")
-    console().print(
-        Text("\nEffects are against the baseline of each run; tare compare shows what changed.")
+
+
+def _series(found: "History") -> "Iterator[tuple[str, Grid]]":
+    """Yield a table of each series, in which a change point stands at its run."""
+    from tare.report.history_words import heading
+
+    for series in found.series:
+        yield heading(series), _grid(series)
+
+
+def _grid(series: "Series") -> "Grid":
+    from tare.report.history_words import remark, shown
+    from tare.report.layout import Column, Grid
+
+    verdicts = [point.verdict or "" for point in series.points]
+    return Grid(
+        [
+            Column([point.run for point in series.points], "run"),
+            Column([shown(series, point) for point in series.points], "effect"),
+            Column(verdicts, styles=[_STYLES.get(each, "") for each in verdicts]),
+            Column([remark(series, point) for point in series.points]),
+        ]
     )

@@ -19,6 +19,7 @@ def command(variants_dir: Path | None, as_json: bool) -> None:
     """List the experiments, each with its studies and its variants.
 
     `tare run EXPERIMENT` measures the studies marked *; `tare run EXPERIMENT/STUDY` any of them.
+    Variants marked + are measured only where --variants names them.
     """
     known = index.entries(outside=variants_dir)
     if as_json:
@@ -29,4 +30,5 @@ def command(variants_dir: Path | None, as_json: bool) -> None:
         for study in entry.studies:
             mark = "*" if study.default else " "
             click.echo(f"{_INDENT}{mark} {study.name:14} {study.question}")
-        click.echo(f"{_INDENT}variants: {', '.join(entry.variants)}\n")
+        variants = [f"+{name}" if name in entry.extended else name for name in entry.variants]
+        click.echo(f"{_INDENT}variants: {', '.join(variants)}\n")

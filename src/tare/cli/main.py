@@ -13,7 +13,7 @@ from tare.report.errors import ReportError
 _COMMANDS = (
     "duel", "gate", "calibrate", "run", "resume", "list", "show", "doctor", "setup", "check",
     "up", "down", "restart", "status", "stats", "watch", "logs",
-    "new", "load", "report", "export", "compare", "history", "test",
+    "new", "load", "report", "export", "compare", "history", "clean", "test",
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def exchanged(
     """
     made, remarks = [], []
     for loaded in found:
-        chosen = loaded.choose(variants) if variants else list(loaded.variants)
+        chosen = loaded.choose(variants)
         lacking = [name for name in files if not {*parts.takers(loaded, name, files)} & {*chosen}]
         if len(found) > 1 and lacking:
             remarks.append(f"{loaded.title} exchanges no {' and no '.join(lacking)}: not run")

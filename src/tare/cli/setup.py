@@ -18,7 +18,7 @@ def command(experiment: str | None) -> None:
     failed = False
     for name in [experiment] if experiment else experiment_names():
         loaded = catalog.load(name)
-        variants = loaded.choose(None)
+        variants = loaded.choose(loaded.listed())
         prepared = prepare(loaded, variants, say)
         for variant in variants:
             why = prepared.why_not(variant)

@@ -50,9 +50,10 @@ def _experiment(loaded: catalog.Loaded) -> None:
         mark = "*" if name in loaded.experiment.studies else " "
         question = catalog.load(loaded.name, name).study.question
         click.echo(f" {mark}{name:18} {question}")
-    click.echo("\nvariants (baseline first)")
-    for name in loaded.choose(None):
-        click.echo(f"  {name:18} {loaded.variants[name].title}")
+    click.echo("\nvariants (baseline first; + measured only if named by --variants)")
+    for name in loaded.choose(loaded.listed()):
+        mark = "+" if loaded.variants[name].extended else " "
+        click.echo(f" {mark}{name:18} {loaded.variants[name].title}")
     if names := parts.names(loaded):
         click.echo("\nparts that your own file may replace")
     for name in names:

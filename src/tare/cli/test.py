@@ -15,8 +15,14 @@ _PYTEST = [sys.executable, "-m", "pytest"]
 # Tests of real servers wait more than they compute. A file stays in one process, and so do the
 # servers that its tests share; those that take minutes come before the many quick ones.
 _TOGETHER = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
-# They count the processes of the whole machine.
-_ALONE = "tests/contract/sandbox"
+# They count the processes of the whole machine, or make duels, which other tests would disturb.
+_ALONE = [
+    "tests/contract/sandbox",
+    "tests/contract/servers",
+    "tests/contract/calibration",
+    "tests/system/test_duel.py",
+    "tests/system/test_limited_roles.py",
+]
 
 _STEPS = {
     "lint": (
@@ -31,7 +37,10 @@ _STEPS = {
     "rust": (["cargo", "test", "--workspace", "--locked"],),
     # Here and not within tests, which end after some minutes.
     "setup": ([sys.executable, "-m", "tare", "setup"],),
-    "python": ([*_PYTEST, *_TOGETHER, f"--ignore={_ALONE}"], [*_PYTEST, _ALONE]),
+    "python": (
+        [*_PYTEST, *_TOGETHER, *(f"--ignore={path}" for path in _ALONE)],
+        [*_PYTEST, *_ALONE],
+    ),
 }
 
 

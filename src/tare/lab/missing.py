@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tare.lab.paths import cache
+from tare.lab.paths import builds
 
 
 def remedy(program: str, error: Exception) -> str:
@@ -12,7 +12,7 @@ def remedy(program: str, error: Exception) -> str:
     """
     if not isinstance(error, FileNotFoundError):
         return ""
-    built = cache() / "built"
+    built = builds()
     if Path(program).is_relative_to(built):
         folder = built / Path(program).relative_to(built).parts[0]
         return f"; remove {folder} and it is built again"

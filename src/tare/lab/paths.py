@@ -15,6 +15,16 @@ def cache() -> Path:
     return Path(base) / "tare"
 
 
+def builds() -> Path:
+    """Builds of components and variants, each in a folder beside its log."""
+    return cache() / "built"
+
+
+def refs() -> Path:
+    """Builds of git refs, each a worktree of a user's repository."""
+    return cache() / "refs"
+
+
 def runs() -> Path:
     """Run folders: TARE_RUNS, else runs/ of the project."""
     return Path(os.environ.get("TARE_RUNS") or ROOT / "runs")

@@ -89,6 +89,8 @@ class Variant(Record):
     summary: str = ""
     hidden: bool = False
     """Neither listed nor measured unless it is named: it is there to test the experiment."""
+    extended: bool = False
+    """Listed, and measured only where it is named."""
     requires: list[Requirement] = []
     components: list[Name] = []
     from_: Name | None = Field(default=None, alias="from")

@@ -8,6 +8,9 @@ from tare.model.base import Record
 from tare.model.fields import Name
 from tare.model.role import Running
 
+EXPERIMENT = "servers"
+"""What a run of them is called."""
+
 
 class Expected(Record):
     """A server's right answer, as it was seen before anything was measured."""

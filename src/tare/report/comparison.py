@@ -39,8 +39,13 @@ def stored(path: Path) -> Results:
     file = path / "results.json" if path.is_dir() else path
     try:
         return Results.model_validate_json(file.read_text())
-    except (OSError, ValidationError) as error:
+    except OSError as error:
         raise NotARun(f"{file} holds no results: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "JSON"
+        why = f"{field}: {first['msg']}"
+        raise NotARun(f"{file} holds no results that this version reads: {why}") from error
 
 
 def compare(before: Results, after: Results) -> RunComparison:
@@ -209,6 +214,11 @@ def _differences(before: Results, after: Results) -> Iterator[str]:
         for key, one, other in _parameters(*pair):
             if key in EFFORT:
                 yield f"{name}: {key} {one}, then {other}"
+    yield from surroundings(before, after)
+
+
+def surroundings(before: Results, after: Results) -> Iterator[str]:
+    """Yield what differs in the machine and in what was measured, in words."""
     first, last = before.environment, after.environment
     for key in _MACHINE:
         if first.get(key) != last.get(key):

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from tare.model.results import Results
 from tare.report import overview, slopes
@@ -24,8 +24,8 @@ from tare.stats.rounding import two_digits
 _COUNTED = ("valid",)
 
 
-def render(folder: RunFolder, results: Results) -> str:
-    """The whole page."""
+def template(name: str) -> Template:
+    """A page's template, in which nothing undefined is passed by."""
     environment = Environment(
         loader=PackageLoader("tare.report", "page"),
         autoescape=True,
@@ -34,7 +34,13 @@ def render(folder: RunFolder, results: Results) -> str:
         undefined=StrictUndefined,
     )
     environment.filters["glued"] = glued
-    return environment.get_template("page.html.j2").render(
+    environment.globals["dark"] = palette.DARK
+    return environment.get_template(name)
+
+
+def render(folder: RunFolder, results: Results) -> str:
+    """The whole page."""
+    return template("page.html.j2").render(
         results=results,
         plan=folder.plan,
         environment=results.environment,
@@ -56,7 +62,6 @@ def render(folder: RunFolder, results: Results) -> str:
             scenario.name: sum(trial.scenario == scenario.name for trial in folder.trials)
             for scenario in results.scenarios
         },
-        dark=palette.DARK,
         none_such=NONE,
         control=CONTROL,
         slopes=slopes,

@@ -201,6 +201,22 @@ def test_the_benchmarks_run_without_the_laboratory(mode: str, tmp_path: Path) ->
     assert all(name in done.stdout for name in names)
 
 
+def test_the_benchmarks_have_the_payloads(mode: str, tmp_path: Path) -> None:
+    for language in ("c", "wasm/c"):
+        target = tmp_path / language
+        target.mkdir(parents=True)
+        shutil.copy(as_it_runs("wasm" if "wasm" in language else mode, str(udf("payload"))), target)
+    out = tmp_path / "out.json"
+    argv = [program(), "bench", "--payloads", "--modes", mode, "--filter", "Payload/1000/10/"]
+    subprocess.run(
+        [*argv, "--udfs", str(tmp_path)], capture_output=True, text=True, timeout=120, check=True,
+        env=environment(mode) | {"BENCHMARK_OUT": str(out), "BENCHMARK_MIN_TIME": "0.01"},
+    )  # fmt: skip
+    names = [item["name"] for item in json.loads(out.read_text())["benchmarks"]]
+    ways = ("Request", "Response", "Callback")
+    assert names == [f"BM_ProcessRequest{way}Payload/1000/10/mode:{mode}" for way in ways]
+
+
 def test_benchmarks_refuse_wrong_answers_and_wrong_names(tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     shutil.copy(udf("payload"), tmp_path / "c" / "hello")
@@ -208,6 +224,7 @@ def test_benchmarks_refuse_wrong_answers_and_wrong_names(tmp_path: Path) -> None
     assert "a wrong answer" in fails(*argv, "none", "--filter", "workers:1")
     assert "expected one of" in fails(*argv, "magic")
     assert "no benchmark" in fails(*argv, "none", "--filter", "BM_Nothing")
+    assert "no benchmark" in fails(*argv, "none", "--filter", "Payload"), "only with --payloads"
     assert "sieve" in fails(*argv, "none", "--filter", "Sieve")
 
 

@@ -137,6 +137,16 @@ def test_a_hidden_variant_is_there_for_who_names_it(tmp_path: Path) -> None:
     assert entry.variants == ["none", "one"]
 
 
+def test_an_extended_variant_is_listed_and_measured_only_by_name(tmp_path: Path) -> None:
+    root = projects.write(tmp_path, variants={"none": "", "one": "", "more": "extended = true"})
+    loaded = catalog.load("exp", root=root)
+    assert loaded.choose(None) == ["none", "one"]
+    assert loaded.choose(["more"]) == ["none", "more"]
+    assert sorted(loaded.listed()) == ["more", "none", "one"]
+    (entry,) = index.entries(root)
+    assert entry.variants == ["none", "more", "one"] and entry.extended == ["more"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

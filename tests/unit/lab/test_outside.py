@@ -72,8 +72,10 @@ def test_a_copy_is_what_its_source_is(tmp_path: Path, name: str, variant: str) -
     copied = catalog.load(name, outside=tmp_path)
     mine, source = copied.variants["mine"], loaded.variants[variant]
     assert copied.variant_folder("mine") == made
-    assert mine.from_ == variant and mine.title == f"{source.title} (mine)" and not mine.hidden
-    same = {"title": source.title, "from_": None, "hidden": source.hidden}
+    assert mine.from_ == variant and mine.title == f"{source.title} (mine)"
+    assert not mine.hidden and not mine.extended
+    same = {"title": source.title, "from_": None}
+    same |= {"hidden": source.hidden, "extended": source.extended}
     assert mine.model_copy(update=same) == source
     assert f"#:schema {ROOT}/docs/schema/variant.json\n" in (made / "variant.toml").read_text()
 

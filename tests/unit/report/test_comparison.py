@@ -145,12 +145,12 @@ def test_history_shows_effects_run_by_run(tmp_path: Path, monkeypatch: pytest.Mo
     for name, cost in (("20260101-a", 1.2), ("20260102-b", 1.5)):
         run(tmp_path / name, cost)
     done = CliRunner().invoke(tare, ["history", "exp"])
-    assert done.exit_code == 0 and "default: dear, cpu" in done.stdout
+    assert done.exit_code == 0 and "\ndear against none, " in done.stdout
     lines = [line for line in done.stdout.splitlines() if line.endswith("costs")]
     assert "20260101-a" in lines[0] and "+20" in lines[0]
     assert "20260102-b" in lines[1] and "+50" in lines[1]
     rows = json.loads(CliRunner().invoke(tare, ["history", "--json"]).stdout)
-    assert [row["trials_valid"] for row in rows] == [24, 24]
+    assert [row["trials_valid"] for row in rows["runs"]] == [24, 24]
     unknown = CliRunner().invoke(tare, ["history", "nonsense"])
     assert unknown.exit_code != 0
 

@@ -46,6 +46,8 @@ pub struct Outcome {
     pub targets: Vec<Tally>,
     /// CPU time of the process in the window.
     pub cpu: CpuTime,
+    /// Correct answers of each thread in each second that lay whole within the window.
+    pub thread_seconds: Vec<u64>,
     /// True if an interrupt ended the window or the drain.
     pub interrupted: bool,
 }
@@ -91,7 +93,11 @@ pub fn run<P: Protocol>(
             let pairs = targets.iter_mut().zip(&done);
             pairs.for_each(|(sum, more)| sum.merge(more));
         }
-        let Watched { cpu, interrupted } = watched?;
+        let Watched {
+            cpu,
+            thread_seconds,
+            interrupted,
+        } = watched?;
         let mut tally = Tally::default();
         targets.iter().for_each(|target| tally.merge(target));
         Ok(Outcome {
@@ -99,6 +105,7 @@ pub fn run<P: Protocol>(
             tally,
             targets,
             cpu,
+            thread_seconds,
             interrupted,
         })
     })

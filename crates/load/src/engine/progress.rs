@@ -37,9 +37,19 @@ impl Default for Second {
 }
 
 impl Second {
+    /// The beginning of the second, in nanoseconds since the start.
+    pub fn begin(&self) -> u64 {
+        self.index * SECOND
+    }
+
+    /// Return true if it is not the part of a second with which a thread ends.
+    pub fn is_whole(&self) -> bool {
+        self.length == SECOND
+    }
+
     /// The end of the second, in nanoseconds since the start.
     pub fn end(&self) -> u64 {
-        self.index * SECOND + self.length
+        self.begin() + self.length
     }
 
     /// Record the latency of a correct answer, in nanoseconds.

@@ -57,12 +57,23 @@ impl Failures {
     }
 }
 
+/// Requests whose connection ended before a byte of their answer came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// On connections that had carried answers.
+    pub kept: u64,
+    /// On connections that had not.
+    pub new: u64,
+}
+
 /// Answers by status, and failures by kind.
 #[derive(Clone, Debug)]
 pub struct Counts {
     statuses: Box<[u64; 1000]>,
     /// The failures.
     pub failures: Failures,
+    /// The requests that were lost with their connections, which are among the failures.
+    pub lost: Lost,
 }
 
 impl Default for Counts {
@@ -70,6 +81,7 @@ impl Default for Counts {
         Counts {
             statuses: Box::new([0; 1000]),
             failures: Failures::default(),
+            lost: Lost::default(),
         }
     }
 }
@@ -92,6 +104,8 @@ impl Counts {
         let pairs = self.statuses.iter_mut().zip(other.statuses.iter());
         pairs.for_each(|(sum, more)| *sum += more);
         self.failures.merge(&other.failures);
+        self.lost.kept += other.lost.kept;
+        self.lost.new += other.lost.new;
     }
 }
 
@@ -251,6 +265,13 @@ impl Tally {
         if in_window {
             self.window.failures.add(failure);
         }
+    }
+
+    /// Count a request of the whole run that was lost with its connection, which had carried answers
+    /// or not.
+    pub fn lost(&mut self, kept: bool) {
+        self.total.lost.kept += u64::from(kept);
+        self.total.lost.new += u64::from(!kept);
     }
 
     /// Add another thread's counts.

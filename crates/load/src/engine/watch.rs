@@ -56,10 +56,12 @@ pub trait Observer {
 }
 
 /// The figures of a run that its threads do not know.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Watched {
     /// CPU time of the process in the window.
     pub cpu: CpuTime,
+    /// Correct answers of each thread in each second that lay whole within the window.
+    pub thread_seconds: Vec<u64>,
     /// True if an interrupt ended the window or the drain.
     pub interrupted: bool,
 }
@@ -75,6 +77,7 @@ pub fn watch(
     let mut sum = Seconds::new(threads);
     let mut cpu_at_start = None;
     let mut cpu = None;
+    let mut thread_seconds = Vec::new();
     let mut interrupted = false;
     let mut ended = false;
     loop {
@@ -95,6 +98,7 @@ pub fn watch(
         if ended {
             return Ok(Watched {
                 cpu: cpu.unwrap_or_default(),
+                thread_seconds,
                 interrupted,
             });
         }
@@ -102,6 +106,12 @@ pub fn watch(
         let wait = LOOK.min(Duration::from_nanos(boundary - now));
         match seconds.recv_timeout(wait) {
             Ok(second) => {
+                if second.is_whole()
+                    && second.begin() >= timeline.start()
+                    && second.end() <= timeline.end()
+                {
+                    thread_seconds.push(second.latency.len());
+                }
                 for second in sum.add(second) {
                     observer.second(&second, phase(&second, timeline))?;
                 }
@@ -112,10 +122,9 @@ pub fn watch(
 }
 
 fn phase(second: &Second, timeline: &Timeline) -> Phase {
-    let begin = second.index * 1_000_000_000;
-    if begin < timeline.start() {
+    if second.begin() < timeline.start() {
         Phase::Warmup
-    } else if begin < timeline.end() {
+    } else if second.begin() < timeline.end() {
         Phase::Measure
     } else {
         Phase::Drain

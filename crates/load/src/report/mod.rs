@@ -13,6 +13,7 @@ mod rounds;
 pub mod schedule;
 pub mod second;
 pub mod summary;
+mod threads;
 pub mod verdict;
 
 use std::io;

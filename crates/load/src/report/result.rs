@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::judgement::Judgement;
 use super::replay::ReplayReport;
 use super::rounds::{RoundReport, SliceReport};
+use super::threads::{Ramp, ThreadSeconds};
 use crate::engine::tally::{Counts, Failures, SliceCounts, Tally};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
@@ -52,6 +53,12 @@ pub struct Result {
     pub replay: Option<ReplayReport>,
     /// The outcome of the TLS handshakes, if the run had any.
     pub tls: Option<TlsReport>,
+    /// The answers of single threads in single seconds, if there are several such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_seconds: Option<ThreadSeconds>,
+    /// The opening of connections one after the other, if they were not opened at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Ramp>,
     /// The way in which the servers' certificates were verified, if they had any.
     pub certificates: Option<Trust>,
     /// The conditions that the run was given.
@@ -129,7 +136,11 @@ pub struct Total {
     pub statuses: BTreeMap<usize, u64>,
     /// Failures from the first to the last.
     pub errors: Errors,
-    /// The same by reason, the most frequent first.
+    /// Those of requests whose connection, which had carried answers, ended before a byte came.
+    pub lost_kept: u64,
+    /// The same, of connections that had carried none.
+    pub lost_new: u64,
+    /// The failures by reason, the most frequent first.
     pub reasons: Vec<Reason>,
 }
 
@@ -146,6 +157,8 @@ impl From<&Counts> for Total {
             requests: counts.statuses().map(|(_, count)| count).sum(),
             statuses: counts.statuses().collect(),
             errors: (&counts.failures).into(),
+            lost_kept: counts.lost.kept,
+            lost_new: counts.lost.new,
             reasons: reasons(&counts.failures),
         }
     }
@@ -227,6 +240,8 @@ impl Result {
             samples: Vec::new(),
             replay: None,
             tls: None,
+            thread_seconds: ThreadSeconds::of(&outcome.thread_seconds),
+            ramp: load.ramp_per_s.map(|rate| Ramp::new(rate, load.threads)),
             certificates: None,
             conditions: Vec::new(),
             histograms: encoded(tally),

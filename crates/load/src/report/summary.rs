@@ -110,6 +110,14 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
         format!(" ({}), warm-up included", kinds.join(", "))
     };
     writeln!(text, "errors        {}{kinds}", errors.sum())?;
+    let (kept, new) = (result.total.lost_kept, result.total.lost_new);
+    if kept + new > 0 {
+        writeln!(
+            text,
+            "{:>14}of them {kept} with a kept connection and {new} with a new one, before a byte came",
+            ""
+        )?;
+    }
     for reason in result.total.reasons.iter().take(REASONS) {
         writeln!(
             text,
@@ -127,6 +135,12 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
     }
     if let Some(replay) = &result.replay {
         writeln!(text, "replay        {replay}")?;
+    }
+    if let Some(ramp) = &result.ramp {
+        writeln!(text, "ramp          {ramp}")?;
+    }
+    if let Some(threads) = &result.thread_seconds {
+        writeln!(text, "threads       {threads}")?;
     }
     if let Some(tls) = &result.tls {
         writeln!(text, "TLS           {tls}")?;

@@ -17,11 +17,12 @@ from typing import IO
 
 from tare.lab import interrupt, paths
 from tare.lab.errors import BuildError
-from tare.lab.project import cargo_lock, catalog, versions
+from tare.lab.project import cargo_lock, catalog, in_use, versions
 from tare.model.manifest import Build, Version
 
 Say = Callable[[str], None]
-_RECEIPT = "built.json"
+RECEIPT = "built.json"
+"""The file that a complete build holds."""
 _SKIPPED = {"README.md", "__pycache__", "target", "component.toml", "variant.toml", "hooks.py"}
 
 
@@ -85,7 +86,7 @@ def names(components: dict[str, Path], own: Path | None) -> dict[str, object]:
 
 def version_of(out: Path) -> str:
     """The version that a component answered when it was built."""
-    return str(json.loads((out / _RECEIPT).read_text())["version"])
+    return str(json.loads((out / RECEIPT).read_text())["version"])
 
 
 def _ensure(
@@ -97,17 +98,18 @@ def _ensure(
     version: Version | None = None,
 ) -> Path:
     out = _place(name, folder, build, below)
-    if _complete(out, build):
+    if _taken(out, build):
         return out
-    with _lock(out.parent / "lock", lambda: say(f"{name}: waiting for another build to end")):
-        if not _complete(out, build):
+    with alone(lambda: say(f"{name}: waiting for another build to end")):
+        if not _taken(out, build):
             _make(name, folder, build, below, out, say, version)
+            in_use.hold(out / RECEIPT)
     return out
 
 
 def _place(name: str, folder: Path, build: Build, below: dict[str, Path]) -> Path:
     """Return the folder of a build's output, which need not exist yet."""
-    return paths.cache() / "built" / f"{name}-{_digest(folder, build, below)[:16]}"
+    return paths.builds() / f"{name}-{_digest(folder, build, below)[:16]}"
 
 
 def _make(
@@ -151,7 +153,7 @@ def _make(
         if version is not None:
             where = f"{folder / 'component.toml'}: version"
             receipt["version"] = versions.read(version, names(below, target), where)
-        (target / _RECEIPT).write_text(json.dumps(receipt))
+        (target / RECEIPT).write_text(json.dumps(receipt))
         target.rename(out)
     say(f"built {name}")
 
@@ -180,7 +182,12 @@ def _run(argv: list[str], folder: Path, environment: dict[str, str], log: IO[str
 
 
 def _complete(out: Path, build: Build) -> bool:
-    return (out / _RECEIPT).exists() and all((out / item).exists() for item in build.outputs)
+    return (out / RECEIPT).exists() and all((out / item).exists() for item in build.outputs)
+
+
+def _taken(out: Path, build: Build) -> bool:
+    """Return true for a complete build, which then stays for as long as this process lives."""
+    return _complete(out, build) and in_use.hold(out / RECEIPT)
 
 
 def _digest(folder: Path, build: Build, below: dict[str, Path]) -> str:
@@ -221,7 +228,9 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _lock(file: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+def alone(on_wait: Callable[[], None]) -> Iterator[None]:
+    """Let nobody else build, of all that share the cache; `on_wait` is told if somebody does."""
+    file = paths.builds() / "lock"
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w") as stream:
         try:

@@ -71,13 +71,17 @@ class Loaded:
         """The variant that this one is compared with."""
         return self.variants[variant].baseline or self.study.baseline
 
+    def listed(self) -> list[str]:
+        """Return the variants that are not hidden."""
+        return [name for name, each in self.variants.items() if not each.hidden]
+
     def choose(self, names: list[str] | None) -> list[str]:
-        """The named variants, or all that are not hidden, with the variants that they are compared
-        with; the study's baseline always, and first.
+        """The named variants, or all that are neither hidden nor extended, with the variants that
+        they are compared with; the study's baseline always, and first.
 
         Raises UnknownName.
         """
-        wanted = names or [name for name, each in self.variants.items() if not each.hidden]
+        wanted = names or [name for name in self.listed() if not self.variants[name].extended]
         for name in wanted:
             if name not in self.variants:
                 raise UnknownName(_unknown(f"variant of {self.name}", name, self.variants))

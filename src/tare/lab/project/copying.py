@@ -55,7 +55,7 @@ def _adapted(manifest: str, source: str, name: str) -> str:
     schema = ROOT / "docs" / "schema" / "variant.json"
     text = re.sub(r"^#:schema .*", lambda _: f"#:schema {schema}", manifest)
     text = re.sub(r'^title = "(.*)"$', rf'title = "\1 ({name})"', text, count=1, flags=re.MULTILINE)
-    text = re.sub(r"^hidden = true\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(hidden|extended) = true\n", "", text, flags=re.MULTILINE)
     if re.search(r"^from = ", text, re.MULTILINE):
         return text
     return re.sub(r"^schema = 1$", f'schema = 1\nfrom = "{source}"', text, count=1, flags=re.M)

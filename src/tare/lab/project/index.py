@@ -21,6 +21,8 @@ class Entry:
     baseline: str
     variants: list[str]
     """The baseline first."""
+    extended: list[str]
+    """Those of them that are measured only where they are named."""
     studies: list["StudyEntry"]
     """Those of `tare run EXPERIMENT` first, in their order."""
 
@@ -70,11 +72,8 @@ def read_toml(file: Path) -> dict[str, Any]:
 def _entry(folder: Path, outside: Path | None) -> Entry:
     head = read_toml(folder / "experiment.toml")
     baseline = str(head.get("baseline", ""))
-    variants = sorted(
-        path.parent.name
-        for path in variant_files(folder, outside)
-        if not read_toml(path).get("hidden")
-    )
+    heads = {path.parent.name: read_toml(path) for path in variant_files(folder, outside)}
+    variants = sorted(name for name, own in heads.items() if not own.get("hidden"))
     variants.sort(key=lambda name: name != baseline)
     default = [str(name) for name in head.get("studies", [])]
     names = [*default, *(name for name in study_names(folder) if name not in default)]
@@ -83,6 +82,7 @@ def _entry(folder: Path, outside: Path | None) -> Entry:
         str(head.get("question", "")),
         baseline,
         variants,
+        [name for name in variants if heads[name].get("extended")],
         [_study(folder, name, name in default) for name in names],
     )
 

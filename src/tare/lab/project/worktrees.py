@@ -9,9 +9,11 @@ from pathlib import Path
 
 from tare.lab import paths
 from tare.lab.errors import BuildError
+from tare.lab.project import in_use
 from tare.lab.project.build import Say
 
-_DONE = ".tare-built"
+DONE = ".tare-built"
+"""The file that a complete build holds."""
 _LAST_LINES = 12
 
 
@@ -45,8 +47,8 @@ def both(folder: Path, against: str, command: str, say: Say) -> tuple[Built, Bui
 def _build(top: Path, commit: str, command: str, inner: Path, say: Say) -> Built:
     """Build one commit, unless the same command has built it before."""
     digest = hashlib.sha256(f"{top}\0{commit}\0{command}".encode()).hexdigest()[:16]
-    tree = paths.cache() / "refs" / f"{top.name}-{digest}"
-    if not (tree / _DONE).exists():
+    tree = paths.refs() / f"{top.name}-{digest}"
+    if not in_use.hold(tree / DONE):
         say(f"building {commit[:12]}: {command}")
         _remove(top, tree)
         tree.parent.mkdir(parents=True, exist_ok=True)
@@ -70,8 +72,19 @@ def _build(top: Path, commit: str, command: str, inner: Path, say: Say) -> Built
                 f"the build of {commit[:12]} ended with exit code {done.returncode}: {command}\n"
                 f"  {lines or 'it printed nothing'}"
             )
-        (tree / _DONE).touch()
+        (tree / DONE).touch()
+        in_use.hold(tree / DONE)
     return Built(tree / inner, commit)
+
+
+def remove(tree: Path) -> None:
+    """Remove a build, and from its repository's list of worktrees if that still exists."""
+    try:
+        repository = _git(tree, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    except BuildError:
+        shutil.rmtree(tree)
+    else:
+        _remove(Path(repository), tree)
 
 
 def _remove(top: Path, tree: Path) -> None:

@@ -79,6 +79,8 @@ class Instance(Record):
     files: dict[str, str] = {}
     """Part → that file."""
     variants_dir: Path | None = None
+    builds: list[Path] = []
+    """What it was built from, which stays for as long as it is up."""
     roles: dict[str, InstanceRole]
     try_lines: list[str]
 
@@ -177,6 +179,7 @@ def _run_oracle(site: Site) -> None:
 
 def _instance(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Instance:
     where = f"{loaded.name}/{site.variant}: try_lines"
+    built = site.bench.built[site.variant]
     roles = {}
     for name, process in site.processes.items():
         group = process.place.group
@@ -205,6 +208,7 @@ def _instance(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Instance
         part=site.part,
         files={name: own.file for name, own in loaded.parts.items()},
         variants_dir=loaded.outside,
+        builds=[*built.components.values(), *([built.own] if built.own else [])],
         roles=roles,
         try_lines=[render.text(line, site.names("sut"), where) for line in site.manifest.try_lines],
     )

@@ -26,7 +26,7 @@ use super::poller::Poller;
 use super::progress::Second;
 use super::tally::Tally;
 use super::timeline::Timeline;
-use crate::protocol::{End, Event, Failure, Protocol, Reading};
+use crate::protocol::{End, Event, Failure, Kind, Protocol, Reading};
 use crate::random::Random;
 use crate::spec::{Think, Wait};
 use rustix::thread::set_current_timer_slack;
@@ -320,7 +320,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
             self.alarms.insert((now, id, Alarm::Open));
             return;
         }
-        let again = if state.proved { now } else { now + RETRY };
+        let proved = state.proved;
+        let again = if proved { now } else { now + RETRY };
         self.alarms.insert((again, id, Alarm::Open));
         let lost = std::mem::take(&mut state.requests);
         let failure = match end {
@@ -340,7 +341,11 @@ impl<'a, P: Protocol> Worker<'a, P> {
                 }
             }
         }
+        let cut_off = matches!(failure.kind, Kind::Read | Kind::Write);
         for (_, request) in lost {
+            if cut_off && request.begun.is_none() {
+                self.tallies[target].lost(proved);
+            }
             self.lost(&request, target, failure, now);
         }
     }

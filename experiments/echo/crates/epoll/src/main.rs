@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use echo_server::copy::Copy;
-use echo_server::{Moved, Options, readiness, serve};
+use echo_server::readiness::{self, Trigger};
+use echo_server::{Moved, Options, serve};
 
 /// An echo server and relay that waits with epoll, reads and writes.
 #[derive(Parser)]
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
     serve(
         "epoll",
         &options,
-        |thread| readiness::work(thread, Copy::new()),
+        |thread| readiness::work(thread, Copy::new(), Trigger::Level),
         || Ok(Moved::default()),
     )
 }

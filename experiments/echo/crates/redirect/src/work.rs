@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use echo_server::accept::{Acceptor, admit};
 use echo_server::copy::Copy;
 use echo_server::log;
-use echo_server::readiness::Forwarder;
+use echo_server::readiness::{Forwarder, Trigger};
 use echo_server::sockets::{abort_on_close, connecting};
 use echo_server::{Counters, Options, Thread};
 use libbpf_rs::RingBufferBuilder;
@@ -124,7 +124,7 @@ pub fn work(thread: Thread<'_>, kernel: &Kernel) -> Result<()> {
 
 impl<'a> Loop<'a> {
     fn new(counters: &'a Counters, options: &'a Options, kernel: &'a Kernel) -> Result<Self> {
-        let by_hand = Forwarder::new(Copy::new(), counters)?;
+        let by_hand = Forwarder::new(Copy::new(), Trigger::Level, counters)?;
         let own = Self {
             counters,
             options,

@@ -71,7 +71,7 @@ impl Mover for Copy {
         let written = write(to, &self.buffer[..count], counters)?;
         counters.forwarded(count);
         if written == count {
-            return Ok(State::Reading);
+            return Ok(State::Moved);
         }
         rest.bytes.extend_from_slice(&self.buffer[written..count]);
         Ok(State::Blocked)
@@ -124,7 +124,7 @@ mod tests {
         let message = vec![7; 1000];
         let mut pump = |rest: &mut Rest| copy.pump(rest, from.as_fd(), to.as_fd(), &counters);
         let mut sent = 0;
-        while pump(&mut rest).expect("no error") == State::Reading {
+        while pump(&mut rest).expect("no error") != State::Blocked {
             client.write_all(&message).expect("room");
             sent += message.len();
         }

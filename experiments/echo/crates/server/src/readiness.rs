@@ -1,7 +1,9 @@
 //! The event loop of data paths that wait with epoll(7) and move bytes themselves.
 //!
 //! Level-triggered: a descriptor is asked for what its flows wait for and nothing else, so one piece
-//! costs one wait (shared with all that are ready), one read and one write.
+//! costs one wait (shared with all that are ready), one read and one write. Edge-triggered: it is
+//! asked for everything once, and a flow is pumped until its source or its destination has refused;
+//! only then will the kernel tell of it again.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -22,11 +24,24 @@ use crate::sockets::{abort_on_close, connecting};
 const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
 const EVENTS: usize = 256;
+/// The pieces that a flow moves, edge-triggered, before other connections have their turn.
+const TURN: usize = 16;
+
+/// The kernel's rule for telling of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// At each wait, for as long as it is ready.
+    Level,
+    /// Once, when it becomes ready.
+    Edge,
+}
 
 /// The state of a flow after it was pumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It waits for bytes.
+    /// It moved a piece, and its source may have more.
+    Moved,
+    /// Its source has no more bytes now.
     Reading,
     /// It holds bytes that its destination does not take yet.
     Blocked,
@@ -42,7 +57,7 @@ pub trait Mover {
     /// A new direction.
     fn flow(&mut self) -> Result<Self::Flow>;
 
-    /// Move one piece, or what was left of the last. An error ends the connection.
+    /// Move what was left of the last piece, and another. An error ends the connection.
     fn pump(
         &mut self,
         flow: &mut Self::Flow,
@@ -80,15 +95,18 @@ impl<F> Connection<F> {
 /// The connections of one thread that user space forwards.
 pub struct Forwarder<'a, M: Mover> {
     mover: M,
+    trigger: Trigger,
     counters: &'a Counters,
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
     connections: Slab<Connection<M::Flow>>,
     dead: Vec<usize>,
+    /// The flows, by slot and number, whose turn was over before their source was empty.
+    unfinished: Vec<(usize, usize)>,
 }
 
 /// Serve one thread with `mover`.
-pub fn work<M: Mover>(thread: Thread<'_>, mover: M) -> Result<()> {
+pub fn work<M: Mover>(thread: Thread<'_>, mover: M, trigger: Trigger) -> Result<()> {
     let Thread {
         listener,
         stop,
@@ -96,7 +114,7 @@ pub fn work<M: Mover>(thread: Thread<'_>, mover: M) -> Result<()> {
         options,
     } = thread;
     let mut acceptor = Acceptor::new(listener)?;
-    let mut own = Forwarder::new(mover, counters)?;
+    let mut own = Forwarder::new(mover, trigger, counters)?;
     own.watch(acceptor.listener(), LISTENER)?;
     own.watch(stop, STOP)?;
     loop {
@@ -113,16 +131,16 @@ pub fn work<M: Mover>(thread: Thread<'_>, mover: M) -> Result<()> {
 
 impl<'a, M: Mover> Forwarder<'a, M> {
     /// Without connections.
-    pub fn new(mover: M, counters: &'a Counters) -> Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let (events, connections, dead) = (Vec::with_capacity(EVENTS), Slab::new(), Vec::new());
+    pub fn new(mover: M, trigger: Trigger, counters: &'a Counters) -> Result<Self> {
         Ok(Self {
             mover,
+            trigger,
             counters,
-            epoll,
-            events,
-            connections,
-            dead,
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            events: Vec::with_capacity(EVENTS),
+            connections: Slab::new(),
+            dead: Vec::new(),
+            unfinished: Vec::new(),
         })
     }
 
@@ -142,11 +160,15 @@ impl<'a, M: Mover> Forwarder<'a, M> {
             .iter()
             .map(|_| Ok((self.mover.flow()?, State::Reading)));
         let flows = flows.collect::<Result<_>>()?;
-        let asked = vec![Some(epoll::EventFlags::IN); ends.len()];
+        let wanted = match self.trigger {
+            Trigger::Level => epoll::EventFlags::IN,
+            Trigger::Edge => epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET,
+        };
+        let asked = vec![Some(wanted); ends.len()];
         let slot = self.connections.insert(Connection { ends, flows, asked });
         for (end, socket) in self.connections[slot].ends.iter().enumerate() {
             let data = epoll::EventData::new_u64((slot << 1 | end) as u64);
-            epoll::add(&self.epoll, socket, data, epoll::EventFlags::IN)?;
+            epoll::add(&self.epoll, socket, data, wanted)?;
         }
         Ok(())
     }
@@ -154,6 +176,12 @@ impl<'a, M: Mover> Forwarder<'a, M> {
     /// Waits, for ever without a timeout, and forwards what came. Return the tokens of what else
     /// was being watched.
     pub fn turn(&mut self, timeout: Option<Duration>) -> Result<Vec<u64>> {
+        let unfinished = std::mem::take(&mut self.unfinished);
+        let timeout = if unfinished.is_empty() {
+            timeout
+        } else {
+            Some(Duration::ZERO)
+        };
         let timeout = timeout
             .map(Timespec::try_from)
             .transpose()
@@ -173,6 +201,9 @@ impl<'a, M: Mover> Forwarder<'a, M> {
             }
         }
         self.events = events;
+        for (slot, flow) in unfinished {
+            self.go_on(slot, flow)?;
+        }
         self.bury();
         Ok(others)
     }
@@ -181,6 +212,7 @@ impl<'a, M: Mover> Forwarder<'a, M> {
     pub fn give_up(&mut self) {
         self.counters.gave_up(self.connections.len() as u64);
         self.connections.clear();
+        self.unfinished.clear();
     }
 
     fn watch(&self, what: impl AsFd, token: u64) -> Result<()> {
@@ -236,28 +268,62 @@ impl<'a, M: Mover> Forwarder<'a, M> {
             (across, writable, State::Blocked),
         ];
         for (flow, due, waits) in due {
-            let (from, to) = (flow, connection.across(flow));
-            if !alive || !due || connection.flows[flow].1 != waits {
-                continue;
-            }
-            moved = true;
-            let (state, known) = &mut connection.flows[flow];
-            let (source, sink) = (connection.ends[from].as_fd(), connection.ends[to].as_fd());
-            match self.mover.pump(state, source, sink, self.counters) {
-                Ok(found) => *known = found,
-                Err(_) => alive = false,
-            }
-            if *known == State::Ended && to != from {
-                alive &= shutdown(&connection.ends[to], Shutdown::Write).is_ok();
+            if alive && due && self.connections[slot].flows[flow].1 == waits {
+                moved = true;
+                alive = self.pump(slot, flow);
             }
         }
         let connection = &mut self.connections[slot];
-        if alive && !moved && flags.contains(epoll::EventFlags::HUP) {
+        let level = self.trigger == Trigger::Level;
+        if level && alive && !moved && flags.contains(epoll::EventFlags::HUP) {
             // Both directions of this end have ended, but what came from it waits for the other
             // end. It would be reported without pause.
             connection.asked[end] = None;
             epoll::delete(&self.epoll, &connection.ends[end])?;
         }
+        self.settle(slot, alive)
+    }
+
+    /// Give a flow another turn, of which no event will tell.
+    fn go_on(&mut self, slot: usize, flow: usize) -> Result<()> {
+        if self.dead.contains(&slot) {
+            return Ok(());
+        }
+        let alive = self.pump(slot, flow);
+        self.settle(slot, alive)
+    }
+
+    /// Give a flow its turn. Return false if its connection is broken.
+    fn pump(&mut self, slot: usize, flow: usize) -> bool {
+        let connection = &mut self.connections[slot];
+        let to = connection.across(flow);
+        let (own, known) = &mut connection.flows[flow];
+        let (source, sink) = (connection.ends[flow].as_fd(), connection.ends[to].as_fd());
+        let turn = match self.trigger {
+            Trigger::Level => 1,
+            Trigger::Edge => TURN,
+        };
+        let mut found = Ok(State::Moved);
+        for _ in 0..turn {
+            found = self.mover.pump(own, source, sink, self.counters);
+            if found != Ok(State::Moved) {
+                break;
+            }
+        }
+        *known = match (found, self.trigger) {
+            (Err(_), _) => return false,
+            (Ok(State::Moved), Trigger::Level) => State::Reading,
+            (Ok(found), _) => found,
+        };
+        if *known == State::Moved {
+            self.unfinished.push((slot, flow));
+        }
+        *known != State::Ended || to == flow || shutdown(sink, Shutdown::Write).is_ok()
+    }
+
+    /// Note a connection that is over; else ask for the events that it waits for.
+    fn settle(&mut self, slot: usize, alive: bool) -> Result<()> {
+        let connection = &mut self.connections[slot];
         if !alive {
             connection.ends.iter().for_each(abort_on_close);
             Counters::add(&self.counters.aborted, 1);
@@ -269,6 +335,9 @@ impl<'a, M: Mover> Forwarder<'a, M> {
                 .all(|(_, state)| *state == State::Ended)
         {
             self.dead.push(slot);
+            return Ok(());
+        }
+        if self.trigger == Trigger::Edge {
             return Ok(());
         }
         for end in 0..connection.ends.len() {
@@ -289,9 +358,100 @@ impl<'a, M: Mover> Forwarder<'a, M> {
 
     /// Free the slots of ended connections; until then, events of the same wait may name them.
     fn bury(&mut self) {
+        if !self.dead.is_empty() {
+            self.unfinished
+                .retain(|(slot, _)| !self.dead.contains(slot));
+        }
         for slot in self.dead.drain(..) {
             drop(self.connections.remove(slot));
             Counters::add(&self.counters.closed, 1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::copy::Copy;
+
+    /// Moves pieces without end, and counts them.
+    struct Endless;
+
+    impl Mover for Endless {
+        type Flow = ();
+
+        fn flow(&mut self) -> Result<()> {
+            Ok(())
+        }
+
+        fn pump(
+            &mut self,
+            (): &mut (),
+            _: BorrowedFd<'_>,
+            _: BorrowedFd<'_>,
+            counters: &Counters,
+        ) -> Result<State, Errno> {
+            counters.forwarded(1);
+            Ok(State::Moved)
+        }
+    }
+
+    /// A client's end, and the server's, which does not wait.
+    fn pair() -> (UnixStream, OwnedFd) {
+        let (client, server) = UnixStream::pair().expect("sockets");
+        server.set_nonblocking(true).expect("a socket's option");
+        (client, server.into())
+    }
+
+    #[test]
+    fn a_source_without_end_gives_way_and_goes_on_without_an_event() {
+        let counters = Counters::default();
+        let mut own = Forwarder::new(Endless, Trigger::Edge, &counters).expect("epoll");
+        let (mut clients, mut turns) = (Vec::new(), 0);
+        for _ in 0..2 {
+            let (mut client, server) = pair();
+            client.write_all(b"?").expect("room");
+            own.adopt(vec![server]).expect("a place");
+            clients.push(client);
+        }
+        for _ in 0..3 {
+            own.turn(None).expect("no error");
+            // An event of one that has its turn anyway gives it no second one.
+            clients[0].write_all(b"?").expect("room");
+            turns += 2;
+            assert_eq!(counters.moved().messages, turns * TURN as u64);
+        }
+        // What was given up has no turn left.
+        own.give_up();
+        own.turn(Some(Duration::ZERO)).expect("no error");
+        assert_eq!(counters.moved().messages, turns * TURN as u64);
+    }
+
+    #[test]
+    fn what_came_in_one_event_is_read_to_its_end() {
+        let counters = Counters::default();
+        let mut own = Forwarder::new(Copy::new(), Trigger::Edge, &counters).expect("epoll");
+        let (mut client, server) = pair();
+        let message: Vec<u8> = (0..150_000).map(|at| (at % 251) as u8).collect();
+        let mut sender = client.try_clone().expect("a descriptor");
+        let sent = message.clone();
+        let sending = std::thread::spawn(move || {
+            sender.write_all(&sent).expect("it is read");
+            sender.shutdown(std::net::Shutdown::Write).expect("an end");
+        });
+        own.adopt(vec![server]).expect("a place");
+        let reading = std::thread::spawn(move || {
+            let mut found = Vec::new();
+            client.read_to_end(&mut found).expect("no error");
+            found
+        });
+        while !own.is_empty() {
+            own.turn(None).expect("no error");
+        }
+        sending.join().expect("sent");
+        assert!(reading.join().expect("read") == message);
     }
 }

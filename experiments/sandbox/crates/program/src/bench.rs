@@ -11,11 +11,12 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use prost::Message;
 use rustix::time::{ClockId, clock_gettime};
 use sandbox_runtime::binary::Binary;
-use sandbox_runtime::call::{Caller, HostFunctions};
+use sandbox_runtime::call::Caller;
 use sandbox_runtime::{Runtime, Settings, modes};
 use serde_json::{Value, json};
 
 use crate::named::named;
+use crate::{functions, payloads};
 
 const UDF: &str = "udf";
 
@@ -28,6 +29,9 @@ pub struct Options {
     /// Folder of the functions: c/hello and so on, and modules as wasm/c/hello
     #[arg(long, env = "TARE_UDFS")]
     udfs: PathBuf,
+    /// The benchmarks of payloads, too: 31 sizes each of requests, responses and callbacks
+    #[arg(long)]
+    payloads: bool,
     /// Only benchmarks whose names contain this
     #[arg(long, default_value = "")]
     filter: String,
@@ -57,15 +61,21 @@ struct Text {
 }
 
 /// One of the original's.
-struct Benchmark {
+pub struct Benchmark {
     /// Before the mode, and behind it.
-    names: [String; 2],
-    function: &'static str,
-    workers: usize,
-    request: Vec<u8>,
-    answer: Vec<u8>,
+    pub names: [String; 2],
+    /// The name of the function's file.
+    pub function: &'static str,
+    /// Workers that are kept ready.
+    pub workers: usize,
+    /// True if the function calls back.
+    pub callbacks: bool,
+    /// The function's request.
+    pub request: Vec<u8>,
+    /// The only right response.
+    pub answer: Vec<u8>,
     /// True if loading is timed, or calling.
-    loads: bool,
+    pub loads: bool,
 }
 
 /// A number of calls, and the time that they took the caller.
@@ -98,7 +108,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     for mode in chosen {
         let name = mode.name();
-        match Runtime::new(mode, HostFunctions::default()) {
+        match Runtime::new(mode, functions()) {
             Ok(runtime) => measure(&runtime, options, &mut results)?,
             Err(why) if options.modes.is_empty() => println!("{name} is unavailable: {why}"),
             Err(why) => bail!(why),
@@ -118,7 +128,8 @@ pub fn run(options: &Options) -> Result<()> {
 fn measure(runtime: &Runtime, options: &Options, results: &mut Vec<Value>) -> Result<()> {
     let mode = runtime.mode().name();
     let folder = if mode == "wasm" { "wasm/c" } else { "c" };
-    for benchmark in all() {
+    let payloads = options.payloads.then(payloads::all).into_iter().flatten();
+    for benchmark in all().into_iter().chain(payloads) {
         let [before, behind] = &benchmark.names;
         let name = format!("{before}/mode:{mode}{behind}");
         if !name.contains(&options.filter) {
@@ -157,6 +168,7 @@ fn all() -> Vec<Benchmark> {
         names: ["BM_LoadBinary".into(), String::new()],
         function: "hello",
         workers: 1,
+        callbacks: false,
         request: Vec::new(),
         answer: hello().encode_to_vec(),
         loads: true,
@@ -169,6 +181,7 @@ fn all() -> Vec<Benchmark> {
             ],
             function: "hello",
             workers,
+            callbacks: false,
             request: Vec::new(),
             answer: hello().encode_to_vec(),
             loads: false,
@@ -188,6 +201,7 @@ fn all() -> Vec<Benchmark> {
             ],
             function: "sieve",
             workers: 2,
+            callbacks: false,
             request: number(count),
             answer: number(primes),
             loads: false,
@@ -201,6 +215,7 @@ fn all() -> Vec<Benchmark> {
             ],
             function: "sort",
             workers: 2,
+            callbacks: false,
             request: number(count),
             answer: number(checksum(count)),
             loads: false,
@@ -232,6 +247,7 @@ impl Benchmark {
         let load = || {
             let settings = Settings {
                 workers: self.workers,
+                callbacks: self.callbacks,
                 ..Settings::default()
             };
             let binary = Binary::new(bytes.clone()).map_err(|why| anyhow!(why))?;

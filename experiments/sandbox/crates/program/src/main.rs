@@ -7,6 +7,7 @@ mod init;
 mod instrument;
 mod loads;
 mod named;
+mod payloads;
 mod peer;
 mod protocol;
 mod reply;

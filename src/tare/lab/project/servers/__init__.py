@@ -11,10 +11,10 @@ from tare.lab.project.catalog import Loaded, over
 from tare.lab.project.servers import requests
 from tare.model.manifest import Experiment, Variant
 from tare.model.role import Running
-from tare.model.servers import Asked, Expected, Server, Servers
+from tare.model.servers import EXPERIMENT, Asked, Expected, Server, Servers
 from tare.model.study import Study
 
-NAME, STUDY = "servers", "duel"
+STUDY = "duel"
 _FILLED = {
     "port": "{{ port.http }}",
     "folder": "{{ folder }}",
@@ -54,7 +54,9 @@ def loaded(servers: Servers) -> Loaded:
         }
     )
     variants = {each.name: _variant(servers, each) for each in servers.servers}
-    return Loaded(NAME, Path(__file__).parent, experiment, STUDY, over(experiment, study), variants)
+    return Loaded(
+        EXPERIMENT, Path(__file__).parent, experiment, STUDY, over(experiment, study), variants
+    )
 
 
 def _question(servers: Servers) -> str:

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use echo_server::copy::Copy;
 use echo_server::log;
-use echo_server::{Moved, Options, privileges, readiness, serve};
+use echo_server::readiness::{self, Trigger};
+use echo_server::{Moved, Options, privileges, serve};
 use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/skmsg.bpf.o"));
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
     serve(
         "skmsg",
         &cli.options,
-        |thread| readiness::work(thread, Copy::new()),
+        |thread| readiness::work(thread, Copy::new(), Trigger::Level),
         || Ok(Moved::default()),
     )
 }

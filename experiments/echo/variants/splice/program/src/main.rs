@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use echo_server::readiness::{self, Mover, State};
+use echo_server::readiness::{self, Mover, State, Trigger};
 use echo_server::{Counters, Moved, Options, serve};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     serve(
         "splice",
         &options,
-        |thread| readiness::work(thread, Pipes),
+        |thread| readiness::work(thread, Pipes, Trigger::Level),
         || Ok(Moved::default()),
     )
 }
@@ -74,7 +74,7 @@ impl Mover for Pipes {
             Err(error) => return Err(error),
         }
         Ok(if pipe.held == 0 {
-            State::Reading
+            State::Moved
         } else {
             State::Blocked
         })

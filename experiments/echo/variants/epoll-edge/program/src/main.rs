@@ -1,0 +1,26 @@
+//! As the baseline, but edge-triggered: read until there is nothing left, then wait.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use echo_server::copy::Copy;
+use echo_server::readiness::{self, Trigger};
+use echo_server::{Moved, Options, serve};
+
+/// An echo server and relay that waits with edge-triggered epoll, reads and writes.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(flatten)]
+    options: Options,
+}
+
+fn main() -> ExitCode {
+    let options = Cli::parse().options;
+    serve(
+        "epoll-edge",
+        &options,
+        |thread| readiness::work(thread, Copy::new(), Trigger::Edge),
+        || Ok(Moved::default()),
+    )
+}

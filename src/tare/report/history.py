@@ -1,0 +1,194 @@
+"""The effects of stored runs as series, with their change points."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+from tare.model.history import Change, History, Level, Point, Series, StoredRun
+from tare.model.results import Results, ScenarioResult, Verdict
+from tare.model.scenario import EFFORT
+from tare.model.servers import EXPERIMENT
+from tare.report.comparison import surroundings
+from tare.report.titles import titles
+from tare.stats.change_points import change_points, fewest
+from tare.stats.effect import from_percent
+from tare.stats.plan_order import CONTROL
+
+_LEVEL = 0.05
+"""How often any series of the history may have a change point without a change."""
+
+
+@dataclass(frozen=True)
+class _Key:
+    """Runs with the same of all these ask the same question."""
+
+    study: str
+    scenario: str
+    variant: str
+    against: str
+    outcome: str
+    unit: str
+    parameters: str
+    servers: str
+    """The commands, for a user's own servers."""
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """A judged outcome of one variant in one run, be it a ratio or a slope's difference."""
+
+    variant: str
+    outcome: str
+    title: str
+    unit: str
+    better: Literal["lower", "higher"]
+    value: float
+    ci: tuple[float, float] | None
+    verdict: Verdict | None
+    control: Verdict | None
+    """What the A/A control is judged."""
+
+
+@dataclass
+class _Found:
+    scenario: str
+    effect: _Effect
+    """The oldest."""
+    points: list[Point] = field(default_factory=list)
+
+
+def history(runs: Sequence[Results]) -> History:
+    """Return the history of runs that are given oldest first."""
+    found: dict[_Key, _Found] = {}
+    by_name = {each.run: each for each in runs}
+    for results in runs:
+        names = titles(results) if len(results.scenarios) > 1 else {}
+        for scenario in results.scenarios:
+            for effect in _effects(results, scenario):
+                key = _key(results, scenario, effect)
+                known = found.setdefault(key, _Found(names.get(scenario.name, ""), effect))
+                before = by_name[known.points[-1].run] if known.points else results
+                known.points.append(_point(before, results, effect))
+    tested = sum(len(_counted(each.points)) >= fewest(_LEVEL) for each in found.values())
+    level = _LEVEL / max(tested, 1)
+    series = [
+        Series(
+            study=key.study,
+            scenario=key.scenario,
+            scenario_title=each.scenario,
+            variant=key.variant,
+            against=key.against,
+            outcome=key.outcome,
+            title=each.effect.title,
+            unit=key.unit,
+            better=each.effect.better,
+            points=each.points,
+            changes=list(_changes(each, level, by_name)),
+        )
+        for key, each in found.items()
+    ]
+    return History(
+        runs=[_stored(each) for each in runs], series=series, level=level, fewest=fewest(level)
+    )
+
+
+def _stored(results: Results) -> StoredRun:
+    variants = [each for scenario in results.scenarios for each in scenario.variants.values()]
+    return StoredRun(
+        run=results.run,
+        experiment=results.experiment,
+        study=results.study,
+        complete=results.complete,
+        trials_valid=sum(each.trials_valid for each in variants),
+        fingerprint=results.environment.get("fingerprint"),
+        kernel=results.environment.get("kernel"),
+    )
+
+
+def _effects(results: Results, scenario: ScenarioResult) -> Iterator[_Effect]:
+    """Yield those of all variants but the baseline and the A/A control."""
+    own = (results.baseline, CONTROL)
+    for label, variant in scenario.variants.items():
+        for name, each in variant.outcomes.items():
+            if label not in own and each.judged and each.effect_pct is not None:
+                yield _Effect(
+                    label, name, each.title, "%", each.better, each.effect_pct, each.ci_pct,
+                    each.verdict, scenario.noise_floor[name].verdict,
+                )  # fmt: skip
+    for slope in scenario.slopes:
+        control = slope.variants.get(CONTROL)
+        for label, found in slope.variants.items():
+            if label not in own and found.verdict is not None and found.difference is not None:
+                yield _Effect(
+                    label, slope.outcome, slope.title, slope.unit, slope.better, found.difference,
+                    found.difference_ci, found.verdict, control.verdict if control else None,
+                )  # fmt: skip
+
+
+def _key(results: Results, scenario: ScenarioResult, effect: _Effect) -> _Key:
+    against = results.baseline_of(effect.variant)
+    asked = {key: value for key, value in scenario.parameters.items() if key not in EFFORT}
+    versions = results.environment.get("versions") or {}
+    commands = f"{versions.get(against)} {versions.get(effect.variant)}"
+    return _Key(
+        study=f"{results.experiment}/{results.study}",
+        scenario=scenario.name,
+        variant=effect.variant,
+        against=against,
+        outcome=effect.outcome,
+        unit=effect.unit,
+        parameters=repr(sorted(asked.items())),
+        servers=commands if results.experiment == EXPERIMENT else "",
+    )
+
+
+def _point(before: Results, results: Results, effect: _Effect) -> Point:
+    left_out = None
+    if not results.complete:
+        left_out = "the run is not finished"
+    elif effect.control in ("costs", "saves"):
+        left_out = "its A/A control differs from the baseline"
+    elif effect.ci is None:
+        left_out = "too few blocks for an interval"
+    return Point(
+        run=results.run,
+        value=effect.value,
+        ci=effect.ci,
+        verdict=effect.verdict,
+        left_out=left_out,
+        differences=list(surroundings(before, results)),
+    )
+
+
+def _counted(points: Iterable[Point]) -> list[Point]:
+    return [point for point in points if point.left_out is None]
+
+
+def _changes(found: _Found, level: float, runs: dict[str, Results]) -> Iterator[Change]:
+    points = _counted(found.points)
+    if len(points) < fewest(level):
+        return
+    scale = from_percent if found.effect.unit == "%" else float
+    values = [scale(point.value) for point in points]
+    marks = change_points(values, level)
+    edges = [0, *(mark.at for mark in marks), len(points)]
+    levels = [_level(points[low:high]) for low, high in pairwise(edges)]
+    for mark, before, after in zip(marks, levels[:-1], levels[1:], strict=True):
+        grew = after.median > before.median
+        yield Change(
+            run=points[mark.at].run,
+            before=before,
+            after=after,
+            p=mark.p,
+            trend="worse" if grew == (found.effect.better == "lower") else "better",
+            differences=list(
+                surroundings(runs[points[mark.at - 1].run], runs[points[mark.at].run])
+            ),
+        )
+
+
+def _level(points: Sequence[Point]) -> Level:
+    values = [point.value for point in points]
+    return Level(runs=len(values), median=median(values), low=min(values), high=max(values))
