@@ -4,10 +4,12 @@ import json
 import socket
 from collections.abc import Mapping
 
-from tare.lab.project.hooks import Answered, OracleError, SiteView
+from tare.lab.project.hooks import Answered, HookError, OracleError, SiteView
 
 _LEFT_OUT = "oracle-counts.json"
 """A file in the site's folder: the part of the counts that is the oracle's."""
+Target = tuple[bytes, bool | None, int]
+"""Method and target as sent, the filter's decision (None: it is not asked), and the status."""
 TARGETS: list[tuple[bytes, bytes | int]] = [
     # Method and target as sent; the path that nginx makes of it and shows the filter (decoded,
     # dot segments and double slashes resolved, without query and fragment), or the status with
@@ -135,28 +137,58 @@ class Wire:
 
 def oracle(site: SiteView) -> None:
     """Every target gets the answer it should, and the counters move by just what was sent."""
-    prefix = site.parameters["prefix"].encode()
+    rule = f"with prefix {site.parameters['prefix'][:60]!r}"
+    targets = _by_prefix(site)
+    if "decisions" in site.part:
+        rule, targets = "by your decisions", _by_decisions(site)
     sent = {"accepted": 0, "rejected": 0}
     before = counters(site)
     wire = Wire(site.host, site.port["http"])
-    for line, outcome in TARGETS:
-        if isinstance(outcome, bytes):
-            accepted = outcome.startswith(prefix)
+    for line, accepted, expected in targets:
+        if accepted is not None:
             sent["accepted" if accepted else "rejected"] += 1
-            expected = 200 if accepted or not site.properties["filters"] else 403
-        else:
-            expected = outcome
         status, _ = wire.request(line)
         if status != expected:
-            raise OracleError(
-                f"{line[:60]!r} with prefix {prefix[:60]!r}: "
-                f"found status {status}, expected {expected}"
-            )
+            raise OracleError(f"{line[:60]!r} {rule}: found status {status}, expected {expected}")
     wire.close()
     after = counters(site)
     _compare(before, after, sent)
     left_out = {name: after[name] - before[name] + _left_out(site).get(name, 0) for name in after}
     (site.folder / _LEFT_OUT).write_text(json.dumps(left_out))
+
+
+def _by_prefix(site: SiteView) -> list[Target]:
+    """Return the targets as the prefix decides them, which is the rule of all variants."""
+    prefix = site.parameters["prefix"].encode()
+    found: list[Target] = []
+    for line, outcome in TARGETS:
+        if isinstance(outcome, int):
+            found.append((line, None, outcome))
+            continue
+        accepted = outcome.startswith(prefix)
+        found.append((line, accepted, 200 if accepted or not site.properties["filters"] else 403))
+    return found
+
+
+def _by_decisions(site: SiteView) -> list[Target]:
+    """Return the targets of the user's file, and the measured path, which must be accepted.
+
+    Raises HookError for a line that says something else, and for a file by which a filter that
+    decides nothing would be right.
+    """
+    file = site.part["decisions"]
+    found: list[Target] = [(f"GET {site.parameters['url_path']}".encode(), True, 200)]
+    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+        status, _, path = line.strip().partition(b" ")
+        if status in (b"200", b"403") and path.startswith(b"/"):
+            found.append((b"GET " + path, status == b"200", int(status)))
+        elif line.strip():
+            raise HookError(
+                f"decisions, line {number}: found {line!r}, expected '200 /PATH' or '403 /PATH'"
+            )
+    if {status for _, _, status in found[1:]} != {200, 403}:
+        raise HookError("decisions: expected paths with 200 and paths with 403, one a line")
+    return found
 
 
 def counters(site: SiteView) -> dict[str, int]:

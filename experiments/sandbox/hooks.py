@@ -3,6 +3,7 @@
 import hashlib
 import json
 import socket
+import subprocess
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -26,7 +27,7 @@ _RESPONSE, _REFUSAL, _DONE, _REPORT = 1, 2, 3, 4
 
 def workload(site: SiteView, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The file with the call as it is sent, and the SHA-256 of the only right answer."""
-    request, response = _exchange(parameters)
+    request, response = _asked(site, parameters)
     file = Path(f"/dev/shm/{site.tag}.message")
     file.write_bytes(_call("udf", request))
     return {"message": str(file), "answer": hashlib.sha256(_response(response)).hexdigest()}
@@ -34,7 +35,7 @@ def workload(site: SiteView, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def oracle(site: SiteView) -> None:
     """The workload is answered as it must be, again and again; what is wrong is refused by name."""
-    request, response = _exchange(site.parameters)
+    request, response = _asked(site, site.parameters)
     call, answer = _call("udf", request), _response(response)
     begun = time.monotonic()
     for number in range(3 * site.parameters["workers"]):
@@ -90,6 +91,15 @@ def audit(
         raise OracleError(f"of {found} calls {shared} had their payload in shared memory")
 
 
+def _asked(site: SiteView, parameters: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """A function's request, and the only right response to it; of a user's own function, its
+    response without the daemon."""
+    if "udf" not in site.part:
+        return _exchange(parameters)
+    request = site.part["request"].read_bytes() if "request" in site.part else b""
+    return request, _asked_alone(site.part["udf"], request)
+
+
 def _exchange(parameters: Mapping[str, Any]) -> tuple[bytes, bytes]:
     """A function's request, and the only right response to it, worked out without the function."""
     udf, size, count = (parameters[name] for name in ("udf", "elem_size", "elem_count"))
@@ -114,6 +124,51 @@ def _exchange(parameters: Mapping[str, Any]) -> tuple[bytes, bytes]:
     request = _number_field(1, size) + _number_field(2, count) + way
     answered = _bytes_field(2, element) * count if parameters["way"] == "response" else b""
     return request, answered + seen
+
+
+@cache
+def _asked_alone(program: Path, request: bytes) -> bytes:
+    """Return the response of a function that answers a request always alike.
+
+    Raises OracleError for one that does not.
+    """
+    first, again = (_response_of(program, request) for _ in range(2))
+    if first != again:
+        raise OracleError(
+            "the function answers the same request differently each time, so that no answer can be "
+            "known to be right; make it deterministic"
+        )
+    return first
+
+
+def _response_of(program: Path, request: bytes) -> bytes:
+    """Start a function by itself and ask it once, as a sandbox does. Raises OracleError."""
+    ours, its = socket.socketpair()
+    with ours, its:
+        ours.settimeout(_PATIENCE_S)
+        quiet = subprocess.DEVNULL
+        argv, fds = [str(program), str(its.fileno())], [its.fileno()]
+        try:
+            process = subprocess.Popen(
+                argv, pass_fds=fds, env={}, stdin=quiet, stdout=quiet, stderr=quiet
+            )
+        except OSError as error:
+            raise OracleError(f"the function does not start: {error.strerror}") from error
+        its.close()
+        try:
+            with ours.makefile("rb") as stream:
+                if not stream.read(1):
+                    raise EOFError("it ended without its ready byte")
+                ours.sendall(_varint(len(request)) + request)
+                return _read_frame(stream)
+        except (OSError, EOFError) as error:
+            raise OracleError(
+                f"the function, asked without a sandbox, does not answer: {error}; it must write a "
+                "ready byte, read one request and write one response (udf/README.md)"
+            ) from error
+        finally:
+            process.kill()
+            process.wait()
 
 
 @cache
@@ -150,7 +205,7 @@ def _call(name: str, request: bytes) -> bytes:
 
 def _response(response: bytes) -> bytes:
     """The reply to a call that is answered so."""
-    return _bytes_field(_RESPONSE, _bytes_field(1, response))
+    return _bytes_field(_RESPONSE, _bytes_field(1, response) if response else b"")
 
 
 def _path(site: SiteView) -> str:
@@ -185,14 +240,14 @@ def _read_frame(stream: IO[bytes]) -> bytes:
     while True:
         digit = stream.read(1)
         if not digit:
-            raise EOFError("the sandbox closed the connection")
+            raise EOFError("the connection was closed")
         length |= (digit[0] & 0x7F) << shift
         shift += 7
         if digit[0] < 0x80:
             break
     body = stream.read(length)
     if len(body) < length:
-        raise EOFError("the sandbox closed the connection within a message")
+        raise EOFError("the connection was closed within a message")
     return bytes(body)
 
 

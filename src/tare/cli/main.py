@@ -11,7 +11,7 @@ from tare.lab.interrupt import raising
 from tare.report.errors import ReportError
 
 _COMMANDS = (
-    "duel", "gate", "tail", "calibrate", "run", "resume", "list", "show", "doctor", "setup",
+    "duel", "gate", "tail", "calibrate", "run", "resume", "new", "list", "show", "doctor", "setup",
     "check", "up", "down", "restart", "status", "stats", "watch", "logs",
     "load", "report", "export", "compare", "history", "clean", "test",
 )  # fmt: skip

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tare.lab.errors import UnknownName
-from tare.lab.project import catalog
+from tare.lab.project import catalog, parts
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.index import experiment_names
 from tare.model.scenario import expand, parse_selection
@@ -28,9 +29,10 @@ class Reach:
     remarks: list[str] = field(default_factory=list)
 
 
-def studies(target: str | None, *, quick: bool) -> list[Loaded]:
+def studies(target: str | None, *, quick: bool, outside: Path | None = None) -> list[Loaded]:
     """Return the studies of EXPERIMENT[/STUDY]; without a study its default ones, of these with
-    `quick` those that have a quick version; without a target those of every experiment.
+    `quick` those that have a quick version; without a target those of every experiment. `outside`
+    is the user's folder of further variants.
 
     Raises ManifestError, and UnknownName.
     """
@@ -38,11 +40,10 @@ def studies(target: str | None, *, quick: bool) -> list[Loaded]:
     for name in [target] if target else experiment_names():
         experiment, study = catalog.split_target(name)
         if study is not None:
-            found.append(catalog.load(experiment, study))
+            found.append(catalog.load(experiment, study, outside=outside))
             continue
-        every = [
-            catalog.load(experiment, each) for each in catalog.load(experiment).experiment.studies
-        ]
+        names = catalog.load(experiment, outside=outside).experiment.studies
+        every = [catalog.load(experiment, each, outside=outside) for each in names]
         found += [each for each in every if each.study.quick is not None] if quick else every
     if not found:
         raise UnknownName(f"{target} has no study with a quick version; run it without --quick")
@@ -83,7 +84,10 @@ def _remarks(chosen: list[Loaded], overrides: Mapping[str, Any]) -> list[str]:
             known = ", ".join(
                 dict.fromkeys(key for each in chosen for key in each.study.parameters)
             )
-            raise UnknownName(f"{', '.join(without)}: no parameter {name!r}; there are: {known}")
+            raise UnknownName(
+                f"{', '.join(without)}: no parameter {name!r}; there are: {known}"
+                f"{parts.also(chosen[0])}"
+            )
         if without:
             found.append(f"{name} does not reach {', '.join(without)}, which does not declare it")
     return found

@@ -1,25 +1,24 @@
 """`tare restart`: down and up again with the same parameters."""
 
-import os
-
 import click
 
-from tare.cli.output import json_option, say
+from tare.cli.output import json_option
 from tare.cli.targets import the_one
-from tare.cli.up import announce
+from tare.cli.up import announce, start
 
 
 @click.command()
 @click.argument("target", metavar="[EXPERIMENT/VARIANT]", required=False)
 @json_option
 def command(target: str | None, as_json: bool) -> None:
-    """Stop TARGET (the only one that is up, if not named) and start it again."""
-    from tare.lab.project import environment
+    """Stop TARGET (the only one that is up, if not named) and start it again.
+
+    Your own files in the place of parts are taken as they are now.
+    """
     from tare.lab.project.catalog import load
     from tare.lab.run import instances
 
     found = the_one(target)
-    loaded, parameters = environment.take(load(found.experiment), found.variant, os.environ)
+    loaded = load(found.experiment, outside=found.variants_dir)
     instances.down(found)
-    again = instances.up(loaded, found.variant, parameters | found.overrides, say)
-    announce(again, as_json=as_json)
+    announce(start(loaded, found.variant, {}, found), as_json=as_json)

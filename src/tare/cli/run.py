@@ -1,5 +1,6 @@
 """`tare run`: measure an experiment's variants and say what differs."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import click
 
 from tare.cli.output import json_option, say
 from tare.cli.span import span_option
+from tare.cli.variants_dir import variants_dir_option
 from tare.lab import paths
 from tare.lab.errors import Interrupted, UnknownName
 from tare.model.study import Pairing
@@ -21,6 +23,8 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
 @click.option("--quick", is_flag=True, help="A short, honest look: fewer and shorter trials.")
 @click.option("--variants", metavar="A,B", help="Measure only these, and always the baseline.")
+@click.option("--baseline", metavar="VARIANT", help="Compare with this variant.")
+@variants_dir_option
 @click.option(
     "--scenarios",
     multiple=True,
@@ -74,6 +78,8 @@ def command(
     parameters: tuple[str, ...],
     quick: bool,
     variants: str | None,
+    baseline: str | None,
+    variants_dir: Path | None,
     scenarios: tuple[str, ...],
     blocks: int | None,
     pairing: Pairing | None,
@@ -94,8 +100,9 @@ def command(
 
     Without STUDY, measure the experiment's default studies (tare list names them); without
     EXPERIMENT, take a quick look at every experiment. Every parameter of a study is an option, too;
-    it reaches the studies that declare it. BENCHMARK_OUT=FILE in the environment writes the results
-    there in Google Benchmark's format, too.
+    it reaches the studies that declare it. So is every part of the variants, for your own file in
+    its place; without --variants only those with the part are measured, and the baseline.
+    BENCHMARK_OUT=FILE in the environment writes the results in Google Benchmark's format, too.
 
     \b
     tare run filters --quick
@@ -107,11 +114,14 @@ def command(
     tare run filters/requests --duration 10 --connections 100 -p url_path=/aaaa
     tare run filters/requests --variants njs --why
     tare run echo --connections 20 --size 128
+    tare run filters/requests --library example-filter.so
+    tare run proxies --variants nginx,mine --baseline nginx --variants-dir DIR
     """
-    from tare.cli import benchmark_out
+    from tare.cli import benchmark_out, own
     from tare.cli.reach import reach, studies
     from tare.cli.running import go_on, show_plan
-    from tare.lab.run import planning
+    from tare.lab.project import environment
+    from tare.lab.run import checking, planning
     from tare.lab.run.store import Store
 
     if within_s is not None and until != "resolved" and resolve_pct is None:
@@ -128,14 +138,26 @@ def command(
     overrides: dict[str, Any] = {key: item for key, item in named.items() if item is not None}
     overrides |= dict(pair(text) for text in param) | named_parameters(target, parameters)
     short = quick or target is None
-    reached = reach(studies(target, quick=short), list(scenarios), overrides)
+    chosen = variants.split(",") if variants else None
+    found = studies(target, quick=short, outside=variants_dir)
+    if target is not None:
+        for remark in environment.ignored(found[0], os.environ):
+            say(remark)
+    if baseline is not None:
+        found = [each.compared_with(baseline) for each in found]
+    files, overrides = own.split(found, overrides)
+    if files:
+        found, remarks = own.exchanged(found, files, chosen)
+        for remark in remarks:
+            say(remark)
+    reached = reach(found, list(scenarios), overrides)
     for remark in reached.remarks:
         say(remark)
     plans = [
         planning.make(
             each.loaded,
             quick=short,
-            variants=variants.split(",") if variants else None,
+            variants=chosen or own.taking(each.loaded) or None,
             scenarios=each.scenarios,
             blocks=blocks,
             seed=seed,
@@ -151,6 +173,10 @@ def command(
     if dry_run:
         show_plan(plans, as_json=as_json)
         return
+    for plan, each in zip(plans, reached.requests, strict=True):
+        if plan.parts:
+            say(f"{each.loaded.title}: trying your own files before anything is timed")
+            checking.refuse(plan, each.loaded, say)
     stores, done = [], []
     for number, plan in enumerate(plans):
         stores.append(Store.create(paths.runs(), plan))

@@ -8,7 +8,7 @@ from tare.cli.output import console, print_json, say
 from tare.cli.progress import Follower
 from tare.lab import paths
 from tare.lab.errors import Interrupted
-from tare.lab.project import catalog, levels
+from tare.lab.project import levels, parts
 from tare.lab.project.preparation import Prepared, prepare, with_profiler
 from tare.lab.run import calibrated, estimate, subject
 from tare.lab.run.run import Run
@@ -98,7 +98,7 @@ def report(folder: Path, *, as_json: bool, everything: bool = False) -> Results:
 
 def show_plan(plans: list[Plan], *, as_json: bool) -> None:
     """Print what would be measured, and about how long it would take."""
-    loaded = [catalog.load(plan.experiment, plan.study) for plan in plans]
+    loaded = [subject.planned(plan) for plan in plans]
     expected = [
         estimate.estimate(plan, each, paths.runs(), Prepared())
         for plan, each in zip(plans, loaded, strict=True)
@@ -116,6 +116,8 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
         if lack := shortage(plan):
             click.echo(f"  verdicts   none: {lack}")
         click.echo(f"  variants   {', '.join(plan.variants)}")
+        for line in parts.remarks(plan.parts):
+            click.echo(f"  part       {line}")
         for scenario in plan.scenarios:
             click.echo(f"  scenario   {scenario.name}")
             for name in plan.variants:

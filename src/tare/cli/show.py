@@ -1,15 +1,19 @@
 """`tare show`: what an experiment or a variant is."""
 
+from pathlib import Path
+
 import click
 
 from tare.cli.output import json_option, print_json
-from tare.lab.project import catalog, index
+from tare.cli.variants_dir import variants_dir_option
+from tare.lab.project import catalog, index, parts
 
 
 @click.command()
 @click.argument("target", metavar="EXPERIMENT[/STUDY|/VARIANT]")
+@variants_dir_option
 @json_option
-def command(target: str, as_json: bool) -> None:
+def command(target: str, variants_dir: Path | None, as_json: bool) -> None:
     """Show an experiment's studies and variants, a study's factors and outcomes, or a variant's
     roles and requirements.
 
@@ -19,7 +23,7 @@ def command(target: str, as_json: bool) -> None:
     tare show filters/c-module
     """
     name, part = catalog.split_target(target)
-    loaded = catalog.load(name)
+    loaded = catalog.load(name, outside=variants_dir)
     if part is None:
         if as_json:
             print_json(loaded.experiment)
@@ -50,6 +54,13 @@ def _experiment(loaded: catalog.Loaded) -> None:
     for name in loaded.choose(loaded.listed()):
         mark = "+" if loaded.variants[name].extended else " "
         click.echo(f" {mark}{name:18} {loaded.variants[name].title}")
+    if names := parts.names(loaded):
+        click.echo("\nparts that your own file may replace")
+    for name in names:
+        variants = loaded.variants.items()
+        having = {each: variant.parts[name] for each, variant in variants if name in variant.parts}
+        about = next(part.about for part in having.values())
+        click.echo(f"  --{name.replace('_', '-') + ' FILE':16} {about} (of {', '.join(having)})")
 
 
 def _study(loaded: catalog.Loaded) -> None:
@@ -80,6 +91,8 @@ def _variant(loaded: catalog.Loaded, name: str) -> None:
     for need in variant.requires:
         kinds = (need.debian, need.command, need.path, need.cpu, need.pci)
         click.echo(f"requires    {next(filter(None, kinds))}")
+    for key, part in variant.parts.items():
+        click.echo(f"part        --{key.replace('_', '-')} FILE: {part.about}")
     for rule in variant.levels:
         if rule.unsupported:
             click.echo(f"not where   {rule.when}: {rule.unsupported}")

@@ -1,37 +1,72 @@
 """`tare up`: start one variant and leave it running."""
 
 import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import click
 
+from tare.cli import own
 from tare.cli.output import json_option, print_json, say
-from tare.lab.project.catalog import load, split_target
+from tare.cli.variants_dir import variants_dir_option
+from tare.lab.project.catalog import Loaded, load, split_target
 from tare.lab.run.instances import Instance
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("target", metavar="EXPERIMENT/VARIANT")
+@click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
 @click.option("-p", "--param", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
+@variants_dir_option
 @json_option
-def command(target: str, param: tuple[str, ...], as_json: bool) -> None:
+def command(
+    target: str,
+    parameters: tuple[str, ...],
+    param: tuple[str, ...],
+    variants_dir: Path | None,
+    as_json: bool,
+) -> None:
     """Start a variant with all its roles, check it, leave it running, and say how to try it.
+
+    Every parameter is an option, and so is every part of the variant (tare show names them), which
+    it exchanges for your own file.
 
     \b
     tare up filters/c-module
     tare up filters/c-module -p prefix=/private
-    DYNAMIC_LOAD_LIB_PATH=my_filter.so tare up filters/dynamic-c
+    tare up filters/dynamic-c --library example-filter.so
+    DYNAMIC_LOAD_LIB_PATH=example-filter.so tare up filters/dynamic-c
     """
-    from tare.cli.run import pair
-    from tare.lab.project import environment
-    from tare.lab.run import instances
+    from tare.cli.run import named_parameters, pair
 
     name, variant = split_target(target)
     if variant is None:
         raise click.BadParameter(f"{target!r}: expected EXPERIMENT/VARIANT", param_hint="TARGET")
-    loaded, parameters = environment.take(load(name), variant, os.environ)
-    given = parameters | dict(pair(text) for text in param)
-    found = instances.up(loaded, variant, given, say)
+    given = dict(pair(text) for text in param) | named_parameters(target, parameters)
+    found = start(load(name, outside=variants_dir), variant, given)
     announce(found, as_json=as_json)
+
+
+def start(
+    loaded: Loaded, variant: str, given: Mapping[str, Any], before: Instance | None = None
+) -> Instance:
+    """Start a variant with the parameters and files that are given; else with those of variables of
+    the environment, or else with those that it had `before`.
+    """
+    from tare.lab.project import environment, parts
+    from tare.lab.run import instances
+
+    named, overrides = own.split([loaded], given)
+    taken = environment.take(loaded, variant, os.environ, given)
+    for remark in taken.remarks:
+        say(remark)
+    if exchanged := (before.files if before else {}) | taken.parts | named:
+        loaded = parts.exchange(loaded, exchanged, [variant])
+        for remark in parts.remarks(loaded.parts):
+            say(remark)
+    remembered = before.overrides if before else {}
+    return instances.up(loaded, variant, remembered | taken.parameters | overrides, say)
 
 
 def announce(found: Instance, *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from tare.model.exports import Image
 from tare.model.fields import Idle, Key, Name, Pattern, Priority, Requirement, Scalar
 from tare.model.gates import checked_gates
 from tare.model.outcome import Outcome
+from tare.model.part import Part
 from tare.model.role import INSTRUMENT_ROLE, Instrument, Role
 
 
@@ -68,16 +69,15 @@ class LevelRule(Record):
 
 
 class Taken(Record):
-    """The use of a variable of the environment: the value of a parameter, or a file of a role."""
+    """The use of a variable of the environment: the value of a parameter, or the file of a part."""
 
     parameter: Key | None = None
-    file_of: Key | None = None
-    """The role that gets the variable, with the file's absolute path."""
+    part: Key | None = None
 
     @model_validator(mode="after")
     def _one_use(self) -> "Taken":
-        if (self.parameter is None) == (self.file_of is None):
-            raise ValueError("either parameter or file_of")
+        if (self.parameter is None) == (self.part is None):
+            raise ValueError("either parameter or part")
         return self
 
 
@@ -93,6 +93,8 @@ class Variant(Record):
     """Listed, and measured only where it is named."""
     requires: list[Requirement] = []
     components: list[Name] = []
+    from_: Name | None = Field(default=None, alias="from")
+    """The variant that this is a copy of: templates know it by that name."""
     baseline: Name | None = None
     """The variant that this one is compared with, where that is not the study's: the same server
     from the same build, without what this variant adds."""
@@ -110,6 +112,8 @@ class Variant(Record):
     where variants have each their own way of being at that level."""
     try_lines: list[str] = []
     """Lines (templates) that `tare up` prints, to try the running variant by hand."""
+    parts: dict[Key, Part] = {}
+    """Files that an option of their name exchanges for the user's own."""
     environment: dict[str, Taken] = {}
     """Variables that `tare up` takes from its own environment; `tare run` takes none."""
 

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, ValidationError
 from tare.model.base import Record
 from tare.model.gates import Kind
 from tare.model.outcome import Outcome
+from tare.model.part import Exchanged
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks, Pairing
 
@@ -54,6 +55,10 @@ class Plan(Record):
     scenarios: list[Scenario]
     overrides: dict[str, Any]
     """Parameters set on the command line; they won over levels."""
+    parts: dict[str, Exchanged] = {}
+    """Part → the user's own file in its place."""
+    variants_dir: str | None = None
+    """The user's folder of further variants."""
     outcomes: dict[str, Outcome]
     judged: list[str]
     """Outcomes that get a verdict."""

@@ -31,6 +31,9 @@ def _lines(results: Results, width: int, *, everything: bool) -> Iterator[Text]:
     )
     state = "" if results.complete else " (not finished: tare resume)"
     yield from _prose(f"run {results.run}, seed {results.seed}{state}", width, style="dim")
+    for name, own in results.environment.get("parts", {}).items():
+        line = f"{', '.join(own['variants'])} with {name} {own['file']}"
+        yield from _prose(line, width, style="dim")
     yield Text()
     alarm = distrust(results)
     for sentence in results.answers:

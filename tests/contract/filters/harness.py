@@ -32,6 +32,7 @@ class Site:
         built = build.variant(loaded, variant, print)
         self.properties = self.manifest.properties
         self.parameters = loaded.study.parameters | parameters
+        self.part: dict[str, Path] = {}
         self.tag = f"tare-test-{uuid.uuid4().hex[:12]}"
         self.held = ports.hold(self.host, self.manifest.ports)
         self.port = self.held.numbers
@@ -44,6 +45,7 @@ class Site:
             "host": self.host,
             "tag": self.tag,
             "properties": self.properties,
+            "part": {},
         }
 
     def render(self, role: str) -> None:

@@ -197,7 +197,7 @@ def test_failures_are_sentences_and_exit_codes(
     raised: BaseException,
     code: int,
 ) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise raised
 
     monkeypatch.setattr("tare.lab.project.index.entries", fail)

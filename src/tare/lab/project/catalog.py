@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -13,12 +13,13 @@ from pydantic import ValidationError
 from tare.lab.errors import ManifestError, UnknownName
 from tare.lab.paths import ROOT
 from tare.lab.project import gate_limits, outcome_paths, references
-from tare.lab.project.index import experiment_names, read_toml, study_names
+from tare.lab.project.index import experiment_names, read_toml, study_names, variant_files
 from tare.model.base import Record
 from tare.model.exports import Image
 from tare.model.fields import NAME
 from tare.model.manifest import Component, Experiment, Variant
 from tare.model.outcome import Outcome
+from tare.model.part import Exchanged
 from tare.model.study import Study
 from tare.stats.plan_order import CONTROL
 
@@ -37,6 +38,10 @@ class Loaded:
     study: Study
     """The study's file, merged over the experiment's."""
     variants: dict[str, Variant]
+    outside: Path | None = None
+    """The user's folder of further variants, EXPERIMENT/VARIANT in it."""
+    parts: Mapping[str, Exchanged] = field(default_factory=dict)
+    """Part → the user's own file in its place."""
 
     @property
     def title(self) -> str:
@@ -50,7 +55,10 @@ class Loaded:
 
     def variant_folder(self, variant: str) -> Path:
         """Return the folder of a variant's manifest."""
-        return self.folder / "variants" / variant
+        inside = self.folder / "variants" / variant
+        if self.outside is None or inside.is_dir():
+            return inside
+        return self.outside / self.name / variant
 
     def image(self, name: str) -> Image:
         """One of its images. Raises UnknownName."""
@@ -81,10 +89,22 @@ class Loaded:
         pairs = [each for name in wanted for each in (self.baseline_of(name), name)]
         return [first, *(name for name in dict.fromkeys(pairs) if name != first)]
 
+    def compared_with(self, baseline: str) -> "Loaded":
+        """Return it with all variants compared with this one. Raises UnknownName."""
+        self.choose([baseline])
+        others = {name: each for name, each in self.variants.items() if name != baseline}
+        ordered = {baseline: self.variants[baseline]} | others
+        alone = {key: each.model_copy(update={"baseline": None}) for key, each in ordered.items()}
+        study = self.study.model_copy(update={"baseline": baseline})
+        return replace(self, study=study, variants=alone)
+
 
 @cache
-def load(name: str, study: str | None = None, root: Path = ROOT) -> Loaded:
-    """One experiment, with the study of that name or else its first, and its variants.
+def load(
+    name: str, study: str | None = None, root: Path = ROOT, outside: Path | None = None
+) -> Loaded:
+    """One experiment, with the study of that name or else its first, and its variants, those of
+    the folder `outside` included.
 
     Raises ManifestError, and UnknownName.
     """
@@ -112,7 +132,8 @@ def load(name: str, study: str | None = None, root: Path = ROOT) -> Loaded:
     if "instrument" in raw:
         common["instrument"] = raw["instrument"]
     variants: dict[str, Variant] = {}
-    for path in sorted(folder.glob("variants/*/variant.toml")):
+    files = variant_files(folder, outside)
+    for path in files:
         own = read_toml(path)
         merged = _merge(common, _for_study(own, chosen, path, known))
         merged["levels"] = [*_rules(common), *_rules(own)]
@@ -121,8 +142,10 @@ def load(name: str, study: str | None = None, root: Path = ROOT) -> Loaded:
             raise ManifestError(f"{path}: invalid folder name {variant!r}, expected {_NAME}")
         if variant in known:
             raise ManifestError(f"{path}: {variant!r} is the name of a study, too; rename one")
+        if variant in variants:
+            raise ManifestError(f"{path}: {name} has a variant {variant!r} itself; rename yours")
         variants[variant] = _validate(Variant, merged, [path, file], own)
-    for path in sorted(folder.glob("variants/*/variant.toml")):
+    for path in files:
         _refuse(path, references.of_variant(variants[path.parent.name], variants, folder))
     for where, first in ((file, experiment.baseline), (study_file, asked.baseline)):
         if first not in variants:
@@ -133,7 +156,7 @@ def load(name: str, study: str | None = None, root: Path = ROOT) -> Loaded:
     for where, outcomes in ((file, experiment.outcomes), (study_file, asked.outcomes)):
         _refuse(where, outcome_paths.faults(outcomes, variants.values()))
     ordered = {asked.baseline: variants[asked.baseline]} | variants
-    return Loaded(name, folder, experiment, chosen, asked, ordered)
+    return Loaded(name, folder, experiment, chosen, asked, ordered, outside)
 
 
 def _for_study(own: Mapping[str, Any], study: str, file: Path, known: list[str]) -> dict[str, Any]:

@@ -60,6 +60,10 @@ class SiteView(Protocol):
     def parameters(self) -> Mapping[str, Any]:
         """The trial's parameters."""
 
+    @property
+    def part(self) -> Mapping[str, Path]:
+        """Part → the user's own file in its place, for those that are exchanged."""
+
 
 @dataclass(frozen=True)
 class Window:

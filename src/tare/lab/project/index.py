@@ -46,9 +46,19 @@ def study_names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("studies/*.toml"))
 
 
-def entries(root: Path = ROOT) -> list[Entry]:
-    """Every experiment, by name. Raises ManifestError for a file that is not TOML."""
-    return [_entry(root / "experiments" / name) for name in experiment_names(root)]
+def variant_files(folder: Path, outside: Path | None = None) -> list[Path]:
+    """Return the manifests of an experiment's variants, and behind them those of the user's own
+    folder `outside`, each sorted by name; `folder` is the experiment's.
+    """
+    found = sorted(folder.glob("variants/*/variant.toml"))
+    return found + (sorted(outside.glob(f"{folder.name}/*/variant.toml")) if outside else [])
+
+
+def entries(root: Path = ROOT, outside: Path | None = None) -> list[Entry]:
+    """Every experiment, by name, with the variants of the folder `outside`. Raises ManifestError
+    for a file that is not TOML.
+    """
+    return [_entry(root / "experiments" / name, outside) for name in experiment_names(root)]
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -59,13 +69,11 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
 
 
-def _entry(folder: Path) -> Entry:
+def _entry(folder: Path, outside: Path | None) -> Entry:
     head = read_toml(folder / "experiment.toml")
     baseline = str(head.get("baseline", ""))
-    heads = {
-        path.parent.name: read_toml(path) for path in sorted(folder.glob("variants/*/variant.toml"))
-    }
-    variants = [name for name, own in heads.items() if not own.get("hidden")]
+    heads = {path.parent.name: read_toml(path) for path in variant_files(folder, outside)}
+    variants = sorted(name for name, own in heads.items() if not own.get("hidden"))
     variants.sort(key=lambda name: name != baseline)
     default = [str(name) for name in head.get("studies", [])]
     names = [*default, *(name for name in study_names(folder) if name not in default)]

@@ -18,7 +18,8 @@ def unsupported(loaded: Loaded, variant: str, scenario: Scenario) -> str | None:
 def matching(loaded: Loaded, variant: str, parameters: Mapping[str, Any]) -> Iterator[LevelRule]:
     """Yield the variant's rules that hold under these parameters. Raises ManifestError."""
     own = loaded.variants[variant].properties
-    names = {**parameters, "study": loaded.study_name, "properties": own}
+    here = {"study": loaded.study_name, "properties": own, "part": loaded.parts}
+    names = {**parameters, **here}
     for rule in loaded.variants[variant].levels:
         # A parameter that this study does not have cannot be at that level.
         if render.names_in(rule.when) <= names.keys():

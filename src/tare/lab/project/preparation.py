@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tare.lab.errors import BuildError, ManifestError, Unavailable
-from tare.lab.project import build, levels, requirements, versions
+from tare.lab.project import build, levels, parts, requirements, versions
 from tare.lab.project.build import Built, Say
 from tare.lab.project.catalog import Loaded
 from tare.model.manifest import LevelRule
@@ -131,18 +131,26 @@ def _rules(loaded: Loaded, name: str, scenarios: Sequence[Scenario]) -> list[Lev
 
 def _version(loaded: Loaded, name: str, built: Built) -> str:
     where = f"{loaded.variant_folder(name) / 'variant.toml'}: version"
-    return versions.read(
+    own = versions.read(
         loaded.variants[name].version, build.names(built.components, built.own), where
     )
+    return parts.version(loaded, name, own)
 
 
 def fingerprint(loaded: Loaded, prepared: Prepared) -> str:
-    """Return a digest of the experiment's files but for its READMEs, and of all builds."""
+    """Return a digest of the experiment's files but for its READMEs, of the user's own ones that
+    are prepared, and of all builds.
+    """
     total = hashlib.sha256()
-    for file in sorted(loaded.folder.rglob("*")):
-        if file.is_file() and file.name != "README.md" and "__pycache__" not in file.parts:
-            total.update(f"{file.relative_to(loaded.folder)}\0".encode())
-            total.update(hashlib.sha256(file.read_bytes()).digest())
+    folders = {loaded.variant_folder(variant) for variant in prepared.built}
+    outside = {folder for folder in folders if not folder.is_relative_to(loaded.folder)}
+    for folder in (loaded.folder, *sorted(outside)):
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and file.name != "README.md" and "__pycache__" not in file.parts:
+                total.update(f"{file.relative_to(folder)}\0".encode())
+                total.update(hashlib.sha256(file.read_bytes()).digest())
+    for name, own in sorted(loaded.parts.items()):
+        total.update(f"{name}\0{own.sha256}\0".encode())
     for variant, built in sorted(prepared.built.items()):
         places = [*built.components.values(), *([built.own] if built.own else [])]
         total.update("\0".join([variant, *(place.name for place in places)]).encode())

@@ -32,7 +32,7 @@ def of_study(study: Study, experiment: Experiment) -> Iterator[str]:
     yield from _among("overview", study.overview, study.reported)
     yield from _analysis(study, known, outcomes)
     if study.exclude:
-        yield from _expression("exclude", study.exclude, known)
+        yield from _expression("exclude", study.exclude, {*known, "part"})
     if study.google_benchmark:
         yield from _presented(study.google_benchmark, study)
     for field, selections in (
@@ -51,9 +51,15 @@ def of_variant(variant: Variant, variants: Mapping[str, Variant], folder: Path) 
     for name, use in variant.environment.items():
         if use.parameter is not None:
             yield from _among(f"environment.{name}", [use.parameter], _all_parameters(folder))
-        if use.file_of is not None:
-            yield from _among(f"environment.{name}", [use.file_of], variant.roles)
-    known = {"study", "properties"} | _all_parameters(folder)
+        if use.part is not None:
+            yield from _among(f"environment.{name}", [use.part], variant.parts)
+    if variant.from_ is not None:
+        yield from _among("from", [variant.from_], variants)
+    for name, part in variant.parts.items():
+        yield from _among(f"parts.{name}.sets", part.sets, _all_parameters(folder))
+        yield from _among(f"parts.{name}.beside", part.beside, variant.parts)
+        yield from _among(f"parts.{name}.studies", part.studies, study_names(folder))
+    known = {"study", "properties", "part"} | _all_parameters(folder)
     for number, rule in enumerate(variant.levels):
         yield from _expression(f"levels.{number}.when", rule.when, known)
     factors = _all_levels(folder)

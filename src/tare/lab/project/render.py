@@ -52,7 +52,12 @@ def names_in(expression: str) -> set[str]:
 
 
 def file(name: str, folders: list[Path], names: Mapping[str, Any]) -> str:
-    """The template file `name`, sought in `folders` in turn. Raises ManifestError."""
+    """The template file `name`, sought in `folders` in turn unless its path is absolute.
+
+    Raises ManifestError.
+    """
+    if (own := Path(name)).is_absolute():
+        name, folders = own.name, [own.parent, *folders]
     environment = Environment(
         loader=FileSystemLoader(folders), undefined=StrictUndefined, keep_trailing_newline=True
     )

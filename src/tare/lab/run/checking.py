@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -14,10 +14,11 @@ from tare.lab.machine import host
 from tare.lab.project.build import Say
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import prepare
-from tare.lab.run import planning
 from tare.lab.trial.bench import Bench, open_bench
 from tare.lab.trial.site import Site
 from tare.model.base import Record
+from tare.model.scenario import Scenario
+from tare.model.trial import Plan
 
 _KEPT_S = 86_400
 
@@ -30,9 +31,11 @@ class Checked(Record):
     detail: str
 
 
-def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
-    """Yield each variant's outcome as soon as it is known."""
-    prepared = prepare(loaded, variants, say)
+def check(
+    loaded: Loaded, variants: list[str], say: Say, scenarios: Sequence[Scenario]
+) -> Iterator[Checked]:
+    """Yield each variant's outcome in these scenarios as soon as it is known."""
+    prepared = prepare(loaded, variants, say, scenarios)
     paths.cache().mkdir(parents=True, exist_ok=True)
     with _folder() as home:
         cpus = host.assign(host.by_core(), server=1, client=1)
@@ -40,16 +43,18 @@ def check(loaded: Loaded, variants: list[str], say: Say) -> Iterator[Checked]:
         try:
             for variant in variants:
                 name = f"{loaded.name}/{variant}"
-                if reason := prepared.unavailable.get(variant):
-                    yield Checked(name=name, status="unavailable", detail=reason)
+                lacking = [prepared.unavailable_in(each, loaded, variant) for each in scenarios]
+                if all(lacking):
+                    yield Checked(name=name, status="unavailable", detail=str(lacking[0]))
                     continue
                 try:
-                    reason = prepared.failed.get(variant) or _trouble(bench, variant, home)
+                    reason = prepared.failed.get(variant)
+                    for scenario, lack in zip(scenarios, lacking, strict=True):
+                        if not reason and not lack:
+                            reason = _trouble(bench, variant, home, scenario)
                 except Unavailable as error:
                     yield Checked(name=name, status="unavailable", detail=str(error))
                     continue
-                if not reason:
-                    shutil.rmtree(home / variant)
                 detail = reason or prepared.versions[variant]
                 yield Checked(name=name, status="failed" if reason else "ok", detail=detail)
         finally:
@@ -70,12 +75,31 @@ def _folder() -> Iterator[Path]:
             shutil.rmtree(home)
 
 
-def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
-    """Return what is wrong with a variant once it is started. Raises Unavailable."""
-    loaded = bench.loaded
-    parameters = planning.scenario_at(loaded, {}, {}).parameters
+def refuse(plan: Plan, loaded: Loaded, say: Say) -> None:
+    """Start each variant of the plan that has a part exchanged, once in each scenario.
+
+    Raises TareError for one that its oracle refuses.
+    """
+    taking = list(dict.fromkeys(each for own in plan.parts.values() for each in own.variants))
+    for found in check(loaded, taking, say, plan.scenarios):
+        if found.status == "failed":
+            variant = found.name.removeprefix(f"{loaded.name}/")
+            own = [f"{name} {e.file}" for name, e in plan.parts.items() if variant in e.variants]
+            others = "; leave it out with --variants to measure the others"
+            why = found.detail.removeprefix(f"{found.name}: ")
+            raise TareError(
+                f"{found.name} with {', '.join(own)}: {why}{others if len(taking) > 1 else ''}"
+            )
+
+
+def _trouble(bench: Bench, variant: str, home: Path, scenario: Scenario) -> str | None:
+    """Return what is wrong with a variant once it is started, or remove its files.
+
+    Raises Unavailable.
+    """
+    folder = home / variant
     try:
-        site = Site(bench, variant, parameters, seed=0, name=variant, folder=home / variant)
+        site = Site(bench, variant, scenario.parameters, seed=0, name=variant, folder=folder)
         try:
             site.start()
             site.run_oracle()
@@ -85,4 +109,6 @@ def _trouble(bench: Bench, variant: str, home: Path) -> str | None:
         raise
     except (TareError, OSError) as error:
         return str(error)
+    if not stubborn:
+        shutil.rmtree(folder)
     return "; ".join(stubborn) or None

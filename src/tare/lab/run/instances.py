@@ -74,6 +74,11 @@ class Instance(Record):
     port: dict[str, int]
     tag: str
     folder: Path
+    part: dict[str, Path] = {}
+    """Part → the copy of the user's own file in its place."""
+    files: dict[str, str] = {}
+    """Part → that file."""
+    variants_dir: Path | None = None
     builds: list[Path] = []
     """What it was built from, which stays for as long as it is up."""
     roles: dict[str, InstanceRole]
@@ -86,7 +91,7 @@ class Instance(Record):
 
     def counters(self) -> dict[str, int]:
         """The variant's own counters."""
-        loaded = load(self.experiment)
+        loaded = load(self.experiment, outside=self.variants_dir)
         folders = [loaded.variant_folder(self.variant), loaded.folder]
         return Hooks(folders, loaded.experiment.hook_timeout_s).counters(self)
 
@@ -200,6 +205,9 @@ def _instance(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Instance
         port=site.port,
         tag=site.tag,
         folder=site.folder,
+        part=site.part,
+        files={name: own.file for name, own in loaded.parts.items()},
+        variants_dir=loaded.outside,
         builds=[*built.components.values(), *([built.own] if built.own else [])],
         roles=roles,
         try_lines=[render.text(line, site.names("sut"), where) for line in site.manifest.try_lines],

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from tare.lab.errors import UnknownName
-from tare.lab.project import gate_limits, render
+from tare.lab.project import gate_limits, parts, render
 from tare.lab.project.catalog import Loaded
 from tare.lab.run import benchmarks
 from tare.model.analysis import Compare
@@ -71,6 +71,8 @@ def make(
         variants=chosen,
         scenarios=[scenario for _, scenario in made],
         overrides=own,
+        parts=dict(loaded.parts),
+        variants_dir=str(loaded.outside) if loaded.outside else None,
         outcomes=loaded.outcomes,
         judged=study.judged,
         awaited=list(limits or study.awaited or study.judged),
@@ -117,6 +119,7 @@ def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise UnknownName(
                 f"{loaded.title} has no parameter {name!r}; it has: {', '.join(known)}"
+                f"{parts.also(loaded)}"
             )
         default = render.parameters(known)[name]
         found[name] = _as(type(default), name, value)
@@ -188,21 +191,23 @@ def _made(
     quick: Quick,
     overrides: Mapping[str, Any],
 ) -> list[tuple[dict[str, str], Scenario]]:
-    factors = loaded.study.factors
+    factors, known = loaded.study.factors, loaded.study.parameters
+    exchanged = parts.levels(loaded)
+    own_files = {name: value for name, value in exchanged.items() if name in known}
     found = []
     for levels in expand(factors, selections):
         own = level_parameters(factors, levels)
-        merged = loaded.study.parameters | quick.parameters | own | dict(overrides)
+        merged = known | quick.parameters | own | dict(overrides) | own_files
         parameters = render.parameters(merged)
         if loaded.study.exclude and render.condition(
-            loaded.study.exclude, parameters, f"{loaded.title}: exclude"
+            loaded.study.exclude, parameters | {"part": loaded.parts}, f"{loaded.title}: exclude"
         ):
             continue
-        effective = effective_levels(factors, levels, overrides)
+        effective = effective_levels(factors, levels, {**overrides, **exchanged})
         scenario = Scenario(name=name_of(effective), levels=effective, parameters=parameters)
         found.append((levels, scenario))
     if (name := repeated([scenario for _, scenario in found])) is not None:
-        settings = ", ".join(f"{key}={value}" for key, value in overrides.items())
+        settings = ", ".join(f"{key}={value}" for key, value in {**overrides, **exchanged}.items())
         raise UnknownName(
             f"{loaded.title}: with {settings} several scenarios are the same, {name}; "
             "choose one of them with --scenarios"

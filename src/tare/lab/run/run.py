@@ -10,7 +10,7 @@ from tare.lab import paths
 from tare.lab.errors import ManifestError, TareError
 from tare.lab.machine import host
 from tare.lab.machine.ledger import sweep, sweep_all
-from tare.lab.project import gate_limits, render
+from tare.lab.project import gate_limits, parts, render
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import Prepared, fingerprint
 from tare.lab.run.patience import Patience, spoilt
@@ -271,7 +271,8 @@ class Run:
                 "backend": bench.cpus.backend,
                 "support": bench.cpus.support,
             },
-            "remarks": self._remarks,
+            "remarks": [*parts.remarks(self._plan.parts), *self._remarks],
+            "parts": {name: own.model_dump() for name, own in self._plan.parts.items()},
             "versions": self._prepared.versions,
             "components": self._prepared.component_versions(),
             "fingerprint": self._fingerprint,

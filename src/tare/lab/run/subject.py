@@ -1,7 +1,9 @@
 """The subject of a run: an experiment of the project, or a user's own servers."""
 
+from pathlib import Path
+
 from tare.lab.errors import TareError
-from tare.lab.project import catalog, servers
+from tare.lab.project import catalog, parts, servers
 from tare.lab.project.catalog import Loaded
 from tare.lab.run.store import Store, write_json
 from tare.model.servers import Servers
@@ -19,8 +21,21 @@ def of(store: Store, plan: Plan) -> Loaded:
     """Return what the run measures. Raises TareError."""
     file = store.folder / _SERVERS
     if not file.exists():
-        return catalog.load(plan.experiment, plan.study)
+        return planned(plan)
     try:
         return servers.loaded(Servers.model_validate_json(file.read_text()))
     except (OSError, ValueError) as error:
         raise TareError(f"{file}: not the servers of a run: {error}") from error
+
+
+def planned(plan: Plan) -> Loaded:
+    """Return the plan's experiment, with its baseline, the user's variants and the exchanged parts.
+
+    Raises TareError.
+    """
+    outside = Path(plan.variants_dir) if plan.variants_dir else None
+    loaded = catalog.load(plan.experiment, plan.study, outside=outside)
+    loaded.choose(plan.variants)
+    if plan.baseline != loaded.study.baseline:
+        loaded = loaded.compared_with(plan.baseline)
+    return parts.again(loaded, plan.parts) if plan.parts else loaded

@@ -20,7 +20,7 @@ from tare.lab.machine.network import Network
 from tare.lab.machine.process import Place, Process, wait_until
 from tare.lab.machine.running import RunningProcess
 from tare.lab.paths import ROOT, cache
-from tare.lab.project import render
+from tare.lab.project import parts, render
 from tare.lab.project.build import names
 from tare.lab.project.hooks import Hooks
 from tare.lab.trial import caps
@@ -67,6 +67,7 @@ class Site:
         self._held = ports.hold(HOST, self.manifest.ports)
         self.port = self._held.numbers
         self.parameters = render.parameters(parameters)
+        self.part = parts.files(bench.loaded, variant)
         self.processes: dict[str, Process | RunningProcess] = {}
         self.rendered: dict[str, str] = {}
         self.hooks = Hooks(
@@ -95,7 +96,9 @@ class Site:
                 "all": cpus.tested,
             },
             "seed": self.seed,
-            "variant": self.variant,
+            "variant": self.manifest.from_ or self.variant,
+            "part": {name: str(file) for name, file in self.part.items()},
+            "source": str(self.bench.loaded.variant_folder(self.variant)),
             "experiment": self.bench.loaded.name,
             "study": self.study,
             "root": str(ROOT),

@@ -47,9 +47,9 @@ fn path(prefix: &[u8], length: usize) -> Vec<u8> {
 }
 
 fn case(path: Vec<u8>, accept: bool) -> Case {
-    let layout =
-        Layout::from_size_align(path.len().max(1), PAGE).expect("a page is a power of two");
-    // SAFETY: the layout is not empty; the memory is as long as the path and never given back.
+    let layout = Layout::from_size_align(path.len() + 1, PAGE).expect("a page is a power of two");
+    // SAFETY: the layout is not empty; the memory holds the path and a zero, which ends it for
+    // filters that want a terminator, and is never given back.
     let placed = unsafe {
         let memory = alloc_zeroed(layout);
         if memory.is_null() {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::Spec;
 
-/// `module_url_filter_n`: the answer to a path, by pointer and length.
+/// `module_url_filter_n`: the answer to a path, by pointer and length. Behind a path is a zero, so
+/// that it may be `module_url_filter`, too, which does not look at the length.
 pub type Filter = unsafe extern "C" fn(*const u8, usize) -> c_int;
 type Initialize = unsafe extern "C" fn(*const c_char) -> c_int;
 type Counters = unsafe extern "C" fn(*mut u64, *mut u64);
@@ -54,21 +55,17 @@ impl Library {
         // SAFETY: the library's own code runs when it is loaded, as it does in nginx.
         let loaded = unsafe { Loaded::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
             .with_context(|| format!("the filter library {} does not load", path.display()))?;
-        let missing = || {
-            format!(
-                "{} lacks a function of filter_abi.h; a library without module_url_filter_n \
-                 cannot be measured",
-                path.display()
-            )
-        };
+        let missing = || format!("{} lacks a function of filter_abi.h", path.display());
         // SAFETY: filter_abi.h declares them so.
         let (initialize, filter, counters) = unsafe {
             (
                 *loaded
                     .get::<Initialize>(b"module_initialize")
                     .with_context(missing)?,
+                // In the C calling convention a function does not see an argument more.
                 *loaded
                     .get::<Filter>(b"module_url_filter_n")
+                    .or_else(|_| loaded.get::<Filter>(b"module_url_filter"))
                     .with_context(missing)?,
                 *loaded
                     .get::<Counters>(b"module_get_counters")

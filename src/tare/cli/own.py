@@ -1,0 +1,41 @@
+"""Files of the user's own in the place of variants' parts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tare.lab.errors import UnknownName
+from tare.lab.project import parts
+from tare.lab.project.catalog import Loaded
+
+
+def split(found: list[Loaded], named: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the options that exchange a part of these studies' variants, and the others."""
+    known = {name for loaded in found for name in parts.names(loaded)}
+    files = {name: str(value) for name, value in named.items() if name in known}
+    return files, {name: value for name, value in named.items() if name not in known}
+
+
+def exchanged(
+    found: list[Loaded], files: Mapping[str, str], variants: list[str] | None
+) -> tuple[list[Loaded], list[str]]:
+    """Return the studies in which all files are taken, with the parts exchanged, and a remark for
+    each study that is left out.
+
+    Raises UnknownName where no study is left, and TareError for a file that does not fit.
+    """
+    made, remarks = [], []
+    for loaded in found:
+        chosen = loaded.choose(variants)
+        lacking = [name for name in files if not {*parts.takers(loaded, name, files)} & {*chosen}]
+        if len(found) > 1 and lacking:
+            remarks.append(f"{loaded.title} exchanges no {' and no '.join(lacking)}: not run")
+        else:
+            made.append(parts.exchange(loaded, files, chosen))
+    if not made:
+        raise UnknownName("; ".join(remarks))
+    return made, remarks
+
+
+def taking(loaded: Loaded) -> list[str]:
+    """Return the variants in which a part is exchanged."""
+    return list(dict.fromkeys(each for own in loaded.parts.values() for each in own.variants))
