@@ -41,12 +41,13 @@ def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     if not tail.requests:
         return ["Too few requests to tell slow ones from others; take more --duration or --rate."]
     excess = tail.slow_ns - tail.ordinary_ns
+    if excess <= 0:
+        return ["The slowest requests took no longer than ordinary ones."]
     named = [part for part in tail.parts if _extra(part) >= _LEAST * excess][:_NAMED]
-    causes = [f"{_extra(part) / excess:.0%} {words(part)}".replace("%", " %") for part in named]
-    first = f"Of the time by which the slowest requests exceed ordinary ones, {listed(causes)}."
+    causes = [f"for {_extra(part) / excess * 100:.0f} % of it {words(part)}" for part in named]
     median = outcomes.get("latency_p50_us")
     found = [
-        first,
+        f"The slowest requests exceed ordinary ones by {_time(excess)}: {listed(causes)}.",
         f"The slowest {tail.requests} of {tail.of} requests took {_time(tail.slow_ns)} on average "
         f"({_time(tail.from_ns)} or more), ordinary ones {_time(tail.ordinary_ns)}"
         + (f"; the median is {_time(1000 * median)}." if median else "."),
