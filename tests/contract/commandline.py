@@ -11,6 +11,25 @@ from tare.lab import paths
 
 PATIENCE_S = 600
 
+Done = subprocess.CompletedProcess[str]
+
+
+def call(folder: Path, *arguments: str, **environment: str) -> Done:
+    """Call a command in the folder, with its runs there; its errors are told in sentences."""
+    own = {"TARE_RUNS": str(folder / "runs"), "PWD": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-m", "tare", *arguments],
+        env=os.environ | own | environment,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    return done
+
 
 def tare(folder: Path, *arguments: str, code: int = 0, **environment: str) -> str:
     """Return what a command that ends with `code` prints on both streams; it is called in `folder`.
@@ -22,19 +41,8 @@ def tare(folder: Path, *arguments: str, code: int = 0, **environment: str) -> st
         (paths.cache() / "built").mkdir(parents=True, exist_ok=True)
         cache.mkdir()
         (cache / "built").symlink_to(paths.cache() / "built")
-    own = {"TARE_RUNS": str(folder / "runs"), "TARE_CACHE": str(cache), "PWD": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "-m", "tare", *arguments],
-        env=os.environ | own | environment,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    done = call(folder, *arguments, **{"TARE_CACHE": str(cache)} | environment)
     told = done.stdout + done.stderr
-    assert "Traceback" not in told, told
     assert done.returncode == code, f"exit code {done.returncode}: {told}"
     return told
 

@@ -6,13 +6,13 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commandline import call
 
 from tare.lab.machine import cgroup, host, limits
 from tare.lab.machine.limits import Caps
@@ -36,21 +36,6 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def tail(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "tare", "tail", *arguments],
-        env=os.environ | {"PWD": str(folder)},
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout, done.stderr
-
-
 def extra(part: dict[str, Any]) -> float:
     return float(part["slow_ns"] - part["ordinary_ns"])
 
@@ -58,9 +43,9 @@ def extra(part: dict[str, Any]) -> float:
 def leading(folder: Path, *arguments: str, wanted: str) -> dict[str, Any]:
     """The cause that leads; looked at again where the rest of the machine was slower than that."""
     for _ in range(ATTEMPTS):
-        code, out, err = tail(folder, *arguments, *LOAD, "--json")
-        assert code == 0, err
-        (found,) = json.loads(out)
+        done = call(folder, "tail", *arguments, *LOAD, "--json")
+        assert done.returncode == 0, done.stderr
+        (found,) = json.loads(done.stdout)
         parts = found["tail"]["parts"]
         for kind in ("slow_ns", "ordinary_ns"):
             assert sum(part[kind] for part in parts) == pytest.approx(found["tail"][kind])
@@ -177,11 +162,12 @@ def test_a_neighbour_is_named(
 def test_what_cannot_be_is_told(
     tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
-    found, _, err = tail(tmp_path, *arguments)
-    assert found == code and words in err, err
+    done = call(tmp_path, "tail", *arguments)
+    assert done.returncode == code and words in done.stderr, done.stderr
 
 
 def test_too_few_requests_say_so(slow: Path, tmp_path: Path) -> None:
     few = ("--rate", "10", "--duration", "0.3")
-    code, out, err = tail(tmp_path, f"{slow} {{port}} none", *few)
-    assert code == 0 and out.startswith("Too few requests to tell slow ones from others"), err
+    done = call(tmp_path, "tail", f"{slow} {{port}} none", *few)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Too few requests to tell slow ones from others")

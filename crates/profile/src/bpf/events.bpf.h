@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* What tail.bpf.c shares with src/tail/events.rs, and what it reads of the kernel. */
 
+#include "table.bpf.h"
+
 #define AF_INET 2
 #define AF_INET6 10
 #define MSG_PEEK 2
@@ -76,14 +78,6 @@ struct sk_buff {
 struct sock {
 	struct sock_common __sk_common;
 } __attribute__((preserve_access_index));
-
-#define TABLE(name, kind, entries, from, to)                                                         \
-	struct {                                                                                     \
-		__uint(type, BPF_MAP_TYPE_##kind);                                                   \
-		__uint(max_entries, entries);                                                        \
-		__type(key, from);                                                                   \
-		__type(value, to);                                                                   \
-	} name SEC(".maps")
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /* What the BPF programs share with src/kernel/layout.rs, and what they read of the kernel. */
 
+#include "table.bpf.h"
+
 #define ROLES 16
 #define DEEPEST 127
 #define MOST_PROCESSES 65536
@@ -94,14 +96,6 @@ struct waker {
 	__u32 role;
 	__u32 cpu;
 };
-
-#define TABLE(name, kind, entries, from, to)                                                         \
-	struct {                                                                                     \
-		__uint(type, BPF_MAP_TYPE_##kind);                                                   \
-		__uint(max_entries, entries);                                                        \
-		__type(key, from);                                                                   \
-		__type(value, to);                                                                   \
-	} name SEC(".maps")
 
 TABLE(control, ARRAY, 1, __u32, struct control);
 TABLE(lost, ARRAY, 1, __u32, __u64);

@@ -4,10 +4,8 @@ To look at processes costs them time, so what is judged is measured before, with
 profiler may not look, /proc still counts what they do.
 """
 
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from tare.lab.machine.process import Process
 from tare.lab.machine.running import RunningProcess
 from tare.lab.trial import instrument
 from tare.lab.trial.instrument import Assignment
-from tare.lab.trial.observer import Observer
+from tare.lab.trial.observer import observing
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
 from tare.model.profile import Explained, Profile, Seen
@@ -45,7 +43,8 @@ def explain(sites: Mapping[str, Site], what: Assignment, program: Path | str) ->
 
 def _profiled(sites: Mapping[str, Site], what: Assignment, program: Path) -> Explained:
     first = next(iter(sites.values()))
-    with _profiler(first, sites, program) as profiler:
+    argv = [str(program), "--no-waits", *roles_of(sites)]
+    with observing(first, ROLE, argv) as profiler:
 
         def on(event: Mapping[str, Any]) -> None:
             match event.get("event"):
@@ -85,24 +84,6 @@ def _counted(sites: Mapping[str, Site], what: Assignment, reason: str) -> Explai
 
 def _requests(result: Result) -> dict[str, int]:
     return {target.name: target.answered for target in result.targets}
-
-
-@contextmanager
-def _profiler(site: Site, sites: Mapping[str, Site], program: Path) -> Iterator[Observer]:
-    argv = [str(program), "--no-waits", *roles_of(sites)]
-    pipe = subprocess.PIPE
-    process = site.launch(ROLE, argv, "support", {}, stdin=pipe, stdout=pipe)
-    # It ends by itself when it has answered, which is no fault of a role.
-    site.processes.pop(ROLE)
-    try:
-        profiler = Observer(process, ROLE)
-        profiler.hear("ready")
-        yield profiler
-    finally:
-        process.kill()
-        for stream in (process.child.stdin, process.child.stdout):
-            if stream is not None:
-                stream.close()
 
 
 def roles_of(sites: Mapping[str, Site]) -> Sequence[str]:

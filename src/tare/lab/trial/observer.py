@@ -3,11 +3,15 @@
 import json
 import os
 import select
+import subprocess
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.machine.process import Process
+from tare.lab.trial.site import Site
 
 _PATIENCE_S = 20.0
 """For an answer: to load programs into the kernel, and to name all addresses."""
@@ -57,3 +61,24 @@ class Observer:
             self._pending += chunk
         line, _, self._pending = self._pending.partition(b"\n")
         return line
+
+
+@contextmanager
+def observing(site: Site, role: str, argv: Sequence[str]) -> Iterator[Observer]:
+    """Yield a program, started in the site, that is ready to look at processes.
+
+    Raises RoleError when it fails, and Unavailable where it cannot look.
+    """
+    pipe = subprocess.PIPE
+    process = site.launch(role, list(argv), "support", {}, stdin=pipe, stdout=pipe)
+    # It ends by itself when it has answered, which is no fault of a role.
+    site.processes.pop(role)
+    try:
+        observer = Observer(process, role)
+        observer.hear("ready")
+        yield observer
+    finally:
+        process.kill()
+        for stream in (process.child.stdin, process.child.stdout):
+            if stream is not None:
+                stream.close()

@@ -1,6 +1,5 @@
 """A look at one server under load: what its slowest requests waited for."""
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from tare.lab.errors import RoleError
 from tare.lab.trial import instrument
 from tare.lab.trial.explain import roles_of
 from tare.lab.trial.instrument import Assignment, assignment
-from tare.lab.trial.observer import Observer
+from tare.lab.trial.observer import observing
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
 from tare.model.tail import Tail
@@ -30,13 +29,7 @@ def look(site: Site, program: Path, port: int, slowest: float) -> tuple[Tail, Re
     times = site.folder / "times.csv"
     what = Assignment(what.where, what.argv, what.cpus, {**what.spec, "times_file": str(times)})
     argv = [str(program), f"--port={port}", f"--slowest={slowest}", *roles_of({"": site})]
-    pipe = subprocess.PIPE
-    process = site.launch(_ROLE, argv, "support", {}, stdin=pipe, stdout=pipe)
-    # It ends by itself when it has answered, which is no fault of a role.
-    site.processes.pop(_ROLE)
-    try:
-        observer = Observer(process, _ROLE)
-        observer.hear("ready")
+    with observing(site, _ROLE, argv) as observer:
 
         def on(event: Mapping[str, Any]) -> None:
             match event.get("event"):
@@ -50,11 +43,6 @@ def look(site: Site, program: Path, port: int, slowest: float) -> tuple[Tail, Re
         observer.hear("ended")
         observer.say(str(times))
         found = observer.hear("tail")
-    finally:
-        process.kill()
-        for stream in (process.child.stdin, process.child.stdout):
-            if stream is not None:
-                stream.close()
     try:
         tail = Tail.model_validate({key: found[key] for key in found if key != "event"})
     except ValidationError as error:
