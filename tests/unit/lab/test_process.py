@@ -126,3 +126,17 @@ def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
 
 def test_endings_in_words() -> None:
     assert ending(2) == "exit code 2" and ending(-15) == "signal SIGTERM"
+
+
+def test_a_log_that_would_fill_the_disk_ends_it(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tare.lab.machine.process.MOST_LOG", 1 << 20)
+    process = start("yes and again | head -c 3000000; echo the end; exec sleep 60")
+    with pytest.raises(RoleError, match="role sut wrote more than 1 MB to standard output and "):
+        wait_until(lambda: False, [process], 60)
+
+
+def test_the_last_words_of_a_long_log_are_its_end(start: Start) -> None:
+    process = start("yes and again | head -c 3000000; echo the end; exec sleep 60")
+    assert wait_until(lambda: process.last_words().endswith("and again | the end"), [process], 60)

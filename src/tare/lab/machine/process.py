@@ -22,7 +22,9 @@ from tare.probes.cpu import CpuTime, of_processes
 from tare.probes.throttling import Throttling
 
 _FILES = 65536
-_TAIL_LINES = 6
+_TAIL_LINES, _TAIL_BYTES = 6, 1 << 16
+MOST_LOG = 1 << 30
+"""Bytes of a role's log, beyond which it would fill the disk."""
 _KILL_PATIENCE_S = 5.0
 
 
@@ -112,16 +114,21 @@ class Process:
         return self.place.group.throttling() if self.place.group is not None else Throttling()
 
     def ensure_alive(self) -> None:
-        """Raise RoleError, with the last lines of its log, when it has ended, or when one of its
-        processes was killed for its memory limit: others may have gone on. Raise MachineFault when
-        it ended for want of the machine's memory, or says by its exit code that the machine is at
-        fault.
+        """Raise RoleError, with the last lines of its log, when it has ended or has written too
+        much of it, or when one of its processes was killed for its memory limit: others may have
+        gone on. Raise MachineFault when it ended for want of the machine's memory, or says by its
+        exit code that the machine is at fault.
         """
         most = self.place.caps.memory_bytes
         if most is not None and (kills := self.throttling().oom_kills):
             raise RoleError(
                 f"role {self.role} exceeded its memory limit of {most / (1 << 20):g} MB: "
                 f"the kernel killed {kills} of its processes{self.last_words()}"
+            )
+        if self.log.stat().st_size > MOST_LOG:
+            raise RoleError(
+                f"role {self.role} wrote more than {MOST_LOG / (1 << 20):g} MB to standard output "
+                f"and error; let it write less{self.last_words()}"
             )
         if (code := self._child.poll()) is not None:
             said = f"role {self.role} ended with {ending(code)}{self.last_words()}"
@@ -132,8 +139,10 @@ class Process:
     def last_words(self) -> str:
         """The end of its log, to be appended to a message."""
         with contextlib.suppress(OSError):
-            lines = self.log.read_text(errors="replace").strip().splitlines()[-_TAIL_LINES:]
-            if lines:
+            with self.log.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL_BYTES))
+                text = log.read().decode(errors="replace")
+            if lines := text.strip().splitlines()[-_TAIL_LINES:]:
                 return ": " + " | ".join(lines)
         return ", having printed nothing"
 
