@@ -130,8 +130,7 @@ def _effects(results: Results, scenario: ScenarioResult) -> Iterator[_Effect]:
 def _key(results: Results, scenario: ScenarioResult, effect: _Effect) -> _Key:
     against = results.baseline_of(effect.variant)
     asked = {key: value for key, value in scenario.parameters.items() if key not in EFFORT}
-    versions = results.environment.get("versions") or {}
-    commands = f"{versions.get(against)} {versions.get(effect.variant)}"
+    commands = results.environment.get("titles") or {}
     return _Key(
         study=f"{results.experiment}/{results.study}",
         scenario=scenario.name,
@@ -140,7 +139,9 @@ def _key(results: Results, scenario: ScenarioResult, effect: _Effect) -> _Key:
         outcome=effect.outcome,
         unit=effect.unit,
         parameters=repr(sorted(asked.items())),
-        servers=commands if results.experiment == EXPERIMENT else "",
+        servers=f"{commands.get(against)} {commands.get(effect.variant)}"
+        if results.experiment == EXPERIMENT
+        else "",
     )
 
 

@@ -66,7 +66,9 @@ def test_servers_may_be_named_and_saturated(
     names = ("--name", "ours", "--name", "theirs", "--saturated")
     code, text = duel(GOOD, GOOD, *names, "--duels", "1", "--duration", "0.3", "-c", "2")
     assert code == 0, text
-    (scenario,) = results(tmp_path)["scenarios"]
+    found = results(tmp_path)
+    assert found["environment"]["titles"] == {"ours": GOOD, "theirs": GOOD}
+    (scenario,) = found["scenarios"]
     assert {"ours", "theirs"} < scenario["variants"].keys()
     assert "requests_per_second" in scenario["variants"]["theirs"]["outcomes"]
 

@@ -80,8 +80,8 @@ def test_runs_of_other_questions_are_series_of_their_own() -> None:
 
 def test_other_commands_of_ones_own_servers_are_series_of_their_own() -> None:
     def own(command: str) -> dict[str, Any]:
-        versions = {"old": "./server", "new": command}
-        return {"experiment": "servers", "environment": {"versions": versions}}
+        titles = {"old": "./server", "new": command}
+        return {"experiment": "servers", "environment": {"titles": titles}}
 
     runs = [
         run(number, effect, **own(command))

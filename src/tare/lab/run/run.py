@@ -273,6 +273,7 @@ class Run:
             },
             "remarks": [*parts.remarks(self._plan.parts), *self._remarks],
             "parts": {name: own.model_dump() for name, own in self._plan.parts.items()},
+            "titles": {name: self._loaded.variants[name].title for name in self._prepared.versions},
             "versions": self._prepared.versions,
             "components": self._prepared.component_versions(),
             "fingerprint": self._fingerprint,
