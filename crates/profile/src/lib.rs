@@ -5,9 +5,11 @@
 pub mod cli;
 pub mod failure;
 pub mod kernel;
+pub mod memory;
 pub mod names;
 pub mod parent;
 pub mod profile;
 pub mod run;
 pub mod tail;
 pub mod unwind;
+pub mod vdso;

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::kernel::{Programs, Unwinding};
-use crate::names::{self, Memories};
+use crate::memory::Memories;
+use crate::names;
 use crate::profile::{Event, Profile, Window};
 
 /// The time between two looks at new processes.

@@ -321,7 +321,7 @@ mod tests {
         assert!(known(Rule::FromStack) > 1000);
         assert!(known(Rule::Unknown) < table.rows.len() / 100);
         assert!(known(Rule::Last) > 0, "_start has no caller");
-        let vdso = crate::names::own_vdso().expect("it is mapped");
+        let vdso = crate::vdso::bytes().expect("it is mapped");
         assert!(Table::of(&vdso[..]).is_some());
     }
 

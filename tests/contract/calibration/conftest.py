@@ -7,17 +7,13 @@ from typing import Any
 
 import pytest
 from benches import opened
+from known import loaded, parameters, planned
 
-from tare.lab.project import catalog
-from tare.lab.run import planning
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.duel import Opponents, run_duel
 from tare.lab.trial.site import Site
 from tare.lab.trial.trial import run_trial
-from tare.model.trial import PlannedTrial, Trial
-
-SHORT = {"connections": 4, "warmup_s": 0.1, "duration_s": 0.6, "rate": 1000}
-loaded = catalog.load("calibration", "cpu")
+from tare.model.trial import Trial
 
 
 @pytest.fixture(scope="session")
@@ -25,14 +21,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     folder = tmp_path_factory.mktemp("calibration")
     with opened(loaded, ["plain", "more"], folder, server=1, client=1) as found:
         yield found
-
-
-def parameters(**changes: Any) -> dict[str, Any]:
-    return planning.scenario_at(loaded, {"added": "none"}, SHORT | changes).parameters
-
-
-def planned(variant: str) -> PlannedTrial:
-    return PlannedTrial(block=0, scenario="default", label=variant, variant=variant, id=variant)
 
 
 @pytest.fixture

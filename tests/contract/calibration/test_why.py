@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from known import parameters, planned
 
-from conftest import parameters, planned
 from tare.lab.machine.journal import Journal
 from tare.lab.paths import ROOT
 from tare.lab.project.preparation import Prepared, with_profiler

@@ -8,8 +8,9 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 use object::ReadCache;
 
 use super::programs::Programs;
-use crate::names::{Content, Mapping, Memory, own_vdso};
+use crate::memory::{Content, Mapping, Memory};
 use crate::unwind::Table;
+use crate::vdso;
 
 /// The most mappings with rules of a process, and files with rules; as in unwind.bpf.h.
 const MOST_MAPPINGS: usize = 256;
@@ -84,7 +85,7 @@ impl Unwinding {
     fn make(&self, content: &Content) -> Known {
         let table = match content {
             Content::File(module) => Table::of(&ReadCache::new(module.file())),
-            Content::Named(_) | Content::Anonymous => Table::of(&own_vdso()?[..]),
+            Content::Named(_) | Content::Anonymous => Table::of(&vdso::bytes()?[..]),
         }?;
         let number = self.known.values().flatten().count() as u32;
         (number < MOST_TABLES && table.rows.len() <= MOST_ROWS).then_some(())?;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::frames::{Frame, Frames, Kind};
-use super::memory::{Content, Memories};
 use super::perf_map::PerfMap;
 use super::symbols::Symbols;
 use crate::kernel::{Place, Record, Stack, Sum, Why};
+use crate::memory::{Content, Memories};
 
 /// The module of an address that no memory has.
 const NOWHERE: &str = "[unmapped]";

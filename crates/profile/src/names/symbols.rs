@@ -1,13 +1,12 @@
 //! Names of addresses in files and in the kernel, by blazesym.
 
-use std::fs::{self, File};
-use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use blazesym::symbolize::source::{Elf, Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use blazesym::{MaybeDefault, Pid};
+
+use crate::vdso;
 
 /// Finds names. A name is a list: the function and what is inlined in it at the address, outermost first.
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl Symbols {
 
     /// Name places in the vDSO, which is the same in this process.
     pub fn of_vdso(&self, offsets: &[u64]) -> Names {
-        let Some(start) = vdso_range().map(|range| range.start) else {
+        let Some(start) = vdso::range().map(|range| range.start) else {
             return vec![None; offsets.len()];
         };
         let addresses: Vec<u64> = offsets.iter().map(|offset| start + offset).collect();
@@ -71,23 +70,6 @@ fn names_of(found: Symbolized<'_>) -> Option<Vec<String>> {
             .chain(inlined)
             .collect(),
     )
-}
-
-/// The bytes of the vDSO, which are the same in all processes.
-pub fn own_vdso() -> Option<Vec<u8>> {
-    let range = vdso_range()?;
-    let mut bytes = vec![0; (range.end - range.start) as usize];
-    let memory = File::open("/proc/self/mem").ok()?;
-    memory.read_exact_at(&mut bytes, range.start).ok()?;
-    Some(bytes)
-}
-
-fn vdso_range() -> Option<Range<u64>> {
-    let maps = fs::read_to_string("/proc/self/maps").ok()?;
-    let line = maps.lines().find(|line| line.ends_with("[vdso]"))?;
-    let (start, rest) = line.split_once('-')?;
-    let address = |text| u64::from_str_radix(text, 16).ok();
-    Some(address(start)?..address(rest.split(' ').next()?)?)
 }
 
 #[cfg(test)]

@@ -15,8 +15,10 @@ use sandbox_runtime::call::Caller;
 use sandbox_runtime::{Runtime, Settings, modes};
 use serde_json::{Value, json};
 
+use crate::benchmark::Benchmark;
+use crate::functions::functions;
 use crate::named::named;
-use crate::{functions, payloads};
+use crate::payloads;
 
 const UDF: &str = "udf";
 
@@ -58,24 +60,6 @@ struct Number {
 struct Text {
     #[prost(string, tag = "1")]
     value: String,
-}
-
-/// One of the original's.
-pub struct Benchmark {
-    /// Before the mode, and behind it.
-    pub names: [String; 2],
-    /// The name of the function's file.
-    pub function: &'static str,
-    /// Workers that are kept ready.
-    pub workers: usize,
-    /// True if the function calls back.
-    pub callbacks: bool,
-    /// The function's request.
-    pub request: Vec<u8>,
-    /// The only right response.
-    pub answer: Vec<u8>,
-    /// True if loading is timed, or calling.
-    pub loads: bool,
 }
 
 /// A number of calls, and the time that they took the caller.

@@ -1,7 +1,9 @@
 //! `tare-sandbox`: runs foreign binaries, isolated, and calls them.
 
 mod bench;
+mod benchmark;
 mod client;
+mod functions;
 mod idle;
 mod init;
 mod instrument;
@@ -20,11 +22,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Parser, Subcommand};
-use sandbox_runtime::call::{HostFunction, HostFunctions};
+use sandbox_runtime::call::HostFunctions;
 use sandbox_runtime::{Runtime, home, modes};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::client::Client;
+use crate::functions::functions;
 use crate::named::named;
 use crate::protocol::{Action, Call, Load, LoadOptions};
 use crate::server::{Server, Service};
@@ -250,14 +253,6 @@ fn list_modes() -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The functions that the daemon offers to binaries that call back.
-fn functions() -> HostFunctions {
-    let mut functions = HostFunctions::default();
-    let echo: HostFunction = Box::new(|input| Ok(input.to_vec()));
-    functions.0.insert("echo".into(), echo);
-    functions
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {

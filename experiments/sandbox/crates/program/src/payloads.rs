@@ -3,7 +3,7 @@
 
 use prost::Message;
 
-use crate::bench::Benchmark;
+use crate::benchmark::Benchmark;
 
 const SIZES: [usize; 10] = [
     1, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 50_000_000,
