@@ -75,7 +75,7 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     return store
 
 
-def servers_of(asked: Asked, fewest: int = 2) -> Servers:
+def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
     """Return the servers that the options describe. Raises click.UsageError."""
     running = running_servers.are_urls(asked.commands)
     if running:
@@ -87,8 +87,8 @@ def servers_of(asked: Asked, fewest: int = 2) -> Servers:
     mix = requests.read(asked.requests_file) if asked.requests_file is not None else []
     if asked.in_order and any(each.weight != 1 for each in mix):
         raise click.UsageError("--in-order: found weights, expected none of them or no order")
-    commands, folders, versions = _sides(asked, fewest)
-    names = [*asked.names, *_NAMES[len(asked.names) :]][: len(commands)]
+    commands, folders, versions = _sides(asked, 2 if compared else 1)
+    names = _names(asked.names, len(commands), _NAMES if compared else ())
     target = running_servers.target(commands) if running else urlsplit(asked.url or URL)
     if target.scheme not in ("http", "https"):
         raise click.BadParameter(f"{asked.url!r}: expected http:// or https://", param_hint="--url")
@@ -126,6 +126,14 @@ def servers_of(asked: Asked, fewest: int = 2) -> Servers:
         where = ".".join(str(part) for part in problem["loc"])
         found = f"{where}: found {problem['input']!r}; {problem['msg']}"
         raise click.UsageError(found) from error
+
+
+def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:
+    """Return the servers' names: those given, then the usual ones, then by number."""
+    if len(given) > count:
+        raise click.UsageError(f"--name: found {len(given)} names, expected {count} or fewer")
+    numbered = ["server"] if count == 1 else [f"server-{number}" for number in range(1, count + 1)]
+    return [*given, *[*usual, *numbered[len(usual) :]][len(given) : count]]
 
 
 def _refuse_starts(asked: Asked) -> None:

@@ -22,7 +22,7 @@ _WORDS = {
     "own": "the server worked on the request",
     "run_queue": "{} had the server's CPU",
     "run_queue_own": "another thread of the server ({}) had its CPU",
-    "idle": "the server's CPU woke up",
+    "idle": "the server could run, but its CPU was idle",
     "held": "the server was held back by its CPU quota",
     "lock": "the server waited for a lock",
     "disk": "the server waited for a disk",

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use super::judgement::Judgement;
-use super::result::{QUANTILES, Result as Report};
+use super::outcomes::QUANTILES;
+use super::result::Result as Report;
 use crate::time::seconds;
 
 /// A condition on one figure of a result.

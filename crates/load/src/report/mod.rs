@@ -7,6 +7,7 @@ pub mod hdr_log;
 pub mod judgement;
 pub mod live;
 pub mod metrics;
+pub mod outcomes;
 pub mod replay;
 pub mod result;
 mod rounds;

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use super::result::{Outcomes, Result};
+use super::outcomes::Outcomes;
+use super::result::Result;
 use crate::time::format_us;
 
 /// Most reasons of errors that are shown.

@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from tare.lab.errors import RoleError, Unavailable
+from tare.lab.errors import Unavailable
 from tare.lab.machine.process import Process
 from tare.lab.machine.running import RunningProcess
 from tare.lab.trial import instrument
@@ -45,21 +43,8 @@ def _profiled(sites: Mapping[str, Site], what: Assignment, program: Path) -> Exp
     first = next(iter(sites.values()))
     argv = [str(program), "--no-waits", *roles_of(sites)]
     with observing(first, ROLE, argv) as profiler:
-
-        def on(event: Mapping[str, Any]) -> None:
-            match event.get("event"):
-                case "measure":
-                    profiler.say("begin")
-                    profiler.hear("begun")
-                case "measured":
-                    profiler.say("end")
-
-        result = instrument.run(list(sites.values()), what, on)
-        found = profiler.hear("profile")
-    try:
-        profile = Profile.model_validate({key: found[key] for key in found if key != "event"})
-    except ValidationError as error:
-        raise RoleError(f"{ROLE}: a malformed answer: {error}") from error
+        result = instrument.run(list(sites.values()), what, profiler.follow)
+        profile = profiler.answer(Profile, "profile")
     return Explained(requests=_requests(result), profile=profile)
 
 

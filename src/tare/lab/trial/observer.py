@@ -5,13 +5,18 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from tare.lab.errors import RoleError, Unavailable
 from tare.lab.machine.process import Process
 from tare.lab.trial.site import Site
+from tare.model.base import Record
+
+R = TypeVar("R", bound=Record)
 
 _PATIENCE_S = 20.0
 """For an answer: to load programs into the kernel, and to name all addresses."""
@@ -47,6 +52,23 @@ class Observer:
             case {"event": name} if name == wanted:
                 return dict(event)
         raise RoleError(f"{self._role}: found {str(event)[:80]}, expected the event {wanted}")
+
+    def follow(self, event: Mapping[str, Any]) -> None:
+        """Let it look at what an instrument measures, whose events these are. Raises RoleError."""
+        match event.get("event"):
+            case "measure":
+                self.say("begin")
+                self.hear("begun")
+            case "measured":
+                self.say("end")
+
+    def answer(self, kind: type[R], name: str) -> R:
+        """Return the record of the next event, which is to be called so. Raises RoleError."""
+        found = self.hear(name)
+        try:
+            return kind.model_validate({key: found[key] for key in found if key != "event"})
+        except ValidationError as error:
+            raise RoleError(f"{self._role}: a malformed answer: {error}") from error
 
     def _line(self, give_up: float) -> bytes:
         stream = self._process.child.stdout

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::counters::Counters;
-use crate::readiness::{Mover, State};
+use crate::mover::{Mover, State};
 
 /// Bytes read at once; the buffer stays in the cache.
 const PIECE: usize = 64 << 10;

@@ -2,9 +2,11 @@
 //! sockets and their options, statistics over a control socket, the log, and draining on SIGTERM.
 
 pub mod accept;
+mod connection;
 pub mod copy;
 pub mod counters;
 pub mod log;
+pub mod mover;
 pub mod options;
 pub mod privileges;
 pub mod readiness;

@@ -5,7 +5,7 @@
 //! asked for everything once, and a flow is pumped until its source or its destination has refused;
 //! only then will the kernel tell of it again.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -16,7 +16,9 @@ use rustix::net::{Shutdown, shutdown};
 use slab::Slab;
 
 use crate::accept::{Acceptor, admit};
+use crate::connection::Connection;
 use crate::counters::Counters;
+use crate::mover::{Mover, State};
 use crate::options::Options;
 use crate::service::Thread;
 use crate::sockets::{abort_on_close, connecting};
@@ -34,62 +36,6 @@ pub enum Trigger {
     Level,
     /// Once, when it becomes ready.
     Edge,
-}
-
-/// The state of a flow after it was pumped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It moved a piece, and its source may have more.
-    Moved,
-    /// Its source has no more bytes now.
-    Reading,
-    /// It holds bytes that its destination does not take yet.
-    Blocked,
-    /// Its source ended, and all it sent is on its way.
-    Ended,
-}
-
-/// A data path: how bytes get from one socket to another.
-pub trait Mover {
-    /// The state of one direction of one connection.
-    type Flow;
-
-    /// A new direction.
-    fn flow(&mut self) -> Result<Self::Flow>;
-
-    /// Move what was left of the last piece, and another. An error ends the connection.
-    fn pump(
-        &mut self,
-        flow: &mut Self::Flow,
-        from: BorrowedFd<'_>,
-        to: BorrowedFd<'_>,
-        counters: &Counters,
-    ) -> Result<State, Errno>;
-}
-
-/// Flow i reads from end i; in an echo there is one end, to which it also writes.
-struct Connection<F> {
-    ends: Vec<OwnedFd>,
-    flows: Vec<(F, State)>,
-    /// The events registered at each end; `None` where the end is not registered.
-    asked: Vec<Option<epoll::EventFlags>>,
-}
-
-impl<F> Connection<F> {
-    /// The other end, or the only one.
-    fn across(&self, end: usize) -> usize {
-        self.ends.len() - 1 - end
-    }
-
-    fn wanted(&self, end: usize) -> epoll::EventFlags {
-        let mut flags = epoll::EventFlags::empty();
-        flags.set(epoll::EventFlags::IN, self.flows[end].1 == State::Reading);
-        flags.set(
-            epoll::EventFlags::OUT,
-            self.flows[self.across(end)].1 == State::Blocked,
-        );
-        flags
-    }
 }
 
 /// The connections of one thread that user space forwards.
@@ -370,88 +316,4 @@ impl<'a, M: Mover> Forwarder<'a, M> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Read, Write};
-    use std::os::unix::net::UnixStream;
-
-    use super::*;
-    use crate::copy::Copy;
-
-    /// Moves pieces without end, and counts them.
-    struct Endless;
-
-    impl Mover for Endless {
-        type Flow = ();
-
-        fn flow(&mut self) -> Result<()> {
-            Ok(())
-        }
-
-        fn pump(
-            &mut self,
-            (): &mut (),
-            _: BorrowedFd<'_>,
-            _: BorrowedFd<'_>,
-            counters: &Counters,
-        ) -> Result<State, Errno> {
-            counters.forwarded(1);
-            Ok(State::Moved)
-        }
-    }
-
-    /// A client's end, and the server's, which does not wait.
-    fn pair() -> (UnixStream, OwnedFd) {
-        let (client, server) = UnixStream::pair().expect("sockets");
-        server.set_nonblocking(true).expect("a socket's option");
-        (client, server.into())
-    }
-
-    #[test]
-    fn a_source_without_end_gives_way_and_goes_on_without_an_event() {
-        let counters = Counters::default();
-        let mut own = Forwarder::new(Endless, Trigger::Edge, &counters).expect("epoll");
-        let (mut clients, mut turns) = (Vec::new(), 0);
-        for _ in 0..2 {
-            let (mut client, server) = pair();
-            client.write_all(b"?").expect("room");
-            own.adopt(vec![server]).expect("a place");
-            clients.push(client);
-        }
-        for _ in 0..3 {
-            own.turn(None).expect("no error");
-            // An event of one that has its turn anyway gives it no second one.
-            clients[0].write_all(b"?").expect("room");
-            turns += 2;
-            assert_eq!(counters.moved().messages, turns * TURN as u64);
-        }
-        // What was given up has no turn left.
-        own.give_up();
-        own.turn(Some(Duration::ZERO)).expect("no error");
-        assert_eq!(counters.moved().messages, turns * TURN as u64);
-    }
-
-    #[test]
-    fn what_came_in_one_event_is_read_to_its_end() {
-        let counters = Counters::default();
-        let mut own = Forwarder::new(Copy::new(), Trigger::Edge, &counters).expect("epoll");
-        let (mut client, server) = pair();
-        let message: Vec<u8> = (0..150_000).map(|at| (at % 251) as u8).collect();
-        let mut sender = client.try_clone().expect("a descriptor");
-        let sent = message.clone();
-        let sending = std::thread::spawn(move || {
-            sender.write_all(&sent).expect("it is read");
-            sender.shutdown(std::net::Shutdown::Write).expect("an end");
-        });
-        own.adopt(vec![server]).expect("a place");
-        let reading = std::thread::spawn(move || {
-            let mut found = Vec::new();
-            client.read_to_end(&mut found).expect("no error");
-            found
-        });
-        while !own.is_empty() {
-            own.turn(None).expect("no error");
-        }
-        sending.join().expect("sent");
-        assert!(reading.join().expect("read") == message);
-    }
-}
+mod tests;

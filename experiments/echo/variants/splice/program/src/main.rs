@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use echo_server::readiness::{self, Mover, State, Trigger};
+use echo_server::mover::{Mover, State};
+use echo_server::readiness::{self, Trigger};
 use echo_server::{Counters, Moved, Options, serve};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};

@@ -1,0 +1,223 @@
+//! Requests whose time has known causes, told by made-up events.
+
+use super::super::events::{Event, FOREIGN, Kind, Left, Ports};
+use super::*;
+
+const SERVER: u16 = 80;
+/// Two tasks of the server.
+const ONE: u32 = 1;
+const TWO: u32 = 2;
+const SYN_SENT: u8 = 2;
+
+fn event(at: u64, task: u32, kind: Kind) -> Event {
+    let role = if [ONE, TWO].contains(&task) {
+        0
+    } else {
+        FOREIGN
+    };
+    Event {
+        at,
+        cpu: 0,
+        task,
+        role,
+        kind,
+    }
+}
+
+fn switched(at: u64, task: u32, left: Left, next: u32) -> Event {
+    let mut name = [0; 16];
+    name[..5].copy_from_slice(if next > TWO { b"noisy" } else { b"serve" });
+    let next_role = if [ONE, TWO].contains(&next) {
+        0
+    } else {
+        FOREIGN
+    };
+    event(
+        at,
+        task,
+        Kind::Switched {
+            left,
+            next,
+            next_role,
+            name,
+        },
+    )
+}
+
+fn on(port: u16) -> Ports {
+    Ports {
+        own: SERVER,
+        other: port,
+    }
+}
+
+fn futex() -> Left {
+    Left::Blocked(Some(syscalls::Sysno::futex.id() as u32))
+}
+
+fn poll() -> Left {
+    Left::Blocked(Some(syscalls::Sysno::epoll_wait.id() as u32))
+}
+
+/// The parts of the last row's time; a row is opened, connected, intended, sent, answered.
+fn parts(events: &[Event], rows: &[(u16, [u64; 5])]) -> Vec<(Cause, u64)> {
+    let row = |(port, times): &(u16, [u64; 5])| {
+        let times = times.map(|time| time.to_string()).join(",");
+        format!("0,{port},{times}\n")
+    };
+    let text: String = rows.iter().map(row).collect();
+    let requests = Requests::of(&format!("heading\n{text}")).expect("well formed");
+    let seen = Seen {
+        tasks: Tasks::of(events),
+        sockets: Sockets::of(events, &[SERVER].into()),
+        requests,
+    };
+    let (port, [opened, connected, intended, sent, answered]) = rows[rows.len() - 1];
+    let last = Request {
+        port,
+        opened,
+        connected,
+        intended,
+        sent,
+        answered,
+    };
+    let parts = seen.parts(&last);
+    assert_eq!(parts.values().sum::<u64>(), last.latency(), "they add up");
+    parts.into_iter().collect()
+}
+
+#[test]
+fn a_request_waits_behind_another_and_behind_a_neighbour() {
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51))),
+        event(12, 0, Kind::Arrived(on(52))),
+        switched(30, ONE, Left::Preempted, 9),
+        switched(70, 9, Left::Preempted, ONE),
+        event(80, ONE, Kind::Written(on(51))),
+        event(82, ONE, Kind::Read(on(52))),
+        event(90, ONE, Kind::Written(on(52))),
+    ];
+    assert_eq!(
+        parts(&events, &[(52, [1, 2, 5, 8, 95])]),
+        [
+            (Cause::Generator, 3),
+            (Cause::Sending, 4),
+            (Cause::OtherRequest, 18 + 10),
+            (Cause::Housekeeping, 2),
+            (Cause::Own, 8),
+            (Cause::RunQueue("noisy".into(), false), 40),
+            (Cause::Returning, 5),
+        ]
+    );
+}
+
+#[test]
+fn the_time_before_the_send_is_that_of_the_request_before() {
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(12, ONE, Kind::Read(on(51))),
+        switched(20, ONE, futex(), 0),
+        event(90, ONE, Kind::Woken(false)),
+        switched(92, 0, Left::Preempted, ONE),
+        event(100, ONE, Kind::Written(on(51))),
+        event(112, ONE, Kind::Read(on(51))),
+        event(114, ONE, Kind::Written(on(51))),
+    ];
+    let rows = [(51, [1, 2, 10, 10, 105]), (51, [1, 2, 30, 110, 118])];
+    assert_eq!(
+        parts(&events, &rows),
+        [
+            (Cause::Generator, 5),
+            (Cause::Own, 8 + 2),
+            (Cause::Idle, 2),
+            (Cause::Lock, 60),
+            (Cause::Returning, 5 + 4),
+            (Cause::Housekeeping, 2),
+        ]
+        .into_iter()
+        .collect::<Parts>()
+        .into_iter()
+        .collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_connection_that_is_made_late_says_why() {
+    let events = [
+        event(1000, 0, Kind::SentAgain(on(51), SYN_SENT)),
+        switched(1040, 0, Left::Preempted, ONE),
+        event(1060, ONE, Kind::Read(on(51))),
+        event(1070, ONE, Kind::Written(on(51))),
+    ];
+    let row = (51, [10, 1050, 5, 1055, 1075]);
+    assert_eq!(
+        parts(&events, &[row]),
+        [
+            (Cause::Generator, 5),
+            (Cause::NoConnection, 5),
+            (Cause::Resent, 1040),
+            (Cause::Housekeeping, 5),
+            (Cause::Own, 10),
+            (Cause::Returning, 5),
+        ]
+    );
+    let (_, first) = parts(&events[1..], &[row]).swap_remove(2);
+    assert_eq!(first, 1040);
+}
+
+#[test]
+fn a_task_that_answers_for_another_is_followed() {
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51))),
+        switched(15, ONE, poll(), 0),
+        event(40, TWO, Kind::Woken(true)),
+        switched(60, 0, Left::Preempted, TWO),
+        event(70, TWO, Kind::Written(on(51))),
+    ];
+    assert_eq!(
+        parts(&events, &[(51, [1, 2, 10, 10, 75])]),
+        [
+            (Cause::Own, 5 + 10),
+            (Cause::Held, 20),
+            (Cause::Asleep, 25),
+            (Cause::Returning, 5),
+        ]
+    );
+}
+
+#[test]
+fn another_servers_answer_is_waited_for() {
+    let other = Ports {
+        own: 4000,
+        other: 90,
+    };
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51))),
+        event(12, ONE, Kind::Written(other)),
+        switched(15, ONE, poll(), 0),
+        event(50, ONE, Kind::Woken(false)),
+        switched(50, 0, Left::Preempted, ONE),
+        event(52, ONE, Kind::Read(other)),
+        event(55, ONE, Kind::Written(on(51))),
+    ];
+    let found = parts(&events, &[(51, [1, 2, 10, 10, 60])]);
+    assert_eq!(
+        found,
+        [
+            (Cause::Own, 10),
+            (Cause::Backend, 35),
+            (Cause::Returning, 5)
+        ]
+    );
+}
+
+#[test]
+fn what_was_not_seen_says_so() {
+    assert_eq!(
+        parts(&[], &[(51, [1, 2, 10, 10, 60])]),
+        [(Cause::Unseen, 50)]
+    );
+}

@@ -1,0 +1,27 @@
+"""The names of a user's own servers, where some or none are given."""
+
+import click
+import pytest
+
+from tare.cli.own_servers import _names
+
+
+@pytest.mark.parametrize(
+    ("given", "count", "usual", "expected"),
+    [
+        ((), 2, ("old", "new"), ["old", "new"]),
+        (("ours",), 2, ("old", "new"), ["ours", "new"]),
+        ((), 4, ("old", "new"), ["old", "new", "server-3", "server-4"]),
+        ((), 1, (), ["server"]),
+        ((), 2, (), ["server-1", "server-2"]),
+    ],
+)
+def test_every_server_has_a_name(
+    given: tuple[str, ...], count: int, usual: tuple[str, ...], expected: list[str]
+) -> None:
+    assert _names(given, count, usual) == expected
+
+
+def test_more_names_than_servers_are_refused() -> None:
+    with pytest.raises(click.UsageError, match="--name: found 3 names, expected 2 or fewer"):
+        _names(("a", "b", "c"), 2, ())
