@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from commandline import call
+from series import CAUSES, LOAD
 
 from tare.lab.machine import cgroup, host, limits
 from tare.lab.machine.limits import Caps
@@ -24,9 +25,6 @@ pytestmark = [
 ]
 SOURCE = Path(__file__).with_name("slow.c")
 ATTEMPTS = 5
-LOAD = ("--rate", "1000", "-c", "8", "--duration", "3")
-BEHIND = {"other_request", "generator", "run_queue_own"}
-"""A request may also wait behind a slow one: these say so, and not why that one is slow."""
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +57,7 @@ def leading(folder: Path, *arguments: str, wanted: str) -> dict[str, Any]:
     return dict(parts[0])
 
 
-@pytest.mark.parametrize("cause", ["lock", "disk", "sleep", "own", "housekeeping", "backend"])
+@pytest.mark.parametrize("cause", CAUSES)
 def test_a_known_cause_leads(slow: Path, tmp_path: Path, cause: str) -> None:
     leading(tmp_path, f"{slow} {{port}} {cause}", wanted=cause)
 
