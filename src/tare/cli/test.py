@@ -35,7 +35,7 @@ _STEPS = {
         ["cargo", "fmt", "--check"],
         ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
     ),
-    "rust": (["cargo", "test", "--workspace", "--locked"],),
+    "rust": (["cargo", "test", "--workspace", "--locked", "--no-fail-fast"],),
     # Here and not within tests, which end after some minutes.
     "setup": ([sys.executable, "-m", "tare", "setup"],),
     "python": (
