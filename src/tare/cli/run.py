@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tare.cli.benches_option import benches_option
 from tare.cli.output import json_option, say
 from tare.cli.span import span_option
 from tare.cli.variants_dir import variants_dir_option
@@ -68,6 +69,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     help="Look at the processes of each duel in a second window, and say where a difference comes "
     "from; as root.",
 )
+@benches_option
 @click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
 @click.option(
     "--dry-run", is_flag=True, help="Say what would be measured and how long; stop there."
@@ -92,6 +94,7 @@ def command(
     rate: float | None,
     param: tuple[str, ...],
     why: bool,
+    benches: Path | None,
     seed: int | None,
     dry_run: bool,
     as_json: bool,
@@ -116,6 +119,7 @@ def command(
     tare run echo --connections 20 --size 128
     tare run filters/requests --library example-filter.so
     tare run proxies --variants nginx,mine --baseline nginx --variants-dir DIR
+    tare run proxies --benches FILE
     """
     from tare.cli import benchmark_out, own
     from tare.cli.reach import reach, studies
@@ -150,6 +154,8 @@ def command(
         found, remarks = own.exchanged(found, files, chosen)
         for remark in remarks:
             say(remark)
+    if benches is not None and (files or variants_dir is not None):
+        raise click.UsageError("--benches: your own files and variants are on this machine only")
     reached = reach(found, list(scenarios), overrides)
     for remark in reached.remarks:
         say(remark)
@@ -181,7 +187,7 @@ def command(
     for number, plan in enumerate(plans):
         stores.append(Store.create(paths.runs(), plan))
         try:
-            done.append(go_on(stores[-1], as_json=as_json))
+            done.append(go_on(stores[-1], as_json=as_json, benches=benches))
         except Interrupted:
             for later in plans[number + 1 :]:
                 say(f"not begun: {later.experiment}/{later.study}")
