@@ -104,6 +104,9 @@ def test_a_run_without_benches_ends_with_a_remedy(lab: Laboratory, benches: Path
     benches.write_text(text)
     told = lab.tare(*RUN, "2", "--benches", str(benches), code=1)
     assert "no bench was there for 1 s; start one with: tare hosts worker NAME FILE" in told
+    assert len(list(lab.runs.iterdir())) == 1
+    told = lab.tare(*RUN, "2", "--benches", str(benches) + "x", code=1)
+    assert f"{benches}x: No such file" in told and len(list(lab.runs.iterdir())) == 1
     told = lab.tare(*RUN, "2", "--benches", str(benches), "--server", __file__, code=2)
     assert "--benches: your own files and variants are on this machine only" in told
 

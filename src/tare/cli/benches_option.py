@@ -6,7 +6,7 @@ import click
 
 benches_option = click.option(
     "--benches",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Deal the blocks to the machines of this file (docs/BENCHES.md).",
 )

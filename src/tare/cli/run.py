@@ -179,6 +179,10 @@ def command(
     if dry_run:
         show_plan(plans, as_json=as_json)
         return
+    if benches is not None:
+        from tare.lab.run.benches import file as benches_file
+
+        benches_file.read(benches)  # so that a wrong one is found before there is a run
     for plan, each in zip(plans, reached.requests, strict=True):
         if plan.parts:
             say(f"{each.loaded.title}: trying your own files before anything is timed")
