@@ -177,13 +177,14 @@ class Coordinator:
         if found is None:
             return
         self._describe(found)
-        self._trials += found.trials
-        if not self._store.append(found.trials):
-            self._watcher.remark("a block could not be stored yet: is the disk full?")
+        # Before its trials: a kill in between costs nothing but making the block again.
         try:
             parcel.keep(found, self._store.folder)
         except OSError as error:
             self._watcher.remark(f"files of bench {found.bench} could not be kept: {error}")
+        self._trials += found.trials
+        if not self._store.append(found.trials):
+            self._watcher.remark("a block could not be stored yet: is the disk full?")
         for trial in found.trials:
             self._watcher.ends(trial)
 
