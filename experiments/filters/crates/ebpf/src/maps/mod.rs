@@ -57,6 +57,11 @@ pub(crate) fn copies(spec: &MapSpec) -> u64 {
     values::copies(spec) as u64
 }
 
+/// Return how many places far from each other taking out an entry may touch in a hash that evicts.
+pub(crate) fn evicting(spec: &MapSpec) -> u64 {
+    hash::evicting(spec) as u64
+}
+
 /// The maps of one program.
 #[derive(Debug)]
 pub struct Maps {
@@ -161,7 +166,8 @@ impl Maps {
 /// Stored last when maps are made.
 const READY: u64 = u64::from_le_bytes(*b"ebpfmap2");
 
-fn size(spec: &MapSpec) -> usize {
+/// Return the bytes that a map takes.
+pub(crate) fn size(spec: &MapSpec) -> usize {
     let bytes = match spec.kind {
         MapKind::Events => events::bytes(spec),
         kind if kind.is_hash() => hash::bytes(spec),
