@@ -4,6 +4,7 @@ import re
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 from harness import Failed, wait_until
 from test_controller import SHM, controller
@@ -78,3 +79,27 @@ def test_a_reload_needs_the_memory_and_takes_up_a_new_one(site, hooks):
     reload(started)
     assert hooks.counters(started) == {"accepted": 0, "rejected": 0}
     hooks.oracle(started)
+
+
+def mapped(pid: int, name: str) -> list[tuple[int, int]]:
+    """Return the size of each mapping of a file in this process, and how much of it the process has, in kB."""
+    found = []
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+            ours = line.endswith(name)
+        elif ours and (match := re.match(r"(Size|Rss): +(\d+) kB", line)):
+            found.append(int(match[2]))
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def test_workers_have_every_page_of_the_maps_before_their_first_request(site):
+    started = site("ebpf", workers=2).start()
+    workers = psutil.Process(started.processes["sut"].pid).children()
+    assert len(workers) == 2
+    for worker in workers:
+        # The worker was forked before it began.
+        wait_until(
+            lambda pid=worker.pid: all(size == has for size, has in mapped(pid, started.tag)),
+            "pages are missing",
+        )
+        assert mapped(worker.pid, started.tag)

@@ -25,7 +25,7 @@ use crate::fingerprint::Fingerprint;
 use crate::map_spec::{MapKind, MapSpec};
 
 pub use map::{Map, MapError, Update};
-pub use memory::Memory;
+pub use memory::{Memory, POPULATED};
 pub use named::SIZE as NAME_SIZE;
 pub use reserved::MAX_RESERVED;
 pub(crate) use reserved::discard as discard_reserved;
@@ -119,6 +119,12 @@ impl Maps {
     pub fn anonymous(specs: &[MapSpec]) -> std::io::Result<Self> {
         let memory = Memory::anonymous(Self::bytes(specs))?;
         Self::make(specs, memory).map_err(std::io::Error::other)
+    }
+
+    /// Have every page of the maps there, up to [`POPULATED`] bytes, in a process that was forked after they were mapped:
+    /// no run has to wait for one. Otherwise they already are.
+    pub fn populate(&self) {
+        self._memory.populate();
     }
 
     fn place(specs: &[MapSpec], memory: Memory) -> Result<Self, AttachError> {
