@@ -15,6 +15,7 @@ use crate::fuel;
 use crate::helpers::{Argument, Helper};
 use crate::insn::Op;
 use crate::maps;
+use crate::planted::{Fault, planted};
 use crate::program::{MapKind, Program};
 
 /// The most fuel that the loops of a program cost before it begins. The most expensive ones beyond that
@@ -57,7 +58,7 @@ pub fn costs(program: &Program, facts: &Facts, turns: &mut [Option<u32>]) -> Cos
     }
     let back = |at: usize| match program.ops()[at] {
         Op::Jump { target } | Op::Branch { target, .. } if target <= at => {
-            before[at + 1] - before[target]
+            before[at + 1] - before[target + usize::from(planted(Fault::JumpMissesOne))]
         }
         _ => 0,
     };
@@ -86,7 +87,12 @@ fn prepaid(
         {
             let function = program.functions().partition_point(|f| f.start <= at) - 1;
             let span: u64 = weights[target..=at].iter().sum();
-            let cost = span.saturating_mul((*turns).into()).min(TOO_MUCH);
+            let turns = if planted(Fault::PrepaidOneTurn) {
+                1
+            } else {
+                *turns
+            };
+            let cost = span.saturating_mul(turns.into()).min(TOO_MUCH);
             loops.push((cost.saturating_mul(calls[function]), at, cost));
         }
     }
@@ -125,7 +131,8 @@ fn add_calls(program: &Program, facts: &Facts, total: &mut [u64]) -> Vec<u64> {
     let mut costs = vec![0u64; program.functions().len()];
     for &caller in program.callees_first() {
         for (at, callee) in called(program, facts, caller).collect::<Vec<_>>() {
-            total[at] = (total[at] + costs[callee]).min(TOO_MUCH);
+            let cost = costs[callee] * u64::from(!planted(Fault::CallsCostNothing));
+            total[at] = (total[at] + cost).min(TOO_MUCH);
         }
         let function = program.functions()[caller];
         costs[caller] = total[function.start..function.end].iter().sum();

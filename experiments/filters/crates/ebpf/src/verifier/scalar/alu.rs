@@ -3,6 +3,7 @@
 use super::{LOW, Scalar, Tnum};
 use crate::concrete;
 use crate::insn::Alu;
+use crate::planted::{Fault, planted};
 
 impl Scalar {
     /// `self op other` in 64 or 32 bits.
@@ -32,7 +33,11 @@ impl Scalar {
                 Some(most) => Self::range(self.umin * other.umin, most),
                 None => Self::UNKNOWN,
             },
-            Alu::And => Self::from_bits(self.bits.and(other.bits), self.umax.min(other.umax), 0),
+            Alu::And => {
+                let less = u64::from(planted(Fault::AndOneLess));
+                let most = self.umax.min(other.umax).saturating_sub(less);
+                Self::from_bits(self.bits.and(other.bits), most, 0)
+            }
             Alu::Or => {
                 let least = self.umin.max(other.umin);
                 Self::from_bits(self.bits.or(other.bits), u64::MAX, least)
@@ -42,6 +47,8 @@ impl Scalar {
             // Dividing by zero gives 0.
             Alu::Div => match other.known() {
                 Some(by) if by != 0 => Self::range(self.umin / by, self.umax / by),
+                // As if it were never by zero or one.
+                _ if planted(Fault::QuotientByUnknown) => Self::range(1, (self.umax / 2).max(1)),
                 _ => Self::range(0, self.umax),
             },
             // The remainder of zero gives the dividend.
@@ -60,6 +67,7 @@ impl Scalar {
     fn add(self, other: Self) -> Self {
         let unsigned = match self.umax.checked_add(other.umax) {
             Some(most) => (self.umin + other.umin, most),
+            None if planted(Fault::SumWraps) => (0, self.umax.max(other.umax)),
             None => (0, u64::MAX),
         };
         let signed = (
