@@ -4,11 +4,10 @@ import re
 import signal
 from pathlib import Path
 
-import psutil
 import pytest
 from harness import Failed, wait_until
 from test_controller import SHM, controller
-from test_workers import reload
+from test_workers import all_workers, reload
 
 pytestmark = pytest.mark.contract
 
@@ -82,8 +81,9 @@ def test_a_reload_needs_the_memory_and_takes_up_a_new_one(site, hooks):
 
 
 def mapped(pid: int, name: str) -> list[tuple[int, int]]:
-    """Return the size of each mapping of a file in this process, and how much of it the process has, in kB."""
-    found = []
+    """Return the size of each mapping of a file, and what the process has of it, in kB."""
+    found: list[int] = []
+    ours = False
     for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
         if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
             ours = line.endswith(name)
@@ -94,12 +94,10 @@ def mapped(pid: int, name: str) -> list[tuple[int, int]]:
 
 def test_workers_have_every_page_of_the_maps_before_their_first_request(site):
     started = site("ebpf", workers=2).start()
-    workers = psutil.Process(started.processes["sut"].pid).children()
-    assert len(workers) == 2
-    for worker in workers:
-        # The worker was forked before it began.
+    for pid in all_workers(started):
+        # It is there once it was forked, a moment before it begins.
         wait_until(
-            lambda pid=worker.pid: all(size == has for size, has in mapped(pid, started.tag)),
+            lambda pid=pid: all(size == has for size, has in mapped(pid, started.tag)),
             "pages are missing",
         )
-        assert mapped(worker.pid, started.tag)
+        assert mapped(pid, started.tag)
