@@ -2,8 +2,8 @@
 
     python tests/system/cpu_hog.py [--mode namespaces] [--calls 200] [--hogs 8]
 
-Needs root, and a machine on which nothing else runs. Prints the median and the 99th percentile of the
-honest calls' times: alone, beside the hog, and beside it with `tare-sandbox serve --fair-cpu`.
+Needs root, and a machine on which nothing else runs. Prints the median and the 99th percentile of
+the honest calls' times: alone, beside the hog, and beside it with `tare-sandbox serve --fair-cpu`.
 """
 
 import argparse

@@ -14,6 +14,8 @@ import pytest
 from sandboxes import Refused, Sandbox, as_it_runs, udf, wait_until, wire
 
 MODE = pytest.mark.parametrize("mode", ["namespaces"], indirect=True)
+QUOTED = 'x","event":"load","ok":true,"y":"'
+ENDS_OF_LINES = "\r\x0b\x0c\x1c\x85\u2028\u2029\x7f"
 FORGED = 'x\n{"seq":1,"time":"","event":"load","name":"forged","ok":true}\n'
 
 
@@ -95,12 +97,7 @@ def test_a_kill_has_the_limit_that_was_hit(
 def test_no_name_forges_a_record(mode: str, serve: Callable[..., Sandbox], tmp_path: Path) -> None:
     file = tmp_path / "audit"
     sandbox = serve(mode, "--audit", str(file))
-    names = [
-        FORGED,
-        'x","event":"load","ok":true,"y":"',
-        "\r\x0b\x0c\x1c\x85\u2028\u2029\x7f",
-        "ä" * 9999,
-    ]
+    names = [FORGED, QUOTED, ENDS_OF_LINES, "ä" * 9999]
     for name in names:
         with pytest.raises(Refused):
             sandbox.call(name)
