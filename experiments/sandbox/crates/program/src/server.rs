@@ -261,10 +261,13 @@ impl Server {
         };
         self.audit
             .note(|| called(client, call, &answer, begun.elapsed()));
-        if let (Err(failure), Some(limits), true) =
-            (&served.outcome, &served.limits, served.had_a_worker())
-            && let Some(event) = Event::of_failure(client, &call.name, failure, limits, deadline)
-        {
+        let stopped = match (&served.outcome, &served.limits) {
+            (Err(failure), Some(limits)) if served.had_a_worker() => {
+                Event::of_failure(client, &call.name, failure, limits, deadline)
+            }
+            _ => None,
+        };
+        if let Some(event) = stopped {
             self.audit.note(|| event);
         }
         let mut reply = Reply::new(channel.stream().as_fd(), encoded(answer));

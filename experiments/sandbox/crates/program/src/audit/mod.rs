@@ -61,6 +61,14 @@ struct Queue {
     ends: bool,
 }
 
+impl Queue {
+    /// Take the next record's number.
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -110,8 +118,7 @@ impl Audit {
         // Held for as long as pushing takes, never while something is written.
         let mut queue = log.shared.lock();
         let room = queue.records.len() < WAITING && !queue.ends;
-        let number = queue.next;
-        queue.next += 1;
+        let number = queue.number();
         let pace = if event.is_call() {
             &mut queue.calls
         } else {
@@ -119,11 +126,11 @@ impl Audit {
         };
         if room && pace.lets_through(now) {
             queue.records.push(Record::new(number, event));
+            drop(queue);
+            log.shared.more.notify_one();
         } else {
             queue.dropped += 1;
         }
-        drop(queue);
-        log.shared.more.notify_one();
     }
 
     /// Return true if there is a log.
@@ -149,7 +156,7 @@ impl Audit {
 
 /// Write records until the log ends.
 fn write(shared: &Shared, mut file: File) {
-    let (mut told, mut dropped, mut unwritten) = ((0, 0), 0, 0);
+    let (mut lost, mut told, mut since) = (Lost::default(), Lost::default(), Instant::now());
     loop {
         let mut queue = shared.lock();
         if queue.records.is_empty() && !queue.ends {
@@ -157,26 +164,32 @@ fn write(shared: &Shared, mut file: File) {
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let records = std::mem::take(&mut queue.records);
-        let (ends, next) = (queue.ends, queue.next);
-        dropped += std::mem::take(&mut queue.dropped);
+        lost.dropped += std::mem::take(&mut queue.dropped);
+        let ends = queue.ends;
         drop(queue);
         for record in &records {
-            unwritten += u64::from(file.append(&record.line()).is_err());
+            lost.unwritten += u64::from(file.append(&record.line()).is_err());
         }
-        let idle = records.is_empty();
-        let lost = |event| {
-            let more = json!({"dropped": dropped, "unwritten": unwritten});
-            Record::new(next, Event::of(event, more)).line()
+        let event = match ends {
+            true => "end",
+            false if lost != told && since.elapsed() >= PATIENCE => "lost",
+            false => continue,
         };
-        // Not after each batch: a flood of dropped records is worth a line now and then.
-        if idle && told != (dropped, unwritten) && file.append(&lost("lost")).is_ok() {
-            told = (dropped, unwritten);
-        }
+        (told, since) = (lost, Instant::now());
+        let fields = json!({"dropped": lost.dropped, "unwritten": lost.unwritten});
+        let record = Record::new(shared.lock().number(), Event::of(event, fields));
+        lost.unwritten += u64::from(file.append(&record.line()).is_err());
         if ends {
-            let _ = file.append(&lost("end"));
             return;
         }
     }
+}
+
+/// How many records are not in the file, and why.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Lost {
+    dropped: u64,
+    unwritten: u64,
 }
 
 #[cfg(test)]

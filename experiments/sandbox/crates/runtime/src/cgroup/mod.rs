@@ -173,8 +173,15 @@ impl Hierarchy {
                 Shares::new(Version::One, folder, cpus, Some(held))?
             }
             Version::Two => {
-                if let Some(home) = first.parent() {
+                if let (Some(_), Some(home)) = (&self.leaf, first.parent()) {
                     write(&home.join("cgroup.subtree_control"), "+cpu")?;
+                }
+                if !first.join("cpu.weight").exists() {
+                    return Err(format!(
+                        "the control group {} hands out no CPUs; start the sandbox in one of its own: \
+                         systemd-run --scope --property=Delegate=yes tare-sandbox ...",
+                        first.parent().unwrap_or(first).display()
+                    ));
                 }
                 Shares::new(Version::Two, first.clone(), cpus, None)?
             }
@@ -246,6 +253,11 @@ impl Hierarchy {
         if let Some((folder, home)) = self.leaf.as_ref().and_then(above) {
             // A group that hands out nothing may hold processes again. It goes on handing out while
             // another hierarchy of this process needs it.
+            if self.shares.get().is_some() {
+                for group in [&folder, &home] {
+                    let _ = fs::write(group.join("cgroup.subtree_control"), "-cpu");
+                }
+            }
             let _ = hand_out(&folder, '-').and_then(|()| hand_out(&home, '-'));
             let _ = fs::write(home.join("cgroup.procs"), "0");
             remove(&folder);
