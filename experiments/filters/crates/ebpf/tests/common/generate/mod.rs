@@ -244,7 +244,10 @@ fn array(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     if choices.below(4) == 0 {
         // An index that is known by its bits alone.
         let index = [2, 3, 4, 5][usize::from(choices.below(4))];
-        slots.extend([raw(0x57, index, 0, 0, 7), store(4, 10, -48, index)]);
+        slots.extend([
+            raw(0x57, index, 0, 0, choices.below(8).into()),
+            store(4, 10, -48, index),
+        ]);
     } else {
         slots.push(store_imm(4, 10, -48, choices.below(6).into()));
     }
