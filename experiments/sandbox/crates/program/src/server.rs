@@ -349,7 +349,7 @@ fn refusal(kind: &str, message: String) -> Answer {
     })
 }
 
-/// What the audit log has of a call.
+/// Return the event of a call that has ended.
 fn called(client: Client, call: &Call, answer: &Answer, took: Duration) -> Event {
     let (ok, kind, message, bytes) = match answer {
         Answer::Refusal(refusal) => (false, Some(&refusal.kind), Some(&refusal.message), 0),

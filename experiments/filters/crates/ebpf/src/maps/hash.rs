@@ -79,7 +79,7 @@ pub fn bytes(spec: &MapSpec) -> usize {
     size_of::<Header>() + buckets_bytes(spec) + entry_bytes(spec) * spec.max_entries as usize
 }
 
-/// How many places far from each other taking out an entry may touch: the entries that the hand passes lie one after
+/// Return how many places far from each other taking out an entry may touch: the entries that the hand passes lie one after
 /// the other, and the one taken out is looked for in its chain.
 pub fn evicting(spec: &MapSpec) -> usize {
     let passed = (PASSED * entry_bytes(spec)).div_ceil(PAGE);

@@ -50,7 +50,7 @@ struct Shared {
     more: Condvar,
 }
 
-/// What waits to be written.
+/// The records that wait to be written.
 struct Queue {
     records: Vec<Record>,
     /// The number of the next record.
@@ -185,7 +185,7 @@ fn write(shared: &Shared, mut file: File) {
     }
 }
 
-/// How many records are not in the file, and why.
+/// The records that are not in the file, counted by the reason.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Lost {
     dropped: u64,

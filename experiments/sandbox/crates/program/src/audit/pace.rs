@@ -1,4 +1,4 @@
-//! How many records a second are let through.
+//! A bound on the records of a second.
 
 use std::time::Instant;
 

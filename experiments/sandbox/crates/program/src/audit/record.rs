@@ -12,7 +12,7 @@ const LONGEST: usize = 256;
 /// SIGSYS on Linux for x86-64: the kernel's filter of system calls kills with it.
 const SIGSYS: i32 = 31;
 
-/// Who is at the other end of a connection.
+/// The other end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Client {
     /// Its process; none in another PID namespace.
@@ -21,7 +21,7 @@ pub struct Client {
     pub uid: Option<u32>,
 }
 
-/// What happened, and its fields.
+/// A kind of event, and its fields.
 #[derive(Debug)]
 pub struct Event {
     name: &'static str,
@@ -46,8 +46,8 @@ impl Event {
         self.name == "call"
     }
 
-    /// What a call's failure says about its worker, if that was killed, or if the kernel's filter of system calls
-    /// ended it.
+    /// Return the event of a worker that was killed, or ended by the kernel's filter of system calls, as its call's
+    /// failure says.
     pub fn of_failure(
         client: Client,
         name: &str,

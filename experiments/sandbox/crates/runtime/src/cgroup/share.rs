@@ -21,7 +21,7 @@ pub struct Shares {
     version: Version,
     folder: PathBuf,
     next: AtomicU32,
-    /// Who finds a folder that nobody holds takes it away.
+    /// A folder that nobody holds is taken away by other daemons.
     _held: Option<Held>,
 }
 
