@@ -28,7 +28,6 @@ pub enum Fault {
     EverySecondTurn,
     TurnsDoNotStop,
     TurnsCountWide,
-    TailCallOneMore,
     OverlapsInRegisters,
     PassedOnInRegisters,
     /// In the verifier: bounds of memory.
@@ -41,10 +40,7 @@ pub enum Fault {
     /// In the verifier: numbers.
     JoinForgets,
     AndOneLess,
-    SumWraps,
-    QuotientByUnknown,
     HalfForWhole,
-    ShiftsKeepSign,
     FirstTurnOnly,
     CountedTurnLess,
     /// In what a run costs.

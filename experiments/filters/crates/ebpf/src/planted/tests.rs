@@ -12,7 +12,7 @@ use crate::common::random::Random;
 const LIMIT: u32 = 900;
 
 /// All faults.
-const ALL: [Fault; 53] = {
+const ALL: [Fault; 51] = {
     use Fault::*;
     use Misread::*;
     [
@@ -61,14 +61,12 @@ const ALL: [Fault; 53] = {
         LeastKey,
         JoinForgets,
         AndOneLess,
-        SumWraps,
-        QuotientByUnknown,
         HalfForWhole,
-        ShiftsKeepSign,
         FirstTurnOnly,
         CountedTurnLess,
         CallsCostNothing,
         JumpMissesOne,
+        PrepaidOneTurn,
     ]
 };
 

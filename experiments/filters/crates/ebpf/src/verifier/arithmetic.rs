@@ -148,7 +148,7 @@ impl Walk<'_> {
         signed: bool,
     ) -> Result<(), Rejection> {
         let number = self.number(at, state, register)?;
-        let extended = if signed && !planted(Fault::ShiftsKeepSign) {
+        let extended = if signed {
             number.sign_extend(32)
         } else {
             number.low32()

@@ -134,7 +134,7 @@ fn a_small_map_beside_a_large_one_stays_near_and_many_small_ones_do_not() {
         sized(MapKind::Hash, 1 << 16),
         sized(MapKind::Array, 1 << 24),
     );
-    let alone = cost(&using(0, LOOKUP), &[near.clone()]);
+    let alone = cost(&using(0, LOOKUP), std::slice::from_ref(&near));
     assert_eq!(cost(&using(0, LOOKUP), &[near.clone(), far]), alone);
     let many = vec![near; 32];
     assert_eq!(cost(&using(31, LOOKUP), &many), alone + 3 * LARGE);

@@ -47,8 +47,6 @@ impl Scalar {
             // Dividing by zero gives 0.
             Alu::Div => match other.known() {
                 Some(by) if by != 0 => Self::range(self.umin / by, self.umax / by),
-                // As if it were never by zero or one.
-                _ if planted(Fault::QuotientByUnknown) => Self::range(1, (self.umax / 2).max(1)),
                 _ => Self::range(0, self.umax),
             },
             // The remainder of zero gives the dividend.
@@ -67,7 +65,6 @@ impl Scalar {
     fn add(self, other: Self) -> Self {
         let unsigned = match self.umax.checked_add(other.umax) {
             Some(most) => (self.umin + other.umin, most),
-            None if planted(Fault::SumWraps) => (0, self.umax.max(other.umax)),
             None => (0, u64::MAX),
         };
         let signed = (
