@@ -60,7 +60,12 @@ def test_what_a_killed_daemon_leaves_is_taken_away(
 ) -> None:
     killed = serve(mode, "--fair-cpu", "--load", f"hello={udf('hello')}")
     assert shares(killed)
+    below = killed.workers()
     killed.kill()
+    wait_until(
+        lambda: not any(Path(f"/proc/{pid}").exists() for pid in below),
+        lambda: f"processes are left: {below}",
+    )
     # Also by one that shares nothing.
     serve(mode)
     assert not shares(killed)

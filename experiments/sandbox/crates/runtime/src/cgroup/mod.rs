@@ -239,7 +239,11 @@ impl Hierarchy {
             let _ = fs::write(memory.with_file_name("cgroup.procs"), "0");
         }
         for folder in &self.folders {
-            remove(folder);
+            match self.leaf {
+                // This process is below it yet.
+                Some(_) => remove(folder),
+                None => remove_soon(folder),
+            }
         }
         if let Some(shares) = self.shares.get() {
             remove(shares.folder());
@@ -260,7 +264,7 @@ impl Hierarchy {
             }
             let _ = hand_out(&folder, '-').and_then(|()| hand_out(&home, '-'));
             let _ = fs::write(home.join("cgroup.procs"), "0");
-            remove(&folder);
+            remove_soon(&folder);
         }
     }
 }
@@ -285,6 +289,19 @@ fn hand_out(folder: &Path, sign: char) -> Result<(), String> {
     let both = format!("{sign}memory {sign}pids");
     write(&folder.join("cgroup.subtree_control"), &both)
 }
+
+/// Remove a group that this process has left. A thread that has ended is in it for a moment yet.
+fn remove_soon(folder: &Path) {
+    let begun = Instant::now();
+    remove(folder);
+    while folder.exists() && begun.elapsed() < ENDING {
+        std::thread::sleep(Duration::from_millis(1));
+        remove(folder);
+    }
+}
+
+/// The time that threads may take from their end until they have left their group.
+const ENDING: Duration = Duration::from_secs(1);
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
