@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Literal
 
 import click
 from pydantic import ValidationError
 
-from tare.cli import running_servers
+from tare.cli import protocols, running_servers
 from tare.cli.output import say
-from tare.cli.server_options import URL, Asked
+from tare.cli.server_options import Asked
 from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.project import servers as own
@@ -18,7 +18,7 @@ from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
-from tare.model.servers import Load, Request, Server, Servers
+from tare.model.servers import Body, Load, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
 _WITHIN_S = {False: 30.0, True: 90.0}
@@ -89,19 +89,19 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         raise click.UsageError("--in-order: found weights, expected none of them or no order")
     commands, folders, versions = _sides(asked, 2 if compared else 1)
     names = _names(asked.names, len(commands), _NAMES if compared else ())
-    target = running_servers.target(commands) if running else urlsplit(asked.url or URL)
-    if target.scheme not in ("http", "https"):
-        raise click.BadParameter(f"{asked.url!r}: expected http:// or https://", param_hint="--url")
+    protocol, target = protocols.spoken(
+        asked.protocol, running_servers.common(commands) if running else asked.url
+    )
+    protocols.refuse_options(protocol, _given(asked))
     query = f"?{target.query}" if target.query else ""
     request = {
         "scheme": target.scheme,
-        "protocol": asked.protocol or "h1",
+        "protocol": protocol,
         "path": asked.path or (target.path or "/") + query,
         "method": asked.method,
         "headers": dict(_pairs(asked.headers, ":", "--header")),
-        "body_file": str(asked.body_file.resolve()) if asked.body_file else None,
+        "body": _body(asked),
     }
-    protocol = asked.protocol or "h1"
     processes = running_servers.found(commands, protocol) if running else [None] * len(commands)
     environment = dict(_pairs(asked.environment, "=", "--env"))
     try:
@@ -115,7 +115,12 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
             request=Request.model_validate(request),
             mix=mix,
             in_order=asked.in_order,
-            load=Load(rate=asked.rate, connections=asked.connections, duration_s=asked.duration),
+            load=Load(
+                rate=asked.rate,
+                connections=asked.connections,
+                depth=asked.depth,
+                duration_s=asked.duration,
+            ),
             environment=environment,
             setup=asked.setup,
             ready_s=asked.ready_s,
@@ -126,6 +131,32 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         where = ".".join(str(part) for part in problem["loc"])
         found = f"{where}: found {problem['input']!r}; {problem['msg']}"
         raise click.UsageError(found) from error
+
+
+def _given(asked: Asked) -> set[str]:
+    """Return the options about requests that were given."""
+    values = {
+        "--get": asked.path,
+        "--method": asked.method if asked.method != "GET" else None,
+        "--header": asked.headers,
+        "--body": asked.body,
+        "--body-file": asked.body_file,
+        "--requests": asked.requests_file,
+    }
+    return {name for name, value in values.items() if value}
+
+
+def _body(asked: Asked) -> Body | None:
+    """Return the body of the options. Raises click.UsageError for several."""
+    if [asked.body, asked.body_file, asked.size].count(None) < 2:
+        raise click.UsageError("--body, --body-file and --size: expected one of them")
+    if asked.body_file is not None:
+        content: dict[Literal["base64", "file"], str] = {"file": str(asked.body_file.resolve())}
+        return content
+    if asked.size is not None:
+        made: dict[Literal["size"], int] = {"size": asked.size}
+        return made
+    return asked.body
 
 
 def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:

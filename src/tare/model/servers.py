@@ -37,8 +37,8 @@ class Server(Record):
     """One for each request, once it is known."""
 
 
-Body = str | dict[Literal["base64", "file"], str]
-"""A text, bytes, or the content of a file."""
+Body = str | dict[Literal["base64", "file"], str] | dict[Literal["size"], int]
+"""A text, bytes, the content of a file, or so many arbitrary bytes."""
 
 
 class Mixed(Record):
@@ -64,12 +64,12 @@ class Asked(Record):
 class Request(Record):
     """The request that all are sent, or what all of a mix have in common."""
 
-    scheme: Literal["http", "https"] = "http"
-    protocol: Literal["h1", "h2", "h3"] = "h1"
+    scheme: Literal["http", "https", "ws", "wss", "tcp"] = "http"
+    protocol: Literal["h1", "h2", "h3", "auto", "grpc", "ws", "echo", "proto"] = "h1"
     path: str = "/"
     method: str = "GET"
     headers: dict[str, str] = {}
-    body_file: str | None = None
+    body: Body | None = None
 
 
 class Load(Record):
@@ -77,6 +77,8 @@ class Load(Record):
 
     rate: float | None = Field(default=None, gt=0)
     connections: int = Field(default=16, ge=1)
+    depth: int = Field(default=1, ge=1)
+    """Requests in flight on each connection."""
     duration_s: float = Field(default=1.0, gt=0)
     warmup_s: float = Field(default=0.3, ge=0)
 

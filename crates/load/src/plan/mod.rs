@@ -1,5 +1,6 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
+pub mod asking;
 pub mod mix;
 mod rates;
 pub mod replay;
@@ -198,13 +199,13 @@ pub fn expectation(expect: &Expect) -> Result<Expectation, SpecError> {
     if let Some(status) = expect
         .status
         .iter()
-        .find(|status| !(100..1000).contains(*status))
+        .find(|status| !(1..1000).contains(*status))
     {
         let found = format!("{status} is not a status");
         return Err(SpecError::new(
             "expect.status",
             found,
-            "statuses have three digits",
+            "write one of HTTP, or a code of gRPC",
         ));
     }
     let body_sha256 = expect.body_sha256.as_deref().map(|text| {
@@ -217,6 +218,7 @@ pub fn expectation(expect: &Expect) -> Result<Expectation, SpecError> {
         statuses: expect.status.clone(),
         body_length: expect.body_length,
         body_sha256: body_sha256.transpose()?,
+        keeper: None,
     })
 }
 

@@ -48,7 +48,7 @@ impl Asked {
 }
 
 /// The requests of all targets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Requests {
     /// All of them, those of each target together.
     pub all: Vec<Asked>,

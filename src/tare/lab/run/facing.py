@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from tare.lab.errors import TareError
 from tare.lab.project.build import Say
-from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Answer, Difference, ask, differences
 from tare.lab.run import planning
 from tare.lab.run.own_bench import open_own, started
@@ -50,7 +49,7 @@ def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Face
         }
         answers = {name: (_answers(site), _answers(site)) for name, site in sites.items()}
         first = asked.servers[0].name
-        paths_of = [each.path for each in requests.asked(servers)]
+        _same_protocol({name: one[0].protocol for name, (one, _) in answers.items()})
         known = []
         for each in servers.servers:
             expected = list(map(Answer.expected, *answers[each.name]))
@@ -58,9 +57,10 @@ def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Face
                 expected = [Expected(status=one.status) for one in expected]
             known.append(each.model_copy(update={"expected": expected}))
         faced = Faced(servers.model_copy(update={"servers": known}))
-        for number, path in enumerate(paths_of):
+        several = len(answers[first][0]) > 1
+        for number, asked_for in enumerate(answers[first][0]):
             of = {name: (one[number], again[number]) for name, (one, again) in answers.items()}
-            _compare(faced, first, of, f" of {path}" if servers.mix else "")
+            _compare(faced, first, of, f" of {asked_for.request}" if several else "")
         if not saturated:
             status = {name: [one.status for one in each] for name, (each, _) in answers.items()}
             most = min(_rate(sites[first], sites[name], status) for name in sites if name != first)
@@ -72,11 +72,18 @@ def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Face
     return faced
 
 
+def _same_protocol(spoken: Mapping[str, str]) -> None:
+    """Raise TareError for servers that choose different protocols when they are asked to."""
+    if len(set(spoken.values())) > 1:
+        found = ", ".join(f"{name} {protocol}" for name, protocol in spoken.items())
+        raise TareError(f"-p auto: the servers choose different protocols ({found}); write -p h1")
+
+
 def _compare(
     faced: Faced, first: str, answers: Mapping[str, tuple[Answer, Answer]], where: str
 ) -> None:
     """Note how the answers to one request differ from the first server's; each server gave two."""
-    changing = {name for name, (one, again) in answers.items() if one.body != again.body}
+    changing = {name for name, (one, again) in answers.items() if one.sha256 != again.sha256}
     for name in sorted(changing):
         faced.remarks.append(f"{name}: the body{where} changes from request to request")
     for name, (one, _) in answers.items():

@@ -74,6 +74,8 @@ def _parameters(servers: Servers) -> dict[str, Any]:
         "duration_s": load.duration_s,
         "warmup_s": load.warmup_s,
     }
+    if load.depth > 1:
+        found["depth"] = load.depth
     return found | ({"rate": load.rate} if load.rate is not None else {})
 
 
@@ -82,11 +84,13 @@ def _variant(servers: Servers, server: Server) -> Variant:
     place = "{{ host }}:{{ port.http }}" if running is None else _place(running)
     asked = requests.asked(servers)
     pace = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
+    path = "" if request.scheme == "tcp" else "/" if servers.mix else _raw(request.path)
     spec: dict[str, Any] = {
         "schema": 1,
         "protocol": request.protocol,
-        "url": f"{request.scheme}://{place}{'/' if servers.mix else _raw(request.path)}",
+        "url": f"{request.scheme}://{place}{path}",
         "connections": "{{ connections }}",
+        "depth": "{{ depth | default(1) }}",
         "cpus": "{{ cpus.client }}",
         "loop": pace,
         "warmup_s": "{{ warmup_s }}",
@@ -113,13 +117,7 @@ def _variant(servers: Servers, server: Server) -> Variant:
                 "sut": _started(servers, server) if running is None else {"running": running}
             },
             "instrument": {"argv": ["{{ component.load }}/bin/tare-load"], "spec": spec},
-            "properties": {
-                "scheme": request.scheme,
-                "host": running.host if running else "",
-                "port": running.port if running else 0,
-                "requests": json.dumps([each.model_dump() for each in asked]),
-                "expected": json.dumps([each.model_dump() for each in server.expected]),
-            },
+            "properties": {"expected": json.dumps([each.model_dump() for each in server.expected])},
         }
     )
 
@@ -137,17 +135,20 @@ def _sent(asked: Asked, expected: Expected | None) -> dict[str, Any]:
     match asked.body:
         case str(text):
             found["body"] = _raw(text)
+        case {"size": int(size)}:
+            found["body"] = {"size": size}
         case dict(parts):
-            found["body"] = {key: _raw(value) for key, value in parts.items()}
+            found["body"] = {key: _raw(str(value)) for key, value in parts.items()}
     return found
 
 
 def _started(servers: Servers, server: Server) -> dict[str, Any]:
     own = {key: _raw(value) for key, value in servers.environment.items()}
+    kind = "udp" if servers.request.protocol == "h3" else "tcp"
     return {
         "argv": ["/bin/sh", "-c", _shell(server, servers.setup)],
         "env": {"HOME": _raw(str(Path.home())), **own},
-        "ready": {"tcp": ["{{ port.http }}"], "timeout_s": servers.ready_s},
+        "ready": {kind: ["{{ port.http }}"], "timeout_s": servers.ready_s},
     }
 
 
