@@ -83,7 +83,7 @@ pub fn run(
     };
     let mut load = plan::load(spec, requests.choices.clone())?;
     match (&replay, &spec.replay) {
-        _ if spec.ask => asking::apply(&mut requests, &mut load),
+        _ if spec.ask => asking::apply(&mut requests, &mut load)?,
         (Some(replay), Some(spec)) => replay.apply(spec, &mut load)?,
         _ => {}
     }
@@ -133,8 +133,7 @@ pub fn run(
         }
     };
     let mut report = Report::new(protocol, &targets.names(spec), &load, &outcome);
-    let played = replay.as_ref().filter(|_| !spec.ask);
-    report.replay = played.map(|replay| {
+    report.replay = replay.as_ref().map(|replay| {
         let counts = (replay.entries, replay.skipped);
         let replayed = &outcome.tally.replayed;
         ReplayReport::new(replay.format, counts, replay.length_s, replayed)

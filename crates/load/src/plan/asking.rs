@@ -7,6 +7,9 @@ use crate::engine::picks::Choice;
 use crate::protocol::ExchangeId;
 use crate::spec::{Pace, ReplaySpec, Spec, SpecError};
 
+/// Most requests that are asked: all their answers are kept in memory.
+const MOST: usize = 1000;
+
 /// The spec that asks what `spec` would send: one request after the other on one connection, at no
 /// times of their own.
 ///
@@ -37,13 +40,22 @@ pub fn spec(spec: &Spec) -> Result<Spec, SpecError> {
 }
 
 /// Keep the answers to `requests`, and let `load` send each of them once.
-pub fn apply(requests: &mut Requests, load: &mut Load) {
+///
+/// # Errors
+/// A [`SpecError`] for more requests than can be asked and kept.
+pub fn apply(requests: &mut Requests, load: &mut Load) -> Result<(), SpecError> {
+    let count = requests.all.len();
+    if count > MOST {
+        let found = format!("{count} different requests");
+        let remedy = format!("write at most {MOST}");
+        return Err(SpecError::new("ask", found, remedy));
+    }
     for asked in &mut requests.all {
         asked.expect.keeper = Some(Keeper::default());
     }
-    let count = requests.all.len();
     load.choices = vec![Choice::Turns((0..count as ExchangeId).collect())];
     load.requests = Some(count as u64);
+    Ok(())
 }
 
 /// A request as answers name it: its method and path.
