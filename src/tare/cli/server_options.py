@@ -8,6 +8,7 @@ import click
 
 from tare.cli.protocols import PROTOCOLS
 from tare.cli.span import span_option
+from tare.model.servers import LOG_FORMATS, LogFormat
 
 _POSITIVE = click.FloatRange(0, min_open=True)
 _ASKING = (
@@ -20,6 +21,15 @@ _ASKING = (
         help="Several requests, one a line: a path, a method and a path, or JSON with weights.",
     ),
     click.option("--in-order", is_flag=True, help="Those of --requests one after the other."),
+    click.option(
+        "--replay",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="The requests of an access log in its order and with its gaps, as of tare load.",
+    ),
+    click.option("--log-format", type=click.Choice(LOG_FORMATS), help="Format of --replay."),
+    click.option(
+        "--speed", type=_POSITIVE, help="Seconds of the log in a second of the run; without it 1."
+    ),
     click.option(
         "--url",
         metavar="URL",
@@ -64,6 +74,11 @@ _ASKING = (
         "How long a server may take until it accepts connections.",
     ),
     click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
+    click.option(
+        "--backend",
+        is_flag=True,
+        help="Start an origin for each server, a proxy; {backend} is its HOST:PORT.",
+    ),
     click.option(
         "--setup",
         metavar="COMMAND",
@@ -135,6 +150,9 @@ class Asked:
     path: str | None
     requests_file: Path | None
     in_order: bool
+    replay: Path | None
+    log_format: LogFormat | None
+    speed: float | None
     url: str | None
     protocol: str | None
     method: str
@@ -147,6 +165,7 @@ class Asked:
     rate: float | None
     ready_s: float
     environment: tuple[str, ...]
+    backend: bool
     setup: str | None
     duration: float
     against: str | None = None

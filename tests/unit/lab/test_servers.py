@@ -79,6 +79,51 @@ def test_a_setup_command_runs_before_the_server_and_its_failure_is_told() -> Non
     assert ended == [(0, "8080 /f\nup\n"), (1, failed)]
 
 
+def test_a_file_of_a_command_is_copied_and_filled_in(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "role").mkdir()
+    (tmp_path / "sub" / "it's.conf").write_text(
+        "{port} {host}:{port} ${host} {backend}\n{folder} {other} {{x}}\n"
+    )
+    names = NAMES | {"port": {"http": 8080, "backend": 9}, "folder": str(tmp_path / "role")}
+    for backend, place in ((True, "127.0.0.1:9"), (False, "{backend}")):
+        own = two(backend=backend)
+        text = "cat {file:sub/it's.conf}; echo {backend}"
+        first = own.servers[0].model_copy(update={"command": text, "folder": str(tmp_path)})
+        changed = own.model_copy(update={"servers": [first, own.servers[1]]})
+        argv = servers.loaded(changed).variants["old"].roles["sut"].argv
+        done = subprocess.run(
+            [render.text(part, names, "x") for part in argv],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout == (
+            f"8080 127.0.0.1:8080 ${{host}} {place}\n{tmp_path / 'role'} {{other}} {{{{x}}}}\n"
+            f"{place}\n"
+        )
+
+
+def test_each_server_has_a_backend_of_its_own_before_it_starts() -> None:
+    old = servers.loaded(two(backend=True)).variants["old"]
+    assert list(old.roles) == ["backend", "sut"] and old.roles["backend"].cpus == "backend"
+    assert old.ports == ["http", "backend"] and "origin" in old.components
+    assert list(servers.loaded(two()).variants["old"].roles) == ["sut"]
+
+
+def test_a_log_has_its_own_times_and_only_its_statuses_are_expected() -> None:
+    own = two(replay={"file": "/log", "speed": 2.0})
+    expected = [Expected(status=404), Expected(status=200, body_length=3), Expected(status=404)]
+    timed = own.model_copy(update={"load": own.load.model_copy(update={"rate": 5.0})})
+    for given, by_clock in ((own, False), (timed, True)):
+        known = [each.model_copy(update={"expected": expected}) for each in given.servers]
+        loaded = servers.loaded(given.model_copy(update={"servers": known}))
+        names = NAMES | planning.scenario_at(loaded, {}, {}).parameters
+        spec = render.value(loaded.variants["new"].instrument.spec, names, "x")
+        assert spec["replay"] == {
+            "file": "/log", "format": None, "speed": 2.0, "expect_logged": False, "timed": by_clock,
+        }  # fmt: skip
+        assert spec["loop"] == {"kind": "closed"} and spec["expect"] == {"status": [200, 404]}
+
+
 def test_a_duel_by_the_clock_judges_latency_and_a_saturated_one_throughput() -> None:
     saturated = servers.loaded(two())
     by_clock = servers.loaded(two(load={"rate": 500.0}))
@@ -177,7 +222,7 @@ def test_a_run_of_servers_is_found_again_for_a_resume(tmp_path: Path) -> None:
 
 def answer(status: int = 200, body: bytes = b"a\nb\n", **headers: str) -> Answer:
     named = tuple({"date": body.hex(), **headers}.items())
-    return Answer("h1", "GET /", status, named, body, len(body), hashlib.sha256(body).hexdigest())
+    return Answer("GET /", status, named, body, len(body), hashlib.sha256(body).hexdigest())
 
 
 def test_equal_answers_do_not_differ_whatever_their_dates() -> None:

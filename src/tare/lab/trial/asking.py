@@ -4,13 +4,15 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from tare.lab.errors import RoleError
+from tare.lab.errors import ManifestError, RoleError
 from tare.lab.machine.process import ending
 
 if TYPE_CHECKING:
     from tare.lab.trial.site import Site
 
 _ROLE = "ask"
+_UNUSABLE = 2
+"""The exit code for a spec that cannot be used."""
 _ANSWER_S = 10.0
 """How long one answer may take."""
 _ALL_S = 90.0
@@ -20,7 +22,8 @@ _SLACK_S = 15.0
 
 def ask(site: "Site", argv: list[str], cpus: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Run the instrument in the site with this spec, and return its result with `answers`
-    (docs/FORMAT.md). Raises RoleError where there is none, with its last lines.
+    (docs/FORMAT.md). Raises RoleError where there is none, with its last lines, and ManifestError
+    for a spec that cannot be used.
     """
     file = site.folder / "ask.json"
     # What is made from the seed must be the same each time, or answers could not be compared.
@@ -35,6 +38,9 @@ def ask(site: "Site", argv: list[str], cpus: str, spec: dict[str, Any]) -> dict[
     finally:
         process.kill()
         site.processes.pop(_ROLE)
-    if code := process.child.returncode:
+    if (code := process.child.returncode) == _UNUSABLE:
+        said = process.last_words().removeprefix(": ").removeprefix("tare-load: ")
+        raise ManifestError(f"the load generator cannot send this: {said}")
+    if code:
         raise RoleError(f"the load generator ended with {ending(code)}{process.last_words()}")
     return dict(json.loads(printed.splitlines()[-1]))

@@ -23,8 +23,6 @@ _UNLIKE = ("date",)
 class Answer:
     """An answer as it came, its headers' names in lower case."""
 
-    protocol: str
-    """That it came over."""
     request: str
     """The method and path that it answers."""
     status: int
@@ -41,6 +39,17 @@ class Answer:
         if self.status != again.status or self.sha256 != again.sha256:
             return Expected(status=self.status)
         return Expected(status=self.status, body_sha256=self.sha256, body_length=self.length)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A server's answers to all requests."""
+
+    protocol: str
+    """That they came over."""
+    each: list[Answer]
+    log_rate: float | None
+    """The mean rate of the log that has the requests, if one is replayed."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ def differences(old: Answer, new: Answer) -> Iterator[Difference]:
         yield Difference("body", "\n  ".join([sizes, *_diff(old.body, new.body)]))
 
 
-def ask(site: AskedView) -> list[Answer]:
+def ask(site: AskedView) -> Answers:
     """Send each request once, over one connection as long as the server keeps it.
 
     Raises TareError, which is an OracleError where a request has no right answer.
@@ -80,13 +89,16 @@ def ask(site: AskedView) -> list[Answer]:
         _came_back(each["answer"])
     if any(result["total"]["errors"].values()):
         raise OracleError(f"a wrong answer: {_reasons(result)}")
-    protocol = result["protocol"]
-    return [_answer(protocol, each["request"], each["answer"]) for each in result["answers"]]
+    log = result.get("replay")
+    return Answers(
+        result["protocol"],
+        [_answer(each["request"], each["answer"]) for each in result["answers"]],
+        log["entries"] / log["length_s"] if log else None,
+    )
 
 
-def _answer(protocol: str, request: str, kept: Mapping[str, Any]) -> Answer:
+def _answer(request: str, kept: Mapping[str, Any]) -> Answer:
     return Answer(
-        protocol,
         request,
         kept["status"],
         tuple((name.lower(), value) for name, value in kept["headers"]),

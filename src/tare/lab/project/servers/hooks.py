@@ -10,7 +10,7 @@ from tare.model.servers import Expected
 def oracle(site: AskedView) -> None:
     """Hold each answer against the one that is expected; without one, any will do."""
     expected = map(Expected.model_validate, json.loads(site.properties["expected"]))
-    for found, wanted in zip(ask(site), expected, strict=False):
+    for found, wanted in zip(ask(site).each, expected, strict=False):
         where = f"{found.request}: "
         if found.status != wanted.status:
             raise OracleError(f"{where}found status {found.status}, expected {wanted.status}")
