@@ -4,10 +4,13 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import GOOD, tare
 
+from tare import api
+from tare.lab.errors import TareError
 from tare.lab.project import build
 
 pytestmark = pytest.mark.contract
@@ -114,6 +117,20 @@ def test_a_difference_that_is_meant_is_allowed_whatever_the_protocol(
     code, text = duel(*servers, *PROTOCOLS["proto"], *SHORT, "--allow", "body")
     assert code == 0, text
     assert measured(tmp_path) == "proto"
+
+
+def test_a_gate_and_python_take_the_same_protocols(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = speaker("echo")
+    done = tare(tmp_path, "gate", server, server, *PROTOCOLS["echo"], *SHORT)
+    assert done.returncode == 0 and "cannot-tell: new: " in done.stdout, done.stderr
+    monkeypatch.setenv("TARE_RUNS", str(tmp_path / "python"))
+    short: dict[str, Any] = {"duels": 1, "duration": 0.3, "rate": 100, "connections": 2}
+    run = api.duel(speaker("proto"), speaker("proto"), protocol="proto", body="you", **short)
+    assert run.results.scenarios[0].parameters["protocol"] == "proto"
+    with pytest.raises(TareError, match="a message does not come back"):
+        api.duel(server, speaker("echo", "wrong"), url="tcp://127.0.0.1:{port}", **short)
 
 
 def test_a_server_of_another_protocol_is_told(duel: Callable[..., tuple[int, str]]) -> None:
