@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::answers::{Draft, Keeper};
 use crate::protocol::{Failure, Kind};
 
 const WRONG_STATUS: Failure = Failure {
@@ -39,6 +40,8 @@ pub struct Expectation {
     pub body_length: Option<u64>,
     /// The body's SHA-256, if it matters.
     pub body_sha256: Option<[u8; 32]>,
+    /// The place where the answer is kept, if it is; any answer is then correct.
+    pub keeper: Option<Keeper>,
 }
 
 impl Expectation {
@@ -47,11 +50,16 @@ impl Expectation {
         BodyCheck {
             length: 0,
             hash: self.body_sha256.map(|_| Sha256::new()),
+            draft: self.keeper.as_ref().map(|_| Box::default()),
         }
     }
 
     /// The failure of an answer with this `status` and body, if it is not correct.
     pub fn judge(&self, status: u16, body_check: &mut BodyCheck) -> Option<Failure> {
+        if let (Some(keeper), Some(draft)) = (&self.keeper, &body_check.draft) {
+            keeper.keep(status, draft);
+            return None;
+        }
         if !self.statuses.contains(&status) {
             return Some(WRONG_STATUS);
         }
@@ -72,6 +80,8 @@ impl Expectation {
 pub struct BodyCheck {
     length: u64,
     hash: Option<Sha256>,
+    /// The whole answer, if it is kept.
+    draft: Option<Box<Draft>>,
 }
 
 impl BodyCheck {
@@ -81,11 +91,19 @@ impl BodyCheck {
         if let Some(hash) = &mut self.hash {
             hash.update(bytes);
         }
+        if let Some(draft) = &mut self.draft {
+            draft.body(bytes);
+        }
+    }
+
+    /// The answer as it has come so far, if it is kept.
+    pub fn draft(&mut self) -> Option<&mut Draft> {
+        self.draft.as_deref_mut()
     }
 
     /// Return true if the check needs the bytes, and not only their number.
     pub fn needs_bytes(&self) -> bool {
-        self.hash.is_some()
+        self.hash.is_some() || self.draft.is_some()
     }
 
     /// Count bytes whose content does not matter.
@@ -95,7 +113,8 @@ impl BodyCheck {
 
     /// Start afresh for the next body, to be judged by `expect`.
     pub fn begin(&mut self, expect: &Expectation) {
-        if self.hash.is_some() == expect.body_sha256.is_some() {
+        let same = self.hash.is_some() == expect.body_sha256.is_some();
+        if same && self.draft.is_some() == expect.keeper.is_some() {
             self.reset();
         } else {
             *self = expect.body_check();
@@ -107,6 +126,9 @@ impl BodyCheck {
         self.length = 0;
         if let Some(hash) = &mut self.hash {
             hash.reset();
+        }
+        if let Some(draft) = &mut self.draft {
+            **draft = Draft::default();
         }
     }
 
@@ -131,7 +153,7 @@ mod tests {
         let expect = Expectation {
             statuses: vec![200, 204],
             body_length: Some(2),
-            body_sha256: None,
+            ..Expectation::default()
         };
         assert_eq!(judge(&expect, 200, b"ok"), None);
         assert_eq!(judge(&expect, 204, b"ok"), None);
@@ -143,8 +165,8 @@ mod tests {
     fn hash_is_of_the_whole_body_and_starts_anew() {
         let expect = Expectation {
             statuses: vec![200],
-            body_length: None,
             body_sha256: Some(Sha256::digest(b"hello").into()),
+            ..Expectation::default()
         };
         let mut body_check = expect.body_check();
         for _ in 0..2 {

@@ -109,8 +109,8 @@ mod tests {
             let lost = lost.min(bytes.len());
             let expect = Expectation {
                 statuses: vec![200],
-                body_length: None,
                 body_sha256: Some(<sha2::Sha256 as sha2::Digest>::digest(messages.concat()).into()),
+                ..Expectation::default()
             };
             let (mut reader, mut check) = (Messages::default(), expect.body_check());
             let mut rest = &bytes[..bytes.len() - lost];

@@ -6,6 +6,7 @@
 //! [`pipeline`] shares what protocols that answer in order have in common. [`spec`] describes the
 //! load, [`run`] makes it, [`report`] reports the result; docs/FORMAT.md describes spec and result.
 
+pub mod answers;
 pub mod cache_header;
 pub mod cli;
 pub mod dialogue;

@@ -1,11 +1,14 @@
 //! Runs a spec, with any protocol.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter};
+use std::mem;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::answers::Keeper;
 use crate::cache_header::CacheHeader;
 use crate::dialogue::Dialogue;
 use crate::echo::{Echo, Messages};
@@ -16,13 +19,13 @@ use crate::h2::{self, H2};
 use crate::h3::{self, H3};
 use crate::keys::Keys;
 use crate::pipeline::Pipeline;
-use crate::plan::requests::{Compose, Requests};
+use crate::plan::requests::{Asked, Compose, Requests};
 use crate::plan::targets::Targets;
-use crate::plan::{self, expectation, mix, replay};
+use crate::plan::{self, asking, mix, replay};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
 use crate::report::replay::ReplayReport;
-use crate::report::result::Result as Report;
+use crate::report::result::{Answered, Result as Report};
 use crate::report::times;
 use crate::sample::{Sampled, Samples};
 use crate::spec::{KeySpec, Spec, SpecError, Tls};
@@ -67,17 +70,24 @@ pub fn run(
     observer: &mut (impl Observer + ?Sized),
     interrupt: &AtomicBool,
 ) -> Result<Report, Error> {
-    let spec = &*mix::expand(spec)?;
+    let mut spec = mix::expand(spec)?;
+    if spec.ask {
+        spec = Cow::Owned(asking::spec(&spec)?);
+    }
+    let spec = &*spec;
     let targets = Targets::of(spec)?;
-    let replay = replay::replay(spec, &targets)?;
-    let requests = match &replay {
-        Some(replay) => &replay.requests,
-        None => &Requests::of(spec, &targets)?,
+    let mut replay = replay::replay(spec, &targets)?;
+    let mut requests = match &mut replay {
+        Some(replay) => mem::take(&mut replay.requests),
+        None => Requests::of(spec, &targets)?,
     };
     let mut load = plan::load(spec, requests.choices.clone())?;
-    if let (Some(replay), Some(spec)) = (&replay, &spec.replay) {
-        replay.apply(spec, &mut load)?;
+    match (&replay, &spec.replay) {
+        _ if spec.ask => asking::apply(&mut requests, &mut load)?,
+        (Some(replay), Some(spec)) => replay.apply(spec, &mut load)?,
+        _ => {}
     }
+    let requests = &requests;
     if spec.tls != Tls::default() && targets.scheme() != Scheme::Https {
         let found = format!("{} has no TLS", targets.scheme().name());
         return Err(SpecError::new("tls", found, "write https://").into());
@@ -129,6 +139,9 @@ pub fn run(
         ReplayReport::new(replay.format, counts, replay.length_s, replayed)
     });
     report.samples = job.samples;
+    if spec.ask {
+        report.answers = requests.all.iter().map(answered).collect();
+    }
     if let Some(file) = times_file {
         times::write(BufWriter::new(file), &outcome)?;
         report.times_dropped = times::dropped(&outcome);
@@ -136,6 +149,14 @@ pub fn run(
     report.tls = tls;
     report.certificates = Some(trust).filter(|_| targets.scheme() == Scheme::Https);
     Ok(report)
+}
+
+/// A request that was asked, and its answer.
+fn answered(asked: &Asked) -> Answered {
+    Answered {
+        request: asking::name(asked),
+        answer: asked.expect.keeper.as_ref().and_then(Keeper::kept),
+    }
 }
 
 /// Create a file before the load, so that nothing is loaded in vain.
@@ -256,7 +277,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let upgrade = |(target, _): (&_, _)| Upgrade::new(target, &self.spec.headers, seed);
         let upgrades: Result<Vec<Upgrade>, SpecError> = self.targets.iter().map(upgrade).collect();
         let upgrades = upgrades?;
-        let messages = Messages::new(seed, plan::size_of_message(self.spec)?);
+        let messages = self.messages()?;
         let keys = self.keys();
         let dialogue = |thread| WebSocket::new(&upgrades, &messages, depth, keys(thread), thread);
         self.over_stream(tls::HTTP1, dialogue)
@@ -264,7 +285,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
 
     fn echo(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Tcp, "echo")?;
-        let messages = Messages::new(self.spec.seed, plan::size_of_message(self.spec)?);
+        let messages = self.messages()?;
         let Spec { depth, .. } = *self.spec;
         let dialogue = |thread| Pipeline::new(Echo::new(&messages, thread), depth);
         self.in_order(&[], dialogue)
@@ -273,11 +294,20 @@ impl<O: Observer + ?Sized> Job<'_, O> {
     fn proto(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Tcp, "proto")?;
         let message = plan::body(self.spec.body.as_ref(), self.spec.seed)?.unwrap_or_default();
-        let call = |(_, expect): (_, &_)| Ok(Call::new(&message, expectation(expect)?));
-        let calls: Result<Vec<Call>, SpecError> = self.targets.iter().map(call).collect();
-        let calls = calls?;
+        let requests = self.requests.all.iter();
+        let calls: Vec<Call> = requests
+            .map(|asked| Call::new(&message, asked.expect.clone()))
+            .collect();
         let Spec { depth, .. } = *self.spec;
         self.in_order(&[], |_| Pipeline::new(Proto(&calls), depth))
+    }
+
+    /// The messages to be echoed.
+    fn messages(&self) -> Result<Messages, SpecError> {
+        let size = plan::size_of_message(self.spec)?;
+        let keeper = self.requests.all.first();
+        let keeper = keeper.and_then(|asked| asked.expect.keeper.clone());
+        Ok(Messages::new(self.spec.seed, size).kept_by(keeper))
     }
 
     /// The requests as HTTP sends them, each with its expected answer.

@@ -276,6 +276,69 @@ fn all_formats_are_replayed_by_the_program() {
     assert!(text.contains("; 1 lines are no requests"), "{text}");
 }
 
+/// The requests of two targets that a log of 40 is replayed to in slices.
+fn in_slices(changes: &Value) -> [Vec<String>; 2] {
+    let lines: String = (0..40)
+        .map(|at| {
+            format!(
+                "{{\"ts\": {}, \"uri\": \"/{at}\"}}\n",
+                1e9 + f64::from(at) * 0.0013
+            )
+        })
+        .collect();
+    let file = File::new("slices", lines.as_bytes());
+    let servers = [Server::default(), Server::default()];
+    let targets: Vec<_> = servers
+        .iter()
+        .map(|server| json!({"url": server.serve()}))
+        .collect();
+    let mut spec = json!({
+        "targets": targets, "connections": 1, "warmup_s": 0.0, "duration_s": 2.0, "seed": 3,
+        "timeout_s": 20.0, "slices": {"length_ms": 5, "gap_us": 1e9},
+        "replay": {"file": file.name(), "expect_logged": false},
+    });
+    for (field, value) in changes.as_object().expect("an object") {
+        spec["replay"][field] = value.clone();
+    }
+    let spec = tare_load::spec::Spec::from_json(&spec.to_string()).expect("a valid spec");
+    let interrupt = std::sync::atomic::AtomicBool::new(false);
+    let report = tare_load::run::run(&spec, &mut common::Silent, &interrupt);
+    let result = serde_json::to_value(report.expect("a finished run")).expect("JSON");
+    assert_eq!(errors(&result), 0, "{result}");
+    servers.map(|server| server.paths())
+}
+
+#[test]
+fn targets_in_turns_are_sent_the_same_part_of_a_log() {
+    let [one, other] = in_slices(&json!({}));
+    let both = one.len().min(other.len());
+    // More than the log has: it begins again.
+    assert!(both > 40, "{both} requests");
+    assert_eq!(one[..both], other[..both]);
+    // A slice has four requests at most, and the run may end between the targets' slices.
+    assert!(
+        one.len().abs_diff(other.len()) <= 4,
+        "{} and {}",
+        one.len(),
+        other.len()
+    );
+    let number = |path: &String| path["GET /".len()..].parse::<usize>().expect("a number");
+    for pair in one.windows(2) {
+        assert_eq!((number(&pair[0]) + 1) % 40, number(&pair[1]));
+    }
+}
+
+#[test]
+fn a_log_without_its_times_has_its_order() {
+    for requests in in_slices(&json!({"timed": false})) {
+        let number = |path: &String| path["GET /".len()..].parse::<usize>().expect("a number");
+        assert!(requests.len() > 40, "{} requests", requests.len());
+        for pair in requests.windows(2) {
+            assert_eq!((number(&pair[0]) + 1) % 40, number(&pair[1]));
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_replayed_is_named() {
     let good = File::new("good", log(&[(0, r#""uri": "/""#)]).as_bytes());

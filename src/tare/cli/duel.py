@@ -17,9 +17,9 @@ def command(as_json: bool, **given: Any) -> None:
     """Compare the servers that the COMMANDs start; the first is the baseline.
 
     {port} in a COMMAND is filled in with a free port, {folder} with an empty folder, {host} and
-    {cpus} likewise. All servers are alive at once, and the load alternates between two of them
-    every two milliseconds. Their answers must be alike. It ends as soon as every verdict is there,
-    or after --within.
+    {cpus} likewise; {file:PATH} is a copy of a file in which they are filled in, too. All servers
+    are alive at once, and the load alternates between two of them every two milliseconds. Their
+    answers must be alike. It ends as soon as every verdict is there, or after --within.
 
     URLs instead of COMMANDs are servers that run already on this machine. tare finds their
     processes by the port, and neither starts nor stops any.
@@ -29,6 +29,10 @@ def command(as_json: bool, **given: Any) -> None:
     tare duel 'python3 -m http.server {port}' 'python3 -m http.server {port}' --get /README.md
     tare duel './a {port}' './b {port}' --name a --name b --rate 5000 --within 2m
     tare duel './a {port}' './b {port}' --requests urls.txt
+    tare duel './a {port}' './b {port}' -p grpc --get /pkg.Service/Method --body-file message.bin
+    tare duel './a {port}' './b {port}' --url ws://127.0.0.1:{port}/chat -s 128
+    tare duel './a {port}' './b {port}' --replay access.log
+    tare duel 'nginx -c {file:old.conf}' 'nginx -c {file:new.conf}' --backend
     tare duel './a {port}' './b {port}' --setup 'cp seed.db {folder}/db' --env LEVEL=info
     tare duel http://127.0.0.1:8001/ http://127.0.0.1:8002/
     tare duel './old {port}' './new {port}' --why

@@ -2,23 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Literal
 
 import click
 from pydantic import ValidationError
 
-from tare.cli import running_servers
+from tare.cli import protocols, running_servers
 from tare.cli.output import say
-from tare.cli.server_options import URL, Asked
+from tare.cli.server_options import Asked
 from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.project import servers as own
 from tare.lab.project import worktrees
+from tare.lab.project.servers import commands as own_commands
 from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
-from tare.model.servers import Load, Request, Server, Servers
+from tare.model.servers import Body, Load, Replay, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
 _WITHIN_S = {False: 30.0, True: 90.0}
@@ -82,6 +83,7 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         _refuse_starts(asked)
     if asked.requests_file is not None and asked.path is not None:
         raise click.UsageError("--requests and --get: expected one of them")
+    _refuse_beside_log(asked)
     if asked.in_order and asked.requests_file is None:
         raise click.UsageError("--in-order: expected --requests beside it")
     mix = requests.read(asked.requests_file) if asked.requests_file is not None else []
@@ -89,19 +91,20 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         raise click.UsageError("--in-order: found weights, expected none of them or no order")
     commands, folders, versions = _sides(asked, 2 if compared else 1)
     names = _names(asked.names, len(commands), _NAMES if compared else ())
-    target = running_servers.target(commands) if running else urlsplit(asked.url or URL)
-    if target.scheme not in ("http", "https"):
-        raise click.BadParameter(f"{asked.url!r}: expected http:// or https://", param_hint="--url")
+    protocol, target = protocols.spoken(
+        asked.protocol, running_servers.common(commands) if running else asked.url
+    )
+    protocols.refuse_options(protocol, _given(asked))
+    _check_backend(asked)
     query = f"?{target.query}" if target.query else ""
     request = {
         "scheme": target.scheme,
-        "protocol": asked.protocol or "h1",
+        "protocol": protocol,
         "path": asked.path or (target.path or "/") + query,
         "method": asked.method,
         "headers": dict(_pairs(asked.headers, ":", "--header")),
-        "body_file": str(asked.body_file.resolve()) if asked.body_file else None,
+        "body": _body(asked),
     }
-    protocol = asked.protocol or "h1"
     processes = running_servers.found(commands, protocol) if running else [None] * len(commands)
     environment = dict(_pairs(asked.environment, "=", "--env"))
     try:
@@ -114,9 +117,16 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
             ],
             request=Request.model_validate(request),
             mix=mix,
+            replay=_replay(asked),
             in_order=asked.in_order,
-            load=Load(rate=asked.rate, connections=asked.connections, duration_s=asked.duration),
+            load=Load(
+                rate=asked.rate,
+                connections=asked.connections,
+                depth=asked.depth,
+                duration_s=asked.duration,
+            ),
             environment=environment,
+            backend=asked.backend,
             setup=asked.setup,
             ready_s=asked.ready_s,
             margin_pct=asked.margin,
@@ -126,6 +136,71 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         where = ".".join(str(part) for part in problem["loc"])
         found = f"{where}: found {problem['input']!r}; {problem['msg']}"
         raise click.UsageError(found) from error
+
+
+def _refuse_beside_log(asked: Asked) -> None:
+    """Refuse what makes no sense with a log, or without one. Raises click.UsageError."""
+    if asked.replay is None:
+        if asked.log_format is not None or asked.speed is not None:
+            raise click.UsageError("--log-format and --speed: expected --replay beside them")
+        return
+    own = {"--get", "--method", "--body", "--body-file", "--requests"} & _given(asked)
+    own |= {"--size"} if asked.size is not None else set()
+    own |= {"--rate"} if asked.rate is not None else set()
+    if own:
+        raise click.UsageError(f"{min(own)}: the log of --replay has its own; leave it out")
+    if asked.saturated and asked.speed is not None:
+        raise click.UsageError("--speed and --saturated: expected one of them")
+
+
+def _replay(asked: Asked) -> Replay | None:
+    if asked.replay is None:
+        return None
+    return Replay(
+        file=str(asked.replay.resolve()), format=asked.log_format, speed=asked.speed or 1.0
+    )
+
+
+def _check_backend(asked: Asked) -> None:
+    """Refuse a backend that no server can know of, and one that is not there. Raises
+    click.UsageError.
+    """
+    texts = [*asked.commands, asked.setup or ""]
+    named = any("{backend}" in text for text in texts)
+    if named and not asked.backend:
+        raise click.UsageError("{backend}: expected --backend beside it")
+    if asked.backend and not named and not own_commands.files(*texts):
+        raise click.UsageError(
+            "--backend: found no {backend} in a command, expected one there, in --setup, or in a "
+            "file that a command names as {file:PATH}"
+        )
+
+
+def _given(asked: Asked) -> set[str]:
+    """Return the options about requests that were given."""
+    values = {
+        "--get": asked.path,
+        "--method": asked.method if asked.method != "GET" else None,
+        "--header": asked.headers,
+        "--body": asked.body,
+        "--body-file": asked.body_file,
+        "--requests": asked.requests_file,
+        "--replay": asked.replay,
+    }
+    return {name for name, value in values.items() if value}
+
+
+def _body(asked: Asked) -> Body | None:
+    """Return the body of the options. Raises click.UsageError for several."""
+    if [asked.body, asked.body_file, asked.size].count(None) < 2:
+        raise click.UsageError("--body, --body-file and --size: expected one of them")
+    if asked.body_file is not None:
+        content: dict[Literal["base64", "file"], str] = {"file": str(asked.body_file.resolve())}
+        return content
+    if asked.size is not None:
+        made: dict[Literal["size"], int] = {"size": asked.size}
+        return made
+    return asked.body
 
 
 def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:
@@ -140,6 +215,7 @@ def _refuse_starts(asked: Asked) -> None:
     """Refuse options about servers that tare starts. Raises click.UsageError."""
     given = {
         "--against": asked.against,
+        "--backend": asked.backend,
         "--build": asked.build,
         "--env": asked.environment,
         "--setup": asked.setup,

@@ -1,19 +1,21 @@
 """Servers of a duel that run already, named by their URLs."""
 
 from collections.abc import Sequence
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import click
 
+from tare.cli.protocols import SCHEMES
 from tare.lab.machine import running
 from tare.model.role import Running
 
-_PORTS = {"http": 80, "https": 443}
+_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
 def are_urls(commands: Sequence[str]) -> bool:
     """Return true if the COMMANDs are URLs of servers. Raises click.UsageError for a mixture."""
-    urls = [text for text in commands if text.startswith(("http://", "https://"))]
+    schemes = tuple(f"{scheme}://" for scheme in SCHEMES)
+    urls = [text for text in commands if text.startswith(schemes)]
     if urls and len(urls) < len(commands):
         raise click.UsageError(
             "found URLs and commands, expected only one kind: a server that tare starts has its "
@@ -22,15 +24,15 @@ def are_urls(commands: Sequence[str]) -> bool:
     return bool(urls)
 
 
-def target(urls: Sequence[str]) -> SplitResult:
-    """Return the scheme and path that the URLs have in common. Raises click.UsageError."""
+def common(urls: Sequence[str]) -> str:
+    """Return the first URL, whose scheme and path all have. Raises click.UsageError."""
     parts = [urlsplit(url) for url in urls]
     kinds = {f"{each.scheme}://HOST:PORT{each.path or '/'}?{each.query}" for each in parts}
     if len(kinds) > 1:
         raise click.UsageError(
             "the URLs differ in more than host and port, expected the same scheme and path"
         )
-    return parts[0]
+    return urls[0]
 
 
 def found(urls: Sequence[str], protocol: str) -> list[Running]:
@@ -41,11 +43,13 @@ def found(urls: Sequence[str], protocol: str) -> list[Running]:
     for url in urls:
         parts = urlsplit(url)
         try:
-            host, port = parts.hostname, parts.port or _PORTS[parts.scheme]
+            host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme)
         except ValueError as error:
             raise click.UsageError(f"{url}: {error}") from error
-        if host is None:
-            raise click.UsageError(f"{url}: found no host, expected http://127.0.0.1:PORT/")
+        if host is None or port is None:
+            lacking = "host" if host is None else "port"
+            expected = f"{parts.scheme}://127.0.0.1:PORT"
+            raise click.UsageError(f"{url}: found no {lacking}, expected {expected}")
         kind = "udp" if protocol == "h3" else "tcp"
         process = running.identity(host, port, kind)
         known.append(Running(host=host, port=port, kind=kind, process=process))

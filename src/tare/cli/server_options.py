@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from tare.cli.protocols import PROTOCOLS
 from tare.cli.span import span_option
+from tare.model.servers import LOG_FORMATS, LogFormat
 
-URL = "http://127.0.0.1:{port}/"
-"""Where a server that tare starts is asked, but for its path."""
 _POSITIVE = click.FloatRange(0, min_open=True)
 _ASKING = (
     click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
@@ -21,12 +21,47 @@ _ASKING = (
         help="Several requests, one a line: a path, a method and a path, or JSON with weights.",
     ),
     click.option("--in-order", is_flag=True, help="Those of --requests one after the other."),
-    click.option("--url", metavar="URL", help=f"Scheme and path; without it {URL}"),
-    click.option("-p", "--protocol", type=click.Choice(["h1", "h2", "h3"]), help="Without it h1."),
+    click.option(
+        "--replay",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="The requests of an access log in its order and with its gaps, as of tare load.",
+    ),
+    click.option("--log-format", type=click.Choice(LOG_FORMATS), help="Format of --replay."),
+    click.option(
+        "--speed", type=_POSITIVE, help="Seconds of the log in a second of the run; without it 1."
+    ),
+    click.option(
+        "--url",
+        metavar="URL",
+        help="Scheme and path, as of http://, https://, ws://, wss:// and tcp://; without it "
+        "http://127.0.0.1:{port}/, or the usual scheme of --protocol.",
+    ),
+    click.option(
+        "-p",
+        "--protocol",
+        type=click.Choice(PROTOCOLS),
+        help="As of tare load; without it ws for ws:// and wss://, echo for tcp://, else h1.",
+    ),
     click.option("-X", "--method", default="GET", show_default=True),
     click.option("-H", "--header", "headers", multiple=True, metavar="NAME: VALUE"),
+    click.option("--body", metavar="TEXT", help="Body of the request, or message of the call."),
     click.option("--body-file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option(
+        "-s",
+        "--size",
+        type=click.IntRange(1),
+        metavar="BYTES",
+        help="Of the message to echo, or of an arbitrary body.",
+    ),
     click.option("-c", "--connections", type=click.IntRange(1), default=16, show_default=True),
+    click.option(
+        "-m",
+        "--depth",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Requests in flight on each connection: pipelined, or in streams of h2, h3 and grpc.",
+    ),
     click.option(
         "--rate",
         type=_POSITIVE,
@@ -39,6 +74,11 @@ _ASKING = (
         "How long a server may take until it accepts connections.",
     ),
     click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
+    click.option(
+        "--backend",
+        is_flag=True,
+        help="Start an origin for each server, a proxy; {backend} is its HOST:PORT.",
+    ),
     click.option(
         "--setup",
         metavar="COMMAND",
@@ -110,15 +150,22 @@ class Asked:
     path: str | None
     requests_file: Path | None
     in_order: bool
+    replay: Path | None
+    log_format: LogFormat | None
+    speed: float | None
     url: str | None
     protocol: str | None
     method: str
     headers: tuple[str, ...]
+    body: str | None
     body_file: Path | None
+    size: int | None
     connections: int
+    depth: int
     rate: float | None
     ready_s: float
     environment: tuple[str, ...]
+    backend: bool
     setup: str | None
     duration: float
     against: str | None = None

@@ -48,12 +48,15 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
     asked = Asked(**given)
     if asked.rate is None:
         raise click.UsageError("expected --rate: how slow the slowest are depends on it")
-    if asked.protocol not in (None, "h1"):
+    servers = servers_of(asked, compared=False)
+    if servers.request.protocol != "h1":
         raise click.UsageError(
             "--protocol: expected h1, where a connection has a request at a time"
         )
+    if asked.depth > 1:
+        raise click.UsageError("--depth: expected 1, so that a connection has a request at a time")
     looked = []
-    for each in tails(servers_of(asked, compared=False), slowest, say):
+    for each in tails(servers, slowest, say):
         looked.append(each)
         if as_json:
             continue

@@ -1,6 +1,6 @@
 """A user's own servers, without manifests: how each is started, and what both are asked."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -22,8 +22,8 @@ class Expected(Record):
 
 
 class Server(Record):
-    """One server: a command of the shell, in which {port}, {folder}, {cpus} and {host} are filled
-    in.
+    """One server: a command of the shell, in which {port}, {folder}, {cpus}, {host} and {backend}
+    are filled in, and {file:PATH} is a copy of a file in which they are.
     """
 
     name: Name
@@ -37,8 +37,8 @@ class Server(Record):
     """One for each request, once it is known."""
 
 
-Body = str | dict[Literal["base64", "file"], str]
-"""A text, bytes, or the content of a file."""
+Body = str | dict[Literal["base64", "file"], str] | dict[Literal["size"], int]
+"""A text, bytes, the content of a file, or so many arbitrary bytes."""
 
 
 class Mixed(Record):
@@ -64,19 +64,39 @@ class Asked(Record):
 class Request(Record):
     """The request that all are sent, or what all of a mix have in common."""
 
-    scheme: Literal["http", "https"] = "http"
-    protocol: Literal["h1", "h2", "h3"] = "h1"
+    scheme: Literal["http", "https", "ws", "wss", "tcp"] = "http"
+    protocol: Literal["h1", "h2", "h3", "auto", "grpc", "ws", "echo", "proto"] = "h1"
     path: str = "/"
     method: str = "GET"
     headers: dict[str, str] = {}
-    body_file: str | None = None
+    body: Body | None = None
+
+
+LogFormat = Literal["combined", "json", "har"]
+LOG_FORMATS: tuple[LogFormat, ...] = get_args(LogFormat)
+
+
+class Replay(Record):
+    """An access log whose requests are sent in its order: at its own times, unless the servers are
+    to answer as fast as they can.
+    """
+
+    file: str
+    format: LogFormat | None = None
+    """None: the one that it seems to have."""
+    speed: float = Field(default=1.0, gt=0)
+    """Seconds of the log in a second of the run."""
 
 
 class Load(Record):
-    """The load: by the clock at `rate`, or without one as fast as the servers answer."""
+    """The load: by the clock at `rate`, or without one as fast as the servers answer. A log that is
+    replayed by the clock has its own times, and `rate` is their mean.
+    """
 
     rate: float | None = Field(default=None, gt=0)
     connections: int = Field(default=16, ge=1)
+    depth: int = Field(default=1, ge=1)
+    """Requests in flight on each connection."""
     duration_s: float = Field(default=1.0, gt=0)
     warmup_s: float = Field(default=0.3, ge=0)
 
@@ -90,8 +110,12 @@ class Servers(Record):
     """Several requests instead of the one."""
     in_order: bool = False
     """The mix is sent one after the other, and not by weights."""
+    replay: Replay | None = None
+    """The requests of a log instead of the one."""
     load: Load = Load()
     environment: dict[str, str] = {}
+    backend: bool = False
+    """Each server stands before an origin of its own, whose place {backend} is."""
     setup: str | None = None
     """A command of the shell before each start, filled in as the servers' commands are."""
     ready_s: float = Field(default=30.0, gt=0)

@@ -53,6 +53,9 @@ def test_a_configuration_that_will_not_do_ends_in_a_sentence(
         ("caddy", "caddyfile", "as-shipped.j2"),
         ("h2o", "h2o-conf", "tuned.conf.j2"),
         ("haproxy", "haproxy-cfg", "tuned.cfg.j2"),
+        ("envoy", "envoy-conf", "tuned.yaml.j2"),
+        ("traefik", "traefik-conf", "../../traefik-tuned.yml.j2"),
+        ("traefik-fast", "traefik-dynamic", "../../traefik-tuned-dynamic.yml.j2"),
     ],
 )
 def test_each_proxy_takes_a_copy_of_its_template(

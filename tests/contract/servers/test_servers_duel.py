@@ -106,8 +106,8 @@ def test_all_requests_of_a_file_are_compared_and_then_sent(
     (tmp_path / "urls").write_text('/a\nDELETE /b\n{"url": "/longer", "weight": 3}\n')
     mix = ("--requests", str(tmp_path / "urls"))
     code, text = duel(f"{GOOD} paths", f"{GOOD} paths-b", *mix, *SHORT)
-    assert code == 1 and "old and new: /b: bodies of 18 and 6 bytes" in text, text
-    assert "/a:" not in text and not list(tmp_path.glob("runs/*")), text
+    assert code == 1 and "old and new: DELETE /b: bodies of 18 and 6 bytes" in text, text
+    assert "GET /a:" not in text and not list(tmp_path.glob("runs/*")), text
     # Answers of three lengths, each as expected, or its trial would not count.
     code, text = duel(f"{GOOD} paths", f"{GOOD} paths", *mix, "--duels", "1", *SHORT[2:])
     assert code == 0, text
@@ -178,7 +178,7 @@ def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
         ((GOOD, GOOD, "--in-order"), "expected --requests beside it"),
         ((GOOD, GOOD, "--requests", __file__, "--get", "/"), "expected one of them"),
         ((GOOD, GOOD, "-H", "nothing"), "'nothing': expected NAME:VALUE"),
-        ((GOOD, GOOD, "--url", "ftp://x/"), "expected http:// or https://"),
+        ((GOOD, GOOD, "--url", "ftp://x/"), "expected http://, https://, ws://"),
         ((GOOD, GOOD, "--name", "Upper"), "found 'Upper'"),
     ):
         code, text = duel(*arguments)

@@ -1,5 +1,6 @@
 """A user's own servers as an experiment, and how two answers differ."""
 
+import hashlib
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,51 @@ def test_a_setup_command_runs_before_the_server_and_its_failure_is_told() -> Non
     assert ended == [(0, "8080 /f\nup\n"), (1, failed)]
 
 
+def test_a_file_of_a_command_is_copied_and_filled_in(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "role").mkdir()
+    (tmp_path / "sub" / "it's.conf").write_text(
+        "{port} {host}:{port} ${host} {backend}\n{folder} {other} {{x}}\n"
+    )
+    names = NAMES | {"port": {"http": 8080, "backend": 9}, "folder": str(tmp_path / "role")}
+    for backend, place in ((True, "127.0.0.1:9"), (False, "{backend}")):
+        own = two(backend=backend)
+        text = "cat {file:sub/it's.conf}; echo {backend}"
+        first = own.servers[0].model_copy(update={"command": text, "folder": str(tmp_path)})
+        changed = own.model_copy(update={"servers": [first, own.servers[1]]})
+        argv = servers.loaded(changed).variants["old"].roles["sut"].argv
+        done = subprocess.run(
+            [render.text(part, names, "x") for part in argv],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout == (
+            f"8080 127.0.0.1:8080 ${{host}} {place}\n{tmp_path / 'role'} {{other}} {{{{x}}}}\n"
+            f"{place}\n"
+        )
+
+
+def test_each_server_has_a_backend_of_its_own_before_it_starts() -> None:
+    old = servers.loaded(two(backend=True)).variants["old"]
+    assert list(old.roles) == ["backend", "sut"] and old.roles["backend"].cpus == "backend"
+    assert old.ports == ["http", "backend"] and "origin" in old.components
+    assert list(servers.loaded(two()).variants["old"].roles) == ["sut"]
+
+
+def test_a_log_has_its_own_times_and_only_its_statuses_are_expected() -> None:
+    own = two(replay={"file": "/log", "speed": 2.0})
+    expected = [Expected(status=404), Expected(status=200, body_length=3), Expected(status=404)]
+    timed = own.model_copy(update={"load": own.load.model_copy(update={"rate": 5.0})})
+    for given, by_clock in ((own, False), (timed, True)):
+        known = [each.model_copy(update={"expected": expected}) for each in given.servers]
+        loaded = servers.loaded(given.model_copy(update={"servers": known}))
+        names = NAMES | planning.scenario_at(loaded, {}, {}).parameters
+        spec = render.value(loaded.variants["new"].instrument.spec, names, "x")
+        assert spec["replay"] == {
+            "file": "/log", "format": None, "speed": 2.0, "expect_logged": False, "timed": by_clock,
+        }  # fmt: skip
+        assert spec["loop"] == {"kind": "closed"} and spec["expect"] == {"status": [200, 404]}
+
+
 def test_a_duel_by_the_clock_judges_latency_and_a_saturated_one_throughput() -> None:
     saturated = servers.loaded(two())
     by_clock = servers.loaded(two(load={"rate": 500.0}))
@@ -115,7 +161,7 @@ def test_a_file_of_requests_is_read_as_the_generator_reads_it(tmp_path: Path) ->
     assert [each.url for each in found] == ["/a", "/b", "/c"]
     assert (found[1].method, found[2].weight) == ("POST", 2.5)
     assert found[2].body == {"file": str(tmp_path / "b")}
-    common = {"method": "PUT", "headers": {"X-A": "0", "X-B": "2"}, "body_file": "/all"}
+    common = {"method": "PUT", "headers": {"X-A": "0", "X-B": "2"}, "body": {"file": "/all"}}
     asked = requests.asked(two(mix=found, request=common))
     assert [each.method for each in asked] == ["PUT", "POST", "PUT"]
     assert asked[2].headers == {"X-B": "2", "x-a": "1"} and asked[0].body == {"file": "/all"}
@@ -127,7 +173,7 @@ def test_a_file_of_requests_is_read_as_the_generator_reads_it(tmp_path: Path) ->
         ('/a\n{"url": 1}', ":2: url: found 1; "),
         ('{"url": "/", "wieght": 1}', ":1: wieght: found 1; "),
         ("http://elsewhere/", ":1: url: found 'http://elsewhere/'; "),
-        ('{"url": "/", "body": {"size": 3}}', ":1: body"),
+        ('{"url": "/", "body": {"size": 3, "file": "x"}}', ":1: body"),
         ("\n\nGET /a HTTP/1.1", ":3: found 3 words, expected a path, or a method and a path"),
         ("# nothing\n", ": found 0 requests, expected 1 to 1000"),
         ("{", ":1: Expecting property name"),
@@ -139,13 +185,11 @@ def test_a_line_that_is_no_request_is_named(tmp_path: Path, text: str, words: st
     assert words in str(caught.value)
 
 
-def test_bodies_are_texts_bytes_or_files(tmp_path: Path) -> None:
-    (tmp_path / "b").write_bytes(b"\x00")
-    for body, expected in (
-        (None, None), ("é", "é".encode()), ({"base64": "AAE="}, b"\x00\x01"),
-        ({"file": str(tmp_path / "b")}, b"\x00"),
-    ):  # fmt: skip
-        assert requests.content(body) == expected
+def test_bodies_are_texts_bytes_files_or_sizes() -> None:
+    for body in (None, "{{é}}", {"base64": "AAE="}, {"file": "/{{b}}"}, {"size": 3}):
+        own = servers.loaded(two(request={"body": body}))
+        spec = render.value(own.variants["new"].instrument.spec, NAMES, "x")
+        assert spec.get("body") == body
 
 
 def test_a_mix_expects_of_each_request_what_it_was_answered() -> None:
@@ -177,7 +221,8 @@ def test_a_run_of_servers_is_found_again_for_a_resume(tmp_path: Path) -> None:
 
 
 def answer(status: int = 200, body: bytes = b"a\nb\n", **headers: str) -> Answer:
-    return Answer(status, tuple({"date": body.hex(), **headers}.items()), body)
+    named = tuple({"date": body.hex(), **headers}.items())
+    return Answer("GET /", status, named, body, len(body), hashlib.sha256(body).hexdigest())
 
 
 def test_equal_answers_do_not_differ_whatever_their_dates() -> None:
@@ -191,9 +236,9 @@ def test_each_difference_has_the_word_that_allows_it() -> None:
     assert found[3].text == "bodies of 4 and 4 bytes\n  -b\n  +c"
 
 
-def test_bodies_that_are_no_text_differ_by_their_sizes() -> None:
+def test_bodies_that_are_no_text_are_shown_from_their_first_difference() -> None:
     (found,) = differences(answer(body=b"\xff"), answer(body=b"\xff\xfe"))
-    assert found.text == "bodies of 1 and 2 bytes"
+    assert found.text == "bodies of 1 and 2 bytes\n  from byte 1 on:\n  -nothing\n  +fe"
 
 
 def test_a_body_that_changes_by_itself_is_not_expected() -> None:

@@ -171,6 +171,7 @@ impl Cli {
             timeout_s: self.timeout,
             connect_timeout_s: self.connect_timeout,
             ttfb_timeout_s: self.ttfb_timeout,
+            ask: false,
             show: self.output.show,
             times_file: self.output.times.clone(),
             seed: self.seed,

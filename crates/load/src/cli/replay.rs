@@ -56,6 +56,7 @@ impl ReplayOptions {
             file,
             format: self.log_format,
             speed: self.speed,
+            timed: true,
             repeat: self.repeat,
             expect_logged,
             wait,

@@ -1,5 +1,6 @@
 //! A stream that comes back: every byte is compared.
 
+use crate::answers::Keeper;
 use crate::pipeline::InOrder;
 use crate::protocol::{Answer, ExchangeId, Failure, Kind, RequestId};
 use crate::random;
@@ -21,6 +22,7 @@ pub const DIFFERS: Failure = Failure {
 pub struct Messages {
     bytes: Vec<u8>,
     size: usize,
+    keeper: Option<Keeper>,
 }
 
 impl Messages {
@@ -29,6 +31,21 @@ impl Messages {
         Messages {
             bytes: random::bytes(seed, size + SPREAD),
             size,
+            keeper: None,
+        }
+    }
+
+    /// The same, whose echo is kept if there is a keeper.
+    pub fn kept_by(self, keeper: Option<Keeper>) -> Self {
+        Messages { keeper, ..self }
+    }
+
+    /// Keep what came back for the message of this number, if it is kept: its first `received` bytes
+    /// as they were sent, then `piece`.
+    pub fn keep(&self, number: usize, received: usize, piece: &[u8]) {
+        if let Some(keeper) = &self.keeper {
+            let sent = self.message(number);
+            keeper.keep_echo(STATUS, sent, [&sent[..received], piece]);
         }
     }
 
@@ -88,6 +105,7 @@ impl InOrder for Echo<'_> {
         let expected = &self.messages.message(number)[*received..];
         let here = expected.len().min(bytes.len());
         if bytes[..here] != expected[..here] {
+            self.messages.keep(number, *received, &bytes[..here]);
             return Err(DIFFERS);
         }
         *received += here;
@@ -98,7 +116,8 @@ impl InOrder for Echo<'_> {
         *received == 0
     }
 
-    fn answer(&self, _: usize, request: RequestId, received: &mut usize) -> Answer {
+    fn answer(&self, number: usize, request: RequestId, received: &mut usize) -> Answer {
+        self.messages.keep(number, *received, &[]);
         *received = 0;
         Answer {
             request,

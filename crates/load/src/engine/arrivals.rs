@@ -40,6 +40,10 @@ enum Process {
         log: Log,
         index: usize,
         threads: usize,
+        /// Time by which the log is late: it stands still while its target waits for its slice.
+        late: u64,
+        /// Slices in which it went on.
+        slices: u64,
     },
     Even {
         index: u64,
@@ -106,6 +110,8 @@ impl Arrivals {
             log,
             index: thread,
             threads,
+            late: 0,
+            slices: 0,
         };
         let mut arrivals = Arrivals { next: 0, process };
         arrivals.take();
@@ -117,10 +123,24 @@ impl Arrivals {
         self.next
     }
 
-    /// Give up the sends that were intended until `time`.
-    pub fn skip_to(&mut self, time: u64) {
-        while self.next <= time {
-            self.take();
+    /// Begin a slice of this `length` at `time`: a log goes on where it stood, others give up the
+    /// sends that were intended until then.
+    pub fn begin_slice(&mut self, time: u64, length: u64) {
+        match &mut self.process {
+            Process::Log { late, slices, .. } => {
+                let now_late = time - *slices * length;
+                self.next = match self.next {
+                    u64::MAX => u64::MAX,
+                    next => next - *late + now_late,
+                };
+                *late = now_late;
+                *slices += 1;
+            }
+            _ => {
+                while self.next <= time {
+                    self.take();
+                }
+            }
         }
     }
 
@@ -150,6 +170,8 @@ impl Arrivals {
                 log,
                 index,
                 threads,
+                late,
+                ..
             } => {
                 let (lap, place) = (*index / log.times.len(), *index % log.times.len());
                 *index += *threads;
@@ -157,7 +179,8 @@ impl Arrivals {
                     None if lap > 0 => u64::MAX,
                     period => {
                         let before = (lap as u64).saturating_mul(period.unwrap_or(0));
-                        log.times[place].saturating_add(before)
+                        let at = log.times[place].saturating_add(before);
+                        at.saturating_add(*late)
                     }
                 }
             }
@@ -283,6 +306,35 @@ mod tests {
         assert_eq!(series(None, 1, 3), [5, end, end, end, end, end]);
         assert_eq!(series(Some(10), 0, 1), [0, 5, 5, 9, 10, 15]);
         assert_eq!(series(Some(10), 2, 3), [5, 15, 20, 29, 35, 45]);
+    }
+
+    #[test]
+    fn a_log_stands_still_between_slices() {
+        let log = |period| Log {
+            times: [0, 5, 5, 9, 12, 24].into(),
+            period,
+            sizes: [].into(),
+        };
+        let mut arrivals = Arrivals::of_log(log(Some(30)), 0, 1);
+        // Slices of 10 that begin later and later; each has what the log has in so much time.
+        let mut slice = |begin| {
+            arrivals.begin_slice(begin, 10);
+            let mut sent = Vec::new();
+            while arrivals.next() < begin + 10 {
+                sent.push(arrivals.take() - begin);
+            }
+            sent
+        };
+        assert_eq!(slice(100), [0, 5, 5, 9]);
+        assert_eq!(slice(125), [2]);
+        assert_eq!(slice(150), [4]);
+        assert_eq!(slice(1000), [0, 5, 5, 9]);
+        let mut once = Arrivals::of_log(log(None), 0, 1);
+        (0..6).for_each(|_| {
+            once.take();
+        });
+        once.begin_slice(7, 10);
+        assert_eq!(once.next(), u64::MAX);
     }
 
     #[test]

@@ -138,6 +138,16 @@ impl HeadReader {
     }
 }
 
+/// Call `keep` with each header of a whole head.
+pub fn fields(head: &[u8], mut keep: impl FnMut(&[u8], &[u8])) {
+    let mut headers = vec![httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut headers);
+    if response.parse(head).is_ok() {
+        let headers = response.headers.iter();
+        headers.for_each(|header| keep(header.name.as_bytes(), header.value));
+    }
+}
+
 /// The elements of a comma-separated header value.
 fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)

@@ -1,7 +1,7 @@
 //! One response, read from pieces of any size.
 
 use super::chunked::Chunked;
-use super::head::{Framing, HeadReader};
+use super::head::{self, Framing, HeadReader};
 use super::malformed::Malformed;
 use crate::expectation::{BodyCheck, Expectation};
 
@@ -163,6 +163,13 @@ impl Response {
                 }
                 return Ok(None);
             };
+            if let (Some(draft), 200..) = (self.body_check.draft(), head.status) {
+                let whole = match known {
+                    0 => &bytes[used..],
+                    _ => &self.partial,
+                };
+                head::fields(&whole[..length], |name, value| draft.field(name, value));
+            }
             self.partial.clear();
             self.heads += length;
             used += length - known;

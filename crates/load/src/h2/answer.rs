@@ -4,12 +4,21 @@ use super::connection::Data;
 use super::frame::{self, Header, code};
 use super::recv::{Receiving, Wrong};
 use super::settings::WINDOW;
+use super::streams::Stream;
 use crate::grpc;
 use crate::hpack::Fault;
 use crate::protocol::{Answer, Event, Failure};
 
 /// Most bytes of the frames in front of a body, interim responses included.
 const MAX_HEADS: u64 = 64 * 1024;
+
+/// Keep the fields of a block, if the answer is kept.
+fn keep(stream: &mut Stream, fields: &[(Vec<u8>, Vec<u8>)]) {
+    if let Some(draft) = stream.body_check.draft() {
+        let fields = fields.iter();
+        fields.for_each(|(name, value)| draft.field(name, value));
+    }
+}
 
 impl Receiving<'_> {
     /// Take a whole header block. Even one of a stream that was given up may change the decoder's
@@ -38,10 +47,12 @@ impl Receiving<'_> {
                 let bodiless = exchange.bodiless || matches!(status, 204 | 304);
                 stream.length = if bodiless { Some(0) } else { head.length };
                 stream.grpc.1 = head.grpc;
+                keep(stream, self.connection.heads.fields());
                 None
             }
             (_, 0) if ends => {
                 stream.grpc.1 = head.grpc.or(stream.grpc.1);
+                keep(stream, self.connection.heads.fields());
                 None
             }
             _ => Some("invalid trailers"),

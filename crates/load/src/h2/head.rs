@@ -15,7 +15,12 @@ pub struct HeadReader {
     decoder: Decoder,
     last: Vec<u8>,
     meaning: Option<Meaning>,
+    /// The fields of the last block, if they are kept.
+    fields: Option<Vec<Field>>,
 }
+
+/// A name and its value.
+type Field = (Vec<u8>, Vec<u8>);
 
 /// The meaning of the last block.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +42,16 @@ impl HeadReader {
         }
     }
 
+    /// Keep the fields of each block until the next one.
+    pub fn keep_fields(&mut self) {
+        self.fields = Some(Vec::new());
+    }
+
+    /// The fields of the last block, if they are kept.
+    pub fn fields(&self) -> &[Field] {
+        self.fields.as_deref().unwrap_or_default()
+    }
+
     /// The meaning of the whole `block`.
     ///
     /// # Errors
@@ -54,9 +69,14 @@ impl HeadReader {
         self.catch_up(scratch)?;
         let version = self.decoder.version();
         let mut reading = Reading::new(&self.cache);
-        let effect = self
-            .decoder
-            .decode(block, scratch, |name, value| reading.field(name, value))?;
+        let kept = &mut self.fields;
+        kept.iter_mut().for_each(Vec::clear);
+        let effect = self.decoder.decode(block, scratch, |name, value| {
+            reading.field(name, value);
+            if let Some(fields) = kept {
+                fields.push((name.to_vec(), value.to_vec()));
+            }
+        })?;
         self.last.clear();
         self.last.extend_from_slice(block);
         self.meaning = Some(Meaning {

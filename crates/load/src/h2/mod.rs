@@ -61,7 +61,12 @@ impl Dialogue for H2<'_> {
 
     fn begin(&mut self, target: usize, out: &mut Vec<u8>) -> Connection {
         settings::hello(out);
-        Connection::new(target, self.cache.clone())
+        let mut connection = Connection::new(target, self.cache.clone());
+        let mut all = self.exchanges.iter();
+        if all.any(|exchange| exchange.expect.keeper.is_some()) {
+            connection.heads.keep_fields();
+        }
+        connection
     }
 
     fn room(&self, connection: &Connection) -> usize {

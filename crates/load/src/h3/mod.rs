@@ -9,6 +9,7 @@ pub mod qpack;
 pub mod request;
 pub mod response;
 mod setup;
+mod static_table;
 mod streams;
 mod ungreased;
 pub mod varint;

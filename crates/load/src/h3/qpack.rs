@@ -1,6 +1,7 @@
 //! QPACK, the compression of headers in HTTP/3 (RFC 9204), without its dynamic table: a client that
 //! does not offer one gets sections which stand for themselves.
 
+use super::static_table::STATIC;
 use crate::cache_header::CacheHeader;
 use crate::fields::{Head, Reading};
 use crate::hpack::{Fault, huffman, integer};
@@ -11,63 +12,22 @@ const LONGEST: usize = 64 * 1024;
 /// The beginning of a section that uses no dynamic table.
 const PREFIX: [u8; 2] = [0, 0];
 
-/// The meaning of a field of the static table (RFC 9204, appendix A) in a response.
-#[derive(Clone, Copy)]
-enum Static {
-    Status(&'static str),
-    Length(&'static str),
-    /// A pseudo-header that only requests have.
-    Request,
-    Other,
+fn entry(index: u64) -> Result<(&'static [u8], &'static [u8]), Fault> {
+    let index = usize::try_from(index).map_err(|_| Fault::Index)?;
+    let (name, value) = STATIC.get(index).ok_or(Fault::Index)?;
+    Ok((name.as_bytes(), value.as_bytes()))
 }
 
-fn entry(index: u64) -> Result<Static, Fault> {
-    Ok(match index {
-        0 | 1 | 15..=23 => Static::Request,
-        4 => Static::Length("0"),
-        24 => Static::Status("103"),
-        25 => Static::Status("200"),
-        26 => Static::Status("304"),
-        27 => Static::Status("404"),
-        28 => Static::Status("503"),
-        63 => Static::Status("100"),
-        64 => Static::Status("204"),
-        65 => Static::Status("206"),
-        66 => Static::Status("302"),
-        67 => Static::Status("400"),
-        68 => Static::Status("403"),
-        69 => Static::Status("421"),
-        70 => Static::Status("425"),
-        71 => Static::Status("500"),
-        0..=98 => Static::Other,
-        _ => return Err(Fault::Index),
-    })
-}
-
-impl Static {
-    /// The field's name; that of an unimportant one stands for all of them.
-    fn name(self) -> &'static [u8] {
-        match self {
-            Static::Status(_) => b":status",
-            Static::Length(_) => b"content-length",
-            Static::Request => b":path",
-            Static::Other => b"x",
-        }
-    }
-
-    fn value(self) -> &'static [u8] {
-        match self {
-            Static::Status(value) | Static::Length(value) => value.as_bytes(),
-            Static::Request | Static::Other => b"",
-        }
-    }
-}
-
-/// The meaning of the whole `section` of a response, which may have a header about a cache.
+/// The meaning of the whole `section` of a response, which may have a header about a cache; `keep`
+/// is called with each field.
 ///
 /// # Errors
 /// The [`Fault`], after which the connection cannot continue.
-pub fn read(section: &[u8], cache: &CacheHeader) -> Result<Head, Fault> {
+pub fn read(
+    section: &[u8],
+    cache: &CacheHeader,
+    mut keep: impl FnMut(&[u8], &[u8]),
+) -> Result<Head, Fault> {
     if section.len() > LONGEST {
         return Err(Fault::TooLong);
     }
@@ -78,25 +38,29 @@ pub fn read(section: &[u8], cache: &CacheHeader) -> Result<Head, Fault> {
     }
     let mut rest = &section[used + base..];
     let mut reading = Reading::new(cache);
+    let mut field = |name: &[u8], value: &[u8]| {
+        reading.field(name, value);
+        keep(name, value);
+    };
     let (mut name, mut value) = (Vec::new(), Vec::new());
     while let Some(first) = rest.first() {
         match first {
             // An indexed field line; of the static table, as the second bit must say.
             0b1100_0000.. => {
-                let field = entry(take(&mut rest, 6)?)?;
-                reading.field(field.name(), field.value());
+                let (name, value) = entry(take(&mut rest, 6)?)?;
+                field(name, value);
             }
             // A literal with a name of the static table, as the fourth bit must say.
             0b0101_0000..=0b0101_1111 | 0b0111_0000..=0b0111_1111 => {
-                let field = entry(take(&mut rest, 4)?)?;
+                let (name, _) = entry(take(&mut rest, 4)?)?;
                 string(&mut rest, 7, &mut value)?;
-                reading.field(field.name(), &value);
+                field(name, &value);
             }
             // A literal with a literal name.
             0b0010_0000..=0b0011_1111 => {
                 string(&mut rest, 3, &mut name)?;
                 string(&mut rest, 7, &mut value)?;
-                reading.field(&name, &value);
+                field(&name, &value);
             }
             _ => return Err(Fault::Index),
         }
@@ -155,7 +119,7 @@ mod tests {
     use super::*;
 
     fn read(section: &[u8]) -> Result<Head, Fault> {
-        super::read(section, &CacheHeader::default())
+        super::read(section, &CacheHeader::default(), |_, _| {})
     }
 
     fn section(lines: &[&[u8]]) -> Vec<u8> {

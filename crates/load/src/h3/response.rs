@@ -207,8 +207,15 @@ impl Response {
     }
 
     fn head(&mut self, section: &[u8]) -> Result<(), Wrong> {
-        let head =
-            qpack::read(section, &self.cache).map_err(|fault| Wrong::Connection(fault.why()))?;
+        let keeps = self.body_check.draft().is_some();
+        let mut fields = Vec::new();
+        let keep = |name: &[u8], value: &[u8]| {
+            if keeps {
+                fields.push((name.to_vec(), value.to_vec()));
+            }
+        };
+        let read = qpack::read(section, &self.cache, keep);
+        let head = read.map_err(|fault| Wrong::Connection(fault.why()))?;
         match (self.status, head.status) {
             _ if head.wrong.is_some() => Err(Wrong::Stream(head.wrong.unwrap_or_default())),
             (0, 0) => Err(Wrong::Stream("a response without a status")),
@@ -221,13 +228,23 @@ impl Response {
                 self.hit = head.hit;
                 let empty = self.bodiless || matches!(status, 204 | 304);
                 self.length = if empty { Some(0) } else { head.length };
+                self.keep(&fields);
                 Ok(())
             }
             (_, 0) => {
                 self.trailed = true;
+                self.keep(&fields);
                 Ok(())
             }
             _ => Err(Wrong::Stream("invalid trailers")),
+        }
+    }
+
+    /// Keep fields, if the answer is kept.
+    fn keep(&mut self, fields: &[(Vec<u8>, Vec<u8>)]) {
+        if let Some(draft) = self.body_check.draft() {
+            let fields = fields.iter();
+            fields.for_each(|(name, value)| draft.field(name, value));
         }
     }
 

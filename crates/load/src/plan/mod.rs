@@ -1,5 +1,6 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
+pub mod asking;
 pub mod mix;
 mod rates;
 pub mod replay;
@@ -186,11 +187,12 @@ pub fn size_of_message(spec: &Spec) -> Result<usize, SpecError> {
     }
 }
 
-/// The expectation that `expect` describes.
+/// The expectation that `expect` describes; of calls of gRPC, codes stand beside HTTP's statuses.
 ///
 /// # Errors
 /// A [`SpecError`] that names the field which cannot be used.
-pub fn expectation(expect: &Expect) -> Result<Expectation, SpecError> {
+pub fn expectation(expect: &Expect, protocol: &str) -> Result<Expectation, SpecError> {
+    let allowed = if protocol == "grpc" { 1..1000 } else { 100..1000 };
     if expect.status.is_empty() {
         let remedy = "name at least one";
         return Err(SpecError::new("expect.status", "no status", remedy));
@@ -198,7 +200,7 @@ pub fn expectation(expect: &Expect) -> Result<Expectation, SpecError> {
     if let Some(status) = expect
         .status
         .iter()
-        .find(|status| !(100..1000).contains(*status))
+        .find(|status| !allowed.contains(*status))
     {
         let found = format!("{status} is not a status");
         return Err(SpecError::new(
@@ -217,6 +219,7 @@ pub fn expectation(expect: &Expect) -> Result<Expectation, SpecError> {
         statuses: expect.status.clone(),
         body_length: expect.body_length,
         body_sha256: body_sha256.transpose()?,
+        keeper: None,
     })
 }
 

@@ -10,6 +10,8 @@ use crate::engine::Load;
 use crate::engine::log;
 use crate::engine::picks::Choice;
 use crate::protocol::ExchangeId;
+use rand_xoshiro::rand_core::Rng;
+
 use crate::random;
 use crate::replay::{self, Entry, LogFormat, Sent};
 use crate::spec::{Pace, ReplaySpec, Spec, SpecError, Spread};
@@ -51,26 +53,50 @@ pub fn replay(spec: &Spec, targets: &Targets) -> Result<Option<Replay>, SpecErro
         let remedy = "name a log of combined format, JSON lines, or HAR";
         SpecError::new("replay.file", found, remedy)
     })?;
+    let (entries, skipped, format) = (log.entries.len(), log.skipped, log.format);
+    let in_turns = spec.slices.is_some();
+    let log = match in_turns {
+        true => begun_anywhere(log, spec.seed),
+        false => log,
+    };
     let scaled = |time: u64| (time as f64 / replay.speed) as u64;
-    let mut common = Requests::of(spec, targets)?;
-    let common = common.all.swap_remove(0);
-    let Unique { all, sizes, series } =
-        unique(&log.entries, &common, spec.seed, replay.expect_logged)?;
+    let mut requests = Requests::default();
+    let mut sizes = Vec::new();
+    for common in Requests::of(spec, targets)?.all {
+        let own = unique(&log.entries, &common, spec.seed, replay.expect_logged)?;
+        let first = requests.all.len() as ExchangeId;
+        let series = own.series.iter().map(|exchange| first + exchange);
+        requests.choices.push(Choice::Turns(series.collect()));
+        requests.all.extend(own.all);
+        sizes.extend(own.sizes);
+    }
+    let repeat = replay.repeat || in_turns;
     Ok(Some(Replay {
-        requests: Requests {
-            all,
-            choices: vec![Choice::Turns(series.into())],
-        },
+        requests,
         log: log::Log {
             times: log.entries.iter().map(|entry| scaled(entry.at)).collect(),
-            period: replay.repeat.then_some(scaled(log.length).max(1)),
+            period: repeat.then_some(scaled(log.length).max(1)),
             sizes: sizes.into(),
         },
-        entries: log.entries.len(),
-        skipped: log.skipped,
-        format: log.format,
+        entries,
+        skipped,
+        format,
         length_s: log.length as f64 / 1e9 / replay.speed,
     }))
+}
+
+/// The same log as it goes on from one of its requests, which the seed draws, and then from its
+/// beginning: each duel of a run sees another part of a long log.
+fn begun_anywhere(mut log: replay::Log, seed: u64) -> replay::Log {
+    let first = (random::stream(seed, 0, random::Use::Picks).next_u64() % log.entries.len() as u64)
+        as usize;
+    let begin = log.entries[first].at;
+    for entry in &mut log.entries[..first] {
+        entry.at += log.length;
+    }
+    log.entries.rotate_left(first);
+    log.entries.iter_mut().for_each(|entry| entry.at -= begin);
+    log
 }
 
 impl Replay {
@@ -88,12 +114,15 @@ impl Replay {
                 "write a lower one, or take more threads",
             )
         })?;
+        if !spec.timed {
+            return Ok(());
+        }
         load.pace = Pace::Open {
             rate,
             arrivals: Spread::Log,
             wait: spec.wait,
         };
-        if !spec.repeat {
+        if self.log.period.is_none() {
             let left = (self.length_s * 1e9) as u64;
             let left = left.saturating_sub(load.warmup).max(1);
             load.duration = load.duration.min(left);
@@ -106,8 +135,15 @@ impl Replay {
 fn check(spec: &Spec, replay: &ReplaySpec, targets: &Targets) -> Result<(), SpecError> {
     let refuse = |field, found: &str, remedy| Err(SpecError::new(field, found, remedy));
     positive("replay.speed", replay.speed)?;
-    if !spec.targets.is_empty() {
-        return refuse("replay", "several targets", "write one url");
+    if !spec.targets.is_empty() && spec.slices.is_none() {
+        return refuse(
+            "replay",
+            "several targets",
+            "write one url, or let them take turns",
+        );
+    }
+    if spec.targets.iter().any(|target| !target.mix.is_empty()) {
+        return refuse("replay", "a mix beside a log", "leave out one of them");
     }
     if targets.scheme() == Scheme::Tcp {
         return refuse("replay", "a log is of HTTP", "write http:// or https://");
@@ -201,6 +237,33 @@ mod tests {
         let spec = Spec::from_json(json).unwrap();
         let mut requests = Requests::of(&spec, &Targets::of(&spec).unwrap()).unwrap();
         requests.all.swap_remove(0)
+    }
+
+    #[test]
+    fn a_log_may_begin_anywhere_and_loses_nothing() {
+        let lines: Vec<String> = [0, 3, 4, 9]
+            .iter()
+            .map(|at| format!(r#"{{"time": {at}.5, "uri": "/{at}"}}"#))
+            .collect();
+        let log = replay::read(&lines.join("\n"), None).unwrap();
+        let gaps = |log: &replay::Log| {
+            let next = log.entries.iter().skip(1).map(|entry| entry.at);
+            let ends = next.chain([log.length]);
+            let pairs = log.entries.iter().zip(ends);
+            let mut gaps: Vec<_> = pairs
+                .map(|(entry, end)| (entry.path.clone(), end - entry.at))
+                .collect();
+            gaps.sort();
+            gaps
+        };
+        let mut firsts = std::collections::BTreeSet::new();
+        for seed in 0..40 {
+            let begun = begun_anywhere(log.clone(), seed);
+            assert_eq!((begun.entries[0].at, begun.length), (0, log.length));
+            assert_eq!(gaps(&begun), gaps(&log));
+            firsts.insert(begun.entries[0].path.clone());
+        }
+        assert_eq!(firsts.len(), 4);
     }
 
     #[test]

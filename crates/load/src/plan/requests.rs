@@ -48,7 +48,7 @@ impl Asked {
 }
 
 /// The requests of all targets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Requests {
     /// All of them, those of each target together.
     pub all: Vec<Asked>,
@@ -85,7 +85,7 @@ impl Requests {
         for (index, (target, expect)) in targets.iter().enumerate() {
             let common = Asked {
                 target: target.clone(),
-                expect: expectation(expect)?,
+                expect: expectation(expect, &spec.protocol)?,
                 ..common.clone()
             };
             let own = spec.targets.get(index).map(|target| target.mix.as_slice());
@@ -97,7 +97,7 @@ impl Requests {
                 continue;
             }
             for request in mix {
-                requests.all.push(asked(request, &common, spec.seed)?);
+                requests.all.push(asked(request, &common, spec)?);
             }
         }
         Ok(requests)
@@ -152,8 +152,8 @@ fn choice(mix: &[RequestSpec], order: Order, first: ExchangeId) -> Result<Choice
 }
 
 /// One request of a mix, over what is `common` to all.
-fn asked(request: &RequestSpec, common: &Asked, seed: u64) -> Result<Asked, SpecError> {
-    let own = body(request.body.as_ref(), seed)?.map(Arc::from);
+fn asked(request: &RequestSpec, common: &Asked, spec: &Spec) -> Result<Asked, SpecError> {
+    let own = body(request.body.as_ref(), spec.seed)?.map(Arc::from);
     Ok(Asked {
         target: place(&request.url, &common.target)?,
         method: match &request.method {
@@ -163,7 +163,7 @@ fn asked(request: &RequestSpec, common: &Asked, seed: u64) -> Result<Asked, Spec
         headers: common.with_headers(&request.headers).headers,
         body: own.or_else(|| common.body.clone()),
         expect: match &request.expect {
-            Some(expect) => expectation(expect)?,
+            Some(expect) => expectation(expect, &spec.protocol)?,
             None => common.expect.clone(),
         },
     })

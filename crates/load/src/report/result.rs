@@ -10,6 +10,7 @@ use super::outcomes::{Outcomes, encoded, max_us, outcomes, quantile_us};
 use super::replay::ReplayReport;
 use super::rounds::{RoundReport, SliceReport};
 use super::threads::{Ramp, ThreadSeconds};
+use crate::answers::Kept;
 use crate::engine::tally::{Counts, Failures};
 use crate::engine::{Load, Outcome};
 use crate::protocol::{Failure, Kind};
@@ -46,6 +47,9 @@ pub struct Result {
     /// The first answers as they came, if they were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<String>,
+    /// The answers to all requests, in their order, if they were asked once each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answered>,
     /// Answers whose times found no room in their file.
     #[serde(skip_serializing_if = "is_zero")]
     pub times_dropped: u64,
@@ -74,6 +78,14 @@ pub struct Result {
 )]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// A request that was asked once, and its answer.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Answered {
+    pub request: String,
+    pub answer: Option<Kept>,
 }
 
 /// One of several targets.
@@ -244,6 +256,7 @@ impl Result {
             targets: names.iter().enumerate().map(target).collect(),
             slices: load.slices.map(|slices| SliceReport::new(slices, outcome)),
             samples: Vec::new(),
+            answers: Vec::new(),
             times_dropped: 0,
             replay: None,
             tls: None,

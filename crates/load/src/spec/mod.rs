@@ -150,6 +150,9 @@ pub struct Spec {
     /// Seconds that the first byte of an answer may take, if not the same.
     #[serde(default)]
     pub ttfb_timeout_s: Option<f64>,
+    /// True to send each request once, one after the other, and keep the answers whole.
+    #[serde(default)]
+    pub ask: bool,
     /// Answers to keep as they came.
     #[serde(default)]
     pub show: usize,

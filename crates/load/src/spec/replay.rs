@@ -19,6 +19,9 @@ pub struct ReplaySpec {
     /// Seconds of the log in a second of the run.
     #[serde(default = "one")]
     pub speed: f64,
+    /// False to send the requests in the log's order, but as the loop says and not at their times.
+    #[serde(default = "yes")]
+    pub timed: bool,
     /// True to begin again after the last request.
     #[serde(default)]
     pub repeat: bool,

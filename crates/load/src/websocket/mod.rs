@@ -10,10 +10,15 @@ pub use self::upgrade::Upgrade;
 use crate::dialogue::{Dialogue, ReadHint};
 use crate::echo::{DIFFERS, Messages};
 use crate::keys::Keys;
-use crate::protocol::{Answer, End, Event, ExchangeId, Failure, RequestId};
+use crate::protocol::{Answer, End, Event, ExchangeId, Failure, Kind, RequestId};
 
 /// The status that an exact echo counts as.
 const STATUS: u16 = 200;
+
+const TEXT: Failure = Failure {
+    kind: Kind::Body,
+    why: "a text message came back for a binary one",
+};
 
 const CUT: End = End::Broken(Failure::read("closed before all bytes came back"));
 
@@ -144,6 +149,9 @@ impl<'a> WebSocket<'a> {
             opcode::PONG => connection.kept.clear(),
             _ if header.last => {
                 let whole = connection.received == self.messages.size();
+                if let Some((_, number)) = connection.in_flight.front() {
+                    self.messages.keep(*number, connection.received, &[]);
+                }
                 let Some((request, _)) = connection.in_flight.pop_front().filter(|_| whole) else {
                     return Err(End::Broken(DIFFERS));
                 };
@@ -184,6 +192,9 @@ impl Connection {
         if continues != self.in_message {
             return Err(Failure::read("WebSocket frames that make no message"));
         }
+        if header.opcode == opcode::TEXT {
+            return Err(TEXT);
+        }
         if !continues && header.opcode != opcode::BINARY || self.in_flight.is_empty() {
             return Err(DIFFERS);
         }
@@ -195,6 +206,7 @@ impl Connection {
         let (_, number) = self.in_flight.front().ok_or(DIFFERS)?;
         let expected = &messages.message(*number)[self.received..];
         if !expected.starts_with(piece) {
+            messages.keep(*number, self.received, piece);
             return Err(DIFFERS);
         }
         self.received += piece.len();

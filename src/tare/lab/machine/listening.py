@@ -54,6 +54,11 @@ def holders(host: str, port: int, kind: str = "tcp") -> list[int]:
     return sorted(found)
 
 
+def bound(host: str, port: int) -> bool:
+    """Return true if a socket takes datagrams on the port."""
+    return bool(_sockets(addresses(host), port, "udp"))
+
+
 def _leads(link: Path) -> str:
     try:
         return str(link.readlink())

@@ -65,6 +65,15 @@ class SiteView(Protocol):
         """Part → the user's own file in its place, for those that are exchanged."""
 
 
+class AskedView(SiteView, Protocol):
+    """The view of a variant whose instrument can ask (docs/FORMAT.md, `ask`)."""
+
+    def ask(self) -> dict[str, Any]:
+        """Send each request of the instrument's spec once, and return the instrument's result with
+        the whole `answers`. Raises TareError.
+        """
+
+
 @dataclass(frozen=True)
 class Window:
     """One run of the instrument."""

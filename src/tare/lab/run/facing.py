@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from tare.lab.errors import TareError
+from tare.lab.errors import ManifestError, TareError
 from tare.lab.project.build import Say
-from tare.lab.project.servers import requests
-from tare.lab.project.servers.answer import Answer, Difference, ask, differences
+from tare.lab.project.servers.answer import Answer, Answers, Difference, ask, differences
 from tare.lab.run import planning
 from tare.lab.run.own_bench import open_own, started
 from tare.lab.trial.instrument import assignment
@@ -50,33 +49,57 @@ def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Face
         }
         answers = {name: (_answers(site), _answers(site)) for name, site in sites.items()}
         first = asked.servers[0].name
-        paths_of = [each.path for each in requests.asked(servers)]
+        _same_protocol({name: one.protocol for name, (one, _) in answers.items()})
         known = []
         for each in servers.servers:
-            expected = list(map(Answer.expected, *answers[each.name]))
+            one, again = answers[each.name]
+            expected = list(map(Answer.expected, one.each, again.each))
             if any_body:
                 expected = [Expected(status=one.status) for one in expected]
             known.append(each.model_copy(update={"expected": expected}))
         faced = Faced(servers.model_copy(update={"servers": known}))
-        for number, path in enumerate(paths_of):
-            of = {name: (one[number], again[number]) for name, (one, again) in answers.items()}
-            _compare(faced, first, of, f" of {path}" if servers.mix else "")
+        requests = [each.request for each in answers[first][0].each]
+        for number, request in enumerate(requests):
+            of = {
+                name: (one.each[number], again.each[number])
+                for name, (one, again) in answers.items()
+            }
+            _compare(faced, first, of, f" of {request}" if len(requests) > 1 else "")
         if not saturated:
-            status = {name: [one.status for one in each] for name, (each, _) in answers.items()}
+            status = {
+                name: [answer.status for answer in one.each] for name, (one, _) in answers.items()
+            }
             most = min(_rate(sites[first], sites[name], status) for name in sites if name != first)
-            if servers.load.rate is None:
-                load = servers.load.model_copy(update={"rate": _round(_SHARE * most)})
-                faced.servers = faced.servers.model_copy(update={"load": load})
-            elif remark := too_fast(servers.load.rate, most):
-                faced.remarks.append(remark)
+            _set_rate(faced, answers[first][0].log_rate, most)
     return faced
+
+
+def _set_rate(faced: Faced, log_rate: float | None, most: float) -> None:
+    """Choose the rate, or hold the given one, or that of a log, against the most that the slower
+    server can answer. Raises TareError for one that is too much.
+    """
+    load = faced.servers.load
+    given = load.rate if log_rate is None else log_rate
+    option = "--rate" if log_rate is None else "--replay"
+    if given is not None and (remark := too_fast(given, most, option)):
+        faced.remarks.append(remark)
+    chosen = _round(_SHARE * most) if given is None else given
+    load = load.model_copy(update={"rate": chosen})
+    faced.servers = faced.servers.model_copy(update={"load": load})
+
+
+def _same_protocol(spoken: Mapping[str, str]) -> None:
+    """Raise TareError for servers that choose different protocols when they are asked to."""
+    if len(set(spoken.values())) > 1:
+        found = ", ".join(f"{name} {protocol}" for name, protocol in spoken.items())
+        raise TareError(f"-p auto: the servers choose different protocols ({found}); write -p h1")
 
 
 def _compare(
     faced: Faced, first: str, answers: Mapping[str, tuple[Answer, Answer]], where: str
 ) -> None:
     """Note how the answers to one request differ from the first server's; each server gave two."""
-    changing = {name for name, (one, again) in answers.items() if one.body != again.body}
+    changing = {name for name, (one, again) in answers.items() if one.sha256 != again.sha256}
     for name in sorted(changing):
         faced.remarks.append(f"{name}: the body{where} changes from request to request")
     for name, (one, _) in answers.items():
@@ -86,7 +109,7 @@ def _compare(
                 faced.differences.append((name, Difference(found.what, text)))
 
 
-def too_fast(rate: float, most: float) -> str | None:
+def too_fast(rate: float, most: float, option: str = "--rate") -> str | None:
     """Return a remark on a rate that is near what the slower server can answer; None if it is not.
     Raises TareError for one that is beyond.
     """
@@ -94,13 +117,20 @@ def too_fast(rate: float, most: float) -> str | None:
         return None
     said = f"the slower server answers about {most:.0f} requests per second at most"
     if rate > _TOO_MUCH * most:
-        raise TareError(f"--rate {rate:.10g}: {said}; expected less, or --saturated")
+        if option == "--rate":
+            raise TareError(f"--rate {rate:.10g}: {said}; expected less, or --saturated")
+        raise TareError(
+            f"--replay: {rate:.10g} requests per second on average, and {said}; expected a lower "
+            "--speed, or --saturated"
+        )
     return f"{said}, so at {rate:.10g} latency is mostly time spent in its queue"
 
 
-def _answers(site: Site) -> list[Answer]:
+def _answers(site: Site) -> Answers:
     try:
         return ask(site)
+    except ManifestError:  # the server has no part in it
+        raise
     except TareError as error:
         words = "".join(process.last_words() for process in site.processes.values())
         raise TareError(f"{site.variant}: {error}{words}") from error
@@ -117,7 +147,8 @@ def _rate(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> flo
             pairs = zip(target["mix"], right, strict=True)
             target["mix"] = [each | {"expect": expect} for each, expect in pairs]
         else:
-            target["expect"] = right[0]
+            all_of = {one for each in right for one in each["status"]}
+            target["expect"] = {"status": sorted(all_of)}
     result, _ = observe(list(sides.values()), what, lambda _: None)
     rates = [result.side(side).outcomes["requests_per_second"] or 0.0 for side in sides]
     if min(rates) <= 0:

@@ -32,7 +32,8 @@ def open_own(servers: Servers, say: Say) -> Iterator[tuple[Bench, Path]]:
     paths.cache().mkdir(parents=True, exist_ok=True)
     home = Path(tempfile.mkdtemp(prefix="own-", dir=paths.cache()))
     try:
-        cpus = host.assign(host.by_core(), server=1, client=1)
+        backends = 1 if servers.backend else 0
+        cpus = host.assign(host.by_core(), server=1, client=1, backend=backends)
         bench = open_bench(loaded, prepared.built, folder=home, name=home.name, cpus=cpus)
         try:
             yield bench, home

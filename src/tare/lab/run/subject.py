@@ -1,5 +1,6 @@
 """The subject of a run: an experiment of the project, or a user's own servers."""
 
+import shutil
 from pathlib import Path
 
 from tare.lab.errors import TareError
@@ -10,11 +11,20 @@ from tare.model.servers import Servers
 from tare.model.trial import Plan
 
 _SERVERS = "servers.json"
+_LOG = "replayed.log"
+"""A copy, since a log may grow while it is replayed."""
 
 
 def keep(store: Store, own: Servers) -> None:
-    """Store the user's servers with their run, so that it can be resumed."""
+    """Store the user's servers, and the log that is replayed, with their run, so that it can be
+    resumed. Raises TareError for a log that cannot be copied.
+    """
     write_json(store.folder / _SERVERS, own)
+    if own.replay is not None:
+        try:
+            shutil.copyfile(own.replay.file, store.folder / _LOG)
+        except OSError as error:
+            raise TareError(f"--replay: {own.replay.file} cannot be copied: {error}") from error
 
 
 def of(store: Store, plan: Plan) -> Loaded:
@@ -23,9 +33,13 @@ def of(store: Store, plan: Plan) -> Loaded:
     if not file.exists():
         return planned(plan)
     try:
-        return servers.loaded(Servers.model_validate_json(file.read_text()))
+        own = Servers.model_validate_json(file.read_text())
     except (OSError, ValueError) as error:
         raise TareError(f"{file}: not the servers of a run: {error}") from error
+    if own.replay is not None:
+        copied = own.replay.model_copy(update={"file": str(store.folder / _LOG)})
+        own = own.model_copy(update={"replay": copied})
+    return servers.loaded(own)
 
 
 def planned(plan: Plan) -> Loaded:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tare.lab import interrupt
 from tare.lab.errors import ManifestError, RoleError, TareError
-from tare.lab.machine import ports
+from tare.lab.machine import listening, ports
 from tare.lab.machine.ledger import remove_shared_memory
 from tare.lab.machine.network import Network
 from tare.lab.machine.process import Place, Process, wait_until
@@ -23,11 +23,11 @@ from tare.lab.paths import ROOT, cache
 from tare.lab.project import parts, render
 from tare.lab.project.build import names
 from tare.lab.project.hooks import Hooks
-from tare.lab.trial import caps
+from tare.lab.trial import asking, caps
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.rendered import kept
 from tare.model.fields import within
-from tare.model.role import Ready, Role
+from tare.model.role import INSTRUMENT_ROLE, Ready, Role
 
 HOST = "127.0.0.1"
 _PAD_MAX = 4095
@@ -146,6 +146,16 @@ class Site:
             self.ensure_alive()
             raise
 
+    def ask(self) -> dict[str, Any]:
+        """Let the instrument send each of the variant's requests once, and return its result with
+        the `answers` (docs/FORMAT.md). Raises RoleError and ManifestError.
+        """
+        instrument, names = self.manifest.instrument, self.names(INSTRUMENT_ROLE)
+        where = f"{self.bench.loaded.name}/{self.variant}: instrument"
+        argv = [render.text(part, names, where) for part in instrument.argv]
+        spec = render.value(instrument.spec, names, where)
+        return asking.ask(self, argv, instrument.cpus, spec)
+
     def ensure_alive(self) -> None:
         """Raise RoleError when a role has ended."""
         for process in self.processes.values():
@@ -261,12 +271,13 @@ class Site:
             raise RoleError(f"{variant}: {error}{hint}") from error
 
     def _await(self, process: Process, ready: Ready, names: dict[str, Any], where: str) -> None:
-        ports = [int(render.text(port, names, where)) for port in ready.tcp]
+        ports = [int(render.text(port, names, where)) for port in (*ready.tcp, *ready.udp)]
+        takes = self._accepts if ready.tcp else self._is_bound
         wanted = render.text(ready.path or "", names, where)
 
         def accepts() -> bool:
             # A server opens one port after the other.
-            return all(self._accepts(port) for port in ports)
+            return all(takes(port) for port in ports)
 
         def exists() -> bool:
             return Path(wanted).exists()
@@ -274,9 +285,9 @@ class Site:
         def logged() -> bool:
             return re.search(ready.log or "", process.log.read_text(errors="replace")) is not None
 
-        holds = accepts if ready.tcp else exists if ready.path else logged
+        holds = accepts if ports else exists if ready.path else logged
         if not wait_until(holds, list(self.processes.values()), ready.timeout_s):
-            port = next((port for port in ports if not self._accepts(port)), None)
+            port = next((port for port in ports if not takes(port)), None)
             what = f"port {port}" if port else wanted or f"{ready.log!r} in its log"
             raise RoleError(
                 f"role {process.role} was not ready within {ready.timeout_s:g} s "
@@ -287,6 +298,9 @@ class Site:
         with socket.socket() as probe:
             probe.settimeout(1)
             return probe.connect_ex((self.host, port)) == 0
+
+    def _is_bound(self, port: int) -> bool:
+        return listening.bound(self.host, port)
 
     def _environment(self, own: Mapping[str, str]) -> dict[str, str]:
         """A small fixed environment whose size varies by trial: stack layout moves with it."""

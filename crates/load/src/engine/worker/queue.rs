@@ -37,10 +37,10 @@ impl Queue {
         self.arrivals.as_mut().map(Arrivals::take)
     }
 
-    /// Give up the intended sends until `time`.
-    pub fn skip_to(&mut self, time: u64) {
+    /// Begin a slice of this `length` at `time`.
+    pub fn begin_slice(&mut self, time: u64, length: u64) {
         if let Some(arrivals) = &mut self.arrivals {
-            arrivals.skip_to(time);
+            arrivals.begin_slice(time, length);
             self.counted = Some((arrivals.clone(), self.taken));
         }
     }

@@ -23,8 +23,9 @@ impl<P: Protocol> Worker<'_, P> {
             duel.close(now, counts, &mut self.tallies);
         }
         let target = duel.turn(now);
+        let length = duel.schedule.end() - now;
         if let Some(queue) = self.queues.get_mut(target) {
-            queue.skip_to(now);
+            queue.begin_slice(now, length);
         }
         if self.at_once[target] {
             self.start(target, now);

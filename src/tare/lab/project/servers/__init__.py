@@ -2,27 +2,20 @@
 
 import json
 import os
-import re
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tare.lab.project.catalog import Loaded, over
-from tare.lab.project.servers import requests
+from tare.lab.project.servers import commands, requests
+from tare.lab.project.servers.commands import raw
 from tare.model.manifest import Experiment, Variant
 from tare.model.role import Running
-from tare.model.servers import EXPERIMENT, Asked, Expected, Server, Servers
+from tare.model.servers import EXPERIMENT, Asked, Expected, Replay, Server, Servers
 from tare.model.study import Study
 
 STUDY = "duel"
-_FILLED = {
-    "port": "{{ port.http }}",
-    "folder": "{{ folder }}",
-    "host": "{{ host }}",
-    "cpus": "{{ cpus.server | join(',') }}",
-}
-_SIMPLE = re.compile(r"[^;&|<>$`\n]*")
-"""A command that the shell may become, so that signals reach the server itself."""
 
 
 def loaded(servers: Servers) -> Loaded:
@@ -74,6 +67,10 @@ def _parameters(servers: Servers) -> dict[str, Any]:
         "duration_s": load.duration_s,
         "warmup_s": load.warmup_s,
     }
+    if servers.backend:
+        found["backend_cpus"] = 1
+    if load.depth > 1:
+        found["depth"] = load.depth
     return found | ({"rate": load.rate} if load.rate is not None else {})
 
 
@@ -82,44 +79,61 @@ def _variant(servers: Servers, server: Server) -> Variant:
     place = "{{ host }}:{{ port.http }}" if running is None else _place(running)
     asked = requests.asked(servers)
     pace = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
+    path = "" if request.scheme == "tcp" else "/" if servers.mix else raw(request.path)
     spec: dict[str, Any] = {
         "schema": 1,
         "protocol": request.protocol,
-        "url": f"{request.scheme}://{place}{'/' if servers.mix else _raw(request.path)}",
+        "url": f"{request.scheme}://{place}{path}",
         "connections": "{{ connections }}",
+        "depth": "{{ depth | default(1) }}",
         "cpus": "{{ cpus.client }}",
         "loop": pace,
         "warmup_s": "{{ warmup_s }}",
         "duration_s": "{{ duration_s }}",
         "seed": "{{ seed }}",
     }
+    if servers.replay is not None:
+        spec |= _sent(asked[0], None) | _replayed(servers.replay, server.expected)
+        return _manifest(servers, server, spec)
     parts = [_sent(*each) for each in zip_longest(asked, server.expected)]
     if servers.mix:
         spec["mix_order"] = "turns" if servers.in_order else "random"
         spec["mix"] = [
-            {"url": _raw(each.url), "weight": each.weight, **part}
+            {"url": raw(each.url), "weight": each.weight, **part}
             for each, part in zip(servers.mix, parts, strict=True)
         ]
     else:
         spec |= parts[0]
+    return _manifest(servers, server, spec)
+
+
+def _replayed(replay: Replay, expected: Sequence[Expected]) -> dict[str, Any]:
+    """Return what the spec has of a log; any answer is right whose status was seen before."""
+    return {
+        "replay": {
+            "file": raw(replay.file),
+            "format": replay.format,
+            "speed": replay.speed,
+            "expect_logged": False,
+            "timed": "{{ rate is defined }}",
+        },
+        "loop": {"kind": "closed"},
+        "expect": {"status": sorted({each.status for each in expected}) or [200]},
+    }
+
+
+def _manifest(servers: Servers, server: Server, spec: Mapping[str, Any]) -> Variant:
+    running = server.running
     return Variant.model_validate(
         {
             "schema": 1,
             "title": server.command,
-            "components": ["load"],
-            "ports": ["http"] if running is None else [],
-            "version": {"argv": ["echo", _raw(server.version)], "pattern": "(.+)"},
-            "roles": {
-                "sut": _started(servers, server) if running is None else {"running": running}
-            },
+            "components": ["load", *(["origin"] if servers.backend else [])],
+            "ports": [] if running else ["http", *(["backend"] if servers.backend else [])],
+            "version": {"argv": ["echo", raw(server.version)], "pattern": "(.+)"},
+            "roles": {"sut": {"running": running}} if running else _started(servers, server),
             "instrument": {"argv": ["{{ component.load }}/bin/tare-load"], "spec": spec},
-            "properties": {
-                "scheme": request.scheme,
-                "host": running.host if running else "",
-                "port": running.port if running else 0,
-                "requests": json.dumps([each.model_dump() for each in asked]),
-                "expected": json.dumps([each.model_dump() for each in server.expected]),
-            },
+            "properties": {"expected": json.dumps([each.model_dump() for each in server.expected])},
         }
     )
 
@@ -128,7 +142,7 @@ def _sent(asked: Asked, expected: Expected | None) -> dict[str, Any]:
     """Return a request, and its right answer, as the generator's spec has them."""
     found: dict[str, Any] = {
         "method": asked.method,
-        "headers": {key: _raw(value) for key, value in asked.headers.items()},
+        "headers": {key: raw(value) for key, value in asked.headers.items()},
         "expect": {
             "status": [expected.status if expected else 200],
             "body_length": expected.body_length if expected else None,
@@ -136,19 +150,24 @@ def _sent(asked: Asked, expected: Expected | None) -> dict[str, Any]:
     }
     match asked.body:
         case str(text):
-            found["body"] = _raw(text)
+            found["body"] = raw(text)
+        case {"size": int(size)}:
+            found["body"] = {"size": size}
         case dict(parts):
-            found["body"] = {key: _raw(value) for key, value in parts.items()}
+            found["body"] = {key: raw(str(value)) for key, value in parts.items()}
     return found
 
 
 def _started(servers: Servers, server: Server) -> dict[str, Any]:
-    own = {key: _raw(value) for key, value in servers.environment.items()}
-    return {
-        "argv": ["/bin/sh", "-c", _shell(server, servers.setup)],
-        "env": {"HOME": _raw(str(Path.home())), **own},
-        "ready": {"tcp": ["{{ port.http }}"], "timeout_s": servers.ready_s},
+    """Return the roles of a server: itself, and the origin that it may stand before."""
+    own = {key: raw(value) for key, value in servers.environment.items()}
+    kind = "udp" if servers.request.protocol == "h3" else "tcp"
+    sut = {
+        "argv": ["/bin/sh", "-c", commands.shell(server, servers.setup, backend=servers.backend)],
+        "env": {"HOME": raw(str(Path.home())), **own},
+        "ready": {kind: ["{{ port.http }}"], "timeout_s": servers.ready_s},
     }
+    return {**({"backend": _ORIGIN} if servers.backend else {}), "sut": sut}
 
 
 def _place(running: Running) -> str:
@@ -156,35 +175,22 @@ def _place(running: Running) -> str:
     return f"{host}:{running.port}"
 
 
-def _shell(server: Server, setup: str | None) -> str:
-    command = server.command.strip()
-    become = "exec " if _SIMPLE.fullmatch(command) else ""
-    before = f"cd {_raw(_quoted(server.folder))} && "
-    if setup is not None:
-        told = "echo tare: the setup command ended with exit code $code"
-        before += f"{{ (\n{_filled(setup)}\n) || {{ code=$?; {told}; exit 1; }}; }} && "
-    return f"{before}{become}{_filled(command)}"
-
-
-def _filled(command: str) -> str:
-    parts = re.split(r"\{(port|folder|host|cpus)\}", command)
-    return "".join(_FILLED[part] if number % 2 else _raw(part) for number, part in enumerate(parts))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def _raw(text: str) -> str:
-    """Text that is no template, whatever is in it."""
-    return "{% raw %}" + text + "{% endraw %}" if re.search(r"\{[{%#]", text) else text
-
-
 def working_folder() -> str:
     """The folder in which the user called tare."""
     return os.environ.get("PWD") or str(Path.cwd())
 
 
+_ORIGIN: dict[str, Any] = {
+    "argv": [
+        "{{ component.origin }}/bin/origin",
+        "{{ host }}",
+        "{{ port.backend }}",
+        "{{ folder }}",
+    ],
+    "ready": {"tcp": ["{{ port.backend }}"]},
+    "stop_signal": "QUIT",
+    "cpus": "backend",
+}
 _BY_CLOCK = ["cpu_us_per_request", "latency_p50_us", "latency_p99_us"]
 _SATURATED = ["cpu_us_per_request", "requests_per_second"]
 _OUTCOMES: dict[str, Any] = {

@@ -1,20 +1,20 @@
-"""One answer of a user's own server, and how two answers differ."""
+"""One answer of a user's own server, and how two answers differ.
 
+The client is the load generator itself, so that what is compared is asked as it will be timed.
+"""
+
+import base64
 import difflib
-import hashlib
-import http.client
-import json
-import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tare.lab.project.hooks import OracleError, SiteView
-from tare.lab.project.servers.requests import content
-from tare.model.servers import Asked, Expected
+from tare.lab.project.hooks import AskedView, OracleError
+from tare.model.servers import Expected
 
-_PATIENCE_S = 10.0
 _LINES = 12
+_BYTES = 16
+"""Of two bodies that are no text: those that are shown from the first difference on."""
 _UNLIKE = ("date",)
 """Headers that differ between any two answers."""
 
@@ -23,20 +23,33 @@ _UNLIKE = ("date",)
 class Answer:
     """An answer as it came, its headers' names in lower case."""
 
+    request: str
+    """The method and path that it answers."""
     status: int
+    """Of HTTP, or the code of gRPC unless that is 0; 200 where the protocol has none."""
     headers: tuple[tuple[str, str], ...]
     body: bytes
-
-    @property
-    def sha256(self) -> str:
-        """The digest of the body."""
-        return hashlib.sha256(self.body).hexdigest()
+    """The first of its bytes, of gRPC those of all messages without their prefixes."""
+    length: int
+    sha256: str
+    """Of all bytes."""
 
     def expected(self, again: "Answer") -> Expected:
         """Return what later answers are held against; `again` is another one of the same server."""
-        if self.status != again.status or self.body != again.body:
+        if self.status != again.status or self.sha256 != again.sha256:
             return Expected(status=self.status)
-        return Expected(status=self.status, body_sha256=self.sha256, body_length=len(self.body))
+        return Expected(status=self.status, body_sha256=self.sha256, body_length=self.length)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A server's answers to all requests."""
+
+    protocol: str
+    """That they came over."""
+    each: list[Answer]
+    log_rate: float | None
+    """The mean rate of the log that has the requests, if one is replayed."""
 
 
 @dataclass(frozen=True)
@@ -59,41 +72,53 @@ def differences(old: Answer, new: Answer) -> Iterator[Difference]:
             yield Difference(
                 f"header:{name}", f"header {name}: {_shown(first)} and {_shown(second)}"
             )
-    if old.body != new.body:
-        yield Difference("body", "\n  ".join(_diff(old.body, new.body)))
+    if old.sha256 != new.sha256:
+        sizes = f"bodies of {old.length} and {new.length} bytes"
+        yield Difference("body", "\n  ".join([sizes, *_diff(old.body, new.body)]))
 
 
-def ask(site: SiteView) -> list[Answer]:
-    """Send each request once, over a connection of its own. Raises OracleError."""
-    return [_answer(site, Asked.model_validate(each)) for each in requested(site)]
+def ask(site: AskedView) -> Answers:
+    """Send each request once, over one connection as long as the server keeps it.
+
+    Raises TareError, which is an OracleError where a request has no right answer.
+    """
+    result = site.ask()
+    for each in result["answers"]:
+        if each["answer"] is None:
+            raise OracleError(f"no answer to {each['request']}: {_reasons(result)}")
+        _came_back(each["answer"])
+    if any(result["total"]["errors"].values()):
+        raise OracleError(f"a wrong answer: {_reasons(result)}")
+    log = result.get("replay")
+    return Answers(
+        result["protocol"],
+        [_answer(each["request"], each["answer"]) for each in result["answers"]],
+        log["entries"] / log["length_s"] if log else None,
+    )
 
 
-def requested(site: SiteView) -> list[dict[str, Any]]:
-    """Return the requests to a site, as its properties have them."""
-    return list(json.loads(site.properties["requests"]))
+def _answer(request: str, kept: Mapping[str, Any]) -> Answer:
+    return Answer(
+        request,
+        kept["status"],
+        tuple((name.lower(), value) for name, value in kept["headers"]),
+        base64.b64decode(kept["body"]),
+        kept["length"],
+        kept["sha256"],
+    )
 
 
-def _answer(site: SiteView, asked: Asked) -> Answer:
-    own = site.properties
-    host, port = own["host"] or site.host, own["port"] or site.port["http"]
-    if own["scheme"] == "https":
-        # The server is the user's own, on this machine.
-        context = ssl._create_unverified_context()
-        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            host, port, timeout=_PATIENCE_S, context=context
-        )
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=_PATIENCE_S)
-    try:
-        body = content(asked.body)
-        connection.request(asked.method, asked.path, body=body, headers=asked.headers)
-        found = connection.getresponse()
-        named = tuple((key.lower(), value) for key, value in found.getheaders())
-        return Answer(found.status, named, found.read())
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        raise OracleError(f"no answer to {asked.method} {asked.path}: {error!r}") from error
-    finally:
-        connection.close()
+def _came_back(kept: Mapping[str, Any]) -> None:
+    """Raise OracleError for a message that was to come back and did not."""
+    sent, came = (base64.b64decode(kept.get(name, kept["body"])) for name in ("sent", "body"))
+    if sent != came:
+        lines = "\n  ".join([f"{len(sent)} bytes were sent, others came back", *_hex(sent, came)])
+        raise OracleError(f"a message does not come back: {lines}")
+
+
+def _reasons(result: Mapping[str, Any]) -> str:
+    found: Sequence[Mapping[str, Any]] = result["total"]["reasons"]
+    return ", ".join(str(each["why"]) for each in found) or "none came in time"
 
 
 def _table(answer: Answer) -> Mapping[str, str]:
@@ -108,13 +133,20 @@ def _shown(value: str | None) -> str:
 
 
 def _diff(old: bytes, new: bytes) -> list[str]:
-    """The first lines that differ, where both bodies are text; their sizes in any case."""
-    found = [f"bodies of {len(old)} and {len(new)} bytes"]
+    """The first lines that differ, or the first bytes where one body is no text."""
     try:
         before, after = old.decode().splitlines(), new.decode().splitlines()
     except UnicodeDecodeError:
-        return found
+        return _hex(old, new)
     # The first two lines name files.
     lines = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
     shown = [line for line in lines if not line.startswith("@@")]
-    return found + [line[:120] for line in shown[:_LINES]]
+    return [line[:120] for line in shown[:_LINES]]
+
+
+def _hex(old: bytes, new: bytes) -> list[str]:
+    """The bytes from the first difference on."""
+    pairs = enumerate(zip(old, new, strict=False))
+    at = next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
+    first, second = (each[at : at + _BYTES].hex(" ") or "nothing" for each in (old, new))
+    return [f"from byte {at} on:", f"-{first}", f"+{second}"]

@@ -2,19 +2,19 @@
 
 import json
 
-from tare.lab.project.hooks import OracleError, SiteView
-from tare.lab.project.servers.answer import ask, requested
+from tare.lab.project.hooks import AskedView, OracleError
+from tare.lab.project.servers.answer import ask
 from tare.model.servers import Expected
 
 
-def oracle(site: SiteView) -> None:
+def oracle(site: AskedView) -> None:
     """Hold each answer against the one that is expected; without one, any will do."""
     expected = map(Expected.model_validate, json.loads(site.properties["expected"]))
-    for request, found, wanted in zip(requested(site), ask(site), expected, strict=False):
-        where = f"{request['method']} {request['path']}: "
+    for found, wanted in zip(ask(site).each, expected, strict=False):
+        where = f"{found.request}: "
         if found.status != wanted.status:
             raise OracleError(f"{where}found status {found.status}, expected {wanted.status}")
         if wanted.body_sha256 and found.sha256 != wanted.body_sha256:
             raise OracleError(
-                f"{where}found another body ({len(found.body)} bytes) than when it was first asked"
+                f"{where}found another body ({found.length} bytes) than when it was first asked"
             )

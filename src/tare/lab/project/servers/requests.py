@@ -1,6 +1,5 @@
 """Requests to a user's own servers: read from a file, and completed by what all have in common."""
 
-import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tare.lab.errors import TareError
-from tare.model.servers import Asked, Body, Mixed, Servers
+from tare.model.servers import Asked, Mixed, Servers
 
 _MOST = 1000
 """Each is asked before every duel."""
@@ -38,40 +37,29 @@ def read(file: Path) -> list[Mixed]:
 def asked(servers: Servers) -> list[Asked]:
     """Return all requests, each with what it does not say itself."""
     common = servers.request
-    body: Body | None = {"file": common.body_file} if common.body_file is not None else None
     if not servers.mix:
-        one = Asked(path=common.path, method=common.method, headers=common.headers, body=body)
+        one = Asked(
+            path=common.path, method=common.method, headers=common.headers, body=common.body
+        )
         return [one]
     return [
         Asked(
             path=each.url,
             method=each.method or common.method,
             headers=_over(common.headers, each.headers),
-            body=body if each.body is None else each.body,
+            body=common.body if each.body is None else each.body,
         )
         for each in servers.mix
     ]
 
 
-def content(body: Body | None) -> bytes | None:
-    """Return the bytes of a body."""
-    match body:
-        case None:
-            return None
-        case str():
-            return body.encode()
-        case {"file": file}:
-            return Path(file).read_bytes()
-        case _:
-            return base64.b64decode(body["base64"])
-
-
 def _request(line: str, folder: Path) -> Mixed:
     if line.startswith("{"):
         found = Mixed.model_validate(json.loads(line))
-        if isinstance(found.body, dict) and "file" in found.body:
-            own = {"file": str((folder / found.body["file"]).resolve())}
-            found = found.model_copy(update={"body": own})
+        match found.body:
+            case {"file": str(file)}:
+                own = {"file": str((folder / file).resolve())}
+                found = found.model_copy(update={"body": own})
         return found
     *method, url = line.split()
     if len(method) > 1:
