@@ -105,6 +105,16 @@ impl Handshakes {
         }
     }
 
+    /// The version and the cipher of the first handshake, if there was one.
+    pub fn cipher(&self) -> Option<String> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let Negotiated {
+            version, cipher, ..
+        } = first.as_ref()?;
+        let cipher = cipher.as_deref().unwrap_or("an unknown cipher");
+        Some(format!("{} with {cipher}", version.unwrap_or("TLS")))
+    }
+
     /// The report of all handshakes.
     pub fn report(&self) -> TlsReport {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
