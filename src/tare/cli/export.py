@@ -63,7 +63,7 @@ def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: P
     if bool(forms) == bool(images):
         raise click.UsageError("expected either --format, for a run, or --image, for an experiment")
     if images:
-        _write_images(run, images, output or paths.ROOT / "dist")
+        _write_images(run, images, output or paths.images())
     else:
         _write_results(run, forms, output)
 
