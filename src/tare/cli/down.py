@@ -2,11 +2,17 @@
 
 import click
 
+from tare.cli.completion import targets
 from tare.cli.targets import chosen
 
 
 @click.command()
-@click.argument("target", metavar="[EXPERIMENT[/VARIANT]]", required=False)
+@click.argument(
+    "target",
+    metavar="[EXPERIMENT[/VARIANT]]",
+    required=False,
+    shell_complete=targets(variants=True),
+)
 def command(target: str | None) -> None:
     """Stop TARGET, or everything that `tare up` left running."""
     from tare.lab.run import instances

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tare.cli.completion import runs
 from tare.cli.output import say
 from tare.cli.run import folder_of
 from tare.lab import paths
@@ -23,7 +24,7 @@ _FORMATS = (
 
 
 @click.command()
-@click.argument("run", default="last", metavar="[RUN|EXPERIMENT]")
+@click.argument("run", default="last", metavar="[RUN|EXPERIMENT]", shell_complete=runs)
 @click.option(
     "--format",
     "forms",

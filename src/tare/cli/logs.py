@@ -4,11 +4,14 @@ import time
 
 import click
 
+from tare.cli.completion import targets
 from tare.cli.targets import the_one
 
 
 @click.command()
-@click.argument("target", metavar="[EXPERIMENT/VARIANT]", required=False)
+@click.argument(
+    "target", metavar="[EXPERIMENT/VARIANT]", required=False, shell_complete=targets(variants=True)
+)
 @click.option("--role", help="Only this role.")
 @click.option("-f", "--follow", is_flag=True, help="Go on as more is printed.")
 def command(target: str | None, role: str | None, follow: bool) -> None:

@@ -4,12 +4,13 @@ import sys
 
 import click
 
+from tare.cli.completion import runs
 from tare.cli.output import json_option, say
 from tare.cli.run import folder_of
 
 
 @click.command()
-@click.argument("run", default="last")
+@click.argument("run", default="last", shell_complete=runs)
 @json_option
 def command(run: str, as_json: bool) -> None:
     """Finish RUN, a run's name or folder, with the same plan and seed; `last` is the newest.
@@ -26,7 +27,8 @@ def command(run: str, as_json: bool) -> None:
     out, store = benchmark_out.target(), Store(folder_of(run))
     if store.in_order and results.complete(read(store.folder)):
         say(f"{store.folder.name} is finished: nothing is left to measure")
-        done = sound(report(store.folder, as_json=as_json))
+        found, is_written = report(store.folder, as_json=as_json)
+        done = sound(found) and is_written
     else:
         done = go_on(store, as_json=as_json)
     benchmark_out.write(out, [store.folder])

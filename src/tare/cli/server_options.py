@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from tare.cli.ranges import Amount, Count
 from tare.cli.span import span_option
 
 URL = "http://127.0.0.1:{port}/"
 """Where a server that tare starts is asked, but for its path."""
-_POSITIVE = click.FloatRange(0, min_open=True)
 _ASKING = (
     click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
     click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
@@ -26,10 +26,10 @@ _ASKING = (
     click.option("-X", "--method", default="GET", show_default=True),
     click.option("-H", "--header", "headers", multiple=True, metavar="NAME: VALUE"),
     click.option("--body-file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-    click.option("-c", "--connections", type=click.IntRange(1), default=16, show_default=True),
+    click.option("-c", "--connections", type=Count(1), default=16, show_default=True),
     click.option(
         "--rate",
-        type=_POSITIVE,
+        type=Amount(),
         help="Requests per second; without it 40 % of what the slower server can answer.",
     ),
     span_option(
@@ -64,12 +64,12 @@ _DUELING = (
         "The most time for duels; they end as soon as every verdict is there. Without it 30 s, and "
         "with --why 90 s.",
     ),
-    click.option("--duels", type=click.IntRange(1), help="Exactly so many, whatever they show."),
+    click.option("--duels", type=Count(1), help="Exactly so many, whatever they show."),
     click.option(
-        "--duration", type=_POSITIVE, default=1.0, metavar="S", help="Seconds of a duel; 1."
+        "--duration", type=Amount(), default=1.0, metavar="S", help="Seconds of a duel; 1."
     ),
     click.option(
-        "--margin", type=_POSITIVE, default=1.0, metavar="PERCENT", help="What is equivalent; 1."
+        "--margin", type=Amount(), default=1.0, metavar="PERCENT", help="What is equivalent; 1."
     ),
     click.option(
         "--allow",

@@ -68,7 +68,9 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     from tare.model.fields import Requirement
 
     if not paths.IS_CLONE:
-        raise TareError("tests come with a clone, not with an installed tare; run ./tare test there")
+        raise TareError(
+            "tests come with a clone, not with an installed tare: run ./tare test there"
+        )
     # What cargo needs to compile and link the whole workspace.
     loaded = [catalog.load(name) for name in experiment_names()]
     needed = [

@@ -44,6 +44,16 @@ def test_every_command_explains_itself() -> None:
             assert found.exit_code == 0 and found.output.startswith("Usage: "), name
 
 
+def test_help_cuts_no_line() -> None:
+    told = ask("--help").output.split("Commands:")[1]
+    assert "..." not in told and "…" not in told
+    for name in cli.tare.list_commands(click.Context(cli.tare)):
+        command = cli.tare.get_command(click.Context(cli.tare), name)
+        assert command is not None
+        short = command.get_short_help_str(limit=10_000)
+        assert short and short in " ".join(told.split()), name
+
+
 def test_list_names_every_experiment() -> None:
     known = json.loads(ask("list", "--json").output)
     names = [item["name"] for item in known]
