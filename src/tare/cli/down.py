@@ -3,6 +3,7 @@
 import click
 
 from tare.cli.completion import targets
+from tare.cli.output import say
 from tare.cli.targets import chosen
 
 
@@ -21,3 +22,5 @@ def command(target: str | None) -> None:
         killed = instances.down(each)
         note = f" (had to kill: {', '.join(killed)})" if killed else ""
         click.echo(f"{each.name} is down{note}")
+        if instances.kept_logs(each.experiment, each.variant):
+            say(f"its logs are kept until it is up again: tare logs {each.name}")
