@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -80,11 +81,7 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     browser = [Requirement(debian="chromium")] if everything else []
     requirements.meet([*(item for item in dict.fromkeys(needed) if item.debian), *browser], say)
     failed = []
-    python = ([*_PYTEST, *arguments],) if arguments else _STEPS["python"]
-    if everything:
-        python = tuple([*argv, _THOROUGH] for argv in python)
-    steps = _STEPS | {"python": python}
-    for step, commands in steps.items():
+    for step, commands in steps(everything=everything, arguments=arguments).items():
         if only not in (None, step):
             continue
         for argv in commands:
@@ -96,3 +93,11 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     for line in failed:
         say(f"FAILED: {line}")
     sys.exit(1 if failed else 0)
+
+
+def steps(*, everything: bool, arguments: Sequence[str] = ()) -> dict[str, tuple[list[str], ...]]:
+    """Return the commands of each step; `arguments` are pytest's, which is then called once."""
+    python = ([*_PYTEST, *arguments],) if arguments else _STEPS["python"]
+    if everything:
+        python = tuple([*argv, _THOROUGH] for argv in python)
+    return {**_STEPS, "python": python}

@@ -309,7 +309,7 @@ mod tests {
             Header::new(&spec, &load, "h1", None)
         };
         let known = Cell::new(false);
-        let encryption = || known.get().then(|| "TLS1.3".to_string());
+        let encryption = || known.get().then(|| "TLS 1.3".to_string());
         let mut text = Vec::new();
         let mut to = Heading(&mut text);
         let mut described = Described::new(Some(header()), encryption, &mut to);
@@ -321,7 +321,7 @@ mod tests {
         let mut late = Described::new(Some(header()), || None, &mut to);
         late.measure(0.0).unwrap();
         let text = String::from_utf8(text).unwrap();
-        assert_eq!(text.matches("HTTP/1.1, TLS1.3\n").count(), 1);
+        assert_eq!(text.matches("HTTP/1.1, TLS 1.3\n").count(), 1);
         assert_eq!(
             text.matches("HTTP/1.1, no TLS handshake so far\n").count(),
             1

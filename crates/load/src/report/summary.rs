@@ -133,9 +133,6 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
     if let Some(tls) = &result.tls {
         writeln!(text, "TLS           {tls}")?;
     }
-    if let Some(trust) = &result.certificates {
-        writeln!(text, "certificates  {trust}")?;
-    }
     for judgement in &result.conditions {
         writeln!(text, "condition     {judgement}")?;
     }

@@ -112,7 +112,8 @@ impl Handshakes {
             version, cipher, ..
         } = first.as_ref()?;
         let cipher = cipher.as_deref().unwrap_or("an unknown cipher");
-        Some(format!("{} with {cipher}", version.unwrap_or("TLS")))
+        let version = version.unwrap_or("of an unknown version");
+        Some(format!("TLS {version} with {cipher}"))
     }
 
     /// The report of all handshakes.
