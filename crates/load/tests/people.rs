@@ -11,7 +11,7 @@ use common::program::{load, text};
 use common::{OK, Server, Then};
 
 const MISSING: &[u8] = b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n";
-const SHORT: [&str; 4] = ["-d", "300ms", "--warmup", "0"];
+const SHORT: [&str; 4] = ["-d", "1s", "--warmup", "0"];
 
 fn people(server: &Server, arguments: &[&str]) -> String {
     text(&load(server, &[&SHORT[..], arguments].concat()).stdout)
@@ -37,7 +37,7 @@ fn a_run_is_described_before_its_figures() {
          protocol      HTTP/1.1, not encrypted\n\
          loop          closed: each answer brings the next request\n\
          connections   4, on 1 thread\n\
-         duration      0.3 s\n\n",
+         duration      1 s\n\n",
         server.address
     );
     assert!(told.starts_with(&expected), "{told}");
