@@ -80,7 +80,7 @@ class Laboratory:
         bases = cgroup.detect().bases.values()
         places = [*bases, Path("/dev/shm"), network.NAMES]
         left = [path for tag in self.tags() for place in places for path in place.glob(f"{tag}*")]
-        return [str(path) for path in [*left, *self.runs.glob("*/ledger.jsonl")]] + self.processes()
+        return [str(path) for path in [*left, *self.runs.rglob("ledger.jsonl")]] + self.processes()
 
     def processes(self) -> list[str]:
         """Living processes that were started with this laboratory's folder."""
@@ -104,9 +104,13 @@ class Laboratory:
         }
 
 
-def wait_for(holds: Callable[[], bool], what: Callable[[], object] = lambda: "") -> None:
+def wait_for(
+    holds: Callable[[], bool],
+    what: Callable[[], object] = lambda: "",
+    patience_s: float = PATIENCE_S,
+) -> None:
     """Fails when `holds` does not come true."""
-    give_up = time.monotonic() + PATIENCE_S
+    give_up = time.monotonic() + patience_s
     while not holds():
         assert time.monotonic() < give_up, f"waited in vain; there is: {what()}"
         time.sleep(0.02)

@@ -6,8 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from laboratory import PROJECT, Laboratory
+
+from tare.cli import main
 
 pytestmark = pytest.mark.system
 
@@ -19,11 +22,7 @@ _PARAMETERS = (
     "there are: connections, threads, duration_s, warmup_s, spin, sut_cpus, sut_memory_mb, netns; "
     "and parts: server"
 )
-_COMMANDS = (
-    "there are: duel, gate, tail, calibrate, run, resume, new, list, show, doctor, setup, check, "
-    "up, down, restart, status, stats, watch, logs, load, report, export, compare, history, "
-    "clean, test"
-)
+_COMMANDS = f"there are: {', '.join(main.tare.list_commands(click.Context(main.tare)))}"
 
 # What is typed, the exit code and the errors' last line; {run} and {runs} are the stored run and
 # the folder of runs.

@@ -23,4 +23,7 @@ FILTER_EXPORT void module_get_counters(uint64_t *accepted, uint64_t *rejected);
  * URI. A library without it is given a terminated copy, one more step a request. */
 FILTER_EXPORT int module_url_filter_n(const char *url, size_t length);
 
+/* Optional. Called in each worker after it was forked, before its first request. */
+FILTER_EXPORT void module_start_worker(void);
+
 #endif

@@ -1,5 +1,6 @@
 """`tare calibrate`: what this machine can tell apart, and in what time."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -25,10 +26,11 @@ _FEWEST = 8
 @click.option("--show", is_flag=True, help="Show the last calibration, and measure nothing.")
 @click.option(
     "--of",
-    "run",
+    "runs",
     metavar="RUN",
+    multiple=True,
     help="Cut this long run of the calibration's study into studies, and say how often they are "
-    "right.",
+    "right; repeatable.",
 )
 @click.option(
     "--blocks",
@@ -38,7 +40,7 @@ _FEWEST = 8
     help="Blocks of a study, with --of.",
 )
 @json_option
-def command(within_s: float, show: bool, run: str | None, blocks: int, as_json: bool) -> None:
+def command(within_s: float, show: bool, runs: tuple[str, ...], blocks: int, as_json: bool) -> None:
     """Find out which differences this machine can tell apart in 1, 5 and 20 minutes.
 
     It compares a small server with itself and with one that spends a known 1 % more CPU. Later runs
@@ -49,13 +51,13 @@ def command(within_s: float, show: bool, run: str | None, blocks: int, as_json: 
     tare calibrate --within 15m       # steadier figures
     tare calibrate --show
     tare run calibration/cpu --scenarios added=none --blocks 2400   # hours; resume goes on with it
-    tare calibrate --of last --blocks 8
+    tare calibrate --of record/calibration --blocks 8
     """
     from tare.lab.errors import TareError
     from tare.lab.run import calibrated
 
-    if run is not None:
-        _print_series(run, blocks, as_json)
+    if runs:
+        _print_series(runs, blocks, as_json)
         return
     if show:
         found = calibrated.kept()
@@ -106,14 +108,14 @@ def _calibrate(within_s: float) -> "Calibration":
     )
 
 
-def _print_series(run: str, blocks: int, as_json: bool) -> None:
+def _print_series(runs: Sequence[str], blocks: int, as_json: bool) -> None:
     from tare.cli.run import folder_of
     from tare.lab.run import calibrated
     from tare.report import folder, series
 
     calibrates = calibrated.study().study.calibrates
     assert calibrates is not None
-    found = series.cut(folder.read(folder_of(run)), calibrates, blocks)
+    found = series.cut([folder.read(folder_of(run)) for run in runs], calibrates, blocks)
     if as_json:
         print_json([each.model_dump(mode="json") for each in found])
         return

@@ -17,6 +17,7 @@ _FORMATS = (
     "google-benchmark",
     "openmetrics",
     "record",
+    "slim-record",
     "folded",
     "speedscope",
     "pprof",
@@ -48,7 +49,8 @@ _FORMATS = (
 )
 def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: Path | None) -> None:
     """Write RUN's trials, summary and charts in formats that other programs read; `record` packs
-    the whole run to be published, and all commands that take a run read it again. `folded`,
+    the whole run to be published, and all commands that take a run read it again; `slim-record`
+    leaves out what no verdict is made of, for runs of thousands of trials. `folded`,
     `speedscope` and `pprof` have the stacks of a run with --why, for flame graphs.
 
     With --image, write container images of EXPERIMENT as archives that `docker load` and

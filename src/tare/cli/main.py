@@ -14,7 +14,7 @@ from tare.report.errors import ReportError
 _COMMANDS = (
     "duel", "gate", "tail", "calibrate", "run", "resume", "new", "list", "show", "doctor", "setup",
     "check", "up", "down", "restart", "status", "stats", "watch", "logs",
-    "load", "report", "export", "compare", "history", "clean", "test",
+    "load", "report", "export", "compare", "history", "hosts", "clean", "test",
 )  # fmt: skip
 
 

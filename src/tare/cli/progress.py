@@ -48,6 +48,7 @@ class Follower:
         self._task = self._bars.add_task("measuring", total=total, now="")
         self._where = ""
         self._ended = 0
+        self._benches = 1
 
     def __enter__(self) -> "Follower":
         self._bars.start()
@@ -59,6 +60,10 @@ class Follower:
     def remark(self, text: str) -> None:
         """Something a user should know."""
         self._bars.console.print(f"tare: {text}", markup=False, highlight=False)
+
+    def benches(self, count: int) -> None:
+        """So many blocks are made at a time."""
+        self._benches = max(count, 1)
 
     def begins(self, planned: PlannedTrial, attempt: int) -> None:
         """A trial begins."""
@@ -112,7 +117,7 @@ class Follower:
     def _told(self, done: int, decision: Stop) -> str:
         made = f"{sum(self._since.values())} trials in {span(self._seconds)}"
         refused = f", {self._since['invalid']} refused" if self._since["invalid"] else ""
-        left = max(self._blocks - done, 1) * self._seconds
+        left = max(self._blocks - done, 1) * self._seconds / self._benches
         rest = f"; at least {span(left)} left" if decision is Stop.GO_ON else ""
         of = f" of {self._blocks}" if done <= self._blocks else ""
         known = self._known()

@@ -1,9 +1,11 @@
 """`tare resume`: go on with a run that was stopped."""
 
 import sys
+from pathlib import Path
 
 import click
 
+from tare.cli.benches_option import benches_option
 from tare.cli.completion import runs
 from tare.cli.output import json_option, say
 from tare.cli.run import folder_of
@@ -11,12 +13,14 @@ from tare.cli.run import folder_of
 
 @click.command()
 @click.argument("run", default="last", shell_complete=runs)
+@benches_option
 @json_option
-def command(run: str, as_json: bool) -> None:
+def command(run: str, benches: Path | None, as_json: bool) -> None:
     """Finish RUN, a run's name or folder, with the same plan and seed; `last` is the newest.
 
     \b
     tare resume last
+    tare resume last --benches FILE
     """
     from tare.cli import benchmark_out
     from tare.cli.running import go_on, report, sound
@@ -30,6 +34,6 @@ def command(run: str, as_json: bool) -> None:
         found, is_written = report(store.folder, as_json=as_json)
         done = sound(found) and is_written
     else:
-        done = go_on(store, as_json=as_json)
+        done = go_on(store, as_json=as_json, benches=benches)
     benchmark_out.write(out, [store.folder])
     sys.exit(0 if done else 1)

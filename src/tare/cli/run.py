@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tare.cli.benches_option import benches_option
 from tare.cli.completion import targets
 from tare.cli.completion import variants as complete_variants
 from tare.cli.output import json_option, say
@@ -81,6 +82,7 @@ from tare.model.trial import Until
     help="Look at the processes of each duel in a second window, and say where a difference comes "
     "from; as root.",
 )
+@benches_option
 @click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
 @click.option(
     "--dry-run", is_flag=True, help="Say what would be measured and how long; stop there."
@@ -105,6 +107,7 @@ def command(
     rate: float | None,
     param: tuple[str, ...],
     why: bool,
+    benches: Path | None,
     seed: int | None,
     dry_run: bool,
     as_json: bool,
@@ -129,6 +132,7 @@ def command(
     tare run echo --connections 20 --size 128
     tare run filters/requests --library example-filter.so
     tare run proxies --variants nginx,mine --baseline nginx --variants-dir DIR
+    tare run proxies --benches FILE
     """
     from tare.cli import benchmark_out, own
     from tare.cli.reach import reach, studies
@@ -163,6 +167,8 @@ def command(
         found, remarks = own.exchanged(found, files, chosen)
         for remark in remarks:
             say(remark)
+    if benches is not None and (files or variants_dir is not None):
+        raise click.UsageError("--benches: your own files and variants are on this machine only")
     reached = reach(found, list(scenarios), overrides)
     for remark in reached.remarks:
         say(remark)
@@ -186,6 +192,10 @@ def command(
     if dry_run:
         show_plan(plans, as_json=as_json)
         return
+    if benches is not None:
+        from tare.lab.run.benches import file as benches_file
+
+        benches_file.read(benches)  # so that a wrong one is found before there is a run
     for plan, each in zip(plans, reached.requests, strict=True):
         if plan.parts:
             say(f"{each.loaded.title}: trying your own files before anything is timed")
@@ -194,7 +204,7 @@ def command(
     for number, plan in enumerate(plans):
         stores.append(Store.create(paths.runs(), plan))
         try:
-            done.append(go_on(stores[-1], as_json=as_json))
+            done.append(go_on(stores[-1], as_json=as_json, benches=benches))
         except Interrupted:
             for later in plans[number + 1 :]:
                 say(f"not begun: {later.experiment}/{later.study}")

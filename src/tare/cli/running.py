@@ -25,12 +25,15 @@ _PREFLIGHT_S = 0.5
 """For which other processes are watched before a run."""
 
 
-def go_on(store: Store, *, as_json: bool) -> bool:
-    """Carry out what the stored plan still lacks, and report. Return true if it is `sound`, and its
-    page was written.
+def go_on(store: Store, *, as_json: bool, benches: Path | None = None) -> bool:
+    """Carry out what the stored plan still lacks, here or on the benches of a file, and report.
+    Return true if it is `sound`, and its page was written.
     """
     try:
-        execute(store)
+        if benches is None:
+            execute(store)
+        else:
+            execute_on(benches, store)
     except Interrupted:
         report(store.folder, as_json=as_json)
         say(f"nothing measured is lost; go on with: tare resume {store.folder.name}")
@@ -73,6 +76,22 @@ def execute(store: Store) -> None:
         say(f"other processes use the CPUs: {bystanders.named(others)}; intervals will be wider")
     with Follower(plan, expected.per_block, store.trials()) as follower:
         Run(loaded, plan, store, prepared, follower).execute()
+
+
+def execute_on(file: Path, store: Store) -> None:
+    """Have benches carry out what the stored plan still lacks. Raises Interrupted."""
+    from tare.lab.run.benches import file as benches_file
+    from tare.lab.run.benches.coordinator import Coordinator
+
+    plan, benches = store.plan(), benches_file.read(file)
+    loaded = subject.of(store, plan)
+    expected = estimate.estimate(plan, loaded, paths.runs(), Prepared())
+    say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)} on one bench")
+    if lack := shortage(plan):
+        say(lack)
+    say(f"waiting for benches at {benches.coordinator.address} port {benches.coordinator.port}")
+    with Follower(plan, expected.per_block, store.trials()) as follower:
+        Coordinator(loaded, plan, store, benches, follower).execute()
 
 
 def written(folder: Path) -> Results:

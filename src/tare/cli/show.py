@@ -95,7 +95,7 @@ def _variant(loaded: catalog.Loaded, name: str) -> None:
             click.echo(f"role        {role} on the {item.cpus}'s CPUs: {' '.join(item.argv)}")
     for need in variant.requires:
         kinds = (need.debian, need.command, need.path, need.cpu, need.pci)
-        click.echo(f"requires    {next(filter(None, kinds))}")
+        click.echo(f"requires    {next(filter(None, kinds), 'root')}")
     for key, part in variant.parts.items():
         click.echo(f"part        --{key.replace('_', '-')} FILE: {part.about}")
     for rule in variant.levels:

@@ -213,6 +213,50 @@ class ScenarioResult(Record):
     """Of the duels whose processes were looked at."""
 
 
+class BenchEffect(Record):
+    """An effect as one bench has it."""
+
+    effect_pct: float
+    ci_pct: tuple[float, float]
+
+
+class BenchSpread(Record):
+    """One effect on each bench, as a random one."""
+
+    scenario: str
+    outcome: str
+    title: str
+    variant: str
+    by_bench: dict[str, BenchEffect]
+    deviation_pct: float
+    """Standard deviation between benches."""
+    p_adjusted: float
+    """That all benches have the same, after Holm's correction over all of the run."""
+    next_pct: tuple[float, float] | None
+    """Where the effect on one more bench is expected, in 95 % of cases."""
+
+
+class BenchLevel(Record):
+    """By how much the baseline's outcome on one bench exceeds that on all others."""
+
+    scenario: str
+    outcome: str
+    title: str
+    bench: str
+    differs_pct: float
+    ci_pct: tuple[float, float]
+    p_adjusted: float
+
+
+class BenchesResult(Record):
+    """The machines that made the blocks."""
+
+    blocks: dict[str, int]
+    """Bench → how many it made."""
+    spreads: list[BenchSpread]
+    levels: list[BenchLevel]
+
+
 class Results(Record):
     """The whole of results.json."""
 
@@ -238,6 +282,8 @@ class Results(Record):
     """The answer in sentences, from the verdicts."""
     environment: dict[str, Any]
     scenarios: list[ScenarioResult]
+    benches: BenchesResult | None = None
+    """Where blocks were dealt to several machines."""
     running: bool = False
     """All blocks measured the same processes, which were started by somebody else."""
 

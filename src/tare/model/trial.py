@@ -162,6 +162,8 @@ class Trial(Record):
     reason: str | None = None
     machine_fault: bool = False
     """The machine was at fault, and not the variant: `resume` makes the trial again."""
+    bench: str | None = None
+    """Where its block was made, if blocks were dealt to several machines."""
     started: str
     wall_s: float
     measured_s: float = 0.0

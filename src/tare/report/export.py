@@ -74,6 +74,13 @@ def _record(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]
     yield from record.write(folder, results, target)
 
 
+def _slim_record(folder: RunFolder, _: Results, target: Path) -> Iterator[Path]:
+    from tare.report import record, results
+
+    slim = record.slim(folder)
+    yield from record.write(slim, results.make(slim), target)
+
+
 def _folded(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
     for seen in stacks.of_run(folder, results):
         file = target / f"{seen.name}.folded"
@@ -102,6 +109,7 @@ _WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {
     "google-benchmark": _google_benchmark,
     "openmetrics": _openmetrics,
     "record": _record,
+    "slim-record": _slim_record,
     "folded": _folded,
     "speedscope": _speedscope,
     "pprof": _pprof,

@@ -15,7 +15,8 @@ class GateUse:
     kind: str
     wanted: str
     """The limit that most trials had."""
-    judged: int
+    judged: int | None
+    """How many trials it judged; None in a slim record, whose valid trials are without gates."""
     refused: int
     off: str | None
     """Why it refused nothing, where the manifest switches it off."""
@@ -23,8 +24,10 @@ class GateUse:
 
 def gates(trials: Iterable[Trial]) -> list[GateUse]:
     """Return the gates in the order in which trials met them."""
+    slim = False
     found: dict[tuple[str, str | None], list[tuple[str, str, bool]]] = {}
     for trial in trials:
+        slim |= trial.status == "valid" and not trial.gates
         for gate in trial.gates:
             own = found.setdefault((gate.name, gate.off), [])
             own.append((gate.kind, gate.wanted, gate.ok))
@@ -33,7 +36,7 @@ def gates(trials: Iterable[Trial]) -> list[GateUse]:
             name,
             own[0][0],
             Counter(wanted for _, wanted, _ in own).most_common(1)[0][0],
-            len(own),
+            None if slim else len(own),
             0 if off else sum(not ok for *_, ok in own),
             off,
         )

@@ -2,17 +2,23 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import zstandard
 
 from tare.model.profile import PACKED, PROFILES
 from tare.model.results import Results
+from tare.model.trial import Plan, Trial
 from tare.report import stored
 from tare.report.folder import LATENCIES, TRIALS_PACKED, RunFolder
 from tare.stats.histogram import encode_merged
 
 _LEVEL = 19
+_SLIM_DIGITS = 6
+"""Significant digits of a slim record's figures."""
+_LEFT_OUT = ("roles", "machine", "counters", "instrument")
+"""Fields of trials that a slim record does not have."""
 
 
 def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
@@ -40,6 +46,30 @@ def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
     for name, content in files.items():
         (target / name).write_bytes(content)
         yield target / name
+
+
+def slim(folder: RunFolder) -> RunFolder:
+    """Return a run without what neither its verdicts nor its tables are made of.
+
+    Trials keep the outcomes that are reported, and only those that did not count keep their gates.
+    """
+    return replace(folder, trials=[_slim(trial, folder.plan) for trial in folder.trials])
+
+
+def _slim(trial: Trial, plan: Plan) -> Trial:
+    kept = {name: trial.outcomes[name] for name in plan.reported if name in trial.outcomes}
+    shorter = {
+        "started": trial.started[: len("2026-01-01T00:00:00")] + "+00:00",
+        "wall_s": round(trial.wall_s, 3),
+        "measured_s": round(trial.measured_s, 3),
+        "outcomes": {name: _shorter(value) for name, value in kept.items()},
+        "gates": [] if trial.status == "valid" else trial.gates,
+    }
+    return trial.model_copy(update=shorter | {name: {} for name in _LEFT_OUT})
+
+
+def _shorter(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{_SLIM_DIGITS}g}")
 
 
 def _packed(folder: RunFolder) -> bytes:

@@ -14,6 +14,7 @@ from tare.model.results import (
     VariantResult,
 )
 from tare.model.trial import Trial
+from tare.report import benches
 from tare.report.causes import causes
 from tare.report.folder import RunFolder
 from tare.report.sentence import answers
@@ -48,6 +49,7 @@ def make(folder: RunFolder) -> Results:
         environment=_environment(folder),
         block_s=_block_s(trials),
         scenarios=_scenarios(folder),
+        benches=benches.of(folder),
         running=plan.running,
     )
     return found.model_copy(update={"answers": answers(found)})

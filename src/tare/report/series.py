@@ -1,4 +1,4 @@
-"""A long run of the study with a known difference, cut into many short studies: how often are they
+"""Long runs of the study with a known difference, cut into many short studies: how often are these
 right? Every block has fresh processes, so that consecutive blocks are a study of their own.
 """
 
@@ -16,6 +16,7 @@ from tare.report.folder import RunFolder
 from tare.stats.blocks import BlockedTrials, Key, fewest_blocks
 from tare.stats.effect import from_percent
 from tare.stats.interval import Interval
+from tare.stats.proportion import exact_interval
 from tare.stats.verdict import Judgement, Verdict
 
 _RESOLVED = (Verdict.COSTS, Verdict.SAVES)
@@ -31,22 +32,33 @@ class _Found:
     blocks: int
 
 
-def cut(run: RunFolder, calibrates: Calibrates, blocks: int) -> list[Series]:
+def cut(runs: Sequence[RunFolder], calibrates: Calibrates, blocks: int) -> list[Series]:
     """Return how often studies of so many blocks are right, by scenario and judged outcome whose
-    truth is known. Raises ReportError for a run that is too short for one study.
+    truth is known; those of several runs are counted together.
+
+    Raises ReportError for runs of other scenarios, or too short for one study.
     """
-    found = [
-        each for scenario in run.plan.scenarios for each in _of(run, scenario, calibrates, blocks)
-    ]
+    first, *others = runs
+    for run in others:
+        if _measured(run.plan) != _measured(first.plan):
+            raise ReportError(f"{run.path}: expected the study and scenarios of {first.path}")
+    scenarios = first.plan.scenarios
+    found = [each for scenario in scenarios for each in _of(runs, scenario, calibrates, blocks)]
     if not found:
         raise ReportError(
-            f"{run.path}: found no {blocks} whole blocks, expected a run of many times as many"
+            f"{first.path}: found no {blocks} whole blocks, expected a run of many times as many"
         )
     return found
 
 
+def _measured(plan: Plan) -> dict[str, object]:
+    """Return what two plans must share for their studies to be of one kind."""
+    kept = {"experiment", "study", "variants", "scenarios", "outcomes", "judged", "pairing"}
+    return plan.model_dump(include=kept)
+
+
 def sentences(found: Series) -> Iterator[str]:
-    """Say it in words, one line for each way of looking."""
+    """Say it in words, one line for each way of looking; shares have their 95 % interval."""
     yield (
         f"{found.title}, {found.studies} studies ({found.scenario}), truth {found.truth_pct:+.2f} %"
     )
@@ -54,22 +66,27 @@ def sentences(found: Series) -> Iterator[str]:
         ("looked at once", found.fixed),
         ("looked at after every block", found.peeking),
     ):
+        wrong = exact_interval(looks.wrong, found.studies)
         wide = "" if looks.half_width_pct is None else f", median ±{looks.half_width_pct:.2f} %"
         yield (
             f"  {name}, {looks.blocks:.1f} blocks each: {looks.wrong} wrong "
-            f"({looks.wrong / found.studies:.1%}); {looks.costs} cost, {looks.saves} save, "
+            f"({wrong.low:.1%} to {wrong.high:.1%}); {looks.costs} cost, {looks.saves} save, "
             f"{looks.equivalent} equivalent, {looks.unresolved} unresolved; the interval contains "
             f"the truth in {looks.covered} of {looks.intervals}{wide}"
         )
 
 
 def _of(
-    run: RunFolder, scenario: Scenario, calibrates: Calibrates, blocks: int
+    runs: Sequence[RunFolder], scenario: Scenario, calibrates: Calibrates, blocks: int
 ) -> Iterator[Series]:
-    plan = run.plan
+    plan = runs[0].plan
     (variant,) = plan.variants[1:]
-    truths = BlockedTrials(plan, scenario, run.trials).values(variant, calibrates.truth)
-    studies = list(_studies(run.trials, blocks))
+    truths = [
+        truth
+        for run in runs
+        for truth in BlockedTrials(plan, scenario, run.trials).values(variant, calibrates.truth)
+    ]
+    studies = [study for run in runs for study in _studies(run.trials, blocks)]
     if not truths or not studies:
         return
     truth = median(truths)

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tare.model.results import Results, ScenarioResult
-from tare.report import grids, overview
+from tare.report import benches, grids, overview
 from tare.report.layout import wrapped
 from tare.report.notes import notes
 from tare.report.ranking import Ranking, rankings
@@ -49,7 +49,7 @@ def _lines(results: Results, width: int, *, everything: bool) -> Iterator[Text]:
         for note in notes(results):
             yield from _prose(note, width)
     else:
-        for line in other_baselines(results):
+        for line in (*other_baselines(results), *benches.lines(results)):
             yield from _prose(line, width)
         yield from _prose("All outcomes, pairs and notes: tare report --all", width, style="dim")
 

@@ -5,10 +5,10 @@ As in Engelman and Hartigan, "Percentage points of a test for clusters", JASA 64
 by the gap between the groups, which a long tail widens less than the distance of their means.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tare.stats.signed_rank import Floats
 
@@ -37,15 +37,25 @@ def two_modes(values: Floats) -> Modes | None:
     ordered, n = np.sort(values), len(values)
     if n < _FEWEST:
         return None
-    best: Modes | None = None
-    widest = 0.0
-    for size in range(_GROUP, n - _GROUP + 1):
-        low, high = ordered[:size], ordered[size:]
-        gap = float(high[0] - low[-1])
-        within = math.sqrt((np.var(low) * size + np.var(high) * (n - size)) / (n - 2))
-        if gap > _GAP * within and gap > widest * within:
-            widest = gap / within if within else math.inf
-            apart = float(np.mean(high) - np.mean(low))
-            few = min(size, n - size)
-            best = Modes(few, n, apart if few == n - size else -apart, gap)
-    return best
+    sizes = np.arange(_GROUP, n - _GROUP + 1)
+    gaps = ordered[sizes] - ordered[sizes - 1]
+    spreads = _within(ordered, sizes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(gaps > 0, gaps / spreads, 0.0)
+    if shares.max() <= _GAP:
+        return None
+    best = int(shares.argmax())
+    size = int(sizes[best])
+    few = min(size, n - size)
+    apart = float(np.mean(ordered[size:]) - np.mean(ordered[:size]))
+    return Modes(few, n, apart if few == n - size else -apart, float(gaps[best]))
+
+
+def _within(ordered: Floats, sizes: NDArray[np.int_]) -> Floats:
+    """Return the spread within both groups where the lower one has so many values: shape (m,)."""
+    n, centred = len(ordered), ordered - ordered.mean()
+    sums, squares = np.cumsum(centred), np.cumsum(centred**2)
+    low, low_squares = sums[sizes - 1], squares[sizes - 1]
+    low_part = low_squares - low**2 / sizes
+    high_part = squares[-1] - low_squares - (sums[-1] - low) ** 2 / (n - sizes)
+    return np.asarray(np.sqrt(np.maximum(low_part + high_part, 0) / (n - 2)))

@@ -49,8 +49,9 @@ class Looked:
 
 def look(differences: Floats, level: float = 0.95) -> Looked:
     """Look at the log ratios of n pairs in their order, shape (n,), n ≥ 1."""
-    capital = float(_capital(differences, np.zeros(1))[0])
-    return Looked(differences.size, capital, _interval(differences, level))
+    pairs = _Pairs.of(differences)
+    capital = float(_capital(pairs, np.zeros(1))[0])
+    return Looked(differences.size, capital, _interval(pairs, level))
 
 
 def fewest_for(alpha: float) -> int:
@@ -62,52 +63,67 @@ def fewest_for(alpha: float) -> int:
     return n
 
 
-def _capital(differences: Floats, shifts: Floats) -> Floats:
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs in their order, each with the mean and the spread of those before it: shapes (n,).
+
+    Both are 0 for the first two pairs, before which the spread is not known.
+    """
+
+    values: Floats
+    means: Floats
+    spreads: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> "_Pairs":
+        means, spreads = np.zeros(values.size), np.zeros(values.size)
+        for index in range(2, values.size):
+            means[index] = values[:index].mean()
+            spreads[index] = max(float(values[:index].std(ddof=1)), 1e-12)
+        return cls(values, means, spreads)
+
+
+def _capital(pairs: _Pairs, shifts: Floats) -> Floats:
     """Return the largest capital so far against each shift, shape (m,) for `shifts` of shape (m,).
 
     One half is bet on shifts above and one on shifts below, each as much as pays best if pairs are
     normal with the mean and the spread of those before (Kelly's bet).
     """
-    above, below = np.full(shifts.size, 0.5), np.full(shifts.size, 0.5)
-    largest = np.ones(shifts.size)
-    for index, value in enumerate(differences):
-        distance = value - shifts
-        size = np.minimum(_MOST, _bet(differences[:index], np.abs(distance), shifts))
-        above *= 1 + np.sign(distance) * size
-        below *= 1 - np.sign(distance) * size
-        largest = np.maximum(largest, above + below)
-    return largest
+    distances = pairs.values[:, None] - shifts
+    won = np.sign(distances) * np.minimum(_MOST, _bets(pairs, np.abs(distances), shifts))
+    above, below = (0.5 * np.cumprod(1 + sign * won, axis=0) for sign in (1, -1))
+    return np.asarray(np.maximum(1.0, (above + below).max(axis=0)))
 
 
-def _bet(past: Floats, distance: Floats, shifts: Floats) -> Floats:
-    """Return the share of the capital to bet on a pair whose distance from the shift is known."""
-    if past.size < 2:
-        return np.full(shifts.size, _FIRST)
-    spread = max(float(past.std(ddof=1)), 1e-12)
-    effect = np.maximum(_LEAST, np.abs(past.mean() - shifts) / spread)
-    return np.asarray(np.tanh(effect * distance / spread))
+def _bets(pairs: _Pairs, distances: Floats, shifts: Floats) -> Floats:
+    """Return the shares of the capital to bet on each pair, its `distances` known: shape (n, m)."""
+    bets = np.full(distances.shape, _FIRST)
+    spreads = pairs.spreads[2:, None]
+    effects = np.maximum(_LEAST, np.abs(pairs.means[2:, None] - shifts) / spreads)
+    bets[2:] = np.tanh(effects * distances[2:] / spreads)
+    return bets
 
 
-def _interval(differences: Floats, level: float) -> Interval | None:
+def _interval(pairs: _Pairs, level: float) -> Interval | None:
     """Return the hull of the shifts against which no bet has ever grown to 1 / (1 - level)."""
-    limit, middle = 1 / (1 - level), float(np.median(differences))
-    reach = max(float(np.abs(differences - middle).max()), 1e-9)
-    bounds = [_bound(differences, middle, sign * 4 * reach, limit) for sign in (-1, 1)]
+    limit, middle = 1 / (1 - level), float(np.median(pairs.values))
+    reach = max(float(np.abs(pairs.values - middle).max()), 1e-9)
+    bounds = [_bound(pairs, middle, sign * 4 * reach, limit) for sign in (-1, 1)]
     if bounds[0] is None or bounds[1] is None:
         return None
     return Interval(bounds[0], bounds[1], level)
 
 
-def _bound(differences: Floats, middle: float, reach: float, limit: float) -> float | None:
+def _bound(pairs: _Pairs, middle: float, reach: float, limit: float) -> float | None:
     """Return the farthest shift on one side that is not refused; None if none is refused."""
     shifts = middle + np.linspace(0, reach, _GRID)
-    refused = _capital(differences, shifts) >= limit
+    refused = _capital(pairs, shifts) >= limit
     if not refused[-1]:
         return None
     for _ in range(_REFINEMENTS):
         last = int(np.flatnonzero(~refused)[-1]) if not refused.all() else 0
         inner, outer = shifts[last], shifts[min(last + 1, _GRID - 1)]
         shifts = np.linspace(inner, outer, _GRID)
-        refused = _capital(differences, shifts) >= limit
+        refused = _capital(pairs, shifts) >= limit
     # Outward: the refused neighbour, so that rounding never narrows the interval.
     return float(shifts[int(np.flatnonzero(refused)[0])])

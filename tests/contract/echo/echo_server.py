@@ -66,6 +66,12 @@ class Server:
         """How many the process has open."""
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
+    def peak_bytes(self) -> int:
+        """The most memory of its own that was resident at a time."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        (kib,) = (int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+        return kib * 1024
+
     def settles(self, connections: int = 0) -> dict[str, Any]:
         """The statistics as soon as it has no more than so many connections."""
         wait_until(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from harness import Failed, wait_until
 from test_controller import SHM, controller
-from test_workers import reload
+from test_workers import all_workers, reload
 
 pytestmark = pytest.mark.contract
 
@@ -78,3 +78,26 @@ def test_a_reload_needs_the_memory_and_takes_up_a_new_one(site, hooks):
     reload(started)
     assert hooks.counters(started) == {"accepted": 0, "rejected": 0}
     hooks.oracle(started)
+
+
+def mapped(pid: int, name: str) -> list[tuple[int, int]]:
+    """Return the size of each mapping of a file, and what the process has of it, in kB."""
+    found: list[int] = []
+    ours = False
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+            ours = line.endswith(name)
+        elif ours and (match := re.match(r"(Size|Rss): +(\d+) kB", line)):
+            found.append(int(match[2]))
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def test_workers_have_every_page_of_the_maps_before_their_first_request(site):
+    started = site("ebpf", workers=2).start()
+    for pid in all_workers(started):
+        # It is there once it was forked, a moment before it begins.
+        wait_until(
+            lambda pid=pid: all(size == has for size, has in mapped(pid, started.tag)),
+            "pages are missing",
+        )
+        assert mapped(pid, started.tag)

@@ -1,4 +1,4 @@
-"""A guard: a call takes as many instructions as it did when that was committed, within 2 %.
+"""A guard: a call takes as many instructions as when that was committed, within some percent.
 
 What differs from machine to machine for good reasons is taken out: libc chooses functions by the
 CPU, which is told to it, and other compilers make other code, for which the test does not ask.
@@ -12,6 +12,8 @@ from stepping import PLAIN_LIBC, STEPPED, WRITE, committed, result, run, spec_of
 
 pytestmark = pytest.mark.contract
 REACH = 0.02
+# LuaJIT throws dice when it hashes strings and places its traces: 25 runs differ by up to 3.7 %.
+REACHES = {"luajit": 0.05}
 counted: dict[str, dict[str, int]] = {}
 
 
@@ -30,6 +32,7 @@ def test_a_call_takes_as_many_instructions_as_before(site, variant, tmp_path):
     counted[variant] = counts
     if WRITE in os.environ:
         return
+    reach = REACHES.get(variant, REACH)
     if (expected := committed().get(here := tools())) is None:
         pytest.skip(f"no counts are committed of {here}: write them with {WRITE}=1")
     if variant not in expected:
@@ -37,7 +40,7 @@ def test_a_call_takes_as_many_instructions_as_before(site, variant, tmp_path):
     off = {
         path: (count, expected[variant][path])
         for path, count in counts.items()
-        if abs(count - expected[variant][path]) > REACH * expected[variant][path]
+        if abs(count - expected[variant][path]) > reach * expected[variant][path]
     }
     assert off == {}, f"found and expected; if it is meant so, commit new ones with {WRITE}=1"
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from tare.cli import main as cli
 from tare.lab.errors import Interrupted, TareError
+from tare.lab.project import catalog, index
 
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 
@@ -75,6 +76,18 @@ def test_show_shows_an_experiment_and_a_variant() -> None:
     assert ask("show", "filters/none").output.startswith("filters/none: ")
     told = ask("show", "proxies/nginx").output
     assert "what differs by profile\n  workers\n    tuned        one for each CPU" in told
+
+
+@pytest.mark.parametrize("experiment", index.experiment_names())
+def test_each_variant_is_shown(experiment: str) -> None:
+    for variant in catalog.load(experiment).variants:
+        found = ask("show", f"{experiment}/{variant}")
+        assert found.exit_code == 0, (variant, found.exception)
+        assert found.output.startswith(f"{experiment}/{variant}: ")
+
+
+def test_a_requirement_of_root_is_shown() -> None:
+    assert "requires    root\n" in ask("show", "sandbox/runc").output
 
 
 def test_doctor_says_what_the_machine_is() -> None:

@@ -54,10 +54,13 @@ def test_the_environment_only_grows(project: Path) -> None:
     (first,) = synced(project, "list")
     assert "--no-dev" in first and "--inexact" in first and "--python" in first
     assert synced(project, "run", "x") == []
+    (more,) = synced(project, "run", "x", "--benches", "benches.toml")
+    assert "--extra benches" in more and "--dev" not in more
+    assert synced(project, "hosts", "worker", "left", "benches.toml") == []
     (more,) = synced(project, "test")
-    assert "--dev" in more and "--extra parquet" in more
+    assert "--dev" in more and "--all-extras" in more
     assert "--python" not in more, "uv would make the environment anew"
-    for command in (["list"], ["export", "--format", "parquet"], ["test"]):
+    for command in (["list"], ["export", "--format", "parquet"], ["hosts"], ["test"]):
         assert synced(project, *command) == []
     (project / "uv.lock").write_text("2")
     assert len(synced(project, "list")) == 1

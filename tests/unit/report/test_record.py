@@ -9,9 +9,11 @@ from click.testing import CliRunner
 
 from tare.cli.main import tare
 from tare.lab.paths import ROOT
+from tare.model.trial import Gate
 from tare.report import export, html, results, stored
 from tare.report.errors import NotARun
 from tare.report.folder import read
+from tare.report.gates import gates
 
 RECORDS = sorted(file.parent for file in ROOT.glob("record/*/trials.jsonl.zst"))
 MOST_BYTES = 8 << 20
@@ -42,6 +44,29 @@ def test_it_derives_from_its_trials_byte_for_byte(record: Path) -> None:
     assert stored.text(found) == (record / "results.json").read_text()
     assert html.render(folder, found) == (record / "report.html").read_text()
     assert (record / "results.json").read_text().count("\n") == 1
+
+
+def test_a_slim_record_has_the_same_verdicts_in_less_room(tmp_path: Path) -> None:
+    plan = runs.plan()
+    gate = Gate(name="steal", kind="machine", ok=True, found="0 %", wanted="at most 10 %")
+    full = {"gates": [gate], "instrument": {"outcomes": {"requests": 1}}, "machine": {"x": 0.5}}
+    done = [trial.model_copy(update=full) for trial in runs.trials(plan, 9, {"dear": 1.2})]
+    refused = {"status": "invalid", "reason": "steal: 20 %", "label": "dear", "block": 9}
+    done.append(done[0].model_copy(update={**refused, "id": "b9-s0-dear"}))
+    folder = read(runs.write(tmp_path / "run", plan, done))
+    for form in ("record", "slim-record"):
+        list(export.write(form, folder, results.make(folder), tmp_path / form))
+    whole, slim = (read(tmp_path / form) for form in ("record", "slim-record"))
+    first, again = results.make(whole), results.make(slim)
+    assert again.answers == first.answers != []
+    assert stored.text(again) == (tmp_path / "slim-record" / "results.json").read_text()
+    page = html.render(slim, again)
+    assert page == (tmp_path / "slim-record" / "report.html").read_text()
+    (used,) = gates(slim.trials)
+    assert used.judged is None, "of most of its trials nobody knows"
+    assert not slim.trials[0].instrument and slim.trials[-1].gates == [gate]
+    sizes = [(each.path / "trials.jsonl.zst").stat().st_size for each in (whole, slim)]
+    assert sizes[0] > sizes[1]
 
 
 @pytest.mark.parametrize("command", [("report",), ("export", "--format", "csv"), ("compare",)])

@@ -1,5 +1,6 @@
 """A long run cut into studies: what is right and what is wrong is counted as it is."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from runs import CPU, plan, trials
 
 from tare.model.outcome import Outcome
+from tare.model.scenario import Scenario
 from tare.model.series import Series
 from tare.model.study import Blocks, Calibrates
 from tare.report import series
@@ -36,7 +38,7 @@ def run(blocks: int, *, truth: float, real: float, noise: float = 0.01) -> RunFo
 
 
 def cut(found: RunFolder, blocks: int = 10) -> Series:
-    (only,) = series.cut(found, CALIBRATES, blocks)
+    (only,) = series.cut([found], CALIBRATES, blocks)
     return only
 
 
@@ -67,11 +69,27 @@ def test_a_verdict_against_the_truth_is_wrong() -> None:
 
 def test_a_run_without_a_whole_study_is_refused() -> None:
     with pytest.raises(ReportError, match="found no 10 whole blocks"):
-        series.cut(run(9, truth=0.0, real=0.0), CALIBRATES, 10)
+        series.cut([run(9, truth=0.0, real=0.0)], CALIBRATES, 10)
 
 
 def test_it_is_told_in_words() -> None:
     first, once, often = series.sentences(cut(run(200, truth=0.0, real=20.0)))
     assert first == "CPU, 20 studies (default), truth +0.00 %"
-    assert once.startswith("  looked at once, 10.0 blocks each: 20 wrong (100.0%); 20 cost, 0 save")
+    assert once.startswith(
+        "  looked at once, 10.0 blocks each: 20 wrong (83.2% to 100.0%); 20 cost, 0 save"
+    )
     assert "looked at after every block" in often
+
+
+def test_studies_of_several_runs_are_counted_together() -> None:
+    runs = [run(40, truth=20.0, real=20.0), run(25, truth=20.0, real=20.0)]
+    (found,) = series.cut(runs, CALIBRATES, 10)
+    assert (found.studies, found.fixed.costs) == (6, 6), "no study has blocks of two runs"
+
+
+def test_runs_of_other_scenarios_are_not_counted_together() -> None:
+    other = run(40, truth=0.0, real=0.0)
+    scenarios = [Scenario(name="other")]
+    other = replace(other, plan=other.plan.model_copy(update={"scenarios": scenarios}))
+    with pytest.raises(ReportError, match="expected the study and scenarios of r"):
+        series.cut([run(40, truth=0.0, real=0.0), other], CALIBRATES, 10)

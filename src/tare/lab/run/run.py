@@ -70,6 +70,25 @@ class Run:
 
     def execute(self) -> None:
         """Make the trials that the plan still lacks. Raises Interrupted if the user stops it."""
+        with self._begun() as bench:
+            block, decision = 0, Stop.GO_ON
+            while decision is Stop.GO_ON:
+                self._make_block(bench, block)
+                block += 1
+                so_far = [trial for trial in self._trials if trial.block < block]
+                decision = blocks.stop(self._plan, so_far, block)
+                self._watcher.block(block, decision)
+        self._store.finish()
+
+    def make_block(self, block: int) -> None:
+        """Make the trials that one block still lacks. Raises as `execute`."""
+        with self._begun() as bench:
+            self._make_block(bench, block)
+        self._store.finish()
+
+    @contextmanager
+    def _begun(self) -> Iterator[Bench]:
+        """The bench of a run whose folder is this process's, and whose environment is stored."""
         if not sweep(self._store.folder / LEDGER):
             raise TareError(f"{self._store.folder} is in use by another process")
         sweep_all(self._store.folder.parent.glob(f"*/{LEDGER}"))
@@ -80,15 +99,11 @@ class Run:
         self._store.prepare()
         with self._bench() as bench:
             self._describe(bench)
-            block, decision = 0, Stop.GO_ON
-            while decision is Stop.GO_ON:
-                for planned in blocks.planned_trials(self._plan, block):
-                    self._fill(bench, planned)
-                block += 1
-                so_far = [trial for trial in self._trials if trial.block < block]
-                decision = blocks.stop(self._plan, so_far, block)
-                self._watcher.block(block, decision)
-        self._store.finish()
+            yield bench
+
+    def _make_block(self, bench: Bench, block: int) -> None:
+        for planned in blocks.planned_trials(self._plan, block):
+            self._fill(bench, planned)
 
     @contextmanager
     def _bench(self) -> Iterator[Bench]:

@@ -42,6 +42,14 @@ class Store:
         write_json(store.folder / "plan.json", plan.model_copy(update={"run": run}))
         return store
 
+    @classmethod
+    def at(cls, folder: Path, plan: Plan) -> "Store":
+        """Make a run's folder with just this path, and write its plan. Raises OSError."""
+        folder.mkdir(parents=True)
+        store = cls(folder)
+        write_json(folder / "plan.json", plan)
+        return store
+
     def prepare(self) -> None:
         """Reserve room for records, so that a full disk can still be reported."""
         for name in ("histograms", "logs", "work"):

@@ -48,6 +48,7 @@ filter_library_load(ngx_conf_t *cf, filter_library_t *library)
         return NGX_ERROR;
     }
     library->url_filter_n = dlsym(library->handle, "module_url_filter_n");
+    library->start_worker = dlsym(library->handle, "module_start_worker");
 
     code = library->initialize(prefix);
     if (code != 0) {

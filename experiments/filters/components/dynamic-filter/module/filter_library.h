@@ -15,6 +15,7 @@ typedef struct {
     int        (*initialize)(const char *prefix);
     int        (*url_filter)(const char *url);
     int        (*url_filter_n)(const char *url, size_t length); /* NULL when not exported */
+    void       (*start_worker)(void); /* NULL when not exported */
     void       (*get_counters)(uint64_t *accepted, uint64_t *rejected);
 } filter_library_t;
 

@@ -20,6 +20,7 @@ static ngx_int_t dynamic_filter_status_handler(ngx_http_request_t *r);
 static void *dynamic_filter_create_main_conf(ngx_conf_t *cf);
 static ngx_int_t dynamic_filter_postconfiguration(ngx_conf_t *cf);
 static ngx_int_t dynamic_filter_init_module(ngx_cycle_t *cycle);
+static ngx_int_t dynamic_filter_init_process(ngx_cycle_t *cycle);
 static void dynamic_filter_override(ngx_str_t *value, const char *name);
 
 static ngx_command_t  dynamic_filter_commands[] = {
@@ -51,7 +52,7 @@ ngx_module_t  ngx_http_dynamic_filter_module = {
     NGX_HTTP_MODULE,
     NULL,
     dynamic_filter_init_module,
-    NULL,
+    dynamic_filter_init_process,
     NULL,
     NULL,
     NULL,
@@ -164,6 +165,20 @@ dynamic_filter_init_module(ngx_cycle_t *cycle)
     library = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_dynamic_filter_module);
     if (library != NULL) {
         filter_library_put_in_force(library);
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+dynamic_filter_init_process(ngx_cycle_t *cycle)
+{
+    filter_library_t  *library;
+
+    library = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_dynamic_filter_module);
+    if (library != NULL && library->start_worker != NULL) {
+        library->start_worker();
     }
 
     return NGX_OK;

@@ -9,10 +9,10 @@ use crate::insn::{Alu, Op};
 /// The fuel of a run unless another amount is set: at most a millisecond.
 pub const DEFAULT: u32 = 500_000;
 
-/// Weight of a load or store in maps that are too large for the processor's caches.
-const FAR: u64 = 64;
-/// Bytes of maps from which on they are.
-const LARGE: usize = 1 << 20;
+/// Bytes of maps from which on a place of them is not in the processor's nearest caches, and its weight.
+const LARGE: (usize, u64) = (1 << 20, 64);
+/// Bytes of maps from which on it is in none, nor where it is in the tables of pages.
+const HUGE: (usize, u64) = (1 << 24, 128);
 
 /// Return the weight of an instruction by itself: without the function or the helper that it calls.
 pub fn weight(op: Op) -> u64 {
@@ -31,9 +31,13 @@ pub fn weight(op: Op) -> u64 {
     }
 }
 
-/// Return the weight of an access to maps of so many bytes in all, on top of the instruction's.
+/// Return the weight of touching one place of maps of so many bytes in all, on top of the instruction's.
 pub fn access(map_bytes: usize) -> u64 {
-    if map_bytes < LARGE { 0 } else { FAR }
+    match map_bytes {
+        bytes if bytes >= HUGE.0 => HUGE.1,
+        bytes if bytes >= LARGE.0 => LARGE.1,
+        _ => 0,
+    }
 }
 
 /// Return the weight of a helper's call, to which its bytes are added one by one.

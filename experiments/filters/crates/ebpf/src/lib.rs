@@ -5,6 +5,13 @@
 //! several processes share. [`interpreter`] runs the same programs slowly and checks everything: the
 //! reference that compiled code is tested against.
 
+// The crate's own tests make programs as those in `tests/` do.
+#[cfg(test)]
+extern crate self as filter_ebpf;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 pub mod btf;
 mod call_graph;
 mod calls;
@@ -20,6 +27,7 @@ pub mod insn;
 pub mod interpreter;
 mod map_spec;
 pub mod maps;
+mod planted;
 pub mod program;
 mod sources;
 mod trace;

@@ -4,6 +4,7 @@ mod common;
 
 use common::agree::check;
 use common::generate::{Choices, program};
+use common::random::Random;
 use common::*;
 use filter_ebpf::compile::Compiled;
 use filter_ebpf::fuel;
@@ -12,24 +13,6 @@ use filter_ebpf::maps::{Maps, Update};
 use filter_ebpf::verifier::Verified;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A small generator of numbers (SplitMix64), seeded so that failures repeat.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn bytes(&mut self, most: u64) -> Vec<u8> {
-        let length = self.next() % most + 1;
-        (0..length).map(|_| self.next() as u8).collect()
-    }
-}
 
 /// A number from the environment, for longer runs than the usual ones.
 fn setting(name: &str, usual: u64) -> u64 {

@@ -1,5 +1,6 @@
 //! `tare-sandbox`: runs foreign binaries, isolated, and calls them.
 
+mod audit;
 mod bench;
 mod benchmark;
 mod client;
@@ -14,6 +15,8 @@ mod peer;
 mod protocol;
 mod reply;
 mod server;
+mod service;
+mod settings;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -30,7 +33,8 @@ use crate::client::Client;
 use crate::functions::functions;
 use crate::named::named;
 use crate::protocol::{Action, Call, Load, LoadOptions};
-use crate::server::{Server, Service};
+use crate::server::Server;
+use crate::service::Service;
 
 /// Bring your own binary: load it once, call it often, each call in a worker of its own.
 #[derive(Parser)]
@@ -227,13 +231,20 @@ fn serve(
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
     let runtime = Runtime::new(named(mode)?, functions()).map_err(|why| anyhow!(why))?;
     service.limit_memory(&runtime).map_err(|why| anyhow!(why))?;
-    let server = Arc::new(Server::new(runtime, service));
+    service.share_cpus(&runtime).map_err(|why| anyhow!(why))?;
+    let server = Server::new(runtime, service).map_err(|why| anyhow!(why))?;
+    let server = Arc::new(server);
     for each in load {
         let Some((name, file)) = each.split_once('=') else {
             bail!("--load {each}: expected NAME=FILE");
         };
         server
-            .load(name, read(Path::new(file))?, Some(options))
+            .load(
+                audit::Client::default(),
+                name,
+                read(Path::new(file))?,
+                Some(options),
+            )
             .map_err(|why| anyhow!("--load {each}: {why}"))?;
     }
     server.listen(socket)?;

@@ -5,10 +5,17 @@ use std::os::fd::AsFd;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::process::geteuid;
 
-/// Return the process at the other end, or none if it is in another PID namespace.
-pub fn process(socket: impl AsFd) -> Option<u64> {
-    let peer = getsockopt(&socket, PeerCredentials).ok()?;
-    u64::try_from(peer.pid()).ok().filter(|pid| *pid > 0)
+use crate::audit::Client;
+
+/// Return the process and the user at the other end; no process if it is in another PID namespace.
+pub fn client(socket: impl AsFd) -> Client {
+    let Ok(peer) = getsockopt(&socket, PeerCredentials) else {
+        return Client::default();
+    };
+    Client {
+        pid: u64::try_from(peer.pid()).ok().filter(|pid| *pid > 0),
+        uid: Some(peer.uid()),
+    }
 }
 
 /// Refuse users other than this one, root and `another`: they could read what is sent, or have this

@@ -9,96 +9,86 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use sandbox_runtime::binary::Binary;
+use sandbox_runtime::binary::{self, Binary};
 use sandbox_runtime::budget::{Budget, Share};
 use sandbox_runtime::call::Caller;
 use sandbox_runtime::failure::Failure;
 use sandbox_runtime::{Runtime, Settings};
+use serde_json::{Value, json};
 
+use crate::audit::{Audit, Client, Event};
 use crate::peer;
 use crate::protocol::{
     self, Action, Answer, Call, Channel, Load, LoadOptions, Refusal, Request, Response, Time,
     framed,
 };
 use crate::reply::Reply;
+use crate::service::Service;
+use crate::settings::settings;
 
 /// Connections that are served at once.
 const CONNECTIONS: usize = 4096;
-
-/// Memory of the daemon besides requests and responses, unless asked for otherwise, in MiB.
-const MORE_MB: u64 = 2048;
-
-/// The options of serving clients.
-#[derive(clap::Args)]
-pub struct Service {
-    /// Folder of the logs of binaries loaded with --log, each NAME.log
-    #[arg(long, value_name = "FOLDER")]
-    logs: Option<PathBuf>,
-    /// Milliseconds that a client has to read a reply, before its connection is closed
-    #[arg(long, default_value_t = 30_000)]
-    reply_ms: u64,
-    /// Memory of the requests and responses of all clients together, in MiB
-    #[arg(long, default_value_t = 1024)]
-    payload_mb: usize,
-    /// Memory of the daemon itself, its workers' apart, in MiB [default: 2048 more than --payload-mb, where
-    /// it has a control group of its own]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(16..))]
-    daemon_mb: Option<u32>,
-    /// Seconds of CPU time that compiling a module of mode wasm may take, and four times as long
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    compile_s: u32,
-    /// Memory that compiling a module may take, in MiB
-    #[arg(long, default_value_t = 512)]
-    compile_mb: u32,
-}
-
-impl Service {
-    /// Limit the memory of this process, as far as it has a control group of its own.
-    ///
-    /// # Errors
-    ///
-    /// The reason, if a limit was asked for and there can be none.
-    pub fn limit_memory(&self, runtime: &Runtime) -> Result<(), String> {
-        let usual = MORE_MB.saturating_add(self.payload_mb as u64);
-        let wanted = self.daemon_mb.map_or(usual, u64::from);
-        let limited = runtime.limit_own_memory(wanted.saturating_mul(1 << 20))?;
-        if self.daemon_mb.is_some() && !limited {
-            return Err(
-                "--daemon-mb: the daemon has no control group of its own; start it in one \
-                 (systemd-run --scope --property=Delegate=yes), and in another mode than wasm"
-                    .into(),
-            );
-        }
-        Ok(())
-    }
-}
 
 /// The daemon's state.
 pub struct Server {
     runtime: Runtime,
     service: Service,
     budget: Arc<Budget>,
+    audit: Audit,
     connections: AtomicUsize,
     numbered: Mutex<HashMap<u64, Arc<Caller>>>,
 }
 
 impl Server {
     /// Serve `runtime`.
-    pub fn new(runtime: Runtime, service: Service) -> Self {
-        Server {
+    ///
+    /// # Errors
+    ///
+    /// The reason why there can be no audit log, in words.
+    pub fn new(runtime: Runtime, service: Service) -> Result<Self, String> {
+        let audit = Audit::open(&service.audit)?;
+        audit.note(|| {
+            let version = env!("CARGO_PKG_VERSION");
+            let mode = runtime.mode().name();
+            let pid = std::process::id();
+            Event::of(
+                "start",
+                json!({"mode": mode, "version": version, "daemon": pid}),
+            )
+        });
+        Ok(Server {
             runtime,
+            audit,
             budget: Budget::new(service.payload_mb.saturating_mul(1 << 20)),
             service,
             connections: AtomicUsize::new(0),
             numbered: Mutex::default(),
-        }
+        })
     }
 
-    /// Load a binary.
+    /// Load a binary, for a client or for who started the daemon.
     pub fn load(
+        &self,
+        client: Client,
+        name: &str,
+        binary: Vec<u8>,
+        options: Option<&LoadOptions>,
+    ) -> Result<(), String> {
+        let bytes = binary.len();
+        let sha256 = self.audit.is_open().then(|| binary::sha256(&binary));
+        let done = self.loaded(name, binary, options);
+        self.audit.note(|| {
+            let (ok, message) = (done.is_ok(), done.as_ref().err());
+            let fields = json!({"name": name, "bytes": bytes, "sha256": sha256, "ok": ok, "message": message});
+            Event::by(client, "load", fields)
+        });
+        done
+    }
+
+    fn loaded(
         &self,
         name: &str,
         binary: Vec<u8>,
@@ -159,6 +149,7 @@ impl Server {
     /// End all handles after the calls under way.
     pub fn stop(&self) {
         self.runtime.stop();
+        self.audit.end();
     }
 
     fn welcome(self: &Arc<Self>, stream: UnixStream) {
@@ -174,6 +165,9 @@ impl Server {
         }
         if let Err(why) = peer::check(&stream, None) {
             self.connections.fetch_sub(1, Ordering::SeqCst);
+            let client = peer::client(&stream);
+            self.audit
+                .note(|| Event::by(client, "refused", json!({"message": why})));
             let _ = Reply::new(stream.as_fd(), encoded(refusal("user", why))).send_at_once();
             return;
         }
@@ -190,7 +184,8 @@ impl Server {
 
     fn serve(&self, stream: UnixStream) -> io::Result<()> {
         let caller = Caller::new(Some(OwnedFd::from(stream.try_clone()?)))?;
-        let caller = match peer::process(&stream) {
+        let client = peer::client(&stream);
+        let caller = match client.pid {
             Some(process) => caller.of(process),
             None => caller,
         };
@@ -207,11 +202,18 @@ impl Server {
                     channel.stream().set_read_timeout(Some(self.patience()))?;
                     return channel.discard();
                 }
+                Err(error) if error.kind() == io::ErrorKind::Other => {
+                    let fields = json!({"message": error.to_string()});
+                    self.audit.note(|| Event::by(client, "invalid", fields));
+                    return Err(error);
+                }
                 other => return other.map(drop),
             };
             match request.action {
-                Some(Action::Call(call)) => self.call(&mut channel, &call, &caller, share)?,
-                other => Reply::new(channel.stream().as_fd(), encoded(self.act(other)))
+                Some(Action::Call(call)) => {
+                    self.call(&mut channel, &call, (&caller, client), share)?
+                }
+                other => Reply::new(channel.stream().as_fd(), encoded(self.act(client, other)))
                     .send_within(self.patience())?,
             }
         }
@@ -225,9 +227,10 @@ impl Server {
         &self,
         channel: &mut Channel<UnixStream>,
         call: &Call,
-        caller: &Arc<Caller>,
+        (caller, client): (&Arc<Caller>, Client),
         mut share: Share,
     ) -> io::Result<()> {
+        let begun = Instant::now();
         let numbered = || self.numbered.lock().unwrap_or_else(PoisonError::into_inner);
         caller.begin();
         if call.number != 0 {
@@ -256,6 +259,17 @@ impl Server {
             }
             Err(failure) => refusal(failure.kind(), failure.to_string()),
         };
+        self.audit
+            .note(|| called(client, call, &answer, begun.elapsed()));
+        let stopped = match (&served.outcome, &served.limits) {
+            (Err(failure), Some(limits)) if served.had_a_worker() => {
+                Event::of_failure(client, &call.name, failure, limits, deadline)
+            }
+            _ => None,
+        };
+        if let Some(event) = stopped {
+            self.audit.note(|| event);
+        }
         let mut reply = Reply::new(channel.stream().as_fd(), encoded(answer));
         // A response that fits into the socket is there before the work of collecting the worker
         // begins; a client that does not read keeps no worker.
@@ -264,19 +278,28 @@ impl Server {
         reply.send_within(self.patience())
     }
 
-    fn act(&self, action: Option<Action>) -> Answer {
+    fn act(&self, client: Client, action: Option<Action>) -> Answer {
+        let note = |name, mut fields: Value, ok: bool| {
+            fields["ok"] = ok.into();
+            self.audit.note(|| Event::by(client, name, fields));
+        };
         match action {
             Some(Action::Load(Load {
                 name,
                 binary,
                 options,
-            })) => match self.load(&name, binary, options.as_ref()) {
+            })) => match self.load(client, &name, binary, options.as_ref()) {
                 Ok(()) => Answer::Done(true),
                 Err(why) => refusal("load", why),
             },
-            Some(Action::Unload(name)) if self.runtime.unload(&name) => Answer::Done(true),
             Some(Action::Unload(name)) => {
-                refusal("unloaded", format!("no binary is loaded as {name:?}"))
+                let done = self.runtime.unload(&name);
+                note("unload", json!({"name": name}), done);
+                if done {
+                    Answer::Done(true)
+                } else {
+                    refusal("unloaded", format!("no binary is loaded as {name:?}"))
+                }
             }
             Some(Action::Stats(anew)) => {
                 let handles = self.runtime.stats(anew);
@@ -291,6 +314,7 @@ impl Server {
                     .unwrap_or_else(PoisonError::into_inner)
                     .get(&number)
                     .cloned();
+                note("cancel", json!({"number": number}), found.is_some());
                 match found {
                     Some(caller) => {
                         caller.cancel();
@@ -325,61 +349,16 @@ fn refusal(kind: &str, message: String) -> Answer {
     })
 }
 
-fn settings(options: &LoadOptions) -> Settings {
-    let mut settings = Settings {
-        callbacks: options.callbacks.unwrap_or_default(),
-        ..Settings::default()
+/// Return the event of a call that has ended.
+fn called(client: Client, call: &Call, answer: &Answer, took: Duration) -> Event {
+    let (ok, kind, message, bytes) = match answer {
+        Answer::Refusal(refusal) => (false, Some(&refusal.kind), Some(&refusal.message), 0),
+        Answer::Response(response) => (true, None, None, response.response.len()),
+        Answer::Done(_) | Answer::Stats(_) => (true, None, None, 0),
     };
-    let limits = &mut settings.limits;
-    let set = |place: &mut u32, value: u32| {
-        if value > 0 {
-            *place = value;
-        }
-    };
-    set(&mut limits.processes, options.processes);
-    set(&mut limits.cpu_s, options.cpu_s);
-    set(&mut limits.files, options.files);
-    limits.shared = options.shared.unwrap_or_default();
-    limits.callbacks = options.callbacks_max.unwrap_or(limits.callbacks);
-    if options.memory_mb > 0 {
-        limits.memory_bytes = options.memory_mb.saturating_mul(1 << 20);
-    }
-    for (place, value) in [
-        (&mut limits.deadline, options.deadline_ms),
-        (&mut limits.start, options.start_ms),
-    ] {
-        if value > 0 {
-            *place = Duration::from_millis(value);
-        }
-    }
-    for (place, value) in [
-        (&mut limits.request_bytes, options.request_bytes),
-        (&mut limits.response_bytes, options.response_bytes),
-    ] {
-        *place = value.map_or(*place, |value| usize::try_from(value).unwrap_or(usize::MAX));
-    }
-    for (place, value) in [
-        (&mut limits.log_bytes, options.log_bytes),
-        (&mut limits.log_rate, options.log_rate),
-    ] {
-        if value > 0 {
-            *place = value;
-        }
-    }
-    if options.workers > 0 {
-        settings.workers = options.workers as usize;
-    }
-    if options.keepers > 0 {
-        settings.keepers = Some(options.keepers as usize);
-    }
-    settings.queue = options.queue.map_or(settings.queue, |queue| queue as usize);
-    for (place, value) in [
-        (&mut settings.share.calls, options.client_calls),
-        (&mut settings.share.workers, options.client_workers),
-    ] {
-        if value > 0 {
-            *place = value as usize;
-        }
-    }
-    settings
+    let fields = json!({
+        "name": call.name, "number": call.number, "ok": ok, "kind": kind, "message": message,
+        "request_bytes": call.request.len(), "response_bytes": bytes, "us": took.as_micros() as u64,
+    });
+    Event::by(client, "call", fields)
 }

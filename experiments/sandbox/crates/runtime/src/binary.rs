@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use sha2::{Digest, Sha256};
 
 use crate::descriptors::moved_up;
 
@@ -14,6 +15,12 @@ const X86_64: u16 = 62;
 const EXECUTABLE: u16 = 2;
 const SHARED: u16 = 3;
 const INTERPRETER: u32 = 3;
+
+/// Return the SHA-256 digest of a file, in hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// An ELF file, or a WebAssembly module, in sealed memory.
 #[derive(Debug)]

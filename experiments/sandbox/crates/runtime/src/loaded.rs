@@ -70,6 +70,8 @@ pub struct Served {
     pub outcome: Result<Vec<u8>, Failure>,
     /// Its parts and how long they took.
     pub times: Vec<(Phase, Duration)>,
+    /// The limits that it had; none if no binary has seen it.
+    pub limits: Option<Arc<Limits>>,
     spent: Option<(Arc<Loaded>, Ready)>,
 }
 
@@ -79,8 +81,14 @@ impl Served {
         Served {
             outcome: Err(why),
             times: Vec::new(),
+            limits: None,
             spent: None,
         }
+    }
+
+    /// Return true if a worker has served it, or tried to.
+    pub fn had_a_worker(&self) -> bool {
+        self.spent.is_some()
     }
 }
 
@@ -153,6 +161,7 @@ impl Loaded {
         Served {
             outcome,
             times,
+            limits: Some(self.limits.clone()),
             spent: ready.map(|ready| (self.clone(), ready)),
         }
     }

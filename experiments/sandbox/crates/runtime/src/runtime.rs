@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::binary::Binary;
 use crate::call::{Caller, HostFunctions};
-use crate::cgroup::{Bounds, Hierarchy};
+use crate::cgroup::{Bounds, Hierarchy, Share};
 use crate::failure::Failure;
 use crate::janitor::Janitor;
 use crate::loaded::{Loaded, Served, Settings};
@@ -75,6 +75,15 @@ impl Runtime {
     /// The reason why it cannot be limited, in words.
     pub fn limit_own_memory(&self, bytes: u64) -> Result<bool, String> {
         self.hierarchy.limit_own(bytes)
+    }
+
+    /// Give each binary that is loaded from now on a share of the CPUs, all the same, however many workers it has.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there can be none, in words.
+    pub fn share_cpus(&self) -> Result<(), String> {
+        self.hierarchy.share_cpus()
     }
 
     fn probe(&self) -> Result<(), String> {
@@ -154,8 +163,11 @@ impl Runtime {
             log: Mutex::new(log),
             settings,
         };
+        let share = self.hierarchy.share().map(|share| share.map(Arc::new));
+        let share = share.inspect_err(|_| NUMBERS.give_back(&loaded.numbers))?;
         for number in 0..keepers {
-            if let Err(why) = self.start_keeper(&mut loaded, template, number, keepers) {
+            let place = (number, keepers, share.clone());
+            if let Err(why) = self.start_keeper(&mut loaded, template, place) {
                 loaded.end(Failure::Unloaded);
                 return Err(why);
             }
@@ -167,8 +179,7 @@ impl Runtime {
         &self,
         loaded: &mut Loaded,
         template: &Arc<dyn Template>,
-        number: usize,
-        keepers: usize,
+        (number, keepers, share): (usize, usize, Option<Arc<Share>>),
     ) -> Result<(), String> {
         let limits = loaded.settings.limits.clone();
         let more = self.mode.overhead();
@@ -181,7 +192,7 @@ impl Runtime {
         let log = lock(&loaded.log).clone();
         let slots = own
             .map(|number| {
-                let group = self.hierarchy.slot(*number, bounds)?;
+                let group = self.hierarchy.slot(*number, bounds, share.clone())?;
                 Slot::new(*number, group, log.clone())
             })
             .collect::<Result<Vec<Slot>, String>>()?;

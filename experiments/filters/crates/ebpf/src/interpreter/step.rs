@@ -16,6 +16,9 @@ impl Machine<'_> {
                 .ops()
                 .get(at)
                 .ok_or_else(|| illegal("is not there"))?;
+            if !self.verified.reaches(at) {
+                return Err(illegal("is reached, and was proved not to be"));
+            }
             self.spend(at, self.verified.weight(at))?;
             match op {
                 Op::Alu { wide, op, dst, src } => {
@@ -102,12 +105,13 @@ impl Machine<'_> {
                     src,
                     target,
                 } => {
-                    if holds(
-                        wide,
-                        cond,
-                        self.registers[usize::from(dst)],
-                        self.value(src),
-                    ) {
+                    let left = self.registers[usize::from(dst)];
+                    let taken = holds(wide, cond, left, self.value(src));
+                    let (may, may_not) = self.verified.ways(at);
+                    if !(if taken { may } else { may_not }) {
+                        return Err(illegal("goes a way that was proved not to be gone"));
+                    }
+                    if taken {
                         next = self.jump(at, target)?;
                     }
                 }

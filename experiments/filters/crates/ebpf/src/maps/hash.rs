@@ -29,6 +29,8 @@ const USED: u32 = 1;
 const SEEN: u32 = 2;
 /// The most entries that the hand passes to find one to take out.
 const PASSED: usize = 32;
+/// Bytes that the processor finds by one entry of its tables of pages.
+const PAGE: usize = 4096;
 
 #[repr(C, align(64))]
 struct Header {
@@ -75,6 +77,13 @@ fn entry_bytes(spec: &MapSpec) -> usize {
 
 pub fn bytes(spec: &MapSpec) -> usize {
     size_of::<Header>() + buckets_bytes(spec) + entry_bytes(spec) * spec.max_entries as usize
+}
+
+/// Return how many places far from each other taking out an entry may touch: the entries that the hand passes lie one after
+/// the other, and the one taken out is looked for in its chain.
+pub fn evicting(spec: &MapSpec) -> usize {
+    let passed = (PASSED * entry_bytes(spec)).div_ceil(PAGE);
+    passed.min(PASSED) + 2
 }
 
 /// The address of the first value, and the bytes from one to the next.

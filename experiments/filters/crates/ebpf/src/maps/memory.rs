@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// The header of memory with maps.
 #[repr(C)]
@@ -13,6 +13,11 @@ pub(super) struct Header {
     /// The fingerprint of their declarations.
     pub(super) declarations: AtomicU64,
 }
+
+/// The bytes of a mapping that are looked at before they are used.
+pub const POPULATED: usize = 256 << 20;
+/// Bytes of the smallest page.
+const PAGE: usize = 4096;
 
 /// A shared mapping, unmapped when dropped.
 #[derive(Debug)]
@@ -54,10 +59,23 @@ impl Memory {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Self {
+        let memory = Self {
             base: base.cast(),
             len,
-        })
+        };
+        memory.populate();
+        Ok(memory)
+    }
+
+    /// Look at each page of the first [`POPULATED`] bytes, so that none is missing when it is used: the kernel has this
+    /// process wait for every page that it has not looked at. A child has looked at none.
+    pub(super) fn populate(&self) {
+        for offset in (0..self.len.min(POPULATED)).step_by(PAGE) {
+            // SAFETY: inside the mapping, where others change bytes atomically or under locks; nothing is done with
+            // this one.
+            let byte = unsafe { AtomicU8::from_ptr(self.base.add(offset)) };
+            byte.load(Ordering::Relaxed);
+        }
     }
 
     pub(super) fn base(&self) -> *mut u8 {

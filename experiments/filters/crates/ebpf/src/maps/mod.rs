@@ -25,7 +25,7 @@ use crate::fingerprint::Fingerprint;
 use crate::map_spec::{MapKind, MapSpec};
 
 pub use map::{Map, MapError, Update};
-pub use memory::Memory;
+pub use memory::{Memory, POPULATED};
 pub use named::SIZE as NAME_SIZE;
 pub use reserved::MAX_RESERVED;
 pub(crate) use reserved::discard as discard_reserved;
@@ -55,6 +55,11 @@ pub enum AttachError {
 /// Return how many copies of each value a map has.
 pub(crate) fn copies(spec: &MapSpec) -> u64 {
     values::copies(spec) as u64
+}
+
+/// Return how many places far from each other taking out an entry may touch in a hash that evicts.
+pub(crate) fn evicting(spec: &MapSpec) -> u64 {
+    hash::evicting(spec) as u64
 }
 
 /// The maps of one program.
@@ -116,6 +121,12 @@ impl Maps {
         Self::make(specs, memory).map_err(std::io::Error::other)
     }
 
+    /// Have every page of the maps there, up to [`POPULATED`] bytes, in a process that was forked after they were mapped:
+    /// no run has to wait for one. Otherwise they already are.
+    pub fn populate(&self) {
+        self._memory.populate();
+    }
+
     fn place(specs: &[MapSpec], memory: Memory) -> Result<Self, AttachError> {
         let needed = Self::bytes(specs);
         if memory.len() < needed || !memory.base().addr().is_multiple_of(ALIGN) {
@@ -161,7 +172,8 @@ impl Maps {
 /// Stored last when maps are made.
 const READY: u64 = u64::from_le_bytes(*b"ebpfmap2");
 
-fn size(spec: &MapSpec) -> usize {
+/// Return the bytes that a map takes.
+pub(crate) fn size(spec: &MapSpec) -> usize {
     let bytes = match spec.kind {
         MapKind::Events => events::bytes(spec),
         kind if kind.is_hash() => hash::bytes(spec),

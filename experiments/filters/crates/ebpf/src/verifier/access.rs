@@ -8,6 +8,7 @@ use super::value::{Pointer, Region, Value};
 use super::walk::Walk;
 use crate::context::FieldKind;
 use crate::insn::{Atomic, Reg, Source};
+use crate::planted::{Fault, planted};
 use crate::program::MapKind;
 
 /// Any number of so many bytes.
@@ -224,7 +225,11 @@ impl Walk<'_> {
             },
             _ => any(4),
         };
-        key.umax
+        if planted(Fault::LeastKey) {
+            key.umin
+        } else {
+            key.umax
+        }
     }
 
     /// Check that a helper may read up to `bytes` bytes at the value of a register, all of them

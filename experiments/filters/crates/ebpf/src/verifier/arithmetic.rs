@@ -7,6 +7,7 @@ use super::value::{Link, Pointer, Region, Value};
 use super::walk::Walk;
 use crate::concrete;
 use crate::insn::{Alu, Op, Reg, Source};
+use crate::planted::{Fault, planted};
 
 impl Walk<'_> {
     /// The number in a register.
@@ -205,6 +206,11 @@ fn added(wide: bool, op: Alu, a: Scalar, link: Link, b: Scalar) -> Value {
         return Value::scalar(result);
     };
     result.room = a.room.and_then(|room| {
+        let by = if planted(Fault::WindowRoomStays) {
+            0
+        } else {
+            by
+        };
         let bytes = room.bytes.checked_sub(by)?;
         Some(Room { bytes, ..room })
     });

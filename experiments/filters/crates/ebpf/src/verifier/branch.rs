@@ -8,6 +8,7 @@ use super::tnum::Tnum;
 use super::value::{Pointer, Region, Value};
 use super::walk::{Walk, Ways};
 use crate::insn::{Alu, Cond, Reg, Source};
+use crate::planted::{Fault, planted};
 
 impl Walk<'_> {
     /// A conditional jump.
@@ -141,7 +142,7 @@ fn refine32(test: Test, a: Scalar, b: Scalar) -> Option<(Scalar, Scalar)> {
     };
     // A number with an upper half keeps it.
     let whole = |s: Scalar, half: Scalar| {
-        if s.umax <= u32::MAX.into() {
+        if s.umax <= u32::MAX.into() || planted(Fault::HalfForWhole) {
             Some(half)
         } else {
             s.with_half(half.half)

@@ -7,6 +7,7 @@ use super::value::{Pointer, Region, Value};
 use super::walk::Walk;
 use crate::helpers::{Argument, Helper, MAX_MEMORY, Returns};
 use crate::insn::Reg;
+use crate::planted::{Fault, planted};
 use crate::program::{MapKind, MapSpec};
 
 /// The facts about the arguments of a call.
@@ -122,8 +123,11 @@ impl Walk<'_> {
         let mut pointer = Pointer::new(region, 0, spec.value_size.into());
         // An array has every entry below its size.
         let array = matches!(spec.kind, MapKind::Array | MapKind::PerCpuArray);
-        let there = given.key.is_some_and(|key| key < spec.max_entries.into());
-        pointer.nullable = !(array && there);
+        let more = u64::from(planted(Fault::ConstantKeyOneMore));
+        let there = given
+            .key
+            .is_some_and(|key| key < u64::from(spec.max_entries) + more);
+        pointer.nullable = !(array && there || planted(Fault::LookupAlwaysFinds));
         pointer
     }
 

@@ -7,6 +7,7 @@ use super::state::State;
 use super::value::{Link, Region, Value};
 use super::walk::{JOINS, Walk};
 use crate::helpers::{Helper, MAX_TURNS};
+use crate::planted::{Fault, planted};
 
 impl Walk<'_> {
     /// Verify `bpf_loop`: its function for every state in which a turn may begin, to a fixed point. Return the
@@ -52,7 +53,7 @@ impl Walk<'_> {
             left.set(0, Value::Unusable);
             let widen = (joins >= JOINS).then_some(&self.thresholds[..]);
             let joined = state.join(&left, widen);
-            if joined == state {
+            if joined == state || planted(Fault::FirstTurnOnly) {
                 break;
             }
             state = joined;

@@ -9,11 +9,13 @@
 //!
 //! What a helper calls, and a program that a run goes on with, is paid for like an entry, each time.
 
-use super::facts::{Facts, MapAt, Touched};
+use super::facts::{Facts, MapAt};
+use super::far::Distances;
 use crate::fuel;
 use crate::helpers::{Argument, Helper};
 use crate::insn::Op;
-use crate::maps::{self, Maps};
+use crate::maps;
+use crate::planted::{Fault, planted};
 use crate::program::{MapKind, Program};
 
 /// The most fuel that the loops of a program cost before it begins. The most expensive ones beyond that
@@ -37,14 +39,14 @@ pub struct Costs {
 
 /// Return the costs of a program. Take the loops from `turns` that have to pay turn by turn.
 pub fn costs(program: &Program, facts: &Facts, turns: &mut [Option<u32>]) -> Costs {
-    let map_bytes = Maps::bytes(program.maps());
-    let weights: Vec<u64> = (0..program.ops().len())
-        .map(|at| match (facts.reached[at], facts.touched[at]) {
-            (false, _) => 0,
-            (true, Touched::Elsewhere) => fuel::weight(program.ops()[at]) + fuel::access(map_bytes),
-            (true, _) => fuel::weight(program.ops()[at]),
-        })
-        .collect();
+    let distances = Distances::of(program.maps());
+    let weight = |at: usize| match program.ops()[at] {
+        _ if !facts.reached[at] => 0,
+        // What a call touches is paid for with the call.
+        op @ Op::Helper { .. } if array_looked_up(program, facts, at).is_none() => fuel::weight(op),
+        op => fuel::weight(op) + distances.access(facts.touched[at]),
+    };
+    let weights: Vec<u64> = (0..program.ops().len()).map(weight).collect();
     let mut total = weights.clone();
     for (at, cost) in prepaid(program, facts, &weights, turns) {
         total[at] += cost;
@@ -56,7 +58,7 @@ pub fn costs(program: &Program, facts: &Facts, turns: &mut [Option<u32>]) -> Cos
     }
     let back = |at: usize| match program.ops()[at] {
         Op::Jump { target } | Op::Branch { target, .. } if target <= at => {
-            before[at + 1] - before[target]
+            before[at + 1] - before[target + usize::from(planted(Fault::JumpMissesOne))]
         }
         _ => 0,
     };
@@ -64,7 +66,7 @@ pub fn costs(program: &Program, facts: &Facts, turns: &mut [Option<u32>]) -> Cos
         functions,
         back: (0..total.len()).map(back).collect(),
         helper: (0..total.len())
-            .map(|at| helper(program, facts, at))
+            .map(|at| helper(program, facts, &distances, at))
             .collect(),
         weights,
     }
@@ -85,7 +87,12 @@ fn prepaid(
         {
             let function = program.functions().partition_point(|f| f.start <= at) - 1;
             let span: u64 = weights[target..=at].iter().sum();
-            let cost = span.saturating_mul((*turns).into()).min(TOO_MUCH);
+            let turns = if planted(Fault::PrepaidOneTurn) {
+                1
+            } else {
+                *turns
+            };
+            let cost = span.saturating_mul(turns.into()).min(TOO_MUCH);
             loops.push((cost.saturating_mul(calls[function]), at, cost));
         }
     }
@@ -124,7 +131,8 @@ fn add_calls(program: &Program, facts: &Facts, total: &mut [u64]) -> Vec<u64> {
     let mut costs = vec![0u64; program.functions().len()];
     for &caller in program.callees_first() {
         for (at, callee) in called(program, facts, caller).collect::<Vec<_>>() {
-            total[at] = (total[at] + costs[callee]).min(TOO_MUCH);
+            let cost = costs[callee] * u64::from(!planted(Fault::CallsCostNothing));
+            total[at] = (total[at] + cost).min(TOO_MUCH);
         }
         let function = program.functions()[caller];
         costs[caller] = total[function.start..function.end].iter().sum();
@@ -142,7 +150,7 @@ fn called(program: &Program, facts: &Facts, caller: usize) -> impl Iterator<Item
 }
 
 /// The cost of a helper's call but for the bytes that a register counts. A lookup in an array is no call.
-fn helper(program: &Program, facts: &Facts, at: usize) -> u64 {
+fn helper(program: &Program, facts: &Facts, distances: &Distances, at: usize) -> u64 {
     let Op::Helper { number } = program.ops()[at] else {
         return 0;
     };
@@ -152,20 +160,25 @@ fn helper(program: &Program, facts: &Facts, at: usize) -> u64 {
     if array_looked_up(program, facts, at).is_some() {
         return 0;
     }
-    let maps = || match facts.maps_at[at] {
-        MapAt::One(map) => &program.maps()[map..=map],
-        _ => program.maps(),
+    let maps = match facts.maps_at[at] {
+        MapAt::None => 0..0,
+        MapAt::One(map) => map..map + 1,
+        MapAt::Many => 0..program.maps().len(),
     };
-    let largest = |argument| {
-        let sizes = maps().iter().map(|map| match argument {
+    let touched = facts.touched[at];
+    let costs = maps.map(|number| {
+        let map = &program.maps()[number];
+        let of = |argument| match argument {
             Argument::Key => u64::from(map.key_size),
             Argument::Value => u64::from(map.value_size) * maps::copies(map),
             Argument::WritableMap if map.kind.evicts() => fuel::EVICTION,
             _ => 0,
-        });
-        sizes.max().unwrap_or(0)
-    };
-    fuel::helper(helper) + helper.arguments().map(largest).iter().sum::<u64>()
+        };
+        let bytes: u64 = helper.arguments().map(of).iter().sum();
+        bytes + distances.helper(helper, (number, map), touched)
+    });
+    let most = costs.max();
+    fuel::helper(helper) + most.unwrap_or_else(|| distances.arguments(helper, touched))
 }
 
 /// The array in which the helper's call looks something up, always the same one: that takes no call.

@@ -32,6 +32,7 @@ mod call;
 mod callback;
 mod cost;
 mod facts;
+mod far;
 mod functions;
 mod rejection;
 mod reserved;

@@ -10,6 +10,7 @@ use super::value::{Pointer, Region, Value};
 use super::walk::Walk;
 use crate::insn::Reg;
 use crate::maps::MAX_RESERVED;
+use crate::planted::{Fault, planted};
 
 impl State {
     /// An address of what the slot reserves is null, or it is not: so are all of them.
@@ -50,6 +51,7 @@ impl Walk<'_> {
         }
         state.reserved.insert(at);
         let mut pointer = Pointer::new(Region::Reserved(at), 0, bytes as i64);
+        pointer.to_end += 8 * i64::from(planted(Fault::ReservedOneMore));
         pointer.nullable = true;
         pointer.link = Self::fresh(at, state);
         Ok(Value::Pointer(pointer))

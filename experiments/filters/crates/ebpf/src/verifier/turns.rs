@@ -10,6 +10,7 @@
 use super::facts::Facts;
 use crate::helpers::Helper;
 use crate::insn::{Alu, Op, Reg, Source};
+use crate::planted::{Fault, planted};
 use crate::program::Program;
 
 /// The most turns that a loop may take for nothing.
@@ -34,7 +35,8 @@ pub fn turns(program: &Program, facts: &Facts) -> Vec<Option<u32>> {
                 let (low, high) = ranges[usize::from(register)]?;
                 let (least, most) = moved(body, target, register)?;
                 let counts = least > 0 || most < 0;
-                let turns = (high - low).checked_add(1)?;
+                let turns =
+                    (high - low).checked_add(u64::from(!planted(Fault::CountedTurnLess)))?;
                 let small = high <= SMALL as u64 && least >= -SMALL && most <= SMALL;
                 (counts && small && turns <= MAX_TURNS).then_some(turns as u32)
             })

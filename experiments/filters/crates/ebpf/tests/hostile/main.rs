@@ -4,6 +4,7 @@ mod bounds;
 mod callbacks;
 #[path = "../common/mod.rs"]
 mod common;
+mod far;
 mod flow;
 mod keys;
 mod memory;

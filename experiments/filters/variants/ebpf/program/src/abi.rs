@@ -51,6 +51,17 @@ pub extern "C" fn module_initialize(_prefix: *const c_char) -> c_int {
     })
 }
 
+/// Have the maps' pages there before a worker's first request.
+#[unsafe(no_mangle)]
+pub extern "C" fn module_start_worker() {
+    guard((), || {
+        // SAFETY: nobody initialises in a worker.
+        if let Some(filter) = unsafe { SERVING.load(Ordering::Acquire).as_ref() } {
+            filter.maps.all().populate();
+        }
+    });
+}
+
 /// Return 1 when the program accepts the path. One that comes to no end is rejected.
 ///
 /// # Safety

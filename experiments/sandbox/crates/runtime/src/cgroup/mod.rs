@@ -4,6 +4,7 @@
 mod cpu;
 mod files;
 mod place;
+mod share;
 mod slot;
 mod strangers;
 mod unified;
@@ -11,11 +12,14 @@ mod unified;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 pub use self::cpu::{Activity, Measure};
 use self::files::{LEAF, MOUNT, PATIENCE, PREFIX, Version, make, remove, write};
-use self::place::{Place, Seat, find};
+use self::place::{Place, Seat, below, find, path_of};
+pub use self::share::Share;
+use self::share::Shares;
 pub use self::slot::{Bounds, SlotGroup};
 use self::unified::Unified;
 use crate::lock::{Held, hold, wait_for};
@@ -30,6 +34,8 @@ pub struct Hierarchy {
     leaf: Option<PathBuf>,
     /// Version 2 beside version 1.
     unified: Option<Unified>,
+    /// The shares of the CPUs, where binaries have them.
+    shares: OnceLock<Shares>,
     /// The folders, held: who finds one that is not takes it away.
     held: Vec<Held>,
 }
@@ -60,6 +66,12 @@ impl Hierarchy {
         for parent in parents.iter().rev() {
             sweep_stale(parent);
         }
+        if version == Version::One
+            && let Ok(parent) = cpu_parent()
+        {
+            let _making = making(std::slice::from_ref(&parent))?;
+            sweep_stale(&parent);
+        }
         // A process of another namespace may have the same number.
         let free = |name: &String| parents.iter().all(|parent| !parent.join(name).exists());
         let names = std::iter::repeat_with(|| MADE.fetch_add(1, Ordering::Relaxed));
@@ -76,6 +88,7 @@ impl Hierarchy {
             folders,
             leaf,
             unified,
+            shares: OnceLock::new(),
             held: Vec::new(),
         };
         // What was made before something failed goes away again.
@@ -90,6 +103,7 @@ impl Hierarchy {
             folders: Vec::new(),
             leaf: None,
             unified: None,
+            shares: OnceLock::new(),
             held: Vec::new(),
         }
     }
@@ -135,16 +149,73 @@ impl Hierarchy {
         Ok(true)
     }
 
-    /// A group for one worker at a time.
+    /// Give each binary that is loaded from now on a share of the CPUs, all the same.
     ///
     /// # Errors
     ///
     /// The step that failed, in words.
-    pub fn slot(&self, number: u32, bounds: Bounds) -> Result<SlotGroup, String> {
+    pub fn share_cpus(&self) -> Result<(), String> {
+        let Some(first) = self.folders.first() else {
+            return Err("its workers are no processes, which alone can be weighed".into());
+        };
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let shares = match self.version {
+            Version::One => {
+                let parent = cpu_parent()?;
+                let name = first.file_name().ok_or("the groups have no name")?;
+                let folder = parent.join(name);
+                let _making = making(std::slice::from_ref(&parent))?;
+                sweep_stale(&parent);
+                make(&folder)?;
+                let held = File::open(&folder).ok().and_then(hold);
+                let why = || format!("cannot hold the control group {}", folder.display());
+                let held = held.ok_or_else(why)?;
+                Shares::new(Version::One, folder, cpus, Some(held))?
+            }
+            Version::Two => {
+                if let (Some(_), Some(home)) = (&self.leaf, first.parent()) {
+                    write(&home.join("cgroup.subtree_control"), "+cpu")?;
+                }
+                if !first.join("cpu.weight").exists() {
+                    return Err(format!(
+                        "the control group {} hands out no CPUs; start the sandbox in one of its own: \
+                         systemd-run --scope --property=Delegate=yes tare-sandbox ...",
+                        first.parent().unwrap_or(first).display()
+                    ));
+                }
+                Shares::new(Version::Two, first.clone(), cpus, None)?
+            }
+        };
+        self.shares
+            .set(shares)
+            .map_err(|_| "the CPUs are shared already".into())
+    }
+
+    /// The share of one binary, if binaries have shares.
+    ///
+    /// # Errors
+    ///
+    /// The step that failed, in words.
+    pub fn share(&self) -> Result<Option<Share>, String> {
+        self.shares.get().map(Shares::share).transpose()
+    }
+
+    /// A group for one worker at a time, of a binary with this share.
+    ///
+    /// # Errors
+    ///
+    /// The step that failed, in words.
+    pub fn slot(
+        &self,
+        number: u32,
+        bounds: Bounds,
+        share: Option<Arc<Share>>,
+    ) -> Result<SlotGroup, String> {
         if self.folders.is_empty() {
             return Ok(SlotGroup::default());
         }
-        let own = |folder: &PathBuf| folder.join(number.to_string());
+        let within = share.as_deref().and_then(Share::parent);
+        let own = |folder: &PathBuf| within.unwrap_or(folder).join(number.to_string());
         let folders: Vec<PathBuf> = self.folders.iter().map(own).collect();
         for folder in &folders {
             make(folder)?;
@@ -155,7 +226,7 @@ impl Hierarchy {
             .last()
             .and_then(|last| last.strip_prefix(mount).ok());
         let path = format!("/{}", path.unwrap_or(Path::new("")).display());
-        SlotGroup::open(self.version, folders, path, bounds)
+        SlotGroup::open(self.version, folders, path, bounds, share)
     }
 
     /// Remove this process's own folders, in which no slot is left.
@@ -168,7 +239,14 @@ impl Hierarchy {
             let _ = fs::write(memory.with_file_name("cgroup.procs"), "0");
         }
         for folder in &self.folders {
-            remove(folder);
+            match self.leaf {
+                // This process is below it yet.
+                Some(_) => remove(folder),
+                None => remove_soon(folder),
+            }
+        }
+        if let Some(shares) = self.shares.get() {
+            remove(shares.folder());
         }
         let above = |leaf: &PathBuf| {
             Some((
@@ -179,11 +257,31 @@ impl Hierarchy {
         if let Some((folder, home)) = self.leaf.as_ref().and_then(above) {
             // A group that hands out nothing may hold processes again. It goes on handing out while
             // another hierarchy of this process needs it.
+            if self.shares.get().is_some() {
+                for group in [&folder, &home] {
+                    let _ = fs::write(group.join("cgroup.subtree_control"), "-cpu");
+                }
+            }
             let _ = hand_out(&folder, '-').and_then(|()| hand_out(&home, '-'));
             let _ = fs::write(home.join("cgroup.procs"), "0");
-            remove(&folder);
+            remove_soon(&folder);
         }
     }
+}
+
+/// The group of version 1 that this process's CPU time is shared in.
+fn cpu_parent() -> Result<PathBuf, String> {
+    let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let path = path_of(&own, "cpu").unwrap_or("/");
+    let folder = below(&Path::new(MOUNT).join("cpu"), path, &mounts)?;
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    Err(format!(
+        "no control groups with the controller cpu: {} is missing; mount them, or start with cgroup_no_v1=all",
+        folder.display()
+    ))
 }
 
 /// Let a group's children have the controllers, or no more.
@@ -191,6 +289,19 @@ fn hand_out(folder: &Path, sign: char) -> Result<(), String> {
     let both = format!("{sign}memory {sign}pids");
     write(&folder.join("cgroup.subtree_control"), &both)
 }
+
+/// Remove a group that this process has left. A thread that has ended is in it for a moment yet.
+fn remove_soon(folder: &Path) {
+    let begun = Instant::now();
+    remove(folder);
+    while folder.exists() && begun.elapsed() < ENDING {
+        std::thread::sleep(Duration::from_millis(1));
+        remove(folder);
+    }
+}
+
+/// The time that threads may take from their end until they have left their group.
+const ENDING: Duration = Duration::from_secs(1);
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 

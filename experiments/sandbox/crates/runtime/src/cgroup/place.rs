@@ -30,21 +30,11 @@ pub enum Seat {
 /// Return the place for process `pid`, whose groups are `own` (/proc/self/cgroup), below `mount`, of
 /// which a container may see a part only (`mounts`: /proc/self/mountinfo).
 pub fn find(mount: &Path, own: &str, mounts: &str, pid: u32) -> Result<Place, String> {
-    let path_of = |wanted: &str| {
-        own.lines().find_map(|line| {
-            let mut parts = line.splitn(3, ':').skip(1);
-            let controllers = parts.next()?;
-            controllers
-                .split(',')
-                .any(|name| name == wanted)
-                .then(|| parts.next())?
-        })
-    };
     if has_both(&mount.join("cgroup.controllers")) {
-        let path = path_of("").unwrap_or("/");
+        let path = path_of(own, "").unwrap_or("/");
         return in_version_2(&below(mount, path, mounts)?, mount, pid);
     }
-    let folder = |name: &str| below(&mount.join(name), path_of(name).unwrap_or("/"), mounts);
+    let folder = |name: &str| below(&mount.join(name), path_of(own, name).unwrap_or("/"), mounts);
     let parents = vec![folder("memory")?, folder("pids")?];
     match parents.iter().find(|folder| !folder.is_dir()) {
         None => Ok(Place {
@@ -58,6 +48,18 @@ pub fn find(mount: &Path, own: &str, mounts: &str, pid: u32) -> Result<Place, St
             missing.display()
         )),
     }
+}
+
+/// Return the path of the group with a controller, "" for that of version 2, of a process whose groups are `own`.
+pub fn path_of<'a>(own: &'a str, wanted: &str) -> Option<&'a str> {
+    own.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let controllers = parts.next()?;
+        controllers
+            .split(',')
+            .any(|name| name == wanted)
+            .then(|| parts.next())?
+    })
 }
 
 /// Return this process's own group if nobody else is in it: what is accounted to that then includes the

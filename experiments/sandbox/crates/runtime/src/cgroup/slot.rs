@@ -3,10 +3,12 @@
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::cpu::{Activity, Cpu, Measure};
 use super::files::{PATIENCE, Version, access, contents, remove, write};
+use super::share::Share;
 use super::strangers;
 use crate::descriptors::moved_up;
 
@@ -30,6 +32,8 @@ pub struct SlotGroup {
     files: Option<Files>,
     /// Its path in version 2.
     path: String,
+    /// The share of the CPUs that its processes have together with those of the binary's other slots. Dropped last.
+    _share: Option<Arc<Share>>,
 }
 
 /// The files that count a slot's processes and limit them.
@@ -49,6 +53,7 @@ impl SlotGroup {
         folders: Vec<PathBuf>,
         path: String,
         bounds: Bounds,
+        share: Option<Arc<Share>>,
     ) -> Result<Self, String> {
         let (limit, kills, pids) = match version {
             Version::One => ("memory.limit_in_bytes", "memory.oom_control", 1),
@@ -69,14 +74,18 @@ impl SlotGroup {
         let pids = folders[pids].clone();
         write(&pids.join("pids.max"), &bounds.processes.to_string())?;
         let unified = folders.len() - 1;
-        let entrances = folders.iter().enumerate().map(|(index, folder)| {
+        let own = folders.iter().enumerate().map(|(index, folder)| {
             // A thread of version 1 can move alone.
             let name = if index == unified {
                 "cgroup.procs"
             } else {
                 "tasks"
             };
-            let file = access(&folder.join(name), true)?;
+            folder.join(name)
+        });
+        let shared = share.as_deref().and_then(Share::entrance);
+        let entrances = shared.into_iter().chain(own).map(|entrance| {
+            let file = access(&entrance, true)?;
             moved_up(file.into()).map_err(|error| error.to_string())
         });
         Ok(SlotGroup {
@@ -89,6 +98,7 @@ impl SlotGroup {
             }),
             folders,
             path,
+            _share: share,
         })
     }
 

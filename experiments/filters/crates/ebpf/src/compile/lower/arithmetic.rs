@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::lowering::Lowering;
 use crate::insn::{Alu, Source};
+use crate::planted::{Fault, planted};
 
 impl Lowering<'_, '_> {
     pub(super) fn alu(&mut self, op: Alu, a: Value, b: Value, source: Source) -> Value {
@@ -48,7 +49,8 @@ impl Lowering<'_, '_> {
                 Alu::Div => self.builder.ins().udiv(a, divisor),
                 _ => self.builder.ins().urem(a, divisor),
             };
-            let instead = if op == Alu::Div { zero } else { a };
+            let quotient = op == Alu::Div || planted(Fault::QuotientByZero);
+            let instead = if quotient { zero } else { a };
             return self.builder.ins().select(by_zero, instead, result);
         }
         // By -1: the negated dividend, and no remainder.

@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 
 use crate::insn::Op;
+use crate::planted::{Fault, planted};
 use crate::verifier::{Touched, Verified};
 
 /// The pieces of a function's frame that are values: their first bytes and their sizes.
 pub fn values(verified: &Verified, number: usize) -> Vec<(usize, u8)> {
     let ops = verified.program().ops();
-    if (0..ops.len()).any(|at| verified.touched(at) == Touched::Foreign) {
+    let passed_on = (0..ops.len()).any(|at| verified.touched(at) == Touched::Foreign);
+    if passed_on && !planted(Fault::PassedOnInRegisters) {
         return Vec::new();
     }
     let function = verified.program().functions()[number];
@@ -40,7 +42,8 @@ pub fn values(verified: &Verified, number: usize) -> Vec<(usize, u8)> {
     let alone = |start: usize, bytes: u8| {
         let last = start + usize::from(bytes);
         ranges.iter().all(|&(from, to, whole)| {
-            to <= start || last <= from || (whole && (from, to) == (start, last))
+            let apart = to <= start || last <= from || planted(Fault::OverlapsInRegisters);
+            apart || (whole && (from, to) == (start, last))
         })
     };
     wholes.retain(|&start, bytes| alone(start, *bytes));

@@ -9,6 +9,7 @@ use super::lowering::Lowering;
 use super::memory::flags;
 use crate::calls;
 use crate::helpers::Helper;
+use crate::planted::{Fault, planted};
 
 impl Lowering<'_, '_> {
     pub(super) fn helper(&mut self, at: usize, number: u32) {
@@ -19,7 +20,8 @@ impl Lowering<'_, '_> {
         if let Some(map) = self.verified.array_looked_up(at)
             && let Some((base, stride)) = self.maps.all()[map].array()
         {
-            let count = self.maps.all()[map].spec().max_entries;
+            let more = u32::from(planted(Fault::ArrayOneMore));
+            let count = self.maps.all()[map].spec().max_entries + more;
             return self.array_lookup(at, base as u64, stride, count);
         }
         match helper {
@@ -31,7 +33,9 @@ impl Lowering<'_, '_> {
             return;
         };
         let bytes = helper.size_register().map(|register| self.get(register));
-        self.charge(self.verified.cost_helper(at), bytes);
+        if !planted(Fault::HelperCostsNothing) {
+            self.charge(self.verified.cost_helper(at), bytes);
+        }
         let mut signature = self.module.make_signature();
         signature.call_conv = CallConv::SystemV;
         signature.params = vec![AbiParam::new(types::I64); 5];

@@ -20,6 +20,7 @@ use cranelift_module::{FuncId, Module};
 use self::lowering::{Lowering, integer};
 use crate::insn::{Alu, FRAME_POINTER, Op};
 use crate::maps::Maps;
+use crate::planted;
 use crate::verifier::{FRAME, Verified};
 
 pub use tail_call::begin;
@@ -152,7 +153,7 @@ impl Lowering<'_, '_> {
 
     /// Lower one operation. Return whether the next slot follows it.
     fn op(&mut self, at: usize, op: Op) -> bool {
-        match op {
+        match planted::compiled(op) {
             Op::Alu { wide, op, dst, src } => {
                 let b = self.value(src);
                 let b = self.sized(wide, b);

@@ -7,6 +7,7 @@ use super::lowering::Lowering;
 use crate::fuel;
 use crate::helpers::MAX_TURNS;
 use crate::maps::MapError;
+use crate::planted::{Fault, planted};
 
 impl Lowering<'_, '_> {
     pub(super) fn repeat(&mut self, at: usize) {
@@ -16,8 +17,12 @@ impl Lowering<'_, '_> {
         };
         self.charge(self.verified.cost_helper(at), None);
         let [count, context, flags] = [1, 3, 4].map(|register| self.get(register));
-        let count = self.builder.ins().ireduce(types::I32, count);
-        let count = self.builder.ins().uextend(types::I64, count);
+        let count = if planted(Fault::TurnsCountWide) {
+            count
+        } else {
+            let half = self.builder.ins().ireduce(types::I32, count);
+            self.builder.ins().uextend(types::I64, half)
+        };
         let [check, head, turn, after, done] = [(); 5].map(|()| self.builder.create_block());
         self.builder.append_block_param(head, types::I64);
         self.builder.append_block_param(done, types::I64);
@@ -46,15 +51,27 @@ impl Lowering<'_, '_> {
         self.builder.ins().brif(more, turn, &[], done, &all);
 
         self.builder.switch_to_block(turn);
-        self.charge(self.verified.cost_function(function) + fuel::TURN, None);
+        if !planted(Fault::TurnCostsNothing) {
+            self.charge(self.verified.cost_function(function) + fuel::TURN, None);
+        }
         let zero = self.constant(0);
         let stopped = self.call(function, [index, context, zero, zero, zero]);
         self.builder.ins().jump(after, &[]);
 
         self.builder.switch_to_block(after);
-        let next = self.builder.ins().iadd_imm_s(index, 1);
+        let step = if planted(Fault::EverySecondTurn) {
+            2
+        } else {
+            1
+        };
+        let next = self.builder.ins().iadd_imm_s(index, step);
         let next = [next.into()];
-        self.builder.ins().brif(stopped, done, &next, head, &next);
+        let stops = if planted(Fault::TurnsDoNotStop) {
+            head
+        } else {
+            done
+        };
+        self.builder.ins().brif(stopped, stops, &next, head, &next);
 
         self.builder.switch_to_block(done);
         let result = self.builder.block_params(done)[0];

@@ -3,6 +3,7 @@
 use super::{LOW, Scalar, Tnum};
 use crate::concrete;
 use crate::insn::Alu;
+use crate::planted::{Fault, planted};
 
 impl Scalar {
     /// `self op other` in 64 or 32 bits.
@@ -32,7 +33,11 @@ impl Scalar {
                 Some(most) => Self::range(self.umin * other.umin, most),
                 None => Self::UNKNOWN,
             },
-            Alu::And => Self::from_bits(self.bits.and(other.bits), self.umax.min(other.umax), 0),
+            Alu::And => {
+                let less = u64::from(planted(Fault::AndOneLess));
+                let most = self.umax.min(other.umax).saturating_sub(less);
+                Self::from_bits(self.bits.and(other.bits), most, 0)
+            }
             Alu::Or => {
                 let least = self.umin.max(other.umin);
                 Self::from_bits(self.bits.or(other.bits), u64::MAX, least)

@@ -1,5 +1,6 @@
 //! Programs out of bytes: most of them are accepted, and do a bit of everything.
 
+mod keys;
 mod parts;
 mod windows;
 
@@ -143,7 +144,7 @@ fn piece(choices: &mut Choices<'_>, slots: &mut Vec<Raw>, depth: usize) {
         20 if choices.below(4) == 0 => parts::gone_on(choices, slots),
         21 => parts::asked(choices, slots),
         13 => called(choices, slots),
-        14 => aliased(choices, slots),
+        14 => keys::aliased(choices, slots),
         10 => windows::recomputed(choices, slots),
         11 => signed(choices, slots),
         12 if depth == 0 => windows::scanned(choices, slots),
@@ -239,10 +240,17 @@ fn signed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
 
 fn array(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     let (value, offset) = (choices.register(), 8 * i16::from(choices.below(2)));
-    slots.extend([
-        store(8, 10, -40, value),
-        store_imm(4, 10, -48, choices.below(6).into()),
-    ]);
+    slots.push(store(8, 10, -40, value));
+    if choices.below(4) == 0 {
+        // An index that is known by its bits alone.
+        let index = [2, 3, 4, 5][usize::from(choices.below(4))];
+        slots.extend([
+            raw(0x57, index, 0, 0, choices.below(8).into()),
+            store(4, 10, -48, index),
+        ]);
+    } else {
+        slots.push(store_imm(4, 10, -48, choices.below(6).into()));
+    }
     slots.extend(map(1, [ARRAY, PER_CPU][usize::from(choices.below(2))]));
     slots.extend([copy(2, 10), add(2, -48), helper(1), branch(1, 0, 0, 3)]);
     slots.extend([
@@ -281,33 +289,6 @@ fn hash(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     }
     numbers(choices, slots);
     slots.push(load(8, 0, 10, -40));
-}
-
-/// Use a hash with key and value in a value of the array, where they may overlap.
-fn aliased(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
-    let offset = 8 * i32::from(choices.below(2));
-    slots.push(store_imm(4, 10, -48, choices.below(4).into()));
-    slots.extend(map(1, ARRAY));
-    slots.extend([copy(2, 10), add(2, -48), helper(1), copy(8, 0)]);
-    slots.push(store_imm(8, 8, 0, choices.below(6).into()));
-    slots.extend(map(1, HASH));
-    slots.extend([
-        copy(2, 8),
-        copy(3, 8),
-        add(3, offset),
-        mov(4, i32::from(choices.below(3))),
-    ]);
-    match choices.below(4) {
-        // The key in the hash's own value, and the value of another entry or of the same one.
-        3 => {
-            slots.extend([helper(1), branch(1, 0, 0, 8), copy(8, 0)]);
-            slots.extend(map(1, HASH));
-            slots.extend([copy(2, 8), copy(3, 8), mov(4, 0), helper(2), mov(0, 0)]);
-        }
-        number => slots.extend([helper([1, 2, 3][usize::from(number)]), mov(0, 0)]),
-    }
-    slots.push(mov(8, 0));
-    numbers(choices, slots);
 }
 
 /// A piece behind a jump over it.

@@ -5,7 +5,7 @@ use filter_ebpf::insn::Raw;
 
 use super::super::{
     EVENTS, OUTER, OUTER_HASH, PROGRAMS, add, atomic, branch, copy, exit, function, helper, load,
-    map, mov, raw, store, store_imm,
+    map, mov, raw, store, store_imm, wide,
 };
 use super::{Choices, arithmetic, array, hash, numbers, piece};
 
@@ -22,7 +22,7 @@ fn reserve(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) -> i16 {
 }
 
 /// Submit or discard what r8 is the address of.
-fn finish(choices: &mut Choices<'_>) -> [Raw; 3] {
+pub fn finish(choices: &mut Choices<'_>) -> [Raw; 3] {
     let number = 132 + i32::from(choices.below(2));
     [copy(1, 8), mov(2, 0), helper(number)]
 }
@@ -97,13 +97,9 @@ pub fn turned(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
         _ => choices.below(12).into(),
     };
     slots.extend(function(2, 1 + i32::from(choices.below(2))));
-    slots.extend([
-        mov(1, count),
-        copy(3, 10),
-        add(3, CONTEXT),
-        mov(4, flags),
-        helper(181),
-    ]);
+    // Only the lower half of the count matters.
+    slots.extend(wide(1, 0, count, i32::from(choices.below(4) == 3)));
+    slots.extend([copy(3, 10), add(3, CONTEXT), mov(4, flags), helper(181)]);
     slots.extend([load(8, 2, 10, CONTEXT as i16), raw(0xaf, 0, 2, 0, 0)]);
     slots.push(copy(8, 0));
     numbers(choices, slots);

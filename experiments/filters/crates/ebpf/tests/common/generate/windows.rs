@@ -13,11 +13,9 @@ pub fn window(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
         slots.extend([raw(0x57, index, 0, 0, 0xff), raw(0x0f, 8, index, 0, 0)]);
     }
     let bytes = [1, 2, 4, 8][usize::from(choices.below(4))];
-    slots.extend([
-        copy(1, 8),
-        add(1, i32::from(bytes)),
-        branch_register(2, 1, 7, 1),
-    ]);
+    // Rarely one byte less than is read.
+    let compared = i32::from(bytes) - i32::from(choices.below(16) / 15);
+    slots.extend([copy(1, 8), add(1, compared), branch_register(2, 1, 7, 1)]);
     slots.push(load(bytes, dst, 8, 0));
 }
 
@@ -25,9 +23,13 @@ pub fn window(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
 pub fn recomputed(choices: &mut Choices<'_>, slots: &mut Vec<Raw>) {
     let (dst, index) = (choices.register(), choices.register());
     let bytes = [1, 2, 4, 8][usize::from(choices.below(4))];
-    // More room than is read, by as much as the index may move.
+    // More room than is read, by as much as the index may move; rarely it moves further.
     let more = choices.below(4);
-    let moved = i32::from(choices.below(more + 1)) - i32::from(choices.below(16) / 15);
+    let moved = match choices.below(16) {
+        15 => -1,
+        14 => i32::from(more) + 1,
+        _ => i32::from(choices.below(more + 1)),
+    };
     let class = if choices.below(3) == 0 { 4 } else { 7 };
     let read = [
         raw(class, index, 0, 0, moved),

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
 
+use crate::binary::sha256;
 use crate::home;
 
 /// The most bytes of all that is kept.
@@ -25,8 +26,7 @@ pub struct Place(String);
 impl Place {
     /// For a module's bytes and the key of an engine.
     pub fn of(module: &[u8], engine: u64) -> Self {
-        let digest = Sha256::digest(module);
-        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = sha256(module);
         Place(format!("{hex}.{engine:016x}"))
     }
 }

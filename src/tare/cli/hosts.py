@@ -1,0 +1,100 @@
+"""`tare hosts`: the machines that make blocks of a run."""
+
+from pathlib import Path
+
+import click
+
+from tare.cli.output import json_option, print_json, say
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group()
+def command() -> None:
+    """Let several machines make the blocks of one run (docs/BENCHES.md).
+
+    \b
+    tare hosts keys FILE          # once: keys for all, to be copied to each
+    tare hosts worker left FILE   # on each of them; it stays until it is stopped
+    tare hosts check FILE         # are they alike?
+    tare run proxies --benches FILE
+    """
+
+
+@command.command()
+@click.argument("file", type=_FILE)
+def keys(file: Path) -> None:
+    """Make new keys for the coordinator and every bench of FILE; older ones are then worth nothing.
+
+    \b
+    tare hosts keys FILE
+    """
+    from tare.lab.run.benches import file as benches_file
+    from tare.lab.run.benches import keys as made
+
+    benches = benches_file.read(file)
+    for each in made.make(benches):
+        click.echo(each)
+    say(
+        f"copy {made.AUTHORITY} and its own file to each bench, over an encrypted way; "
+        f"the keys are good for {made.VALID_DAYS} days"
+    )
+
+
+@command.command()
+@click.argument("name")
+@click.argument("file", type=_FILE)
+def worker(name: str, file: Path) -> None:
+    """Be the bench NAME of FILE: make the blocks that a coordinator deals, until it is stopped.
+
+    Who has a key of FILE can run programs here as this user.
+
+    \b
+    tare hosts worker left FILE
+    """
+    from tare.lab.errors import UnknownName
+    from tare.lab.run.benches import file as benches_file
+    from tare.lab.run.benches.worker import serve
+
+    benches = benches_file.read(file)
+    if name not in benches.benches:
+        known = ", ".join(benches.benches)
+        raise UnknownName(f"{file}: no bench is called {name!r}; there are: {known}")
+    serve(benches, name, say)
+
+
+@command.command()
+@click.argument("file", type=_FILE)
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds in which all benches must join.",
+)
+@json_option
+def check(file: Path, wait_s: float, as_json: bool) -> None:
+    """Ask every bench of FILE what it is, and say what differs among them.
+
+    \b
+    tare hosts check FILE
+    """
+    from tare.lab.run.benches import file as benches_file
+    from tare.lab.run.benches.alike import described, differences, look
+
+    benches = benches_file.read(file)
+    found = look(benches, wait_s)
+    if as_json:
+        print_json(found)
+        return
+    missing = [name for name in benches.benches if name not in found]
+    for name in benches.benches:
+        what = found.get(name)
+        click.echo(f"{name}: {described(what)}")
+    for line in differences(found):
+        click.echo(line)
+    if missing:
+        say(f"start it there with: tare hosts worker {missing[0]} {file}")
+    raise SystemExit(1 if missing else 0)

@@ -1,0 +1,201 @@
+"""Deal the blocks of a plan to benches, and store them in the plan's order.
+
+A block is made whole on one bench, so that each comparison is between trials of one machine.
+Decisions are those of a run on one machine: after each block, of all blocks up to it.
+"""
+
+import time
+from contextlib import closing
+from typing import Any, Protocol
+
+from distributed import Future
+from distributed.scheduler import KilledWorker
+
+from tare.lab.errors import TareError
+from tare.lab.machine.ledger import Ledger, sweep
+from tare.lab.project.catalog import Loaded
+from tare.lab.run.benches import parcel, sources
+from tare.lab.run.benches.parcel import Parcel
+from tare.lab.run.benches.pool import Pool, answer, opened
+from tare.lab.run.run import Watcher
+from tare.lab.run.store import Store, write_json
+from tare.lab.trial.bench import LEDGER, tag_of
+from tare.model.benches import Benches, BlockAsked
+from tare.model.servers import Servers
+from tare.model.trial import Plan, Trial
+from tare.stats import blocks
+from tare.stats.stopping import Stop
+
+_LOOK_S = 0.5
+_AHEAD = 2
+"""Blocks that may be dealt for each bench before the first of them is stored."""
+_SAME_EVERYWHERE = ("fingerprint", "versions", "titles", "components", "builds", "differences")
+
+
+class Dealer(Watcher, Protocol):
+    """An observer that also wants to know how many benches there are."""
+
+    def benches(self, count: int) -> None:
+        """So many make blocks now."""
+
+
+class Coordinator:
+    """A plan being carried out by benches."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        plan: Plan,
+        store: Store,
+        benches: Benches,
+        watcher: Dealer,
+        servers: Servers | None = None,
+    ) -> None:
+        self._plan, self._store, self._benches, self._watcher = plan, store, benches, watcher
+        self._servers, self._sources = servers, sources.digest(loaded)
+        self._trials: list[Trial] = []
+        self._environment: dict[str, Any] = {}
+        self._there: set[str] = set()
+        self._alone_since = time.monotonic()
+
+    def execute(self) -> None:
+        """Have all blocks made that the plan still lacks. Raises TareError and Interrupted."""
+        file = self._store.folder / LEDGER
+        if not sweep(file):
+            raise TareError(f"{self._store.folder} is in use by another process")
+        with closing(Ledger(file, tag_of(self._plan.run, self._store.folder), None)):
+            self._trials = self._store.trials()
+            self._environment = self._store.environment()
+            for line in self._store.set_aside():
+                self._watcher.remark(f"{line}: set aside, and made again where it is lacking")
+            self._store.prepare()
+            with opened(self._benches) as pool:
+                self._deal(pool)
+        self._store.finish()
+
+    def _deal(self, pool: Pool) -> None:
+        dealt: dict[Future, int] = {}
+        made: dict[int, Parcel | None] = {}
+        later, block, decision = 0, 0, Stop.GO_ON
+        while decision is Stop.GO_ON:
+            self._look(pool)
+            while len(dealt) < len(self._there) and later < block + _AHEAD * len(self._there):
+                if self._lacks(later):
+                    dealt[pool.deal(self._asked(later))] = later
+                else:
+                    made[later] = None
+                later += 1
+            for future in pool.done(dealt, _LOOK_S):
+                number = dealt.pop(future)
+                if (found := self._taken(pool, future, number)) is not None:
+                    made[number] = found
+                else:
+                    dealt[pool.deal(self._asked(number))] = number
+            while block in made and decision is Stop.GO_ON:
+                self._keep(made.pop(block))
+                block += 1
+                so_far = [trial for trial in self._trials if trial.block < block]
+                decision = blocks.stop(self._plan, so_far, block)
+                self._watcher.block(block, decision)
+
+    def _look(self, pool: Pool) -> None:
+        """Tell who came and who is gone. Raises TareError when nobody has been there for long."""
+        there = set(pool.names())
+        for name in sorted(there - self._there):
+            self._watcher.remark(f"bench {name} joined")
+        for name in sorted(self._there - there):
+            self._watcher.remark(f"bench {name} is gone; what it was making is made again")
+        self._there = there
+        self._watcher.benches(len(there))
+        if there:
+            self._alone_since = time.monotonic()
+        elif time.monotonic() - self._alone_since > self._benches.coordinator.wait_s:
+            raise TareError(
+                f"no bench was there for {self._benches.coordinator.wait_s:g} s; start one with: "
+                f"tare hosts worker NAME FILE, then go on with: tare resume {self._plan.run} "
+                "--benches FILE"
+            )
+        else:
+            time.sleep(_LOOK_S)
+
+    def _lacks(self, block: int) -> bool:
+        """Return true if a planned trial of the block has no attempt that ended it."""
+        ended = {
+            (trial.scenario, trial.label)
+            for trial in self._trials
+            if trial.block == block and not trial.machine_fault
+        }
+        lost = self._lost()
+        return any(
+            (planned.scenario, planned.label) not in ended
+            and not {(planned.scenario, planned.variant), (planned.scenario, self._plan.baseline)}
+            & lost
+            for planned in blocks.planned_trials(self._plan, block)
+        )
+
+    def _lost(self) -> set[tuple[str, str]]:
+        return {
+            (trial.scenario, trial.variant)
+            for trial in self._trials
+            if trial.status == "unavailable"
+        }
+
+    def _asked(self, block: int) -> BlockAsked:
+        useful = ("failed", "unavailable")
+        return BlockAsked(
+            plan=self._plan,
+            block=block,
+            known=[
+                trial for trial in self._trials if trial.block == block or trial.status in useful
+            ],
+            sources=self._sources,
+            servers=self._servers,
+            fingerprint=self._environment.get("fingerprint"),
+        )
+
+    def _taken(self, pool: Pool, future: Future, block: int) -> Parcel | None:
+        """Return a block as it was made, or None if its bench makes no more. Raises TareError."""
+        try:
+            made, packed = answer(future)
+        except KilledWorker as error:
+            raise TareError(
+                f"block {block + 1} was lost with every bench that tried to make it; nothing that "
+                f"is stored is lost; go on with: tare resume {self._plan.run} --benches FILE"
+            ) from error
+        refused = made.refused
+        if refused is None:
+            found = parcel.open_(made.bench, packed, {trial.id for trial in self._trials})
+            if found.fingerprint == self._environment.setdefault("fingerprint", found.fingerprint):
+                return found
+            refused = f"its builds of {self._plan.experiment} are not those of the other benches"
+        self._watcher.remark(f"bench {made.bench} makes no more blocks: {refused}")
+        pool.dismiss(made.bench, refused)
+        return None
+
+    def _keep(self, found: Parcel | None) -> None:
+        """Store a block whole."""
+        if found is None:
+            return
+        self._describe(found)
+        # Before its trials: a kill in between costs nothing but making the block again.
+        try:
+            parcel.keep(found, self._store.folder)
+        except OSError as error:
+            self._watcher.remark(f"files of bench {found.bench} could not be kept: {error}")
+        self._trials += found.trials
+        if not self._store.append(found.trials):
+            self._watcher.remark("a block could not be stored yet: is the disk full?")
+        for trial in found.trials:
+            self._watcher.ends(trial)
+
+    def _describe(self, found: Parcel) -> None:
+        """Keep what the first bench is, and beside it what each is."""
+        known = self._environment.setdefault("benches", {})
+        if found.bench in known:
+            return
+        known[found.bench] = {
+            key: item for key, item in found.environment.items() if key not in _SAME_EVERYWHERE
+        }
+        for key, item in found.environment.items():
+            self._environment.setdefault(key, item)
+        write_json(self._store.folder / "environment.json", self._environment)

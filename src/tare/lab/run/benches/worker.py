@@ -1,0 +1,217 @@
+"""A bench: waits for a coordinator, makes the blocks that it deals, and waits for the next one."""
+
+import asyncio
+import fcntl
+import json
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from distributed import Security, Status, get_worker
+
+from tare.lab import paths
+from tare.lab.errors import Interrupted, TareError
+from tare.lab.machine.ledger import sweep_all
+from tare.lab.run import subject
+from tare.lab.run.benches import parcel, sources
+from tare.lab.run.benches.dask import QuietWorker, security, settle
+from tare.lab.run.store import Store
+from tare.lab.trial.bench import LEDGER
+from tare.model.benches import Benches, BlockAsked, BlockMade, Coordinator
+from tare.probes.audit import audit
+from tare.probes.identity import identity, revision
+
+_LOOK_S = 1.0
+_HELLO_S = 10.0
+"""How long a coordinator may take to answer."""
+_POLL_S = 0.2
+_ENDING_S = 30.0
+"""How long a block that is cut off may take to take down its servers."""
+_WORDS = 2000
+"""Characters of what a block that failed wrote last."""
+
+Say = Callable[[str], None]
+_dismissed: list[str] = []
+
+
+def serve(benches: Benches, name: str, say: Say) -> None:
+    """Make blocks until the user stops it. Raises Interrupted, and TareError when a coordinator
+    sends it away, when keys do not fit, or when it runs already.
+    """
+    settle()
+    shown = security(benches, name)
+    with _own(_folder(name)):
+        asyncio.run(_serve(benches, name, shown, say))
+
+
+def _folder(name: str) -> Path:
+    return paths.runs() / f"bench-{name}"
+
+
+@contextmanager
+def _own(folder: Path) -> Iterator[None]:
+    """The bench's folder, without what an earlier one left in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TareError(f"{folder} is in use: a bench of this name runs already") from None
+        sweep_all(folder.glob(f"*/{LEDGER}"))
+        for left in folder.glob("*/"):
+            shutil.rmtree(left)
+        yield
+
+
+async def _serve(benches: Benches, name: str, shown: Security, say: Say) -> None:
+    at, place = benches.coordinator, benches.benches[name]
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    say(f"bench {name} waits for a coordinator at {at.address} port {at.port}; Ctrl-C ends it")
+    while not ended.is_set():
+        if not await _lets_in(at, shown):
+            await asyncio.wait([asyncio.ensure_future(ended.wait())], timeout=_LOOK_S)
+            continue
+        with tempfile.TemporaryDirectory(prefix="tare-bench-") as scratch:
+            worker = QuietWorker(
+                f"tls://{at.address}:{at.port}",
+                nthreads=1,
+                name=name,
+                security=shown,
+                host=f"tls://{place.address}:{place.port}",
+                local_directory=scratch,
+                dashboard=False,
+                death_timeout="10s",
+            )
+            await _work(worker, ended, name, say)
+        if _dismissed:
+            raise TareError(f"the coordinator sent this bench away: {_dismissed.pop()}")
+    raise Interrupted("stopped")
+
+
+async def _work(worker: QuietWorker, ended: asyncio.Event, name: str, say: Say) -> None:
+    try:
+        await worker
+    except (TimeoutError, OSError):
+        return  # the coordinator went as this one came
+    say(f"bench {name} joined a run")
+    finished = asyncio.ensure_future(worker.finished())
+    waits = asyncio.ensure_future(ended.wait())
+    await asyncio.wait([finished, waits], return_when=asyncio.FIRST_COMPLETED)
+    await worker.close(timeout=_ENDING_S)
+    waits.cancel()
+    say(f"bench {name} left the run")
+
+
+async def _lets_in(at: Coordinator, shown: Security) -> bool:
+    """Return true if a coordinator is there, which speaks first to those whose key it believes.
+
+    Raises TareError if it does not believe this one's, or the other way round.
+    """
+    context = shown.get_connection_args("worker")["ssl_context"]
+    try:
+        async with asyncio.timeout(_HELLO_S):
+            reader, writer = await asyncio.open_connection(at.address, at.port, ssl=context)
+            heard = await reader.read(1)
+    except ssl.SSLError as error:
+        raise TareError(
+            f"at {at.address} port {at.port} is no coordinator with the same authority "
+            f"({error.reason}); make keys with tare hosts keys, and copy them to every bench"
+        ) from error
+    except (TimeoutError, OSError):
+        return False
+    writer.close()
+    return heard != b""
+
+
+def make_block(request: bytes) -> tuple[bytes, bytes]:
+    """Make a block that the coordinator deals; return its `BlockMade`, and what was packed."""
+    worker = get_worker()
+    asked = BlockAsked.model_validate_json(request)
+    folder = _folder(worker.name) / f"{asked.plan.run}-b{asked.block:02d}"
+    try:
+        packed = made(asked, folder, lambda: worker.status == Status.running)
+    except (TareError, OSError) as reason:
+        refused = BlockMade(bench=worker.name, refused=str(reason))
+        return refused.model_dump_json().encode(), b""
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return BlockMade(bench=worker.name).model_dump_json().encode(), packed
+
+
+def made(asked: BlockAsked, folder: Path, goes_on: Callable[[], bool]) -> bytes:
+    """Make a block in a process of its own, in `folder`, and return it packed; stop if it no longer
+    `goes_on`. Raises TareError and OSError.
+    """
+    store = _store(asked, folder)
+    loaded = subject.of(store, asked.plan)
+    if sources.digest(loaded) != asked.sources:
+        raise TareError(
+            f"its files of the laboratory or of {asked.plan.experiment} are not the coordinator's; "
+            "bring both to the same commit"
+        )
+    command = [sys.executable, "-m", __package__ + ".block", str(folder), str(asked.block)]
+    log = folder / "block.log"
+    with (
+        log.open("wb") as stream,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=stream, stderr=stream) as child,
+    ):
+        code = _awaited(child, goes_on)
+    sys.stderr.write(log.read_text(errors="replace"))
+    if code != 0:
+        last = log.read_text(errors="replace").strip()[-_WORDS:]
+        raise TareError(last.rpartition("tare: ")[2] or f"its block ended with code {code}")
+    environment = json.loads((folder / "environment.json").read_text())
+    if asked.fingerprint not in (None, environment["fingerprint"]):
+        raise TareError(f"its builds of {asked.plan.experiment} are not those of the other benches")
+    return parcel.pack(folder)
+
+
+def _store(asked: BlockAsked, folder: Path) -> Store:
+    """Return the folder of a run with what is known of the block, and no more."""
+    store = Store.at(folder, asked.plan)
+    if asked.servers is not None:
+        subject.keep(store, asked.servers)
+    store.append(asked.known)
+    return store
+
+
+def _awaited(child: "subprocess.Popen[bytes]", goes_on: Callable[[], bool]) -> int:
+    """Return the exit code of a child that is stopped when the bench is to end."""
+    while goes_on():
+        try:
+            return child.wait(_POLL_S)
+        except subprocess.TimeoutExpired:
+            continue
+    child.terminate()
+    give_up = time.monotonic() + _ENDING_S
+    while child.poll() is None and time.monotonic() < give_up:
+        time.sleep(_POLL_S)
+    child.kill()
+    return child.wait()
+
+
+def describe() -> dict[str, Any]:
+    """Return what a bench is, for comparison with the others."""
+    return {
+        **audit([]),
+        **identity(paths.ROOT),
+        "revision": revision(paths.ROOT),
+        "time": time.time(),
+    }
+
+
+def leave(reason: str) -> None:
+    """End this bench's command, once it has answered."""
+    worker = get_worker()
+    _dismissed.append(reason)
+    worker.loop.add_callback(worker.close)

@@ -1,0 +1,71 @@
+"""benches.toml: the machines that make a run's blocks, and the one that deals them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from tare.model.base import Record
+from tare.model.fields import Name
+from tare.model.servers import Servers
+from tare.model.trial import Plan, Trial
+
+COORDINATOR = "coordinator"
+"""The one that deals; no bench has this name."""
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Coordinator(Record):
+    """The machine on which `tare run` is called."""
+
+    address: str
+    """Where it listens for benches, and where these find it."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 7600
+    wait_s: float = Field(default=60.0, gt=0)
+    """How long a run goes on without any bench."""
+
+
+class BenchPlace(Record):
+    """A machine that makes blocks."""
+
+    address: str
+    """Where the coordinator reaches it."""
+    port: Port = 0
+    """0: any that is free."""
+
+
+class Benches(Record):
+    """The whole of benches.toml."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    keys: str = "keys"
+    """Folder of the certificates, from the file's own folder."""
+    coordinator: Coordinator
+    benches: dict[Name, BenchPlace] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_of_each_name(self) -> "Benches":
+        if COORDINATOR in self.benches:
+            raise ValueError(f"a bench may not be called {COORDINATOR!r}")
+        return self
+
+
+class BlockAsked(Record):
+    """A block that a bench is to make."""
+
+    plan: Plan
+    block: int
+    known: list[Trial]
+    """Trials of it that are made, and those that say that a variant cannot be measured."""
+    sources: str
+    """Digest of the laboratory and of the experiment; a bench with another one refuses."""
+    servers: Servers | None = None
+    fingerprint: str | None = None
+    """Of the experiment and its builds, as soon as one bench has made some."""
+
+
+class BlockMade(Record):
+    """A bench's answer: `refused` says why it makes none; else `files` come with it."""
+
+    bench: str
+    refused: str | None = None

@@ -1,0 +1,128 @@
+"""Benches compared: does the effect, or the machine itself, differ between them?
+
+Blocks are the replicates, and each is made whole on one bench. The effect is taken as a random one:
+every bench has its own, about a common mean.
+
+Sources: Searle, Casella & McCulloch (1992), Variance Components, chapter 3, for the one-way layout;
+Whitmore (1986), Am. Stat. 40(2):141-143, for the prediction; Welch (1947), Biometrika 34:28-35.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from tare.stats.interval import Interval
+from tare.stats.signed_rank import Floats
+
+_FEWEST = 2
+"""Blocks that a bench must have made to be compared."""
+_FEWEST_TO_PREDICT = 3
+"""Benches from which on the next one is predicted."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The log ratios of each bench, and what they say of another one.
+
+    `means`: bench → mean, and its interval by Student's t; `p`: of the F test that all benches have
+    the same; `deviation`: standard deviation between benches, without what chance within them adds;
+    `next_`: where the mean of one more bench with as many blocks is expected, None with fewer than
+    three benches.
+    """
+
+    means: dict[str, tuple[float, Interval]]
+    p: float
+    deviation: float
+    next_: Interval | None
+
+
+@dataclass(frozen=True)
+class Level:
+    """By how much one bench's values exceed those of all others, as a log ratio."""
+
+    bench: str
+    log_ratio: float
+    interval: Interval
+    p: float
+
+
+def spread(values: Mapping[str, Floats], level: float = 0.95) -> Spread | None:
+    """Return how log ratios, bench → shape (n,), differ between benches; None with fewer than two
+    that have at least two.
+    """
+    groups = {name: each for name, each in values.items() if len(each) >= _FEWEST}
+    if len(groups) < 2:
+        return None
+    sizes = np.array([len(each) for each in groups.values()])
+    means = np.array([each.mean() for each in groups.values()])
+    total, count = int(sizes.sum()), len(groups)
+    within = sum(float(((each - each.mean()) ** 2).sum()) for each in groups.values())
+    grand = float((sizes * means).sum() / total)
+    between = float((sizes * (means - grand) ** 2).sum()) / (count - 1)
+    error = within / (total - count)
+    size = (total - float((sizes**2).sum()) / total) / (count - 1)
+    return Spread(
+        {name: _mean(each, level) for name, each in groups.items()},
+        _p(between, error, count - 1, total - count),
+        math.sqrt(max(0.0, (between - error) / size)),
+        _next(means, level),
+    )
+
+
+def _mean(values: Floats, level: float) -> tuple[float, Interval]:
+    mean = float(values.mean())
+    reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values))
+    return mean, Interval(mean - reach, mean + reach, level)
+
+
+def _p(between: float, within: float, over: int, under: int) -> float:
+    if within == 0:
+        return 0.0 if between > 0 else 1.0
+    return float(stats.f.sf(between / within, over, under))
+
+
+def _next(means: Floats, level: float) -> Interval | None:
+    count = len(means)
+    if count < _FEWEST_TO_PREDICT:
+        return None
+    reach = float(stats.t.ppf((1 + level) / 2, count - 1) * means.std(ddof=1))
+    reach *= math.sqrt(1 + 1 / count)
+    middle = float(means.mean())
+    return Interval(middle - reach, middle + reach, level)
+
+
+def levels(values: Mapping[str, Floats], level: float = 0.95) -> list[Level]:
+    """Return the bench that stands out most among logs of the baseline's values, then the one that
+    does so among the rest, until none does at `level`; the last one does not. None with fewer than
+    two benches that have at least two values.
+
+    A p-value is corrected for the benches that it was chosen from.
+    """
+    groups = {name: each for name, each in values.items() if len(each) >= _FEWEST}
+    found: list[Level] = []
+    while len(groups) > 1:
+        each = [_level(name, groups, level) for name in groups]
+        most = min(each, key=lambda one: (one.p, -one.log_ratio))
+        # Of two, each stands out from the other.
+        choices = len(groups) if len(groups) > 2 else 1
+        found.append(replace(most, p=min(1.0, most.p * choices)))
+        if found[-1].p > 1 - level:
+            break
+        del groups[most.bench]
+    return found
+
+
+def _level(name: str, groups: Mapping[str, Floats], level: float) -> Level:
+    own = groups[name]
+    others = np.concatenate([each for other, each in groups.items() if other != name])
+    difference = float(own.mean() - others.mean())
+    if own.std() == 0 and others.std() == 0:
+        p = 0.0 if difference else 1.0
+        return Level(name, difference, Interval(difference, difference, level), p)
+    found = stats.ttest_ind(own, others, equal_var=False)
+    reach = found.confidence_interval(level)
+    interval = Interval(float(reach.low), float(reach.high), level)
+    return Level(name, difference, interval, float(found.pvalue))

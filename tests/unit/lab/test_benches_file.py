@@ -1,0 +1,119 @@
+"""benches.toml, keys, and parcels: what is wrong with them is told."""
+
+import io
+import ssl
+import tarfile
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from tare.lab.errors import ManifestError, TareError
+from tare.lab.run.benches import file, keys, parcel
+
+GOOD = """
+schema = 1
+[coordinator]
+address = "127.0.0.1"
+[benches.left]
+address = "127.0.0.1"
+[benches.right]
+address = "127.0.0.1"
+port = 7700
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "benches.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    found = file.read(written(tmp_path, GOOD))
+    assert list(found.benches) == ["left", "right"] and found.benches["right"].port == 7700
+    assert found.coordinator.port == 7600 and found.keys == str(tmp_path / "keys")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD.replace("schema = 1", "schema = 2"), "schema: Input should be 1"),
+        (GOOD.replace("[benches.left]", "[benches.coordinator]"), "may not be called"),
+        (GOOD.replace("7700", "77000"), "benches.right.port: Input should be less than"),
+        (GOOD.replace('address = "127.0.0.1"\n[', "[", 1), "coordinator.address: Field required"),
+        (GOOD + "speed = 3\n", "benches.right.speed: Extra inputs"),
+        ("schema =", "Invalid value"),
+    ],
+)
+def test_a_wrong_file_names_the_field(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ManifestError, match=words) as raised:
+        file.read(written(tmp_path, text))
+    assert str(tmp_path / "benches.toml") in str(raised.value)
+
+
+def test_keys_are_for_their_owner_and_are_believed_by_each_other_only(tmp_path: Path) -> None:
+    benches = file.read(written(tmp_path, GOOD))
+    made = keys.make(benches)
+    assert sorted(path.name for path in made) == [
+        "authority.pem", "coordinator.pem", "left.pem", "right.pem",
+    ]  # fmt: skip
+    assert {path.stat().st_mode & 0o777 for path in made} == {0o600}
+    assert "PRIVATE" not in (tmp_path / "keys" / "authority.pem").read_text()
+    before = [path.read_bytes() for path in made]
+    keys.make(benches)
+    assert all(path.read_bytes() != old for path, old in zip(made, before, strict=True))
+    context = ssl.create_default_context(cafile=str(made[0]))
+    context.load_cert_chain(str(made[1]))
+
+
+def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    benches = file.read(written(tmp_path, GOOD))
+    with pytest.raises(TareError, match="there is no such file; make keys once with"):
+        keys.files_of(benches, "left")
+    keys.make(benches)
+    keys.files_of(benches, "left")
+    (tmp_path / "keys" / "left.pem").chmod(0o644)
+    with pytest.raises(TareError, match="others may read this key; run: chmod 600"):
+        keys.files_of(benches, "left")
+
+
+def archive(**files: bytes) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as made:
+        for name, content in files.items():
+            head = tarfile.TarInfo(name)
+            head.size = len(content)
+            made.addfile(head, io.BytesIO(content))
+    return zstandard.compress(stream.getvalue())
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        b"",
+        b"no archive",
+        zstandard.compress(b"no archive"),
+        archive(other=b""),
+        archive(**{"trials.jsonl": b"", "environment.json": b"{"}),
+        archive(**{"trials.jsonl": b"{}\n", "environment.json": b"{}"}),
+        zstandard.compress(b"\0" * (257 << 20)),
+    ],
+    ids=["empty", "noise", "no tar", "nothing in it", "environment", "trials", "too large"],
+)
+def test_a_damaged_parcel_is_told(packed: bytes) -> None:
+    with pytest.raises(TareError, match="bench left answered with"):
+        parcel.open_("left", packed, set())
+
+
+def test_a_parcel_stays_in_its_folder(tmp_path: Path) -> None:
+    content = {"trials.jsonl": b"", "environment.json": b'{"fingerprint": "f"}'}
+    (tmp_path / "run").mkdir()
+    evil = parcel.open_("left", archive(**content, **{"../../outside": b"x"}), set())
+    with pytest.raises((OSError, tarfile.TarError)):
+        parcel.keep(evil, tmp_path / "run")
+    assert not list(tmp_path.rglob("outside"))
+    good = archive(**content, **{"histograms/b0.json": b"{}", "logs/b0/sut.log": b"hello"})
+    parcel.keep(parcel.open_("left", good, set()), tmp_path / "run")
+    assert (tmp_path / "run" / "logs" / "b0" / "sut.log").read_bytes() == b"hello"
+    assert not list((tmp_path / "run" / "work").iterdir())
