@@ -113,7 +113,8 @@ MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
         ("export", "last", "--format", "cvs"),
         2,
         "Error: Invalid value for '--format': 'cvs' is not one of 'csv', 'parquet', 'png', 'svg', "
-        "'google-benchmark', 'openmetrics', 'record', 'folded', 'speedscope', 'pprof'.",
+        "'google-benchmark', 'openmetrics', 'record', 'slim-record', 'folded', 'speedscope', "
+        "'pprof'.",
     ),
     # Options.
     (

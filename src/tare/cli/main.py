@@ -18,6 +18,8 @@ _COMMANDS = (
 )  # fmt: skip
 
 
+_EXTRAS = {"pyarrow": "parquet", "cryptography": "benches", "distributed": "benches"}
+"""Packages that an installed tare may lack, and the extra that has each; ./tare installs them."""
 _WHOLE = 1000
 """Characters of a sentence that is not cut."""
 
@@ -88,6 +90,16 @@ def main() -> None:
     except UnknownName as error:
         click.echo(f"tare: {error}", err=True)
         sys.exit(2)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        click.echo(
+            f"tare: {error.name} is not installed; install tare with it, in a clone: "
+            f"uv tool install '.[{extra}]'",
+            err=True,
+        )
+        sys.exit(1)
     except OSError as error:
         click.echo(f"tare: {unwritable(error)}", err=True)
         sys.exit(1)

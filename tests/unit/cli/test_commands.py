@@ -259,3 +259,17 @@ def test_words_that_are_no_parameter_are_refused(words: list[str], why: str) -> 
     found = ask("run", *words)
     assert found.exit_code != 0
     assert why in found.output + str(found.exception)
+
+
+def test_a_package_that_an_installed_tare_lacks_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacking(**_: object) -> None:
+        raise ModuleNotFoundError("No module named 'distributed'", name="distributed.scheduler")
+
+    monkeypatch.setattr(cli, "tare", lacking)
+    assert run_main(monkeypatch, "hosts") == 1
+    assert capsys.readouterr().err == (
+        "tare: distributed.scheduler is not installed; install tare with it, in a clone: "
+        "uv tool install '.[benches]'\n"
+    )
