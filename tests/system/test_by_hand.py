@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import urllib.request
+from pathlib import Path
 
 import pytest
 from laboratory import Laboratory, end, wait_for
@@ -40,6 +41,22 @@ def test_a_variant_by_hand(lab: Laboratory) -> None:
         assert lab.tare("down") == "toy/slow is down\n"
     assert lab.tare("status") == "nothing is up\n"
     assert not lab.processes()
+
+
+def test_logs_are_kept_until_the_variant_is_up_again(lab: Laboratory) -> None:
+    try:
+        up = json.loads(lab.tare("up", "toy/plain", "--json"))
+        with Path(up["roles"]["sut"]["log"]).open("a") as log:
+            log.write("a word\n")
+        assert lab.tare("logs") == "sut: a word\n"
+        lab.tare("down", "toy/plain")
+        assert lab.tare("logs", "toy/plain") == "sut: a word\n"
+        assert lab.tare("logs", "toy/plain", "--role", "sut", "-f") == "sut: a word\n"
+        assert lab.tare("status") == "nothing is up\n"
+        lab.tare("up", "toy/plain")
+        assert lab.tare("logs", "toy/plain") == ""
+    finally:
+        lab.tare("down")
 
 
 def test_a_role_that_ended_is_told_of_and_taken_down(lab: Laboratory) -> None:

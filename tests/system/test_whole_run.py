@@ -68,7 +68,7 @@ def test_a_broken_variant_is_a_named_failure_and_the_rest_goes_on(lab: Laborator
 
 def test_a_run_that_cannot_be_meant_is_refused_before_it_begins(lab: Laboratory) -> None:
     text = lab.tare("run", "toy", "--quick", "-p", "spin=no", code=2)
-    assert "parameter spin: found 'no', expected int" in text
+    assert "parameter spin: found 'no', expected a whole number" in text
     assert not list(lab.runs.glob("*"))
 
 

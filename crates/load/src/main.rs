@@ -16,8 +16,11 @@ use tare_load::report::conditions::Condition;
 use tare_load::report::csv::Csv;
 use tare_load::report::events::Events;
 use tare_load::report::hdr_log::HdrLog;
+use tare_load::report::header::Heading;
+use tare_load::report::hints::hints;
 use tare_load::report::live::{Lines, Live};
 use tare_load::report::metrics::Metrics;
+use tare_load::report::paint::Paint;
 use tare_load::report::result::Result as Report;
 use tare_load::report::summary::summary;
 use tare_load::report::verdict::is_well;
@@ -67,11 +70,16 @@ fn instrument(file: &Path) -> Result<ExitCode, Error> {
 /// Run for people: progress on standard error, the summary on standard output.
 fn people(cli: Cli) -> Result<ExitCode, Error> {
     let (output, arrivals, wait) = (cli.output.clone(), cli.pace.arrivals, cli.pace.wait);
+    let chosen = cli.names_statuses();
     let spec = cli.into_spec()?;
     if let Some(steps) = output.steps {
-        return trace(&spec, &output, steps, arrivals, wait);
+        return trace(&spec, &output, steps, arrivals, wait, chosen);
     }
-    let mut observers = All(vec![view()]);
+    let mut observers = All(Vec::new());
+    if !output.json {
+        observers.0.push(Box::new(Heading(io::stdout())));
+    }
+    observers.0.push(view());
     if let Some(file) = &output.series {
         observers.0.push(Box::new(Events(create(file)?)));
     }
@@ -94,10 +102,16 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     report.conditions = output.fail_on.iter().map(judge).collect();
     show(|to| match output.json {
         true => Events(to).result(&report),
-        false => to.write_all(summary(&report).as_bytes()),
+        false => {
+            let hints = hints(&report, &spec, chosen);
+            let paint = Paint::of(&*to);
+            to.write_all(summary(&report, &hints, paint).as_bytes())
+        }
     })?;
-    let complaints = schedule::complaints(&report);
-    complaints.iter().for_each(complain);
+    schedule::lateness(&report).iter().for_each(complain);
+    // The summary has said it.
+    let shortfall = schedule::shortfall(&report).filter(|_| output.json);
+    shortfall.iter().for_each(complain);
     if report.stopped_early {
         return Ok(stopped());
     }
@@ -111,6 +125,7 @@ fn trace(
     steps: Steps,
     arrivals: Spread,
     wait: Wait,
+    chosen: bool,
 ) -> Result<ExitCode, Error> {
     let (interrupt, conditions) = (interrupt()?, &output.fail_on);
     let traced = steps::trace(spec, steps, arrivals, wait, conditions, view, &interrupt)?;
@@ -123,6 +138,9 @@ fn trace(
         }
         false => to.write_all(steps::table(&traced).as_bytes()),
     })?;
+    let failed = traced.iter().find(|step| step.report.failures() > 0);
+    let hints = failed.map(|step| hints(&step.report, spec, chosen));
+    hints.iter().flatten().for_each(complain);
     if traced.last().is_some_and(|step| step.report.stopped_early) {
         return Ok(stopped());
     }

@@ -24,6 +24,7 @@ use crate::plan::targets::Targets;
 use crate::plan::{self, asking, mix, replay};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
+use crate::report::header::{Described, Header};
 use crate::report::replay::ReplayReport;
 use crate::report::result::{Answered, Result as Report};
 use crate::report::times;
@@ -109,6 +110,7 @@ pub fn run(
         observer,
         interrupt,
         samples: Vec::new(),
+        header: None,
     };
     let protocol = match spec.protocol.as_str() {
         "auto" => job.negotiated()?,
@@ -118,6 +120,8 @@ pub fn run(
         let found = format!("{protocol} has no text to show");
         return Err(SpecError::new("show", found, "take h1").into());
     }
+    let shown = Some(trust).filter(|_| targets.scheme() == Scheme::Https);
+    job.header = Some(Header::new(spec, &load, protocol, shown));
     let (outcome, tls) = match protocol {
         "h1" => job.h1()?,
         "h2" => job.h2()?,
@@ -147,7 +151,7 @@ pub fn run(
         report.times_dropped = times::dropped(&outcome);
     }
     report.tls = tls;
-    report.certificates = Some(trust).filter(|_| targets.scheme() == Scheme::Https);
+    report.certificates = shown;
     Ok(report)
 }
 
@@ -184,6 +188,8 @@ struct Job<'a, O: ?Sized> {
     interrupt: &'a AtomicBool,
     /// The answers that were kept.
     samples: Vec<String>,
+    /// The description of the run, until it begins.
+    header: Option<Header>,
 }
 
 impl<O: Observer + ?Sized> Job<'_, O> {
@@ -265,7 +271,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
         let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread), cache.clone());
-        Ok((self.execute(protocol)?, None))
+        let encryption = || Some("TLS 1.3 in QUIC".into());
+        Ok((self.execute(protocol, encryption)?, None))
     }
 
     fn websocket(&mut self) -> Result<Done, Error> {
@@ -349,22 +356,30 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let endpoints = self.endpoints.clone();
         if self.targets.scheme() != Scheme::Https {
             let protocol = |thread| Stream::new(&endpoints, dialogue(thread), Plain::default());
-            return Ok((self.execute(protocol)?, None));
+            let encryption = || Some("not encrypted".into());
+            return Ok((self.execute(protocol, encryption)?, None));
         }
         let terms = self.terms(alpn)?;
         let layer = || tls::Tls::new(&terms);
-        let outcome = self.execute(|thread| Stream::new(&endpoints, dialogue(thread), layer()))?;
+        let outcome = self.execute(
+            |thread| Stream::new(&endpoints, dialogue(thread), layer()),
+            || terms.handshakes.cipher(),
+        )?;
         Ok((outcome, Some(terms.handshakes.report())))
     }
 
+    /// Run each thread's `protocol`; `encryption` returns what is known of it so far.
     fn execute<P: Protocol>(
         &mut self,
         protocol: impl Fn(usize) -> P + Sync,
+        encryption: impl Fn() -> Option<String>,
     ) -> Result<Outcome, Error> {
+        let header = self.header.take();
+        let mut observer = Described::new(header, encryption, &mut *self.observer);
         Ok(engine::run(
             self.load,
             protocol,
-            self.observer,
+            &mut observer,
             self.interrupt,
         )?)
     }

@@ -145,10 +145,14 @@ pub fn table(steps: &[Step]) -> String {
             _ => "   did not hold\n",
         });
     }
-    match knee(steps) {
-        Some(rate) => text + &format!("highest rate that held, as all below it: {rate}/s\n"),
-        None => text + "no rate held\n",
+    text += &match knee(steps) {
+        Some(rate) => format!("highest rate that held, as all below it: {rate}/s\n"),
+        None => "no rate held\n".into(),
+    };
+    if let Some(trust) = steps.first().and_then(|step| step.report.certificates) {
+        text += &format!("certificates {trust}\n");
     }
+    text
 }
 
 #[cfg(test)]

@@ -146,6 +146,21 @@ impl Target {
         }
     }
 
+    /// The server's host and port, or those that `redirects` have for them; or the socket's path.
+    pub fn place(&self, redirects: &Redirects) -> String {
+        match &self.place {
+            Place::Socket(path) => path.display().to_string(),
+            Place::Host { host, port } => {
+                let named = (host.clone(), *port);
+                let (host, port) = redirect::place(redirects, host, *port).unwrap_or(named);
+                match host.contains(':') {
+                    true => format!("[{host}]:{port}"),
+                    false => format!("{host}:{port}"),
+                }
+            }
+        }
+    }
+
     /// The addresses that the host's name stands for, or that of the place which `redirects` have for
     /// it, in the order in which they are tried; or the socket's path.
     ///

@@ -65,6 +65,15 @@ fn a_run_that_was_stopped_says_so() {
 }
 
 #[test]
+fn the_summary_of_a_run_that_was_stopped_says_so() {
+    let server = Server::always(OK, || Then::Keep);
+    let output = interrupted(&server, &[]);
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let summary = text(&output.stdout);
+    assert!(summary.contains(" s, stopped early: "), "{summary}");
+}
+
+#[test]
 fn a_signal_ends_all_steps_and_the_cut_one_did_not_hold() {
     let server = Server::always(OK, || Then::Keep);
     let output = interrupted(&server, &["--steps", "100:1000:100", "--arrivals", "even"]);

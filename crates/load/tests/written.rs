@@ -166,7 +166,7 @@ fn answers_are_shown_as_they_came() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     let answer = "\nan answer:\nHTTP/1.1 200 OK\nContent-Length: 2\n\nok\n";
-    assert!(said.starts_with(&answer.repeat(2)), "{said}");
+    assert!(said.contains(&answer.repeat(2)), "{said}");
     assert_eq!(said.matches("an answer").count(), 2);
     let said = text(&load(&large, &["-r", "9", "--show", "1"]).stdout);
     assert!(said.contains("\n\n\\u{1b}[2Jxx"), "{said}");

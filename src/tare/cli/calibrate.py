@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tare.cli.output import console, json_option, print_json, say
+from tare.cli.ranges import Count
 from tare.cli.span import span_option
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _FEWEST = 8
 )
 @click.option(
     "--blocks",
-    type=click.IntRange(2),
+    type=Count(2),
     default=12,
     show_default=True,
     help="Blocks of a study, with --of.",

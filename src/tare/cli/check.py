@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from tare.cli import own
+from tare.cli.completion import targets
 from tare.cli.output import json_option, print_json, say
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab.project.catalog import load, split_target
@@ -13,7 +14,12 @@ from tare.lab.project.index import experiment_names
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("target", metavar="[EXPERIMENT[/VARIANT]]", required=False)
+@click.argument(
+    "target",
+    metavar="[EXPERIMENT[/VARIANT]]",
+    required=False,
+    shell_complete=targets(variants=True),
+)
 @click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
 @variants_dir_option
 @json_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tare.cli.completion import runs
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.run import folder_of
 from tare.cli.stored_results import stored_results
@@ -23,8 +24,8 @@ _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved"
 
 
 @click.command()
-@click.argument("before", metavar="RUN")
-@click.argument("after", metavar="RUN", default="last")
+@click.argument("before", metavar="RUN", shell_complete=runs)
+@click.argument("after", metavar="RUN", default="last", shell_complete=runs)
 @click.option(
     "--fail-on",
     multiple=True,

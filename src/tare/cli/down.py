@@ -2,11 +2,18 @@
 
 import click
 
+from tare.cli.completion import targets
+from tare.cli.output import say
 from tare.cli.targets import chosen
 
 
 @click.command()
-@click.argument("target", metavar="[EXPERIMENT[/VARIANT]]", required=False)
+@click.argument(
+    "target",
+    metavar="[EXPERIMENT[/VARIANT]]",
+    required=False,
+    shell_complete=targets(variants=True),
+)
 def command(target: str | None) -> None:
     """Stop TARGET, or everything that `tare up` left running."""
     from tare.lab.run import instances
@@ -15,3 +22,5 @@ def command(target: str | None) -> None:
         killed = instances.down(each)
         note = f" (had to kill: {', '.join(killed)})" if killed else ""
         click.echo(f"{each.name} is down{note}")
+        if instances.kept_logs(each.experiment, each.variant):
+            say(f"its logs are kept until it is up again: tare logs {each.name}")

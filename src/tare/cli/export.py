@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tare.cli.completion import runs
 from tare.cli.output import say
 from tare.cli.run import folder_of
 from tare.lab import paths
@@ -24,7 +25,7 @@ _FORMATS = (
 
 
 @click.command()
-@click.argument("run", default="last", metavar="[RUN|EXPERIMENT]")
+@click.argument("run", default="last", metavar="[RUN|EXPERIMENT]", shell_complete=runs)
 @click.option(
     "--format",
     "forms",
@@ -65,7 +66,7 @@ def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: P
     if bool(forms) == bool(images):
         raise click.UsageError("expected either --format, for a run, or --image, for an experiment")
     if images:
-        _write_images(run, images, output or paths.ROOT / "dist")
+        _write_images(run, images, output or paths.images())
     else:
         _write_results(run, forms, output)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tare.cli.output import json_option, print_json, say
+from tare.cli.ranges import Amount
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -68,7 +69,7 @@ def worker(name: str, file: Path) -> None:
 @click.option(
     "--wait",
     "wait_s",
-    type=click.FloatRange(0, min_open=True),
+    type=Amount(),
     default=10.0,
     show_default=True,
     metavar="S",

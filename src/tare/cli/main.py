@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from tare.lab.errors import Interrupted, TareError, UnknownName
+from tare.cli.unwritable import unwritable
+from tare.lab.errors import Interrupted, TareError, UnknownName, no_such
 from tare.lab.interrupt import raising
 from tare.report.errors import ReportError
 
@@ -17,8 +18,30 @@ _COMMANDS = (
 )  # fmt: skip
 
 
+_EXTRAS = {"pyarrow": "parquet", "cryptography": "benches", "distributed": "benches"}
+"""Packages that an installed tare may lack, and the extra that has each; ./tare installs them."""
+_WHOLE = 1000
+"""Characters of a sentence that is not cut."""
+
+
 class Commands(click.Group):
     """One module a command, imported when it is asked for: a warm `tare list` stays quick."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named. Raises UnknownName with the closest one."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            raise UnknownName(no_such("command", args[0], _COMMANDS))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command's whole first sentence, which click would cut at the line's end."""
+        found = [(name, self.get_command(ctx, name)) for name in _COMMANDS]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(limit=_WHOLE)) for name, each in found if each]
+            )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of use, not of the alphabet."""
@@ -42,6 +65,9 @@ def tare() -> None:
     tare run filters --quick     four minutes, a table with intervals and verdicts
     tare list                    the experiments and their variants
     tare up filters/c-module     start one variant and leave it running
+
+    \b
+    Completion of names: eval "$(_TARE_COMPLETE=bash_source tare)", or zsh_source or fish_source.
     """
 
 
@@ -64,6 +90,19 @@ def main() -> None:
     except UnknownName as error:
         click.echo(f"tare: {error}", err=True)
         sys.exit(2)
-    except (TareError, ReportError, OSError) as error:
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        click.echo(
+            f"tare: {error.name} is not installed; install tare with it, in a clone: "
+            f"uv tool install '.[{extra}]'",
+            err=True,
+        )
+        sys.exit(1)
+    except OSError as error:
+        click.echo(f"tare: {unwritable(error)}", err=True)
+        sys.exit(1)
+    except (TareError, ReportError) as error:
         click.echo(f"tare: {error}", err=True)
         sys.exit(1)

@@ -90,6 +90,8 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
     if asked.in_order and any(each.weight != 1 for each in mix):
         raise click.UsageError("--in-order: found weights, expected none of them or no order")
     commands, folders, versions = _sides(asked, 2 if compared else 1)
+    if not running:
+        _refuse_fixed_ports(commands, [asked.setup or "", *asked.environment])
     names = _names(asked.names, len(commands), _NAMES if compared else ())
     protocol, target = protocols.spoken(
         asked.protocol, running_servers.common(commands) if running else asked.url
@@ -209,6 +211,17 @@ def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:
         raise click.UsageError(f"--name: found {len(given)} names, expected {count} or fewer")
     numbered = ["server"] if count == 1 else [f"server-{number}" for number in range(1, count + 1)]
     return [*given, *[*usual, *numbered[len(usual) :]][len(given) : count]]
+
+
+def _refuse_fixed_ports(commands: Sequence[str], others: Sequence[str]) -> None:
+    """Refuse a command that cannot know its port, which may stand in a file that is filled in.
+    Raises click.UsageError.
+    """
+    for command in commands:
+        if not any("{port}" in text or "{file:" in text for text in (command, *others)):
+            raise click.UsageError(
+                f"found {command!r}, expected {{port}} in it: tare gives each server a free port"
+            )
 
 
 def _refuse_starts(asked: Asked) -> None:

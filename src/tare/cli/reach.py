@@ -5,10 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
+
 from tare.lab.errors import UnknownName
 from tare.lab.project import catalog, parts
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.index import experiment_names
+from tare.model.fields import close_match
 from tare.model.scenario import expand, parse_selection
 
 
@@ -81,16 +84,22 @@ def _remarks(chosen: list[Loaded], overrides: Mapping[str, Any]) -> list[str]:
     for name in overrides:
         without = [each.title for each in chosen if name not in each.study.parameters]
         if len(without) == len(chosen):
-            known = ", ".join(
-                dict.fromkeys(key for each in chosen for key in each.study.parameters)
-            )
+            known = list(dict.fromkeys(key for each in chosen for key in each.study.parameters))
             raise UnknownName(
-                f"{', '.join(without)}: no parameter {name!r}; there are: {known}"
-                f"{parts.also(chosen[0])}"
+                f"{', '.join(without)}: no parameter {name!r}{_meant(name, known)}; "
+                f"there are: {', '.join(known)}{parts.also(chosen[0])}"
             )
         if without:
             found.append(f"{name} does not reach {', '.join(without)}, which does not declare it")
     return found
+
+
+def _meant(name: str, parameters: list[str]) -> str:
+    """Return the closest parameter, or option of the command, in words; empty if none is close."""
+    context = click.get_current_context(silent=True)
+    options = [] if context is None else context.command.params
+    names = [each.lstrip("-") for option in options for each in option.opts]
+    return close_match(name, [each for each in (*names, *parameters) if each != name])
 
 
 def _has_levels(loaded: Loaded, text: str) -> bool:

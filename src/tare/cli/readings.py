@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tare.lab.run.instances import Instance
+from tare.model.manifest import Counters
 from tare.probes.cpu import CpuTime
 from tare.probes.machine import MachineCpu, machine_cpu
 from tare.probes.process import Usage, usage
@@ -19,16 +20,19 @@ class Reading:
     cpu: dict[str, CpuTime]
     usage: dict[str, Usage]
     counters: dict[str, int]
+    kinds: Counters
     machine: MachineCpu
 
 
 def reading(instance: Instance) -> Reading:
     """Read everything once."""
+    counters, kinds = instance.counters()
     return Reading(
         at=time.monotonic(),
         cpu={name: role.cpu_time() for name, role in instance.roles.items()},
         usage={name: usage(role.pids()) for name, role in instance.roles.items()},
-        counters=instance.counters(),
+        counters=counters,
+        kinds=kinds,
         machine=machine_cpu(),
     )
 
@@ -36,11 +40,15 @@ def reading(instance: Instance) -> Reading:
 def rates(name: str, first: Reading, last: Reading) -> dict[str, Any]:
     """Rates between two readings, and the amounts held at the second."""
     seconds = last.at - first.at
-    counted = {key: (last.counters[key] - first.counters[key]) / seconds for key in last.counters}
+    counted = {
+        key: (last.counters[key] - first.counters[key]) / seconds
+        for key in last.counters
+        if not last.kinds.is_gauge(key)
+    }
     return {
         "name": name,
         "seconds": seconds,
-        "requests_per_second": counted.get("requests", sum(counted.values())) if counted else None,
+        "requests_per_second": last.kinds.answered(counted),
         "counters": last.counters,
         "counters_per_second": counted,
         "roles": {
@@ -85,4 +93,5 @@ def lines(now: dict[str, Any]) -> Iterator[str]:
         f"interrupts {part['interrupts']:.1f}{stolen}"
     )
     for key, value in now["counters"].items():
-        yield f"  {key:12} {value:,} ({now['counters_per_second'][key]:,.0f}/s)"
+        rate = now["counters_per_second"].get(key)
+        yield f"  {key:12} {value:,}" + ("" if rate is None else f" ({rate:,.0f}/s)")

@@ -1,13 +1,16 @@
 """`tare report`: the answer, the tables and the HTML of a stored run."""
 
+import sys
+
 import click
 
-from tare.cli.output import json_option, say
+from tare.cli.completion import runs
+from tare.cli.output import json_option
 from tare.cli.run import folder_of
 
 
 @click.command()
-@click.argument("run", default="last")
+@click.argument("run", default="last", shell_complete=runs)
 @click.option("--all", "everything", is_flag=True, help="Print all outcomes, pairs and notes.")
 @json_option
 def command(run: str, everything: bool, as_json: bool) -> None:
@@ -20,6 +23,5 @@ def command(run: str, everything: bool, as_json: bool) -> None:
     """
     from tare.cli.running import report
 
-    folder = folder_of(run)
-    report(folder, as_json=as_json, everything=everything)
-    say(f"report: {folder / 'report.html'}")
+    _, is_written = report(folder_of(run), as_json=as_json, everything=everything)
+    sys.exit(0 if is_written else 1)

@@ -2,13 +2,16 @@
 
 import click
 
+from tare.cli.completion import targets
 from tare.cli.output import json_option
 from tare.cli.targets import the_one
 from tare.cli.up import announce, start
 
 
 @click.command()
-@click.argument("target", metavar="[EXPERIMENT/VARIANT]", required=False)
+@click.argument(
+    "target", metavar="[EXPERIMENT/VARIANT]", required=False, shell_complete=targets(variants=True)
+)
 @json_option
 def command(target: str | None, as_json: bool) -> None:
     """Stop TARGET (the only one that is up, if not named) and start it again.

@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from tare.cli.benches_option import benches_option
+from tare.cli.completion import runs
 from tare.cli.output import json_option, say
 from tare.cli.run import folder_of
 
 
 @click.command()
-@click.argument("run", default="last")
+@click.argument("run", default="last", shell_complete=runs)
 @benches_option
 @json_option
 def command(run: str, benches: Path | None, as_json: bool) -> None:
@@ -30,7 +31,8 @@ def command(run: str, benches: Path | None, as_json: bool) -> None:
     out, store = benchmark_out.target(), Store(folder_of(run))
     if store.in_order and results.complete(read(store.folder)):
         say(f"{store.folder.name} is finished: nothing is left to measure")
-        done = sound(report(store.folder, as_json=as_json))
+        found, is_written = report(store.folder, as_json=as_json)
+        done = sound(found) and is_written
     else:
         done = go_on(store, as_json=as_json, benches=benches)
     benchmark_out.write(out, [store.folder])

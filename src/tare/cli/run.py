@@ -2,29 +2,44 @@
 
 import os
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tare.cli.benches_option import benches_option
+from tare.cli.completion import targets
+from tare.cli.completion import variants as complete_variants
 from tare.cli.output import json_option, say
+from tare.cli.ranges import Amount, Count
 from tare.cli.span import span_option
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab import paths
 from tare.lab.errors import Interrupted, UnknownName
+from tare.model.fields import close_match
 from tare.model.study import Pairing
 from tare.model.trial import Until
 
-_POSITIVE = click.FloatRange(0, min_open=True)
-
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("target", metavar="[EXPERIMENT[/STUDY]]", required=False)
+@click.argument(
+    "target", metavar="[EXPERIMENT[/STUDY]]", required=False, shell_complete=targets(studies=True)
+)
 @click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
 @click.option("--quick", is_flag=True, help="A short, honest look: fewer and shorter trials.")
-@click.option("--variants", metavar="A,B", help="Measure only these, and always the baseline.")
-@click.option("--baseline", metavar="VARIANT", help="Compare with this variant.")
+@click.option(
+    "--variants",
+    metavar="A,B",
+    shell_complete=complete_variants,
+    help="Measure only these, and always the baseline.",
+)
+@click.option(
+    "--baseline",
+    metavar="VARIANT",
+    shell_complete=complete_variants,
+    help="Compare with this variant.",
+)
 @variants_dir_option
 @click.option(
     "--scenarios",
@@ -32,7 +47,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     metavar="F=L[|L][,…]",
     help="Only these levels; repeatable; `all` for every sensible combination.",
 )
-@click.option("--blocks", type=click.IntRange(1), help="Exactly so many blocks.")
+@click.option("--blocks", type=Count(1), help="Exactly so many blocks.")
 @click.option(
     "--pairing",
     type=click.Choice(["trials", "slices"]),
@@ -48,7 +63,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.option(
     "--resolve",
     "resolve_pct",
-    type=_POSITIVE,
+    type=Amount(),
     metavar="PERCENT",
     help="Go on until every awaited interval is as narrow as this half-width, instead of the "
     "study's own.",
@@ -56,12 +71,10 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @span_option(
     "--within", "within_s", None, "The most time for --resolve or --until resolved, such as 90s."
 )
-@click.option("--duration", type=_POSITIVE, metavar="S", help="Seconds measured in a trial.")
-@click.option("--connections", type=click.IntRange(1), help="Connections of the load.")
-@click.option(
-    "--threads", type=click.IntRange(1), help="Threads of the load generator, each on a CPU."
-)
-@click.option("--rate", type=_POSITIVE, help="Requests per second of the open loop.")
+@click.option("--duration", type=Amount(), metavar="S", help="Seconds measured in a trial.")
+@click.option("--connections", type=Count(1), help="Connections of the load.")
+@click.option("--threads", type=Count(1), help="Threads of the load generator, each on a CPU.")
+@click.option("--rate", type=Amount(), help="Requests per second of the open loop.")
 @click.option("-p", "--param", multiple=True, metavar="NAME=VALUE", help="Any other parameter.")
 @click.option(
     "--why",
@@ -214,7 +227,10 @@ def named_parameters(target: str | None, words: tuple[str, ...]) -> dict[str, st
     Raises click.UsageError for anything else.
     """
     if target is not None and target.startswith("-"):
-        raise click.NoSuchOption(target)
+        options = [
+            name for each in click.get_current_context().command.params for name in each.opts
+        ]
+        raise click.NoSuchOption(target, possibilities=get_close_matches(target, options))
     found, rest = {}, list(words)
     while rest:
         word = rest.pop(0)
@@ -233,10 +249,17 @@ def folder_of(run: str) -> Path:
     """A run's folder, by its path or by its name; `last` is the newest. Raises UnknownName."""
     if Path(run).is_dir():
         return Path(run)
-    if run == "last":
-        known = sorted(path.parent for path in paths.runs().glob("*/plan.json"))
-        if known:
-            return known[-1]
-    elif (paths.runs() / run).is_dir():
+    known = sorted(path.parent.name for path in paths.runs().glob("*/plan.json"))
+    if run == "last" and known:
+        return paths.runs() / known[-1]
+    if (paths.runs() / run).is_dir():
         return paths.runs() / run
-    raise UnknownName(f"there is no run {run!r} in {paths.runs()}")
+    if not known:
+        raise UnknownName(
+            f"there is no run {run!r}: {paths.runs()} has none yet; "
+            "make one with: tare run EXPERIMENT"
+        )
+    raise UnknownName(
+        f"there is no run {run!r} in {paths.runs()}{close_match(run, ['last', *known])}; "
+        f"the newest is {known[-1]}, and tare history lists all"
+    )

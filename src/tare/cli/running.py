@@ -27,7 +27,7 @@ _PREFLIGHT_S = 0.5
 
 def go_on(store: Store, *, as_json: bool, benches: Path | None = None) -> bool:
     """Carry out what the stored plan still lacks, here or on the benches of a file, and report.
-    Return true if it is `sound`.
+    Return true if it is `sound`, and its page was written.
     """
     try:
         if benches is None:
@@ -38,11 +38,10 @@ def go_on(store: Store, *, as_json: bool, benches: Path | None = None) -> bool:
         report(store.folder, as_json=as_json)
         say(f"nothing measured is lost; go on with: tare resume {store.folder.name}")
         raise
-    found = report(store.folder, as_json=as_json)
+    found, is_written = report(store.folder, as_json=as_json)
     if store.plan().why and not any(scenario.causes for scenario in found.scenarios):
         say(f"--why: it takes {FEWEST} duels whose processes were looked at, and there were fewer")
-    say(f"report: {store.folder / 'report.html'}")
-    return sound(found)
+    return sound(found) and is_written
 
 
 def sound(found: Results) -> bool:
@@ -99,22 +98,35 @@ def written(folder: Path) -> Results:
     """Write results.json and report.html from the folder."""
     read = run_folder.read(folder)
     found = results.make(read)
-    (folder / "results.json").write_text(stored.text(found))
-    (folder / "report.html").write_text(html.render(read, found))
+    _write(read, found)
     return found
 
 
-def report(folder: Path, *, as_json: bool, everything: bool = False) -> Results:
-    """Write results.json and report.html from the folder, and print the answer with its rankings,
-    or everything.
+def report(folder: Path, *, as_json: bool, everything: bool = False) -> tuple[Results, bool]:
+    """Print the answer with its rankings, or everything, and write results.json and report.html.
+
+    Return the results, and true if both files were written.
     """
-    found = written(folder)
+    read = run_folder.read(folder)
+    found = results.make(read)
     if as_json:
         print_json(stored.data(found))
     else:
         click.echo()
         table.show(found, console(), everything=everything)
-    return found
+    try:
+        _write(read, found)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        say(f"{folder / 'report.html'} was not written ({reason}); all that is printed holds")
+        return found, False
+    say(f"report: {folder / 'report.html'}")
+    return found, True
+
+
+def _write(read: run_folder.RunFolder, found: Results) -> None:
+    (read.path / "results.json").write_text(stored.text(found))
+    (read.path / "report.html").write_text(html.render(read, found))
 
 
 def show_plan(plans: list[Plan], *, as_json: bool) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from tare.cli.protocols import PROTOCOLS
+from tare.cli.ranges import Amount, Count
 from tare.cli.span import span_option
 from tare.model.servers import LOG_FORMATS, LogFormat
 
-_POSITIVE = click.FloatRange(0, min_open=True)
 _ASKING = (
     click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
     click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
@@ -28,7 +28,7 @@ _ASKING = (
     ),
     click.option("--log-format", type=click.Choice(LOG_FORMATS), help="Format of --replay."),
     click.option(
-        "--speed", type=_POSITIVE, help="Seconds of the log in a second of the run; without it 1."
+        "--speed", type=Amount(), help="Seconds of the log in a second of the run; without it 1."
     ),
     click.option(
         "--url",
@@ -49,22 +49,22 @@ _ASKING = (
     click.option(
         "-s",
         "--size",
-        type=click.IntRange(1),
+        type=Count(1),
         metavar="BYTES",
         help="Of the message to echo, or of an arbitrary body.",
     ),
-    click.option("-c", "--connections", type=click.IntRange(1), default=16, show_default=True),
+    click.option("-c", "--connections", type=Count(1), default=16, show_default=True),
     click.option(
         "-m",
         "--depth",
-        type=click.IntRange(1),
+        type=Count(1),
         default=1,
         show_default=True,
         help="Requests in flight on each connection: pipelined, or in streams of h2, h3 and grpc.",
     ),
     click.option(
         "--rate",
-        type=_POSITIVE,
+        type=Amount(),
         help="Requests per second; without it 40 % of what the slower server can answer.",
     ),
     span_option(
@@ -104,12 +104,12 @@ _DUELING = (
         "The most time for duels; they end as soon as every verdict is there. Without it 30 s, and "
         "with --why 90 s.",
     ),
-    click.option("--duels", type=click.IntRange(1), help="Exactly so many, whatever they show."),
+    click.option("--duels", type=Count(1), help="Exactly so many, whatever they show."),
     click.option(
-        "--duration", type=_POSITIVE, default=1.0, metavar="S", help="Seconds of a duel; 1."
+        "--duration", type=Amount(), default=1.0, metavar="S", help="Seconds of a duel; 1."
     ),
     click.option(
-        "--margin", type=_POSITIVE, default=1.0, metavar="PERCENT", help="What is equivalent; 1."
+        "--margin", type=Amount(), default=1.0, metavar="PERCENT", help="What is equivalent; 1."
     ),
     click.option(
         "--allow",

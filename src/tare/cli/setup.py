@@ -4,13 +4,14 @@ import sys
 
 import click
 
+from tare.cli.completion import targets
 from tare.cli.output import say
 from tare.lab.project import catalog
 from tare.lab.project.index import experiment_names
 
 
 @click.command()
-@click.argument("experiment", required=False)
+@click.argument("experiment", required=False, shell_complete=targets())
 def command(experiment: str | None) -> None:
     """Install and build everything EXPERIMENT (or every experiment) needs; `run` does so too."""
     from tare.lab.project.preparation import prepare

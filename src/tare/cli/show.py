@@ -4,13 +4,18 @@ from pathlib import Path
 
 import click
 
+from tare.cli.completion import targets
 from tare.cli.output import json_option, print_json
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab.project import catalog, index, parts
 
 
 @click.command()
-@click.argument("target", metavar="EXPERIMENT[/STUDY|/VARIANT]")
+@click.argument(
+    "target",
+    metavar="EXPERIMENT[/STUDY|/VARIANT]",
+    shell_complete=targets(studies=True, variants=True),
+)
 @variants_dir_option
 @json_option
 def command(target: str, variants_dir: Path | None, as_json: bool) -> None:

@@ -4,15 +4,19 @@ import time
 
 import click
 
+from tare.cli.completion import targets
 from tare.cli.output import json_option, print_json
+from tare.cli.ranges import Amount
 from tare.cli.targets import the_one
 
 
 @click.command()
-@click.argument("target", metavar="[EXPERIMENT/VARIANT]", required=False)
+@click.argument(
+    "target", metavar="[EXPERIMENT/VARIANT]", required=False, shell_complete=targets(variants=True)
+)
 @click.option(
     "--interval",
-    type=click.FloatRange(0, min_open=True),
+    type=Amount(),
     default=1.0,
     show_default=True,
     help="Seconds to watch.",

@@ -4,12 +4,18 @@ import sys
 
 import click
 
+from tare.cli.completion import targets
 from tare.cli.output import json_option, print_json
 from tare.cli.targets import chosen
 
 
 @click.command()
-@click.argument("target", metavar="[EXPERIMENT[/VARIANT]]", required=False)
+@click.argument(
+    "target",
+    metavar="[EXPERIMENT[/VARIANT]]",
+    required=False,
+    shell_complete=targets(variants=True),
+)
 @json_option
 def command(target: str | None, as_json: bool) -> None:
     """Say which variants are up and whether their roles still run; exit code 1 if one ended."""

@@ -6,6 +6,7 @@ import click
 
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.own_servers import servers_of
+from tare.cli.ranges import Amount
 from tare.cli.server_options import Asked, asking
 
 
@@ -13,7 +14,7 @@ from tare.cli.server_options import Asked, asking
 @asking
 @click.option(
     "--duration",
-    type=click.FloatRange(0, min_open=True),
+    type=Amount(),
     default=5.0,
     show_default=True,
     metavar="S",
@@ -21,7 +22,7 @@ from tare.cli.server_options import Asked, asking
 )
 @click.option(
     "--slowest",
-    type=click.FloatRange(0, 0.25, min_open=True),
+    type=Amount(0.25),
     default=0.001,
     show_default=True,
     metavar="SHARE",

@@ -3,12 +3,15 @@
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from tare.cli import type_check
 from tare.cli.output import say
+from tare.lab import paths
+from tare.lab.errors import TareError
 from tare.lab.paths import ROOT
 
 _PYTEST = [sys.executable, "-m", "pytest"]
@@ -43,11 +46,12 @@ _STEPS = {
         [*_PYTEST, *_ALONE],
     ),
 }
+_THOROUGH = "--thorough"
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--only", type=click.Choice(list(_STEPS)), help="One step of them.")
-@click.option("--all", "everything", is_flag=True, help="Install a browser for the pages' tests.")
+@click.option("--all", "everything", is_flag=True, help="Thorough tests, too; installs a browser.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> None:
     """Lint, the tests of the Rust programs, set-up, then the laboratory's and every variant's.
@@ -64,6 +68,10 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     from tare.lab.project.index import experiment_names
     from tare.model.fields import Requirement
 
+    if not paths.IS_CLONE:
+        raise TareError(
+            "tests come with a clone, not with an installed tare: run ./tare test there"
+        )
     # What cargo needs to compile and link the whole workspace.
     loaded = [catalog.load(name) for name in experiment_names()]
     needed = [
@@ -73,8 +81,7 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     browser = [Requirement(debian="chromium")] if everything else []
     requirements.meet([*(item for item in dict.fromkeys(needed) if item.debian), *browser], say)
     failed = []
-    steps = _STEPS | {"python": ([*_PYTEST, *arguments],)} if arguments else _STEPS
-    for step, commands in steps.items():
+    for step, commands in steps(everything=everything, arguments=arguments).items():
         if only not in (None, step):
             continue
         for argv in commands:
@@ -86,3 +93,11 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     for line in failed:
         say(f"FAILED: {line}")
     sys.exit(1 if failed else 0)
+
+
+def steps(*, everything: bool, arguments: Sequence[str] = ()) -> dict[str, tuple[list[str], ...]]:
+    """Return the commands of each step; `arguments` are pytest's, which is then called once."""
+    python = ([*_PYTEST, *arguments],) if arguments else _STEPS["python"]
+    if everything:
+        python = tuple([*argv, _THOROUGH] for argv in python)
+    return {**_STEPS, "python": python}

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tare.cli import own
+from tare.cli.completion import targets
 from tare.cli.output import json_option, print_json, say
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab.project.catalog import Loaded, load, split_target
@@ -15,7 +16,7 @@ from tare.lab.run.instances import Instance
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("target", metavar="EXPERIMENT/VARIANT")
+@click.argument("target", metavar="EXPERIMENT/VARIANT", shell_complete=targets(variants=True))
 @click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
 @click.option("-p", "--param", multiple=True, metavar="NAME=VALUE", help="Set a parameter.")
 @variants_dir_option

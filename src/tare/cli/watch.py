@@ -5,12 +5,16 @@ import time
 
 import click
 
+from tare.cli.completion import targets
+from tare.cli.ranges import Count
 from tare.cli.targets import the_one
 
 
 @click.command()
-@click.argument("target", metavar="[EXPERIMENT/VARIANT]", required=False)
-@click.option("--count", type=click.IntRange(1), help="Stop after so many seconds.")
+@click.argument(
+    "target", metavar="[EXPERIMENT/VARIANT]", required=False, shell_complete=targets(variants=True)
+)
+@click.option("--count", type=Count(1), help="Stop after so many seconds.")
 def command(target: str | None, count: int | None) -> None:
     """Show requests per second, CPU, memory, context switches and counters, each second."""
     from tare.cli.readings import lines, rates, reading

@@ -1,5 +1,16 @@
 """Errors in sentences that a user can act on."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def no_such(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for an unknown name, with the closest one and all that there are."""
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"there is no {kind} {name!r}{hint} there are: {', '.join(names) or 'none'}"
+
 
 class TareError(Exception):
     """A failure with a message for the user: what, where, expected, remedy."""

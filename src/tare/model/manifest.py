@@ -5,6 +5,8 @@ Strings marked *template* are Jinja2 and may use the names of docs/FORMAT.md, "M
 """
 
 import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -132,6 +134,24 @@ class Variant(Record):
         return roles
 
 
+class Counters(Record):
+    """The kinds of the counters that hooks read, as `tare stats` and `tare watch` show them."""
+
+    requests: list[Key] = ["requests"]
+    """Those that together are the variant's requests, as far as it has them."""
+    gauges: list[str] = []
+    """Amounts, marks and flags, which have no rate; names or shell patterns of them."""
+
+    def answered(self, per_second: Mapping[str, float]) -> float | None:
+        """Return the rate of requests; None if none of them is counted."""
+        known = [per_second[name] for name in self.requests if name in per_second]
+        return sum(known) if known else None
+
+    def is_gauge(self, name: str) -> bool:
+        """Return true for a counter that has no rate."""
+        return any(fnmatchcase(name, pattern) for pattern in self.gauges)
+
+
 class Experiment(Record):
     """A subject: roles, components, variants and their baseline. Studies are questions about it."""
 
@@ -155,6 +175,8 @@ class Experiment(Record):
     """`sleep` where waking sleeping CPUs is part of the question; a template."""
     gates: dict[Key, Any] = {}
     """What differs from the defaults of `Gates`; strings may be templates over the parameters."""
+    counters: Counters = Counters()
+    """The kinds of the counters that hooks read."""
     hook_timeout_s: float = Field(default=120.0, gt=0)
     """The longest that a hook may take."""
     image: dict[str, Any] = {}

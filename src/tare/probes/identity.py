@@ -42,7 +42,9 @@ def disk(folder: Path, mounts: Path = _MOUNTS) -> dict[str, str]:
 
 def revision(project: Path) -> dict[str, Any]:
     """Return the project's git commit and whether its tree differs from it; nothing without git."""
-    commit = _output(["git", "-C", str(project), "rev-parse", "HEAD"])
+    # An installed project may lie in another's repository.
+    is_clone = (project / ".git").exists()
+    commit = _output(["git", "-C", str(project), "rev-parse", "HEAD"]) if is_clone else None
     if commit is None:
         return {"commit": None, "dirty": None}
     changed = _output(["git", "-C", str(project), "status", "--porcelain"])

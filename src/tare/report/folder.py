@@ -70,6 +70,8 @@ def read(path: Path) -> RunFolder:
     Raises NotARun with the file that is missing or damaged.
     """
     plan, environment = path / "plan.json", path / "environment.json"
+    if not plan.is_file():
+        raise NotARun(f"{path} is not the folder of a run: it has no plan.json")
     latencies = path / LATENCIES
     try:
         trials, set_aside = parse_trials(_lines(path))

@@ -76,8 +76,8 @@ def test_servers_may_be_named_and_saturated(
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        ("false", "new does not start: servers/new: role sut ended with exit code 1"),
-        ("echo so sorry; exit 7", "ended with exit code 7: so sorry"),
+        ("false {port}", "new does not start: servers/new: role sut ended with exit code 1"),
+        ("echo so sorry {port}; exit 7", "ended with exit code 7: so sorry"),
         ("no-such-program {port}", "no-such-program: not found"),
         (f"{GOOD} status", "old and new: status 200 and 500"),
         (f"{GOOD} body", "bodies of 6 and 6 bytes\n  -hello\n  +other"),

@@ -155,7 +155,7 @@ def test_a_neighbour_is_named(
     [
         (("./slow {port}",), 2, "expected --rate: how slow the slowest are depends on it"),
         (("./slow {port}", "--rate", "9", "-p", "h2"), 2, "--protocol: expected h1"),
-        (("false", "--rate", "100"), 1, "server does not start: "),
+        (("false {port}", "--rate", "100"), 1, "server does not start: "),
         (("http://127.0.0.1:1/", "--rate", "100"), 1, "no process listens on port 1 "),
     ],
 )

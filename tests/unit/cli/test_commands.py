@@ -45,6 +45,16 @@ def test_every_command_explains_itself() -> None:
             assert found.exit_code == 0 and found.output.startswith("Usage: "), name
 
 
+def test_help_cuts_no_line() -> None:
+    told = ask("--help").output.split("Commands:")[1]
+    assert "..." not in told and "…" not in told
+    for name in cli.tare.list_commands(click.Context(cli.tare)):
+        command = cli.tare.get_command(click.Context(cli.tare), name)
+        assert command is not None
+        short = command.get_short_help_str(limit=10_000)
+        assert short and short in " ".join(told.split()), name
+
+
 def test_list_names_every_experiment() -> None:
     known = json.loads(ask("list", "--json").output)
     names = [item["name"] for item in known]
@@ -249,3 +259,17 @@ def test_words_that_are_no_parameter_are_refused(words: list[str], why: str) -> 
     found = ask("run", *words)
     assert found.exit_code != 0
     assert why in found.output + str(found.exception)
+
+
+def test_a_package_that_an_installed_tare_lacks_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacking(**_: object) -> None:
+        raise ModuleNotFoundError("No module named 'distributed'", name="distributed.scheduler")
+
+    monkeypatch.setattr(cli, "tare", lacking)
+    assert run_main(monkeypatch, "hosts") == 1
+    assert capsys.readouterr().err == (
+        "tare: distributed.scheduler is not installed; install tare with it, in a clone: "
+        "uv tool install '.[benches]'\n"
+    )

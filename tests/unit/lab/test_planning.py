@@ -89,11 +89,11 @@ def test_overrides_take_the_declared_type(
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("connections", "many", "parameter connections: found 'many', expected int"),
-        ("connections", "1.5", "parameter connections: found '1.5', expected int"),
-        ("connections", 0.5, "parameter connections: found 0.5, expected int"),
-        ("duration_s", "", "parameter duration_s: found '', expected float"),
-        ("on", "yes", "parameter on: found 'yes', expected bool"),
+        ("connections", "many", "parameter connections: found 'many', expected a whole number"),
+        ("connections", "1.5", "parameter connections: found '1.5', expected a whole number"),
+        ("connections", 0.5, "parameter connections: found 0.5, expected a whole number"),
+        ("duration_s", "", "parameter duration_s: found '', expected a number"),
+        ("on", "yes", "parameter on: found 'yes', expected true or false"),
         ("sizes", "12", "parameter sizes: a list cannot be set on the command line"),
         (
             "speed",

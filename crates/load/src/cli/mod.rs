@@ -108,6 +108,11 @@ pub struct Cli {
 }
 
 impl Cli {
+    /// Return true if the correct statuses are named.
+    pub fn names_statuses(&self) -> bool {
+        self.request.expect_status.is_some()
+    }
+
     /// The spec that the arguments stand for.
     ///
     /// # Errors

@@ -36,6 +36,22 @@ impl Phase {
 
 /// Receives the progress of a run. Times are in seconds since the start.
 pub trait Observer {
+    /// Take a description of the run for people, once, before its first event.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn described(&mut self, _text: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Take a look between events, several times a second.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn look(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Note that a second has passed.
     ///
     /// # Errors
@@ -85,6 +101,7 @@ pub fn watch(
             interrupted = true;
             timeline.interrupt();
         }
+        observer.look()?;
         let now = timeline.now();
         let t_s = now as f64 / 1e9;
         if cpu_at_start.is_none() && now >= timeline.start() && timeline.start() < timeline.end() {

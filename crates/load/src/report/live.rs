@@ -87,8 +87,12 @@ impl<W: Write> Observer for Live<W> {
             self.rates.pop_front();
         }
         let sparks = sparks(self.rates.iter().copied());
-        // Go back to the line's beginning, write, and clear the rest.
-        write!(self.to, "\r{}   {sparks}\x1b[K", line(second, phase))?;
+        // Go back to the line's beginning, write without going on to a second line, and clear the rest.
+        write!(
+            self.to,
+            "\r\x1b[?7l{}   {sparks}\x1b[K\x1b[?7h",
+            line(second, phase)
+        )?;
         self.to.flush()
     }
 
@@ -103,6 +107,9 @@ impl<W: Write> Observer for Live<W> {
 
 impl<W: Write> Drop for Live<W> {
     fn drop(&mut self) {
+        if self.rates.is_empty() {
+            return;
+        }
         // The terminal may have gone.
         let _ = writeln!(self.to);
     }
@@ -135,6 +142,6 @@ mod tests {
             text.contains("   2 s  measure         1 req/s   p50   1.50 ms"),
             "{text}"
         );
-        assert!(text.ends_with("██\u{1b}[K\n"), "{text}");
+        assert!(text.ends_with("██\u{1b}[K\u{1b}[?7h\n"), "{text}");
     }
 }

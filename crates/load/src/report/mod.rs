@@ -4,15 +4,19 @@ pub mod conditions;
 pub mod csv;
 pub mod events;
 pub mod hdr_log;
+pub mod header;
+pub mod hints;
 pub mod judgement;
 pub mod live;
 pub mod metrics;
 pub mod outcomes;
+pub mod paint;
 pub mod replay;
 pub mod result;
 mod rounds;
 pub mod schedule;
 pub mod second;
+pub mod shape;
 pub mod summary;
 mod threads;
 pub mod times;
@@ -28,6 +32,10 @@ use crate::engine::{Observer, Phase};
 pub struct All(pub Vec<Box<dyn Observer>>);
 
 impl Observer for All {
+    fn described(&mut self, text: &str) -> io::Result<()> {
+        self.0.iter_mut().try_for_each(|each| each.described(text))
+    }
+
     fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()> {
         self.0
             .iter_mut()

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
+use super::shape::Deviation;
 use crate::engine::tally::{SliceCounts, Tally};
 
 /// Figures by their names; none where the sample is too small for one.
@@ -32,6 +33,13 @@ fn distributions(tally: &Tally) -> [(&'static str, &Histogram<u64>); 6] {
         ("handshake", &tally.handshake),
         ("send_lag", &tally.send_lag),
     ]
+}
+
+/// The standard deviations of the distributions that have values.
+pub fn deviations(tally: &Tally) -> BTreeMap<&'static str, Deviation> {
+    let each = distributions(tally).into_iter();
+    each.filter_map(|(name, histogram)| Some((name, Deviation::of(histogram)?)))
+        .collect()
 }
 
 /// The distributions as the formats have them.

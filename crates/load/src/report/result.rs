@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::judgement::Judgement;
-use super::outcomes::{Outcomes, encoded, max_us, outcomes, quantile_us};
+use super::outcomes::{Outcomes, deviations, encoded, max_us, outcomes, quantile_us};
 use super::replay::ReplayReport;
 use super::rounds::{RoundReport, SliceReport};
+use super::shape::Deviation;
 use super::threads::{Ramp, ThreadSeconds};
 use crate::answers::Kept;
 use crate::engine::tally::{Counts, Failures};
@@ -24,7 +26,8 @@ use crate::stream::tls::trust::Trust;
 pub struct Result {
     schema: u32,
     instrument: &'static str,
-    protocol: String,
+    /// The protocol, as the spec writes it.
+    pub protocol: String,
     /// True if a signal ended the run before its time.
     pub stopped_early: bool,
     /// The window's length.
@@ -69,6 +72,12 @@ pub struct Result {
     /// The conditions that the run was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Judgement>,
+    /// The latencies of correct answers, in nanoseconds.
+    #[serde(skip)]
+    pub latency: Histogram<u64>,
+    /// The standard deviations of the distributions that have values.
+    #[serde(skip)]
+    pub deviations: BTreeMap<&'static str, Deviation>,
     histograms: BTreeMap<&'static str, String>,
 }
 
@@ -122,6 +131,9 @@ pub struct LoadReport {
     pub offered: u64,
     pub completed: u64,
     pub unfinished: u64,
+    /// Correct answers that came within the window.
+    #[serde(skip)]
+    pub answered: u64,
     pub in_flight_mean: f64,
     pub send_lag_p50_us: Option<f64>,
     pub send_lag_p99_us: Option<f64>,
@@ -264,6 +276,8 @@ impl Result {
             ramp: load.ramp_per_s.map(|rate| Ramp::new(rate, load.threads)),
             certificates: None,
             conditions: Vec::new(),
+            latency: tally.latency.clone(),
+            deviations: deviations(tally),
             histograms: encoded(tally),
         }
     }
@@ -292,6 +306,7 @@ impl LoadReport {
             offered: tally.offered,
             completed: tally.correct,
             unfinished: tally.unfinished,
+            answered: tally.answered,
             in_flight_mean: tally.in_flight_area as f64 / 1e9 / window_s.max(f64::MIN_POSITIVE),
             send_lag_p50_us: quantile_us(&tally.send_lag, 0.5),
             send_lag_p99_us: quantile_us(&tally.send_lag, 0.99),

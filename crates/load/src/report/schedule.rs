@@ -6,15 +6,8 @@ use crate::time::format_us;
 /// Largest share of a printed latency that the generator's own lateness may be.
 const MOST: f64 = 0.5;
 
-/// Smallest share of the offered requests that must be answered.
+/// Smallest share of the offered requests that is answered in the window without a remark.
 const ANSWERED: f64 = 0.99;
-
-/// The ways in which an open loop missed its schedule, one sentence each.
-pub fn complaints(report: &Report) -> Vec<String> {
-    let mut complaints = lateness(report);
-    complaints.extend(overload(report));
-    complaints
-}
 
 /// The ways in which the generator itself was late, one sentence each.
 pub fn lateness(report: &Report) -> Vec<String> {
@@ -40,15 +33,34 @@ pub fn lateness(report: &Report) -> Vec<String> {
     complaints
 }
 
-/// A sentence about an open loop with requests that the server did not get to.
-fn overload(report: &Report) -> Option<String> {
+/// A sentence about an open loop whose answers, in the window, were fewer than its requests.
+pub fn shortfall(report: &Report) -> Option<String> {
     let load = &report.load;
-    let few = (load.completed as f64) < ANSWERED * load.offered as f64;
-    (few && load.arrivals.is_some()).then(|| {
-        format!(
-            "{} of {} requests were answered correctly: the rate may be more than the server, or \
-             this machine, can do",
-            load.completed, load.offered,
-        )
-    })
+    let few = (load.answered as f64) < ANSWERED * load.offered as f64;
+    if !few || load.arrivals.is_none() {
+        return None;
+    }
+    let per_second = |count: u64| count as f64 / report.window_s.max(f64::MIN_POSITIVE);
+    let failed = load
+        .offered
+        .saturating_sub(load.completed + load.unfinished);
+    let parts = [
+        (failed, "failed"),
+        (load.unfinished, "had no answer when the run ended"),
+        (
+            load.completed.saturating_sub(load.answered),
+            "or more were answered after the window",
+        ),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    Some(format!(
+        "{:.0} requests/s were due by the clock, {:.0}/s were answered correctly in the window: {}",
+        per_second(load.offered),
+        per_second(load.answered),
+        parts.join(", "),
+    ))
 }

@@ -2,12 +2,20 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use super::outcomes::Outcomes;
-use super::result::Result;
+use super::paint::Paint;
+use super::result::{Result, TargetReport};
+use super::schedule;
+use super::shape::{Row, rows};
 use crate::time::format_us;
 
 /// Most reasons of errors that are shown.
 const REASONS: usize = 8;
+
+/// Columns behind a label.
+const WIDTH: usize = 66;
+
+/// Longest bar of the histogram, in characters.
+const BAR: f64 = 38.0;
 
 /// A distribution that is shown: its title, its name in outcomes, and its meaning.
 type Distribution = (&'static str, &'static str, &'static str);
@@ -19,7 +27,11 @@ const OPEN: [Distribution; 4] = [
         "latency",
         "from the intended send to the last byte",
     ),
-    ("service time", "service", "from the actual send"),
+    (
+        "service time",
+        "service",
+        "from the actual send to the last byte",
+    ),
     ("ttfb", "ttfb", "from the actual send to the first byte"),
     ("send lag", "send_lag", "how late the generator itself sent"),
 ];
@@ -32,13 +44,16 @@ const CLOSED: [Distribution; 2] = [
 
 /// Those of connections.
 const CONNECTIONS: [Distribution; 2] = [
-    ("connect", "connect", "the transport, whole run"),
-    ("handshake", "handshake", "whole run"),
+    (
+        "connect",
+        "connect",
+        "until the transport is connected, whole run",
+    ),
+    ("handshake", "handshake", "from then on, whole run"),
 ];
 
-/// The columns: their titles, and their names in outcomes.
-const COLUMNS: [(&str, &str); 9] = [
-    ("mean", "mean"),
+/// The rows below the deviation: their titles, and their names in outcomes.
+const QUANTILES: [(&str, &str); 8] = [
     ("p50", "p50"),
     ("p75", "p75"),
     ("p90", "p90"),
@@ -49,50 +64,42 @@ const COLUMNS: [(&str, &str); 9] = [
     ("max", "max"),
 ];
 
-/// A compact summary of `result`.
-pub fn summary(result: &Result) -> String {
+/// A compact summary of `result`, with colours if `paint` has any, and `hints` behind the errors.
+pub fn summary(result: &Result, hints: &[String], paint: Paint) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write(&mut text, result);
+    let _ = write(&mut text, result, hints, paint);
     text
 }
 
-fn write(text: &mut String, result: &Result) -> fmt::Result {
+fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> fmt::Result {
     let outcome = |name: &str| result.outcomes.get(name).copied().flatten();
     let figure = |name: &str| outcome(name).unwrap_or_default();
     let load = &result.load;
     for sample in &result.samples {
         writeln!(text, "\nan answer:\n{}", Plain(sample))?;
     }
-    writeln!(
-        text,
-        "\n{:.0} requests in {:.2} s: {:.0} req/s, {:.2} MB/s",
+    let stopped = match result.stopped_early {
+        true => ", stopped early",
+        false => "",
+    };
+    let rates = format!(
+        "{:.0} requests in {:.2} s{stopped}: {:.0} req/s, {:.2} MB/s",
         figure("requests"),
         result.window_s,
         figure("requests_per_second"),
         figure("bytes_per_second") / 1e6,
-    )?;
-    write!(text, "{:<13}", "")?;
-    for (column, _) in COLUMNS {
-        write!(text, "{column:>11}")?;
+    );
+    writeln!(text, "\n{}", paint.bold(&rates))?;
+    if let Some(shortfall) = schedule::shortfall(result) {
+        writeln!(text, "offered       {}", paint.warn(&wrapped(&shortfall)))?;
     }
-    writeln!(text)?;
-    let of_requests = match load.arrivals {
-        Some(_) => &OPEN[..],
-        None => &CLOSED,
-    };
-    for (title, name, about) in of_requests.iter().chain(&CONNECTIONS) {
-        row(text, title, &result.outcomes, name, about)?;
-    }
-    for target in &result.targets {
-        let rate = target
-            .outcomes
-            .get("requests_per_second")
-            .copied()
-            .flatten();
-        let about = format!("{} ({:.0} req/s)", target.url, rate.unwrap_or(0.0));
-        row(text, "latency", &target.outcomes, "latency", &about)?;
-    }
+    distributions(text, result)?;
+    histogram(text, &rows(&result.latency), paint)?;
+    result
+        .targets
+        .iter()
+        .try_for_each(|each| target(text, each))?;
     if load.unfinished > 0 {
         let (unfinished, offered) = (load.unfinished, load.offered);
         writeln!(
@@ -100,37 +107,17 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
             "unfinished    {unfinished} of {offered} requests have no answer"
         )?;
     }
-    let errors = &result.total.errors;
-    let kinds = errors.0.iter().filter(|(_, count)| **count > 0);
-    let kinds: Vec<String> = kinds
-        .map(|(kind, count)| format!("{kind} {count}"))
-        .collect();
-    let kinds = if kinds.is_empty() {
-        String::new()
-    } else {
-        format!(" ({}), warm-up included", kinds.join(", "))
-    };
-    writeln!(text, "errors        {}{kinds}", errors.sum())?;
-    let (kept, new) = (result.total.lost_kept, result.total.lost_new);
-    if kept + new > 0 {
-        writeln!(
-            text,
-            "{:>14}of them {kept} with a kept connection and {new} with a new one, before a byte came",
-            ""
-        )?;
-    }
-    for reason in result.total.reasons.iter().take(REASONS) {
-        writeln!(
-            text,
-            "{:>14}{} × {}: {}",
-            "", reason.count, reason.kind, reason.why
-        )?;
+    errors(text, result, paint)?;
+    for hint in hints {
+        writeln!(text, "{:>14}{}", "", paint.warn(hint))?;
     }
     let statuses = result.total.statuses.iter();
     let statuses: Vec<String> = statuses
         .map(|(status, count)| format!("{status}: {count}"))
         .collect();
-    writeln!(text, "statuses      {}", statuses.join(", "))?;
+    if !statuses.is_empty() {
+        writeln!(text, "statuses      {}", statuses.join(", "))?;
+    }
     if let Some(ratio) = outcome("hit_ratio") {
         writeln!(text, "cache         {:.2} % hits", ratio * 100.0)?;
     }
@@ -146,9 +133,6 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
     if let Some(tls) = &result.tls {
         writeln!(text, "TLS           {tls}")?;
     }
-    if let Some(trust) = &result.certificates {
-        writeln!(text, "certificates  {trust}")?;
-    }
     for judgement in &result.conditions {
         writeln!(text, "condition     {judgement}")?;
     }
@@ -163,17 +147,129 @@ fn write(text: &mut String, result: &Result) -> fmt::Result {
     )
 }
 
-/// One distribution, unless it is empty.
-fn row(text: &mut String, title: &str, of: &Outcomes, name: &str, about: &str) -> fmt::Result {
-    let time = |column: &str| of.get(&format!("{name}_{column}_us")).copied().flatten();
-    if time("max").is_none() {
+/// A sentence in lines that fit a terminal of 80 columns behind a label.
+fn wrapped(sentence: &str) -> String {
+    let mut text = String::new();
+    let mut length = 0;
+    for word in sentence.split(' ') {
+        let more = word.chars().count() + 1;
+        if length > 0 && length + more > WIDTH {
+            text += &format!("\n{:>14}", "");
+            length = 0;
+        } else if length > 0 {
+            text.push(' ');
+        }
+        text += word;
+        length += more;
+    }
+    text
+}
+
+/// The distributions side by side, as far as they have values.
+fn distributions(text: &mut String, result: &Result) -> fmt::Result {
+    let of_requests = match result.load.arrivals {
+        Some(_) => &OPEN[..],
+        None => &CLOSED,
+    };
+    let time = |name: &str, row: &str| {
+        let found = result.outcomes.get(&format!("{name}_{row}_us"));
+        found.copied().flatten()
+    };
+    let shown: Vec<Distribution> = of_requests
+        .iter()
+        .chain(&CONNECTIONS)
+        .filter(|(_, name, _)| time(name, "max").is_some())
+        .copied()
+        .collect();
+    if shown.is_empty() {
         return Ok(());
     }
-    write!(text, "{title:<13}")?;
-    for (_, column) in COLUMNS {
-        write!(text, "{:>11}", Time(time(column)))?;
+    let mut line = |title: &str, cell: &dyn Fn(Distribution) -> String| {
+        write!(text, "{title:<8}")?;
+        shown
+            .iter()
+            .try_for_each(|each| write!(text, "{:>12}", cell(*each)))?;
+        writeln!(text)
+    };
+    line("", &|(title, _, _)| title.into())?;
+    line("mean", &|(_, name, _)| Time(time(name, "mean")).to_string())?;
+    let deviation = |name: &str| result.deviations.get(name);
+    line("stdev", &|(_, name, _)| {
+        Time(deviation(name).map(|found| found.us)).to_string()
+    })?;
+    line("± stdev", &|(_, name, _)| {
+        deviation(name).map_or("-".into(), |found| format!("{:.1} %", found.within * 100.0))
+    })?;
+    // Small samples name no far quantile.
+    let named = |row: &str| shown.iter().any(|(_, name, _)| time(name, row).is_some());
+    for (title, row) in QUANTILES.iter().filter(|(_, row)| named(row)) {
+        line(title, &|(_, name, _)| Time(time(name, row)).to_string())?;
     }
-    writeln!(text, "   {about}")
+    writeln!(text)?;
+    shown
+        .iter()
+        .try_for_each(|(title, _, about)| writeln!(text, "{title:<14}{about}"))
+}
+
+/// The histogram of latencies, a row a line.
+fn histogram(text: &mut String, rows: &[Row], paint: Paint) -> fmt::Result {
+    let most = rows.iter().map(|row| row.count).max().unwrap_or(0).max(1);
+    if !rows.is_empty() {
+        writeln!(text, "\nlatency up to      answers")?;
+    }
+    for row in rows {
+        let length = (row.count as f64 / most as f64 * BAR).ceil() as usize;
+        let bar = paint.bar(&"■".repeat(length));
+        let line = format!("{:>13}{:>13}  {bar}", Time(Some(row.to_us)), row.count);
+        writeln!(text, "{}", line.trim_end())?;
+    }
+    writeln!(text)
+}
+
+/// One of several targets.
+fn target(text: &mut String, target: &TargetReport) -> fmt::Result {
+    let figure = |name: &str| target.outcomes.get(name).copied().flatten();
+    let time = |name: &str| Time(figure(&format!("latency_{name}_us"))).to_string();
+    writeln!(
+        text,
+        "{}\n{:>14}{:.0} req/s, latency p50 {}, p99 {}, max {}",
+        target.url,
+        "",
+        figure("requests_per_second").unwrap_or(0.0),
+        time("p50"),
+        time("p99"),
+        time("max"),
+    )
+}
+
+/// The failures of the whole run, and their reasons.
+fn errors(text: &mut String, result: &Result, paint: Paint) -> fmt::Result {
+    let errors = &result.total.errors;
+    let kinds = errors.0.iter().filter(|(_, count)| **count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    if kinds.is_empty() {
+        return writeln!(text, "errors        0");
+    }
+    let counted = format!("{} ({}), warm-up included", errors.sum(), kinds.join(", "));
+    writeln!(text, "errors        {}", paint.warn(&counted))?;
+    let (kept, new) = (result.total.lost_kept, result.total.lost_new);
+    if kept + new > 0 {
+        writeln!(
+            text,
+            "{:>14}of them {kept} with a kept connection and {new} with a new one, before a byte came",
+            ""
+        )?;
+    }
+    for reason in result.total.reasons.iter().take(REASONS) {
+        writeln!(
+            text,
+            "{:>14}{} × {}: {}",
+            "", reason.count, reason.kind, reason.why
+        )?;
+    }
+    Ok(())
 }
 
 /// A server's text without the control characters by which it could change the terminal.

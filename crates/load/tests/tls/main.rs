@@ -7,6 +7,7 @@ mod h2;
 
 mod auto;
 mod bodies;
+mod described;
 mod endings;
 mod handshakes;
 mod identity;

@@ -121,7 +121,8 @@ def _make(
     say: Say,
     version: Version | None,
 ) -> None:
-    say(f"building {name} …")
+    kept = "" if paths.IS_CLONE else f" at first use, into {out.parent}"
+    say(f"building {name}{kept} …")
     if out.exists():
         shutil.rmtree(out)
     for left in out.parent.glob("staging-*"):  # of a build that was killed: the lock is ours
@@ -134,8 +135,7 @@ def _make(
             "TARE_OUT": str(target),
             "TARE_ROOT": str(paths.ROOT),
             "TARE_JOBS": str(len(os.sched_getaffinity(0))),
-            # Each checkout's own: Cargo would take another's program for this one's if it is newer.
-            "TARE_TARGET": str(paths.ROOT / "target"),
+            "TARE_TARGET": str(paths.target()),
         }
         for key, path in below.items():
             environment[f"TARE_COMPONENT_{key.replace('-', '_').upper()}"] = str(path)

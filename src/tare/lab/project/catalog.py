@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from tare.lab.errors import ManifestError, UnknownName
+from tare.lab.errors import ManifestError, UnknownName, no_such
 from tare.lab.paths import ROOT
 from tare.lab.project import gate_limits, outcome_paths, references
 from tare.lab.project.index import experiment_names, read_toml, study_names, variant_files
@@ -64,7 +63,7 @@ class Loaded:
         """One of its images. Raises UnknownName."""
         images = self.experiment.images
         if name not in images:
-            raise UnknownName(_unknown(f"image of {self.name}", name, images))
+            raise UnknownName(no_such(f"image of {self.name}", name, images))
         return images[name]
 
     def baseline_of(self, variant: str) -> str:
@@ -84,7 +83,7 @@ class Loaded:
         wanted = names or [name for name in self.listed() if not self.variants[name].extended]
         for name in wanted:
             if name not in self.variants:
-                raise UnknownName(_unknown(f"variant of {self.name}", name, self.variants))
+                raise UnknownName(no_such(f"variant of {self.name}", name, self.listed()))
         first = self.study.baseline
         pairs = [each for name in wanted for each in (self.baseline_of(name), name)]
         return [first, *(name for name in dict.fromkeys(pairs) if name != first)]
@@ -111,7 +110,7 @@ def load(
     folder = root / "experiments" / name
     file = folder / "experiment.toml"
     if not file.is_file():
-        raise UnknownName(_unknown("experiment", name, experiment_names(root)))
+        raise UnknownName(no_such("experiment", name, experiment_names(root)))
     experiment = _validate(Experiment, _with_images(read_toml(file)), [file])
     known = study_names(folder)
     for listed in experiment.studies:
@@ -122,7 +121,7 @@ def load(
             )
     chosen = study or experiment.studies[0]
     if chosen not in known:
-        raise UnknownName(_unknown(f"study of {name}", chosen, known))
+        raise UnknownName(no_such(f"study of {name}", chosen, known))
     study_file = folder / "studies" / f"{chosen}.toml"
     raw = read_toml(study_file)
     asked = over(experiment, _validate(Study, raw, [study_file]))
@@ -167,7 +166,7 @@ def _for_study(own: Mapping[str, Any], study: str, file: Path, known: list[str])
     instruments = own.get("instruments", {})
     for name in instruments:
         if name not in known:
-            raise ManifestError(f"{file}: instruments: {_unknown('study', name, known)}")
+            raise ManifestError(f"{file}: instruments: {no_such('study', name, known)}")
     rest = {key: item for key, item in own.items() if key != "instruments"}
     special = instruments.get(study, {})
     return rest | {"instrument": _merge(rest.get("instrument", {}), special)} if special else rest
@@ -209,7 +208,7 @@ def component_folder(name: str, root: Path = ROOT) -> Path:
     )
     found = [folder for folder in known if folder.name == name]
     if not found:
-        raise ManifestError(_unknown("component", name, [folder.name for folder in known]))
+        raise ManifestError(no_such("component", name, [folder.name for folder in known]))
     if len(found) > 1:
         raise ManifestError(f"several components are called {name!r}: {', '.join(map(str, found))}")
     return found[0]
@@ -289,9 +288,3 @@ def _has(data: Any, path: tuple[int | str, ...]) -> bool:
             return False
         data = data[part]
     return True
-
-
-def _unknown(kind: str, name: str, known: Mapping[str, Any] | list[str]) -> str:
-    close = get_close_matches(name, list(known), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
-    return f"there is no {kind} {name!r}{hint} there are: {', '.join(known) or 'none'}"

@@ -26,6 +26,7 @@ from tare.lab.run.store import write_json
 from tare.lab.trial.bench import LEDGER, open_bench
 from tare.lab.trial.site import Site
 from tare.model.base import Record
+from tare.model.manifest import Counters
 from tare.probes.cpu import CpuTime, of_processes
 
 _POLL_S = 0.02
@@ -89,11 +90,12 @@ class Instance(Record):
         """EXPERIMENT/VARIANT."""
         return f"{self.experiment}/{self.variant}"
 
-    def counters(self) -> dict[str, int]:
-        """The variant's own counters."""
+    def counters(self) -> tuple[dict[str, int], Counters]:
+        """The variant's own counters, and their kinds."""
         loaded = load(self.experiment, outside=self.variants_dir)
         folders = [loaded.variant_folder(self.variant), loaded.folder]
-        return Hooks(folders, loaded.experiment.hook_timeout_s).counters(self)
+        hooks = Hooks(folders, loaded.experiment.hook_timeout_s)
+        return hooks.counters(self), loaded.experiment.counters
 
 
 def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> Instance:
@@ -134,15 +136,29 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
 
 
 def down(instance: Instance) -> list[str]:
-    """Stop every role, last first, and remove what they left; what had to be killed is named."""
+    """Stop every role, last first, and remove all that they left but their logs; what had to be
+    killed is named.
+    """
     killed = []
     for name, role in reversed(instance.roles.items()):
         if role.alive() and not _ended(role):
             killed.append(name)
     home = _home(instance.experiment, instance.variant)
     sweep(home / LEDGER)
+    kept = home.with_name(f"{home.name}.logs")
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir()
+    for name, role in instance.roles.items():
+        if role.log.is_file():
+            shutil.move(role.log, kept / f"{name}.log")
     shutil.rmtree(home, ignore_errors=True)
+    kept.rename(home)
     return killed
+
+
+def kept_logs(experiment: str, variant: str) -> dict[str, Path]:
+    """Return the log of each role of a variant that is down, from when it was up last."""
+    return {file.stem: file for file in sorted(_home(experiment, variant).glob("*.log"))}
 
 
 def find(experiment: str, variant: str) -> Instance | None:

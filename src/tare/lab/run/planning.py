@@ -25,6 +25,9 @@ from tare.model.study import Blocks, Pairing, Quick
 from tare.model.trial import Plan, Until
 
 _SEED_BITS = 32
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+_POSITIVE = ("connections", "threads", "duration_s", "rate")
+"""Parameters of loads: the options of the same names refuse 0 as well."""
 _MANY = Blocks(min=1, max=1000)
 """Of a run that ends when it is resolved or narrow enough, or when its time is over."""
 
@@ -123,6 +126,8 @@ def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
             )
         default = render.parameters(known)[name]
         found[name] = _as(type(default), name, value)
+        if name in _POSITIVE and found[name] <= 0:
+            raise UnknownName(f"parameter {name}: found {value}, expected a number above 0")
     return found
 
 
@@ -226,7 +231,7 @@ def _as(kind: type, name: str, value: Any) -> Any:
         if kind in (float, str):
             return kind(value)
     except (ValueError, KeyError) as error:
-        raise UnknownName(f"parameter {name}: found {value!r}, expected {kind.__name__}") from error
+        raise UnknownName(f"parameter {name}: found {value!r}, expected {_WORDS[kind]}") from error
     raise UnknownName(f"parameter {name}: a {kind.__name__} cannot be set on the command line")
 
 

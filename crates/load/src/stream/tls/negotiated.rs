@@ -105,6 +105,17 @@ impl Handshakes {
         }
     }
 
+    /// The version and the cipher of the first handshake, if there was one.
+    pub fn cipher(&self) -> Option<String> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let Negotiated {
+            version, cipher, ..
+        } = first.as_ref()?;
+        let cipher = cipher.as_deref().unwrap_or("an unknown cipher");
+        let version = version.unwrap_or("of an unknown version");
+        Some(format!("TLS {version} with {cipher}"))
+    }
+
     /// The report of all handshakes.
     pub fn report(&self) -> TlsReport {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);

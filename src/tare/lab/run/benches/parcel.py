@@ -1,4 +1,4 @@
-"""What a bench has made of a block, as one archive, and how it joins the run's folder."""
+"""A block's results from a bench as one archive, and their way into the run's folder."""
 
 import io
 import json
