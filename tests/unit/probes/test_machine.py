@@ -2,6 +2,7 @@ import time
 from pathlib import Path
 
 from tare.cli.readings import Reading, lines, rates
+from tare.model.manifest import Counters
 from tare.probes.machine import MachineCpu, machine_cpu
 
 STAT = "cpu  100 20 300 4000 50 6 70 8 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
@@ -34,7 +35,7 @@ def test_this_machine_has_been_used_and_time_only_grows() -> None:
 def test_a_reading_shows_what_roles_are_not_charged_with() -> None:
     idle, busy = MachineCpu(0, 0, 0, 0, 0), MachineCpu(0.2, 1.0, 0.5, 0.4, 0.0)
     first, last = (
-        Reading(at=at, cpu={}, usage={}, counters={"requests": 49_000 * at}, machine=used)
+        Reading(at, {}, {}, {"requests": 49_000 * at}, Counters(), machine=used)
         for at, used in ((0, idle), (2, busy))
     )
     now = rates("echo/sockmap", first, last)
