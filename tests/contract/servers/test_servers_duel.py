@@ -123,7 +123,7 @@ def test_a_setup_that_fails_is_told(duel: Callable[..., tuple[int, str]]) -> Non
 def test_a_server_that_listens_elsewhere_is_named(
     duel: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = GOOD.replace("{port}", "0")
+    elsewhere = f"USUAL={{port}} {GOOD.replace('{port}', '0')}"
     code, text = duel(GOOD, elsewhere, *SHORT, "--ready-within", "1s")
     assert code == 1
     assert "new does not start: servers/new: role sut was not ready within 1 s (port " in text

@@ -192,7 +192,11 @@ pub fn size_of_message(spec: &Spec) -> Result<usize, SpecError> {
 /// # Errors
 /// A [`SpecError`] that names the field which cannot be used.
 pub fn expectation(expect: &Expect, protocol: &str) -> Result<Expectation, SpecError> {
-    let allowed = if protocol == "grpc" { 1..1000 } else { 100..1000 };
+    let allowed = if protocol == "grpc" {
+        1..1000
+    } else {
+        100..1000
+    };
     if expect.status.is_empty() {
         let remedy = "name at least one";
         return Err(SpecError::new("expect.status", "no status", remedy));

@@ -15,6 +15,8 @@ _BACKEND = {"backend": "{{ host }}:{{ port.backend }}"}
 _FILE = re.compile(r"\{file:([^{}]+)\}")
 _SIMPLE = re.compile(r"[^;&|<>$`\n]*")
 """A command that the shell may become, so that signals reach the server itself."""
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+"""A variable before the command, with which the shell alone cannot become it."""
 
 
 def shell(server: Server, setup: str | None, *, backend: bool) -> str:
@@ -22,6 +24,8 @@ def shell(server: Server, setup: str | None, *, backend: bool) -> str:
     known = _FILLED | (_BACKEND if backend else {})
     command = server.command.strip()
     become = "exec " if _SIMPLE.fullmatch(command) else ""
+    if become and _ASSIGNED.match(command):
+        become = "exec env "
     before = f"cd {raw(_quoted(server.folder))} && "
     for file in files(command, setup):
         before += f"{{ {_copied(file, known)} || exit 1; }} && "
