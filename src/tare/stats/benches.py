@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from tare.stats.interval import Interval
 from tare.stats.signed_rank import Floats
@@ -73,22 +72,28 @@ def spread(values: Mapping[str, Floats], level: float = 0.95) -> Spread | None:
 
 
 def _mean(values: Floats, level: float) -> tuple[float, Interval]:
-    mean = float(values.mean())
-    reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values))
+    from scipy.special import stdtrit
+
+    mean, n = float(values.mean()), len(values)
+    reach = float(stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / math.sqrt(n))
     return mean, Interval(mean - reach, mean + reach, level)
 
 
 def _p(between: float, within: float, over: int, under: int) -> float:
+    from scipy.special import fdtrc
+
     if within == 0:
         return 0.0 if between > 0 else 1.0
-    return float(stats.f.sf(between / within, over, under))
+    return float(fdtrc(over, under, between / within))
 
 
 def _next(means: Floats, level: float) -> Interval | None:
+    from scipy.special import stdtrit
+
     count = len(means)
     if count < _FEWEST_TO_PREDICT:
         return None
-    reach = float(stats.t.ppf((1 + level) / 2, count - 1) * means.std(ddof=1))
+    reach = float(stdtrit(count - 1, (1 + level) / 2) * means.std(ddof=1))
     reach *= math.sqrt(1 + 1 / count)
     middle = float(means.mean())
     return Interval(middle - reach, middle + reach, level)
@@ -122,7 +127,9 @@ def _level(name: str, groups: Mapping[str, Floats], level: float) -> Level:
     if own.std() == 0 and others.std() == 0:
         p = 0.0 if difference else 1.0
         return Level(name, difference, Interval(difference, difference, level), p)
-    found = stats.ttest_ind(own, others, equal_var=False)
+    from scipy.stats import ttest_ind  # takes a second to import
+
+    found = ttest_ind(own, others, equal_var=False)
     reach = found.confidence_interval(level)
     interval = Interval(float(reach.low), float(reach.high), level)
     return Level(name, difference, interval, float(found.pvalue))

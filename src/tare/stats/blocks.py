@@ -290,9 +290,12 @@ def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
     fewest = min(fewest_blocks(plan), plan.blocks.max)
     rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
     known = list(trials)
+    # Before and after that the rule looks at the count alone.
+    looks = fewest <= blocks < plan.blocks.max
     watched = [
         effect
         for scenario in plan.scenarios
+        if looks
         for effect in BlockedTrials(plan, scenario, known).watched()
     ]
     found = rule.decide(watched, blocks)

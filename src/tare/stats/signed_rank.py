@@ -56,7 +56,8 @@ def fewest_for(alpha: float) -> int:
     return n
 
 
-@lru_cache(maxsize=256)
+# Of 560 values without ties one has 2.5 MB.
+@lru_cache(maxsize=32)
 def _null_distribution(ranks: tuple[int, ...]) -> Floats:
     """P(sum of the positive ranks = 0, 1, …, sum(ranks)) when every sign is a fair coin."""
     pmf = np.zeros(sum(ranks) + 1)

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from runs import CPU, plan, trials
 
+from tare.lab.paths import ROOT
+from tare.lab.project import catalog
 from tare.model.outcome import Outcome
 from tare.model.scenario import Scenario
 from tare.model.series import Series
 from tare.model.study import Blocks, Calibrates
 from tare.report import series
 from tare.report.errors import ReportError
-from tare.report.folder import RunFolder
+from tare.report.folder import RunFolder, read
+from tare.stats.proportion import exact_interval
 
 CALIBRATES = Calibrates(outcome="cpu", truth="burnt")
 TRUTH = Outcome(title="Burnt", unit="%", better="lower", value="probe.burnt")
@@ -93,3 +96,19 @@ def test_runs_of_other_scenarios_are_not_counted_together() -> None:
     other = replace(other, plan=other.plan.model_copy(update={"scenarios": scenarios}))
     with pytest.raises(ReportError, match="expected the study and scenarios of r"):
         series.cut([run(40, truth=0.0, real=0.0), other], CALIBRATES, 10)
+
+
+def test_the_published_series_is_what_its_record_shows() -> None:
+    record = read(ROOT / "record" / "calibration")
+    page = (ROOT / "experiments" / "calibration" / "README.md").read_text()
+    calibrates = catalog.load("calibration", "cpu").study.calibrates
+    assert calibrates is not None
+    names = {"cpu_us_per_request": "CPU per request", "latency_p50_us": "median latency"}
+    for each in series.cut([record], calibrates, 8):
+        for how, looks in (("once", each.fixed), ("after every duel", each.peeking)):
+            wrong = exact_interval(looks.wrong, each.studies)
+            assert (
+                f"| {names[each.outcome]}, looked at {how} | {each.studies} | {looks.wrong} | "
+                f"{100 * wrong.low:.0f} to {100 * wrong.high:.1f} % | {looks.covered} | "
+                f"±{looks.half_width_pct:.2f} % |"
+            ) in page
