@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -154,7 +155,14 @@ class Site:
         where = f"{self.bench.loaded.name}/{self.variant}: instrument"
         argv = [render.text(part, names, where) for part in instrument.argv]
         spec = render.value(instrument.spec, names, where)
-        return asking.ask(self, argv, instrument.cpus, spec)
+
+        def launch(argv: list[str]) -> Process:
+            return self.launch(asking.ROLE, argv, instrument.cpus, {}, stdout=subprocess.PIPE)
+
+        try:
+            return asking.ask(launch, argv, spec, self.folder)
+        finally:
+            self.processes.pop(asking.ROLE, None)
 
     def ensure_alive(self) -> None:
         """Raise RoleError when a role has ended."""
