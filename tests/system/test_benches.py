@@ -108,7 +108,7 @@ def test_a_run_without_benches_ends_with_a_remedy(lab: Laboratory, benches: Path
     told = lab.tare(*RUN, "2", "--benches", str(benches) + "x", code=1)
     assert f"{benches}x: No such file" in told and len(list(lab.runs.iterdir())) == 1
     told = lab.tare(*RUN, "2", "--benches", str(benches), "--server", __file__, code=2)
-    assert "--benches: your own files and variants are on this machine only" in told
+    assert "--benches: your own files, variants and servers are on this machine only" in told
 
 
 def test_strangers_get_nothing(lab: Laboratory, benches: Path, tmp_path: Path) -> None:

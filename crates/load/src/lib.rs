@@ -12,6 +12,7 @@ pub mod cli;
 pub mod dialogue;
 pub mod echo;
 pub mod engine;
+pub mod error;
 pub mod expectation;
 pub mod fields;
 pub mod grpc;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::mem;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -13,6 +13,7 @@ use crate::cache_header::CacheHeader;
 use crate::dialogue::Dialogue;
 use crate::echo::{Echo, Messages};
 use crate::engine::{self, Load, Observer, Outcome};
+pub use crate::error::Error;
 use crate::expectation::Exchange;
 use crate::h1::{self, H1};
 use crate::h2::{self, H2};
@@ -39,27 +40,6 @@ use crate::stream::tls::terms::Terms;
 use crate::stream::tls::trust::Trust;
 use crate::target::Scheme;
 use crate::websocket::{Upgrade, WebSocket};
-
-/// The reason why there is no result.
-#[derive(Debug)]
-pub enum Error {
-    /// The spec cannot be used.
-    Usage(SpecError),
-    /// Something else failed.
-    Other(io::Error),
-}
-
-impl From<SpecError> for Error {
-    fn from(error: SpecError) -> Self {
-        Error::Usage(error)
-    }
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Error::Other(error)
-    }
-}
 
 /// Make the load that `spec` describes, and report progress to `observer`. A set `interrupt` ends
 /// it early; set again, it ends the wait for the last answers.

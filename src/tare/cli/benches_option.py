@@ -4,9 +4,26 @@ from pathlib import Path
 
 import click
 
+from tare.model.servers import EXPERIMENT
+from tare.model.trial import Plan
+
 benches_option = click.option(
     "--benches",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Deal the blocks to the machines of this file (docs/BENCHES.md).",
 )
+
+
+def check(file: Path, plan: Plan) -> None:
+    """Read the file, and refuse a plan that other machines cannot carry out.
+
+    Raises ManifestError, and click.UsageError.
+    """
+    from tare.lab.run.benches import file as benches_file
+
+    if plan.parts or plan.variants_dir or plan.experiment == EXPERIMENT:
+        raise click.UsageError(
+            "--benches: your own files, variants and servers are on this machine only"
+        )
+    benches_file.read(file)

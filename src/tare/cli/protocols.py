@@ -27,14 +27,13 @@ _USUAL = {"ws": "ws", "wss": "ws", "tcp": "echo"}
 _MESSAGES = "sends messages of --size that come back"
 _BARE = "is no HTTP"
 _LACKING = {
-    "grpc": {"--method": "always calls with POST"},
+    "grpc": {"--method": "always calls with POST", "--replay": "has no access log"},
     "ws": dict.fromkeys(("--method", "--body", "--body-file", "--requests", "--replay"), _MESSAGES),
     "echo": dict.fromkeys(("--body", "--body-file"), _MESSAGES)
     | dict.fromkeys(("--get", "--method", "--header", "--requests", "--replay"), _BARE),
     "proto": dict.fromkeys(("--get", "--method", "--header", "--requests", "--replay"), _BARE),
 }
 """Protocol → the options that it does not have, each with the reason."""
-_LACKING["grpc"]["--replay"] = "has no access log"
 
 
 def spoken(named: str | None, url: str | None) -> tuple[str, SplitResult]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from tare.cli.benches_option import benches_option
+from tare.cli.benches_option import benches_option, check
 from tare.cli.completion import runs
 from tare.cli.output import json_option, say
 from tare.cli.run import folder_of
@@ -29,6 +29,8 @@ def command(run: str, benches: Path | None, as_json: bool) -> None:
     from tare.report.folder import read
 
     out, store = benchmark_out.target(), Store(folder_of(run))
+    if benches is not None:
+        check(benches, store.plan())
     if store.in_order and results.complete(read(store.folder)):
         say(f"{store.folder.name} is finished: nothing is left to measure")
         found, is_written = report(store.folder, as_json=as_json)

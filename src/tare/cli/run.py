@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tare.cli.benches_option import benches_option
+from tare.cli.benches_option import benches_option, check
 from tare.cli.completion import targets
 from tare.cli.completion import variants as complete_variants
 from tare.cli.output import json_option, say
@@ -167,8 +167,6 @@ def command(
         found, remarks = own.exchanged(found, files, chosen)
         for remark in remarks:
             say(remark)
-    if benches is not None and (files or variants_dir is not None):
-        raise click.UsageError("--benches: your own files and variants are on this machine only")
     reached = reach(found, list(scenarios), overrides)
     for remark in reached.remarks:
         say(remark)
@@ -192,11 +190,9 @@ def command(
     if dry_run:
         show_plan(plans, as_json=as_json)
         return
-    if benches is not None:
-        from tare.lab.run.benches import file as benches_file
-
-        benches_file.read(benches)  # so that a wrong one is found before there is a run
     for plan, each in zip(plans, reached.requests, strict=True):
+        if benches is not None:
+            check(benches, plan)
         if plan.parts:
             say(f"{each.loaded.title}: trying your own files before anything is timed")
             checking.refuse(plan, each.loaded, say)

@@ -6,7 +6,6 @@ from pydantic import Field, model_validator
 
 from tare.model.base import Record
 from tare.model.fields import Name
-from tare.model.servers import Servers
 from tare.model.trial import Plan, Trial
 
 COORDINATOR = "coordinator"
@@ -59,7 +58,6 @@ class BlockAsked(Record):
     """Trials of it that are made, and those that say that a variant cannot be measured."""
     sources: str
     """Digest of the laboratory and of the experiment; a bench with another one refuses."""
-    servers: Servers | None = None
     fingerprint: str | None = None
     """Of the experiment and its builds, as soon as one bench has made some."""
 

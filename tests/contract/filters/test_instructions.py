@@ -12,7 +12,7 @@ from stepping import PLAIN_LIBC, STEPPED, WRITE, committed, result, run, spec_of
 
 pytestmark = pytest.mark.contract
 REACH = 0.02
-# LuaJIT throws dice when it hashes strings and places its traces: 25 runs differ by up to 3.7 %.
+# LuaJIT throws dice when it hashes strings and places its traces: its counts differ between runs.
 REACHES = {"luajit": 0.05}
 counted: dict[str, dict[str, int]] = {}
 

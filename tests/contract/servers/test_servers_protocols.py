@@ -46,17 +46,6 @@ def speaker(protocol: str, mode: str = "") -> str:
     return f"{sys.executable} {SPEAKER} {protocol} {{port}} {mode}"
 
 
-@pytest.fixture
-def duel(tmp_path: Path) -> Callable[..., tuple[int, str]]:
-    """Calls the command with its runs in a folder."""
-
-    def call(*arguments: str) -> tuple[int, str]:
-        done = tare(tmp_path, "duel", *arguments)
-        return done.returncode, done.stdout + done.stderr
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def nginx(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """Returns the command of an nginx that listens so, and answers with the text."""

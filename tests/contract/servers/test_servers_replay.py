@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import GOOD, tare
+from commands import GOOD
 
 pytestmark = pytest.mark.contract
 SHORT = ("--duels", "1", "--duration", "0.3", "-c", "2")
@@ -21,17 +21,6 @@ def log(tmp_path: Path) -> str:
     file = tmp_path / "access.log"
     file.write_text("".join(lines) + "no request\n")
     return str(file)
-
-
-@pytest.fixture
-def duel(tmp_path: Path) -> Callable[..., tuple[int, str]]:
-    """Calls the command with its runs in a folder."""
-
-    def call(*arguments: str) -> tuple[int, str]:
-        done = tare(tmp_path, "duel", *arguments)
-        return done.returncode, done.stdout + done.stderr
-
-    return call
 
 
 def measured(folder: Path) -> dict[str, float]:

@@ -274,6 +274,7 @@ class Run:
             self._watcher.remark(f"--why: {done.trial.id}: {done.explained}")
 
     def _describe(self, bench: Bench) -> None:
+        before = self._store.environment()
         self._environment = {
             **audit(bench.cpus.server),
             **identity(self._store.folder),
@@ -293,8 +294,10 @@ class Run:
             "components": self._prepared.component_versions(),
             "fingerprint": self._fingerprint,
             "differences": self._differences(),
-            "files": self._store.environment().get("files", {}),
+            # Of a run that goes on: files as rendered, and the machines that made blocks before.
+            **{key: kept for key in ("benches", "files") if (kept := before.get(key))},
         }
+        self._environment.setdefault("files", {})
         write_json(self._store.folder / "environment.json", self._environment)
 
     def _differences(self) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from tare.lab.run.run import Watcher
 from tare.lab.run.store import Store, write_json
 from tare.lab.trial.bench import LEDGER, tag_of
 from tare.model.benches import Benches, BlockAsked
-from tare.model.servers import Servers
 from tare.model.trial import Plan, Trial
 from tare.stats import blocks
 from tare.stats.stopping import Stop
@@ -49,10 +48,9 @@ class Coordinator:
         store: Store,
         benches: Benches,
         watcher: Dealer,
-        servers: Servers | None = None,
     ) -> None:
         self._plan, self._store, self._benches, self._watcher = plan, store, benches, watcher
-        self._servers, self._sources = servers, sources.digest(loaded)
+        self._sources = sources.digest(loaded)
         self._trials: list[Trial] = []
         self._environment: dict[str, Any] = {}
         self._there: set[str] = set()
@@ -149,7 +147,6 @@ class Coordinator:
                 trial for trial in self._trials if trial.block == block or trial.status in useful
             ],
             sources=self._sources,
-            servers=self._servers,
             fingerprint=self._environment.get("fingerprint"),
         )
 

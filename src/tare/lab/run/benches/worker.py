@@ -152,8 +152,8 @@ def made(asked: BlockAsked, folder: Path, goes_on: Callable[[], bool]) -> bytes:
     """Make a block in a process of its own, in `folder`, and return it packed; stop if it no longer
     `goes_on`. Raises TareError and OSError.
     """
-    store = _store(asked, folder)
-    loaded = subject.of(store, asked.plan)
+    Store.at(folder, asked.plan).append(asked.known)
+    loaded = subject.planned(asked.plan)
     if sources.digest(loaded) != asked.sources:
         raise TareError(
             f"its files of the laboratory or of {asked.plan.experiment} are not the coordinator's; "
@@ -174,15 +174,6 @@ def made(asked: BlockAsked, folder: Path, goes_on: Callable[[], bool]) -> bytes:
     if asked.fingerprint not in (None, environment["fingerprint"]):
         raise TareError(f"its builds of {asked.plan.experiment} are not those of the other benches")
     return parcel.pack(folder)
-
-
-def _store(asked: BlockAsked, folder: Path) -> Store:
-    """Return the folder of a run with what is known of the block, and no more."""
-    store = Store.at(folder, asked.plan)
-    if asked.servers is not None:
-        subject.keep(store, asked.servers)
-    store.append(asked.known)
-    return store
 
 
 def _awaited(child: "subprocess.Popen[bytes]", goes_on: Callable[[], bool]) -> int:
@@ -206,7 +197,6 @@ def describe() -> dict[str, Any]:
         **audit([]),
         **identity(paths.ROOT),
         "revision": revision(paths.ROOT),
-        "time": time.time(),
     }
 
 
