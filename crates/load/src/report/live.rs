@@ -43,11 +43,11 @@ pub struct Live<W: Write> {
     window_s: u64,
     /// Lines that are drawn.
     drawn: usize,
-    /// What stays on the terminal.
+    /// The line that stays on the terminal.
     last: Option<String>,
 }
 
-/// What ends a run.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Extent {
     Seconds(f64),
