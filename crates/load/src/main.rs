@@ -2,13 +2,14 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::io::{self, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
+use rustix::termios::tcgetwinsize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tare_load::cli::{Cli, Output};
 use tare_load::engine::Observer;
@@ -79,7 +80,7 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     if !output.json {
         observers.0.push(Box::new(Heading(io::stdout())));
     }
-    observers.0.push(view());
+    observers.0.push(view(&spec));
     if let Some(file) = &output.series {
         observers.0.push(Box::new(Events(create(file)?)));
     }
@@ -166,13 +167,15 @@ fn complain(text: impl Display) {
     let _ = writeln!(io::stderr(), "tare-load: {text}");
 }
 
-/// A progress line that changes on a terminal; one line per second elsewhere.
-fn view() -> Box<dyn Observer> {
+/// Figures that are drawn anew on a terminal; one line per second elsewhere.
+fn view(spec: &Spec) -> Box<dyn Observer> {
     let to = io::stderr();
-    if to.is_terminal() {
-        Box::new(Live::new(to))
-    } else {
-        Box::new(Lines(to))
+    match tcgetwinsize(&to) {
+        Ok(size) => {
+            let paint = Paint::of(&to);
+            Box::new(Live::new(to, size.ws_row.into(), paint, spec))
+        }
+        Err(_) => Box::new(Lines(to)),
     }
 }
 

@@ -68,7 +68,7 @@ pub fn trace(
     arrivals: Spread,
     wait: Wait,
     conditions: &[Condition],
-    mut observer: impl FnMut() -> Box<dyn Observer>,
+    mut observer: impl FnMut(&Spec) -> Box<dyn Observer>,
     interrupt: &AtomicBool,
 ) -> Result<Vec<Step>, Error> {
     let mut traced = Vec::new();
@@ -78,14 +78,11 @@ pub fn trace(
             arrivals,
             wait,
         };
-        let report = run(
-            &Spec {
-                pace,
-                ..spec.clone()
-            },
-            &mut *observer(),
-            interrupt,
-        )?;
+        let spec = Spec {
+            pace,
+            ..spec.clone()
+        };
+        let report = run(&spec, &mut *observer(&spec), interrupt)?;
         let stopped = report.stopped_early;
         let held = is_well(&report, conditions) && !stopped;
         traced.push(Step { rate, report, held });

@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from tare.cli.output import print_json, say
+from tare.cli.output import say
 from tare.cli.own_servers import prepare
 from tare.cli.server_options import Asked, options
+from tare.report.gate_formats import FORMATS
 
 _REGRESSION = 3
 _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
-_FORMATS = ("text", "json", "markdown", "junit", "github")
-_MARKS = {"fail": "❌", "pass": "✅", "cannot-tell": "❔"}
 
 
 @click.command()
@@ -25,7 +24,9 @@ _MARKS = {"fail": "❌", "pass": "✅", "cannot-tell": "❔"}
     metavar="'OUTCOME > N%'",
     help="How much worse an outcome may get; without it 'cpu_us_per_request > 2%'.",
 )
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
+)
 def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     """Compare servers as tare duel does; exit with 3 if one is surely worse than --fail-on allows.
 
@@ -37,7 +38,6 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     tare gate --against main --build 'make' './server --port {port}' --within 5m
     """
     from tare.cli.running import execute, written
-    from tare.report import junit
     from tare.report.gate import rulings
 
     limits = dict(_limit(text) for text in fail_on or ("cpu_us_per_request > 2%",))
@@ -55,32 +55,7 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
         sys.exit(1)
     found, words = rulings(results, limits), results.answers
     failed = any(each.decision == "fail" for each in found)
-    match form:
-        case "json":
-            print_json(
-                {
-                    "failed": failed,
-                    "rulings": [each.model_dump() for each in found],
-                    "sentences": words,
-                    "run": store.folder.name,
-                }
-            )
-        case "junit":
-            click.echo(junit.document(found, words, store.folder.name))
-        case "github":
-            for each in found:
-                kind = "error" if each.decision == "fail" else "notice"
-                click.echo(f"::{kind} title=tare gate::{each.variant}: {each.text}")
-        case "markdown":
-            click.echo("| | server | outcome |\n|---|---|---|")
-            for each in found:
-                click.echo(f"| {_MARKS[each.decision]} | {each.variant} | {each.text} |")
-            click.echo("\n" + "\n\n".join(words))
-        case _:
-            for each in found:
-                click.echo(f"{each.decision}: {each.variant}: {each.text}")
-            for line in words:
-                click.echo(line)
+    click.echo(FORMATS[form](found, words, store.folder.name))
     say(f"report: {store.folder / 'report.html'}")
     sys.exit(_REGRESSION if failed else 0)
 

@@ -13,6 +13,10 @@ from tare.lab.trial.bench import Bench
 from tare.lab.trial.trial import run_trial
 from tare.model.trial import PlannedTrial, Trial
 
+# crun is called as runc is, and roma isolates by the steps of roma-original.
+SIBLINGS = ("crun", "roma")
+# What no mode is without.
+EVERY_MODE = {"test_sandbox_attacks", "test_sandbox_calls", "test_sandbox_leftovers"}
 SHORT = {"warmup_s": 0.1, "duration_s": 0.5}
 
 
@@ -69,3 +73,13 @@ def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
         ).trial
 
     return make
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Try modes that differ from another by few lines in all tests only where all are asked for."""
+    for item in items:
+        chosen = getattr(item, "callspec", None)
+        within = item.path.parent == Path(__file__).parent and item.path.stem not in EVERY_MODE
+        if within and chosen and any(each in SIBLINGS for each in chosen.params.values()):
+            item.add_marker(pytest.mark.thorough)

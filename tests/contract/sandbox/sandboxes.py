@@ -31,12 +31,14 @@ wire: Any = SimpleNamespace(
 PATIENCE_S = 30.0
 FIRST_USER = 2_000_000_000
 """Of the slots: `FIRST_USER` in the runtime's slot.rs."""
-# Modes whose workers are no processes.
-WITHIN = {"wasm"}
+# Modes whose workers are no processes of the host.
+WITHIN = {"wasm", "gvisor-shared"}
+# Those whose workers are processes of a kernel in user space, all in one sandbox.
+AROUND = {"gvisor-shared"}
 # Languages whose functions are built for themselves.
 LANGUAGES_APART = {"cpp", "go"}
 # Modes that need a tenth of a second or more to start a worker.
-SLOW = {"gvisor", "runc"}
+SLOW = {"gvisor", "gvisor-shared", "runc"}
 # Primes up to n: https://oeis.org/A006880 and its neighbours.
 PRIMES = {100_000: 9592, 500_000: 41538, 1_000_000: 78498, 5_000_000: 348513, 10_000_000: 664579}
 

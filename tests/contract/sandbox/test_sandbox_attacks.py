@@ -54,6 +54,9 @@ def test_no_call_finds_what_another_left(
         found = [sandbox.call("udf", made.request("seek")) for _ in range(3)]
     expected = b"open" if mode in TABLE["leaks"] else b"blocked"
     assert planted[1] == expected, planted
+    if mode in TABLE["registers"]:
+        assert {verdict[2] for verdict in found if verdict[1] == b"open"} <= {b"a segment register"}
+        return
     assert found[0][1] == expected, found
     assert [verdict[1] for verdict in found[1:]] == [b"blocked", b"blocked"]
 

@@ -9,7 +9,7 @@ import pytest
 from sandboxes import SLOW, Refused, Sandbox, decoys, udf, wait_until, wire
 
 LINE = b"A line of a function's log.\n"
-WITHOUT = ("kvm", "runc", "wasm")
+WITHOUT = ("gvisor-shared", "kvm", "runc", "wasm")
 
 
 @pytest.fixture

@@ -21,7 +21,11 @@ from sandboxes import (
 )
 
 # Modes without, and what they say.
-WITHOUT = {"wasm": "shares no memory with its modules", "kvm": "shares no memory with its guests"}
+WITHOUT = {
+    "gvisor-shared": "shares no memory with what is in its sandbox",
+    "kvm": "shares no memory with its guests",
+    "wasm": "shares no memory with its modules",
+}
 ONE = ("--shared", "--workers", "1")
 SIZES = (0, 1, 4096, 1_000_000, 50_000_000)
 TABLE = tomllib.loads((loaded.folder / "attacks.toml").read_text())

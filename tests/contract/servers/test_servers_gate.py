@@ -35,21 +35,10 @@ def test_a_server_that_is_surely_worse_fails_the_gate(tmp_path: Path) -> None:
     assert ruling["outcome"] == "cpu_us_per_request"
 
 
-@pytest.mark.parametrize(
-    ("form", "begins"),
-    [
-        ("text", "pass: new: "),
-        ("markdown", "| | server"),
-        ("github", "::notice"),
-        ("junit", "<?xml"),
-    ],
-)
-def test_a_change_that_costs_less_than_the_limit_passes(
-    tmp_path: Path, form: str, begins: str
-) -> None:
+def test_a_change_that_costs_less_than_the_limit_passes(tmp_path: Path) -> None:
     limit = ("--fail-on", "cpu_us_per_request > 900%")
-    code, out, err = decided(tmp_path, GOOD, GOOD, *SHORT, *limit, "--format", form)
-    assert code == 0 and out.startswith(begins), out + err
+    code, out, err = decided(tmp_path, GOOD, GOOD, *SHORT, *limit, "--format", "markdown")
+    assert code == 0 and out.startswith("| | server") and "| ✅ | new |" in out, out + err
 
 
 def test_what_cannot_be_told_does_not_fail(tmp_path: Path) -> None:

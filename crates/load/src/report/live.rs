@@ -1,37 +1,146 @@
-//! The progress of a run for people: a line that changes, or one line per second.
+//! The progress of a run for people: figures that are drawn anew each second on a terminal, one line per
+//! second elsewhere.
 //!
 //! The last second is seldom whole, so that its rate would mislead; the summary follows at once.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use hdrhistogram::Histogram;
+
+use super::paint::Paint;
+use super::shape::rows;
+use super::summary::{Time, histogram};
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
+use crate::spec::Spec;
 use crate::time::format_us;
 
 /// Seconds that the sparkline shows.
-const SPARKS: usize = 20;
+const SPARKS: usize = 40;
 
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const SPARK: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Characters of the bar of what is done.
+const BAR: f64 = 44.0;
 
 /// Writes a line a second.
 #[derive(Debug)]
 pub struct Lines<W>(pub W);
 
-/// Writes one line again and again, for a terminal.
+/// Draws the figures of now, and of the window so far, over the ones before.
 #[derive(Debug)]
 pub struct Live<W: Write> {
     to: W,
+    /// Lines of the terminal.
+    height: usize,
+    paint: Paint,
+    extent: Extent,
     rates: VecDeque<u64>,
+    /// Latencies of the seconds that began in the window, in nanoseconds.
+    window: Histogram<u64>,
+    window_s: u64,
+    /// Lines that are drawn.
+    drawn: usize,
+    /// The line that stays on the terminal.
+    last: Option<String>,
+}
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Extent {
+    Seconds(f64),
+    Requests(u64),
 }
 
 impl<W: Write> Live<W> {
-    /// Write to a terminal.
-    pub fn new(to: W) -> Self {
+    /// Write to a terminal of so many lines, while the run of `spec` lasts.
+    pub fn new(to: W, height: usize, paint: Paint, spec: &Spec) -> Self {
         Live {
             to,
+            height,
+            paint,
+            extent: match spec.requests {
+                Some(requests) => Extent::Requests(requests),
+                None => Extent::Seconds(spec.warmup_s + spec.duration_s + spec.cooldown_s),
+            },
             rates: VecDeque::new(),
+            window: crate::engine::tally::histogram(),
+            window_s: 0,
+            drawn: 0,
+            last: None,
         }
+    }
+
+    fn note(&mut self, second: &Second, phase: Phase) {
+        self.rates.push_back(second.latency.len());
+        if self.rates.len() > SPARKS {
+            self.rates.pop_front();
+        }
+        if phase == Phase::Measure {
+            let same = self.window.add(&second.latency);
+            same.expect("all histograms have the same bounds");
+            self.window_s += 1;
+        }
+    }
+
+    /// The figures, in lines of at most 80 columns.
+    fn panel(&self, second: &Second, phase: Phase) -> String {
+        let seconds = second.index + 1;
+        let (share, done) = match self.extent {
+            Extent::Seconds(all) => (seconds as f64 / all, format!("{seconds} of {all:.0} s")),
+            Extent::Requests(all) => {
+                let answered = self.window.len();
+                let done = format!("{answered} of {all} requests, {seconds} s");
+                (answered as f64 / all as f64, done)
+            }
+        };
+        let full = (share.clamp(0.0, 1.0) * BAR).round() as usize;
+        let mut text = format!(
+            "{:<9}{}{}  {done}\n{:>22}",
+            phase.name(),
+            self.paint.bar(&"█".repeat(full)),
+            "░".repeat(BAR as usize - full),
+            "req/s",
+        );
+        for title in ["p50", "p90", "p99", "max"] {
+            let _ = write!(text, "{title:>13}");
+        }
+        let sums = [
+            ("now", &second.latency, 1),
+            ("so far", &self.window, self.window_s),
+        ];
+        for (title, latency, seconds) in sums {
+            let _ = write!(text, "\n{title:<9}{:>13}", latency.len() / seconds.max(1));
+            for quantile in [0.5, 0.9, 0.99, 1.0] {
+                let found = latency.value_at_quantile(quantile) as f64 / 1e3;
+                let found = Time((!latency.is_empty()).then_some(found));
+                let _ = write!(text, "{found:>13}");
+            }
+        }
+        let (failed, sparks) = (second.failures.sum(), sparks(self.rates.iter().copied()));
+        let errors = match format!("errors {failed}") {
+            text if failed > 0 => self.paint.warn(&text),
+            text => text,
+        };
+        let _ = writeln!(text, "\n{sparks}  in flight {}, {errors}", second.in_flight);
+        let mut shape = String::new();
+        let _ = histogram(&mut shape, &rows(&self.window), self.paint);
+        // The cursor stands below the last line.
+        if text.lines().count() + shape.lines().count() < self.height {
+            text.push_str(&shape);
+        }
+        text
+    }
+
+    /// Go back to the first line that is drawn, and clear what is below.
+    fn erase(&mut self) -> io::Result<()> {
+        if self.drawn > 0 {
+            write!(self.to, "\x1b[{}A\x1b[J", self.drawn)?;
+        }
+        self.drawn = 0;
+        Ok(())
     }
 }
 
@@ -56,7 +165,7 @@ fn line(second: &Second, phase: Phase) -> String {
 /// The rates as bars, the highest of them at full height.
 fn sparks(rates: impl Iterator<Item = u64> + Clone) -> String {
     let most = rates.clone().max().unwrap_or(0).max(1);
-    let bar = |rate: u64| BARS[(rate * (BARS.len() as u64 - 1)).div_ceil(most) as usize];
+    let bar = |rate: u64| SPARK[(rate * (SPARK.len() as u64 - 1)).div_ceil(most) as usize];
     rates.map(bar).collect()
 }
 
@@ -82,17 +191,13 @@ impl<W: Write> Observer for Live<W> {
         if second.last {
             return Ok(());
         }
-        self.rates.push_back(second.latency.len());
-        if self.rates.len() > SPARKS {
-            self.rates.pop_front();
-        }
-        let sparks = sparks(self.rates.iter().copied());
-        // Go back to the line's beginning, write without going on to a second line, and clear the rest.
-        write!(
-            self.to,
-            "\r\x1b[?7l{}   {sparks}\x1b[K\x1b[?7h",
-            line(second, phase)
-        )?;
+        self.note(second, phase);
+        let panel = self.panel(second, phase);
+        self.erase()?;
+        // A line that is too long must not become two.
+        write!(self.to, "\x1b[?7l{panel}\x1b[?7h")?;
+        self.drawn = panel.lines().count();
+        self.last = Some(line(second, phase));
         self.to.flush()
     }
 
@@ -105,19 +210,37 @@ impl<W: Write> Observer for Live<W> {
     }
 }
 
+/// The summary says all that the figures did; one line stays, which tells steps from each other.
 impl<W: Write> Drop for Live<W> {
     fn drop(&mut self) {
-        if self.rates.is_empty() {
+        let Some(last) = self.last.take() else {
             return;
-        }
+        };
         // The terminal may have gone.
-        let _ = writeln!(self.to);
+        let _ = self.erase();
+        let _ = writeln!(self.to, "{last}");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn seen(height: usize, spec: &str, seconds: &[(u64, Phase)]) -> String {
+        let mut text = Vec::new();
+        let spec = Spec::from_json(spec).unwrap();
+        let mut live = Live::new(&mut text, height, Paint(false), &spec);
+        let mut second = Second::default();
+        for (answers, phase) in seconds {
+            (0..*answers).for_each(|_| second.record(1_500_000));
+            let ended = second.turn(3, Default::default());
+            live.second(&ended, *phase).unwrap();
+        }
+        drop(live);
+        String::from_utf8(text).unwrap()
+    }
+
+    const TEN_S: &str = r#"{"url": "http://127.0.0.1:1/", "warmup_s": 1, "duration_s": 9}"#;
 
     #[test]
     fn bars_are_as_high_as_their_rates() {
@@ -126,22 +249,64 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_s_line_is_written_over() {
-        let mut text = Vec::new();
-        let mut live = Live::new(&mut text);
-        let mut second = Second::default();
-        for _ in 0..2 {
-            second.record(1_500_000);
-            let ended = second.turn(3, Default::default());
-            live.second(&ended, Phase::Measure).unwrap();
-        }
-        drop(live);
-        let text = String::from_utf8(text).unwrap();
-        assert_eq!(text.matches('\r').count(), 2);
+    fn figures_are_written_over_and_one_line_stays() {
+        let text = seen(50, TEN_S, &[(1, Phase::Warmup), (4, Phase::Measure)]);
+        let (first, rest) = text.split_once("\x1b[6A\x1b[J").unwrap();
+        assert!(first.contains("1 of 10 s\n"), "{first}");
         assert!(
-            text.contains("   2 s  measure         1 req/s   p50   1.50 ms"),
-            "{text}"
+            first.contains("so far               0            -"),
+            "{first}"
         );
-        assert!(text.ends_with("██\u{1b}[K\u{1b}[?7h\n"), "{text}");
+        assert!(rest.contains("2 of 10 s\n"), "{rest}");
+        assert!(
+            rest.contains("so far               4      1.50 ms"),
+            "{rest}"
+        );
+        assert!(rest.contains("latency up to"), "{rest}");
+        let (_, last) = rest.rsplit_once("A\x1b[J").unwrap();
+        assert!(
+            last.starts_with("   2 s  measure         4 req/s"),
+            "{last}"
+        );
+        assert_eq!(last.lines().count(), 1);
+    }
+
+    #[test]
+    fn as_many_lines_go_as_were_drawn() {
+        let text = seen(
+            50,
+            TEN_S,
+            &[(1, Phase::Warmup), (4, Phase::Measure), (4, Phase::Measure)],
+        );
+        let mut drawn = text.split("\x1b[").filter(|part| part.starts_with("?7l"));
+        let mut gone = text
+            .split("\x1b[")
+            .filter_map(|part| part.strip_suffix('A')?.parse().ok());
+        assert!(
+            drawn
+                .by_ref()
+                .all(|part| gone.next() == Some(part.lines().count()))
+        );
+        assert_eq!((drawn.next(), gone.next()), (None, None));
+    }
+
+    #[test]
+    fn a_low_terminal_has_no_histogram_and_no_line_is_too_long() {
+        let text = seen(9, TEN_S, &[(4, Phase::Measure); 60]);
+        assert!(!text.contains("latency up to"), "{text}");
+        let (drawn, _) = text.rsplit_once("\x1b[J").unwrap();
+        assert!(
+            drawn
+                .split(['\n', '\x1b'])
+                .all(|line| line.chars().count() < 80),
+            "{drawn}"
+        );
+    }
+
+    #[test]
+    fn a_run_of_so_many_requests_says_how_many_are_done() {
+        let spec = r#"{"url": "http://127.0.0.1:1/", "warmup_s": 0, "requests": 8}"#;
+        let text = seen(50, spec, &[(4, Phase::Measure)]);
+        assert!(text.contains("░  4 of 8 requests, 1 s\n"), "{text}");
     }
 }

@@ -212,7 +212,7 @@ fn distributions(text: &mut String, result: &Result) -> fmt::Result {
 }
 
 /// The histogram of latencies, a row a line.
-fn histogram(text: &mut String, rows: &[Row], paint: Paint) -> fmt::Result {
+pub(super) fn histogram(text: &mut String, rows: &[Row], paint: Paint) -> fmt::Result {
     let most = rows.iter().map(|row| row.count).max().unwrap_or(0).max(1);
     if !rows.is_empty() {
         writeln!(text, "\nlatency up to      answers")?;
@@ -289,7 +289,7 @@ impl Display for Plain<'_> {
 }
 
 /// A time in microseconds, formatted for people.
-struct Time(Option<f64>);
+pub(super) struct Time(pub Option<f64>);
 
 impl Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,7 +32,7 @@ pub struct Service {
     #[arg(long, default_value_t = 512)]
     pub compile_mb: u32,
     /// Give each binary the same share of the CPUs while there is more to compute than CPUs, however many
-    /// workers and processes it has; not in mode wasm
+    /// workers and processes it has; not in modes wasm and gvisor-shared
     #[arg(long)]
     fair_cpu: bool,
     #[command(flatten)]

@@ -88,13 +88,13 @@ pub trait Mode: Send + Sync {
 
 /// The template from which workers of one binary are made.
 pub trait Template: Send + Sync {
-    /// Set up the current thread, which will start workers, and return its spawner. The template
-    /// may confine the thread for good.
+    /// Set up the current thread, which will start up to so many workers at once, and return its spawner. The
+    /// template may confine the thread for good.
     ///
     /// # Errors
     ///
     /// The step that failed, in words: no worker is then made.
-    fn settle(&self) -> Result<Box<dyn Spawner>, String>;
+    fn settle(&self, workers: usize) -> Result<Box<dyn Spawner>, String>;
 
     /// Check a ready worker from outside.
     ///

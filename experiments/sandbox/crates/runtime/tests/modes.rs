@@ -10,7 +10,7 @@ use sandbox_runtime::failure::Failure;
 use sandbox_runtime::{Runtime, Settings, modes};
 
 /// They have contract tests, which bring the programs.
-const OF_OTHERS: [&str; 4] = ["gvisor", "bwrap", "crun", "runc"];
+const OF_OTHERS: [&str; 5] = ["gvisor", "gvisor-shared", "bwrap", "crun", "runc"];
 
 /// Users, namespaces and control groups of their own are root's to give.
 fn may_isolate() -> bool {

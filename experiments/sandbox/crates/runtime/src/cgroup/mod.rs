@@ -156,7 +156,9 @@ impl Hierarchy {
     /// The step that failed, in words.
     pub fn share_cpus(&self) -> Result<(), String> {
         let Some(first) = self.folders.first() else {
-            return Err("its workers are no processes, which alone can be weighed".into());
+            return Err(
+                "its workers are no processes of the host, which alone can be weighed".into(),
+            );
         };
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let shares = match self.version {

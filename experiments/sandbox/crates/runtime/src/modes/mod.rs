@@ -1,6 +1,6 @@
 //! The modes.
 
-mod container;
+pub mod container;
 pub mod kvm;
 mod landlock;
 mod namespaces;
@@ -26,6 +26,7 @@ pub fn all() -> Vec<Box<dyn Mode>> {
             form: roma::Form::Original,
         }),
         Box::new(wasm::Wasm),
+        Box::new(container::GvisorShared),
         Box::new(container::Gvisor),
         Box::new(container::Bwrap),
         Box::new(container::Crun),

@@ -34,7 +34,7 @@ pub struct Roma {
 }
 
 /// Folders of the host that the original form shows its workers.
-const SHOWN: &[&str] = &["lib", "lib64"];
+pub(super) const SHOWN: &[&str] = &["lib", "lib64"];
 
 impl Mode for Roma {
     fn name(&self) -> &'static str {
@@ -174,7 +174,8 @@ fn read_only(recipe: &mut Recipe, kept: u64) {
     );
 }
 
-fn own_root(recipe: &mut Recipe, folder: &Path) {
+/// Record the steps by which `folder` becomes the worker's root, with the folders of [`SHOWN`] in it.
+pub(super) fn own_root(recipe: &mut Recipe, folder: &Path) {
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     let whole = folder.to_string_lossy().into_owned();
     mount(recipe, "bind the new root", [&whole, &whole], libc::MS_BIND);

@@ -125,16 +125,19 @@ struct Keeper {
 
 /// The keeper's thread, from its own confinement, whose outcome goes to `settled`, to its end.
 pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
-    let made = duties.template.settle().and_then(|spawner| {
-        let epoll =
-            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| error.to_string())?;
-        watch(
-            &epoll,
-            std::os::fd::AsRawFd::as_raw_fd(&duties.inbox.wake),
-            INBOX,
-        )?;
-        Ok((spawner, epoll))
-    });
+    let made = duties
+        .template
+        .settle(duties.slots.len())
+        .and_then(|spawner| {
+            let epoll =
+                epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| error.to_string())?;
+            watch(
+                &epoll,
+                std::os::fd::AsRawFd::as_raw_fd(&duties.inbox.wake),
+                INBOX,
+            )?;
+            Ok((spawner, epoll))
+        });
     let (spawner, epoll) = match made {
         Ok(made) => made,
         Err(why) => {

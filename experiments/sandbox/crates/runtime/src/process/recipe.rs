@@ -136,14 +136,19 @@ impl Recipe {
             (libc::RLIMIT_NOFILE, limits.files.into()),
         ];
         for (resource, most) in bounds {
-            let both = self.words(&[most, most]);
-            self.call(
-                "set a limit",
-                libc::SYS_prlimit64,
-                &[0, resource as usize, both],
-            );
+            self.bound(resource, most);
         }
         self
+    }
+
+    /// One of these limits.
+    pub fn bound(&mut self, resource: libc::__rlimit_resource_t, most: u64) -> &mut Self {
+        let both = self.words(&[most, most]);
+        self.call(
+            "set a limit",
+            libc::SYS_prlimit64,
+            &[0, resource as usize, both],
+        )
     }
 
     /// Become the slot's user, who has no capability.

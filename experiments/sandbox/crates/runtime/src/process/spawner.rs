@@ -94,7 +94,7 @@ impl<C: Confinement + 'static> Confined<C> {
 }
 
 impl<C: Confinement + 'static> Template for Confined<C> {
-    fn settle(&self) -> Result<Box<dyn Spawner>, String> {
+    fn settle(&self, _: usize) -> Result<Box<dyn Spawner>, String> {
         block_signals();
         self.confinement.settle()?;
         Ok(Box::new(ProcessSpawner {

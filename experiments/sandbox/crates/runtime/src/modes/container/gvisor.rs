@@ -12,6 +12,19 @@ use crate::process::verify::Evidence;
 #[derive(Clone, Copy)]
 pub struct Gvisor;
 
+/// The tool's options for every sandbox.
+pub const OPTIONS: &[&str] = &[
+    "--platform",
+    "systrap",
+    "--network",
+    "none",
+    "--ignore-cgroups",
+    "--oci-seccomp",
+    "--overlay2",
+    "none",
+    "--directfs=false",
+];
+
 impl Tool for Gvisor {
     const NAME: &'static str = "gvisor";
     const SUMMARY: &'static str =
@@ -48,17 +61,6 @@ impl Tool for Gvisor {
 
     fn arguments(self, bundle: &Bundle<'_>) -> Result<Vec<String>, String> {
         oci::write(bundle, &[], None)?;
-        let first = [
-            "--platform",
-            "systrap",
-            "--network",
-            "none",
-            "--ignore-cgroups",
-            "--oci-seccomp",
-            "--overlay2",
-            "none",
-            "--directfs=false",
-        ];
-        Ok(oci::run(bundle, &first, &["--pass-fd", "3:3"]))
+        Ok(oci::run(bundle, OPTIONS, &["--pass-fd", "3:3"]))
     }
 }

@@ -2,6 +2,7 @@
 //! the call. The tool is the first process of a namespace of processes, so that its end is the end of
 //! all that it has started; what it keeps in files is in memory that nobody else sees.
 
+pub mod around;
 mod bwrap;
 mod crun;
 mod gvisor;
@@ -9,6 +10,7 @@ mod oci;
 mod runc;
 mod tool;
 
+pub use self::around::GvisorShared;
 pub use self::bwrap::Bwrap;
 pub use self::crun::Crun;
 pub use self::gvisor::Gvisor;
@@ -104,14 +106,7 @@ impl<T: Tool> Confinement for Contained<T> {
     }
 
     fn settle(&self) -> Result<(), String> {
-        root::leave(libc::CLONE_NEWNS)?;
-        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-        let closed = MountFlags::NOSUID | MountFlags::NODEV;
-        mount_change("/", private)
-            .and_then(|()| mount("tmpfs", PLACE, "tmpfs", closed, c"mode=0755"))
-            .map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
-        write_files(&self.binary)
-            .map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
+        own_files(&self.binary)?;
         self.tool.settle()
     }
 
@@ -158,6 +153,17 @@ fn folder(slot: &Slot) -> PathBuf {
 
 fn root_folder() -> PathBuf {
     Path::new(PLACE).join("root")
+}
+
+/// Give the thread a mount namespace, and files of its own at [`PLACE`] with the root of all containers.
+fn own_files(binary: &Binary) -> Result<(), String> {
+    root::leave(libc::CLONE_NEWNS)?;
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    let closed = MountFlags::NOSUID | MountFlags::NODEV;
+    mount_change("/", private)
+        .and_then(|()| mount("tmpfs", PLACE, "tmpfs", closed, c"mode=0755"))
+        .map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
+    write_files(binary).map_err(|error| format!("files of its own at {PLACE}: {error}"))
 }
 
 /// The root of all containers: the binary, and folders that tools look for or mount at.

@@ -31,7 +31,7 @@ pub struct KvmTemplate {
 }
 
 impl Template for KvmTemplate {
-    fn settle(&self) -> Result<Box<dyn Spawner>, String> {
+    fn settle(&self, _: usize) -> Result<Box<dyn Spawner>, String> {
         block_signals();
         let copy = |descriptor: &OwnedFd| descriptor.try_clone().map_err(|error| error.to_string());
         Ok(Box::new(MonitorSpawner {

@@ -110,7 +110,7 @@ struct Compiled {
 }
 
 impl Template for Compiled {
-    fn settle(&self) -> Result<Box<dyn Spawner>, String> {
+    fn settle(&self, _: usize) -> Result<Box<dyn Spawner>, String> {
         Ok(Box::new(InstanceSpawner {
             ready: self.ready.clone(),
             ticker: self.ticker.clone(),

@@ -1,0 +1,104 @@
+//! A worker within the sandbox around all: its socket, and a line on which the sandbox says how it ended.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
+
+use super::report::{LONGEST, Report};
+use crate::call::{Attempt, Terms};
+use crate::failure::Failure;
+use crate::limits::Limits;
+use crate::mode::Worker;
+use crate::process::connection;
+
+/// The time that a worker has between closing its socket and its end, before it counts as alive.
+const ENDING: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 500_000_000,
+};
+
+/// A worker.
+#[derive(Debug)]
+pub struct Inmate {
+    life: OwnedFd,
+    socket: OwnedFd,
+    most_cpu: Duration,
+}
+
+impl Inmate {
+    /// A worker that has just been started: its line of life, and its socket.
+    pub fn new(life: OwnedFd, socket: OwnedFd, limits: &Limits) -> Self {
+        Inmate {
+            life,
+            socket,
+            most_cpu: Duration::from_secs(limits.cpu_s.into()),
+        }
+    }
+
+    /// Return how it ended, or why it never was, if that has been said. It stays to be read again.
+    fn report(&self) -> Option<Report> {
+        let mut message = [0; LONGEST];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
+        let (length, _) = recv(&self.life, &mut message, flags).ok()?;
+        Report::decode(&message[..length])
+    }
+
+    /// Return how it ended. It is about to end.
+    fn end_in_words(&self) -> Failure {
+        let mut waited = [PollFd::new(&self.life, PollFlags::IN)];
+        if !matches!(poll(&mut waited, Some(&ENDING)), Ok(1)) {
+            return Failure::Protocol("it closed its socket and went on".into());
+        }
+        let end = match self.report() {
+            Some(Report::Ended(end)) => end,
+            Some(Report::Failed(why)) => return Failure::NotReady(why),
+            None => return Failure::Died("the sandbox around all workers has ended".into()),
+        };
+        match (end.code, end.status) {
+            (libc::CLD_EXITED, code) => Failure::Died(format!("exit code {code}")),
+            // Nobody else kills a worker that is being called.
+            (_, libc::SIGKILL) if end.cpu >= self.most_cpu / 2 => Failure::CpuTime,
+            (_, libc::SIGXCPU) => Failure::CpuTime,
+            (_, signal) => Failure::Died(format!("signal {signal}")),
+        }
+    }
+}
+
+impl Worker for Inmate {
+    fn readiness(&self) -> Option<RawFd> {
+        Some(self.socket.as_raw_fd())
+    }
+
+    fn read_ready(&mut self) -> Result<bool, String> {
+        let said = connection::read_ready(self.socket.as_fd(), || self.end_in_words())?;
+        Ok(said.is_some())
+    }
+
+    fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
+        connection::attempt(self.socket.as_fd(), request, terms, false, || {
+            self.end_in_words()
+        })
+    }
+
+    fn kill(&mut self) {
+        let _ = shutdown(&self.life, Shutdown::Write);
+    }
+
+    fn end(&self) -> Option<RawFd> {
+        Some(self.life.as_raw_fd())
+    }
+
+    fn reap(&mut self) -> u64 {
+        match self.report() {
+            Some(Report::Ended(end)) => end.cpu.as_micros() as u64,
+            _ => 0,
+        }
+    }
+
+    /// It is none of the host's processes.
+    fn pid(&self) -> Option<i32> {
+        None
+    }
+}
