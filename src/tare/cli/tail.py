@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from tare.cli.output import console, json_option, print_json, say
-from tare.cli.own_servers import servers_of
+from tare.cli.own_servers import refuse_streams, servers_of
 from tare.cli.ranges import Amount
 from tare.cli.server_options import Asked, asking
 
@@ -50,12 +50,7 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
     if asked.rate is None:
         raise click.UsageError("expected --rate: how slow the slowest are depends on it")
     servers = servers_of(asked, compared=False)
-    if servers.request.protocol != "h1":
-        raise click.UsageError(
-            "--protocol: expected h1, where a connection has a request at a time"
-        )
-    if asked.depth > 1:
-        raise click.UsageError("--depth: expected 1, so that a connection has a request at a time")
+    refuse_streams(servers, asked)
     looked = []
     for each in tails(servers, slowest, say):
         looked.append(each)

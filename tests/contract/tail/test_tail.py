@@ -171,3 +171,36 @@ def test_too_few_requests_say_so(slow: Path, tmp_path: Path) -> None:
     done = call(tmp_path, "tail", f"{slow} {{port}} none", *few)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Too few requests to tell slow ones from others")
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (("--saturated",), "--tail and --saturated: expected a rate"),
+        (("-p", "h2"), "--protocol: expected h1"),
+        (("-m", "4"), "--depth: expected 1"),
+    ],
+)
+def test_a_duel_whose_tail_cannot_be_looked_at_is_refused(
+    tmp_path: Path, option: tuple[str, ...], words: str
+) -> None:
+    done = call(tmp_path, "duel", "false {port}", "false {port}", "--tail", *option)
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+
+
+@pytest.mark.thorough
+def test_the_cause_of_a_longer_tail_is_named_in_a_duel(slow: Path, tmp_path: Path) -> None:
+    servers = [f"{slow} {{port}} {cause}" for cause in ("none", "sleep")]
+    for _ in range(ATTEMPTS):
+        done = call(
+            tmp_path, "duel", *servers, "--tail", "--duels", "9", *LOAD[:4], "--duration", "1",
+            "--json",
+        )  # fmt: skip
+        (scenario,) = json.loads(done.stdout)["scenarios"]
+        tails = [tail for tail in scenario["tails"] if tail["label"] == "new"]
+        if tails:  # six duels that no other work disturbed
+            break
+    (tail,) = tails
+    assert tail["windows"] >= 6
+    (sleep,) = [part for part in tail["parts"] if part["cause"] == "sleep"]
+    assert sleep["clear"] and sleep["difference_ns"] > 1e6 and sleep["baseline_ns"] == 0
