@@ -23,6 +23,8 @@ _WORDS = {
     "run_queue": "{} had the server's CPU",
     "run_queue_own": "another thread of the server ({}) had its CPU",
     "idle": "the server could run, but its CPU was idle",
+    "stolen": "the hypervisor had taken the server's CPU",
+    "softirq": "the server's CPU handled softirqs ({})",
     "held": "the server was held back by its CPU quota",
     "lock": "the server waited for a lock",
     "disk": "the server waited for a disk",

@@ -127,16 +127,16 @@ impl Seen {
     /// Its bytes lie in the socket, and the task that will read them does something else.
     fn queued(&self, task: u32, from: u64, until: u64, parts: &mut Parts) {
         for (begin, end, state) in self.tasks.states(task, from, until) {
-            if state != Some(State::Running) {
+            let Some(State::Running(cpu)) = state else {
                 self.waited(task, (begin, end, state), false, parts);
                 continue;
-            }
+            };
             for (begin, end, other) in self.sockets.at(task, begin, end) {
                 let cause = match other {
                     Some(_) => Cause::OtherRequest,
                     None => Cause::Housekeeping,
                 };
-                add(parts, cause, end - begin);
+                self.on_cpu(cpu, begin, end, &cause, parts);
             }
         }
     }
@@ -144,18 +144,26 @@ impl Seen {
     /// The task has read it, at `read`, and has not written the answer.
     fn served(&self, request: &Request, task: u32, read: u64, of: (u64, u64), parts: &mut Parts) {
         for (begin, end, state) in self.tasks.states(task, of.0, of.1) {
-            if state != Some(State::Running) {
+            let Some(State::Running(cpu)) = state else {
                 let asking = self.sockets.is_asking(task, read, begin);
                 self.waited(task, (begin, end, state), asking, parts);
                 continue;
-            }
+            };
             for (begin, end, at) in self.sockets.at(task, begin, end) {
                 let cause = match at {
                     Some(port) if port != request.port => Cause::OtherRequest,
                     _ => Cause::Own,
                 };
-                add(parts, cause, end - begin);
+                self.on_cpu(cpu, begin, end, &cause, parts);
             }
+        }
+    }
+
+    /// A task had the CPU, or none had; the hypervisor and softirqs may have taken it meanwhile.
+    fn on_cpu(&self, cpu: u16, from: u64, until: u64, cause: &Cause, parts: &mut Parts) {
+        for (begin, end, by) in self.tasks.taken(cpu, from, until) {
+            let cause = by.map_or_else(|| cause.clone(), Cause::of_taken);
+            add(parts, cause, end - begin);
         }
     }
 
@@ -170,13 +178,13 @@ impl Seen {
         match state {
             Some(State::Queued(cpu)) => {
                 for (begin, end, ran) in self.tasks.ran(cpu, begin, end) {
-                    add(parts, behind(task, ran), end - begin);
+                    self.on_cpu(cpu, begin, end, &behind(task, ran), parts);
                 }
             }
             Some(State::Blocked(call)) => add(parts, Cause::of_call(call, asking), end - begin),
             Some(State::Disk) => add(parts, Cause::Disk, end - begin),
             Some(State::Held) => add(parts, Cause::Held, end - begin),
-            Some(State::Running) | None => add(parts, Cause::Unseen, end - begin),
+            Some(State::Running(_)) | None => add(parts, Cause::Unseen, end - begin),
         }
     }
 }

@@ -2,6 +2,13 @@
 
 use syscalls::Sysno;
 
+use super::events::By;
+
+/// The kernel's vectors, by their numbers.
+const SOFTIRQS: [&str; 10] = [
+    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
+];
+
 /// The cause of a part of a request's time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
@@ -25,6 +32,10 @@ pub enum Cause {
     RunQueue(String, bool),
     /// The server's task could run, and its CPU had not yet woken up.
     Idle,
+    /// The hypervisor had taken its CPU.
+    Stolen,
+    /// Its CPU handled softirqs of this kind.
+    Softirq(&'static str),
     /// The quota of the server's group was used up.
     Held,
     /// The server's task waited for a lock.
@@ -70,6 +81,17 @@ impl Cause {
         }
     }
 
+    /// The cause of a time in which a CPU was taken from the task that had it.
+    pub fn of_taken(by: By) -> Self {
+        match by {
+            By::Hypervisor => Cause::Stolen,
+            By::Softirq(vector) => {
+                let name = SOFTIRQS.get(usize::from(vector));
+                Cause::Softirq(name.copied().unwrap_or("of an unknown kind"))
+            }
+        }
+    }
+
     /// Its name in the answer, and who or what it is about.
     pub fn told(&self) -> (&'static str, String) {
         let plain = |name| (name, String::new());
@@ -85,6 +107,8 @@ impl Cause {
             Cause::RunQueue(name, true) => ("run_queue_own", name.clone()),
             Cause::RunQueue(name, false) => ("run_queue", name.clone()),
             Cause::Idle => plain("idle"),
+            Cause::Stolen => plain("stolen"),
+            Cause::Softirq(name) => ("softirq", (*name).to_owned()),
             Cause::Held => plain("held"),
             Cause::Lock => plain("lock"),
             Cause::Disk => plain("disk"),

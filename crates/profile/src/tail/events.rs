@@ -31,6 +31,17 @@ pub enum Kind {
     Arrived(Ports),
     /// A segment was sent again to a role's socket or from it, in this state of TCP.
     SentAgain(Ports, u8),
+    /// The CPU was taken for so many nanoseconds, which end now.
+    Taken(u32, By),
+}
+
+/// The one that takes a CPU from the task that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The hypervisor.
+    Hypervisor,
+    /// A softirq of this vector.
+    Softirq(u8),
 }
 
 /// The reason for which a task left its CPU.
@@ -87,6 +98,8 @@ impl Event {
                     0 => Left::Preempted,
                     1 => Left::Blocked(Some(detail).filter(|call| *call != NO_CALL)),
                     HELD => Left::Held,
+                    // A page that is read from a disk.
+                    _ if detail == NO_CALL => Left::Blocked(None),
                     _ => Left::Disk,
                 },
                 next: word(12),
@@ -98,6 +111,8 @@ impl Event {
             3 => Kind::Written(ports),
             4 => Kind::Arrived(ports),
             5 => Kind::SentAgain(ports, state),
+            6 => Kind::Taken(detail, By::Hypervisor),
+            7 => Kind::Taken(detail, By::Softirq(state)),
             _ => return None,
         };
         Some(Event {

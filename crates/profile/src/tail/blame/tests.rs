@@ -1,6 +1,6 @@
 //! Requests whose time has known causes, told by made-up events.
 
-use super::super::events::{Event, FOREIGN, Kind, Left, Ports};
+use super::super::events::{By, Event, FOREIGN, Kind, Left, Ports};
 use super::*;
 
 const SERVER: u16 = 80;
@@ -210,6 +210,35 @@ fn another_servers_answer_is_waited_for() {
             (Cause::Own, 10),
             (Cause::Backend, 35),
             (Cause::Returning, 5)
+        ]
+    );
+}
+
+#[test]
+fn what_takes_the_cpu_from_its_task_is_told() {
+    const NET_RX: u8 = 3;
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51))),
+        event(20, 0, Kind::Taken(15, By::Hypervisor)),
+        event(30, 0, Kind::Taken(8, By::Softirq(NET_RX))),
+        // A part of it was the hypervisor's.
+        event(40, 0, Kind::Taken(5, By::Hypervisor)),
+        event(41, 0, Kind::Taken(8, By::Softirq(NET_RX))),
+        switched(45, ONE, poll(), 0),
+        event(50, ONE, Kind::Woken(false)),
+        event(60, 0, Kind::Taken(4, By::Softirq(NET_RX))),
+        switched(60, 0, Left::Preempted, ONE),
+        event(70, ONE, Kind::Written(on(51))),
+    ];
+    assert_eq!(
+        parts(&events, &[(51, [1, 2, 10, 10, 70])]),
+        [
+            (Cause::Own, 2 + 3 + 4 + 10),
+            (Cause::Idle, 6),
+            (Cause::Stolen, 10 + 5),
+            (Cause::Softirq("NET_RX"), 8 + 3 + 4),
+            (Cause::Asleep, 5),
         ]
     );
 }
