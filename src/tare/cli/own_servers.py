@@ -45,7 +45,7 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
             raise click.UsageError(
                 "--tail and --saturated: expected a rate, on which depends how slow the slowest are"
             )
-        refuse_streams(servers, asked)
+        refuse_untold(servers, asked)
     if servers.running and limits is not None:
         raise click.UsageError(
             "found URLs, expected commands: of servers that run already nobody can tell a slow "
@@ -147,16 +147,22 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         raise click.UsageError(found) from error
 
 
-def refuse_streams(servers: Servers, asked: Asked) -> None:
-    """Refuse several requests at once on a connection, which the look at the slowest does not tell
-    apart. Raises click.UsageError.
-    """
-    if servers.request.protocol != "h1":
+def refuse_untold(servers: Servers, asked: Asked) -> None:
+    """Refuse requests that the look at the slowest cannot tell apart. Raises click.UsageError."""
+    request = servers.request
+    if request.protocol not in ("h1", "h2"):
         raise click.UsageError(
-            "--protocol: expected h1, where a connection has a request at a time"
+            "--protocol: expected h1 or h2, whose requests are found in what a server reads"
         )
-    if asked.depth > 1:
-        raise click.UsageError("--depth: expected 1, so that a connection has a request at a time")
+    if request.protocol == "h2" and request.scheme != "http":
+        raise click.UsageError(
+            "--url: expected http:// beside h2: in TLS a request cannot be found by its place in "
+            "the connection's bytes"
+        )
+    if request.protocol == "h1" and asked.depth > 1:
+        raise click.UsageError(
+            "--depth: expected 1 beside h1, so that a connection has a request at a time"
+        )
 
 
 def _refuse_beside_log(asked: Asked) -> None:

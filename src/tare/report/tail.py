@@ -20,6 +20,7 @@ _WORDS = {
     "other_request": "the server worked on other requests",
     "housekeeping": "the server worked, but on no request",
     "own": "the server worked on the request",
+    "shared": "the server worked on the request or on others of its connection",
     "run_queue": "{} had the server's CPU",
     "run_queue_own": "another thread of the server ({}) had its CPU",
     "idle": "the server could run, but its CPU was idle",

@@ -23,17 +23,22 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at processes"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
 ]
-SOURCE = Path(__file__).with_name("slow.c")
+HERE = Path(__file__).parent
 ATTEMPTS = 5
 LEAST_NS = 20_000
 """Each cause takes milliseconds of some requests: so much on average of a quarter of them."""
 
 
+def compiled(name: str, folder: Path) -> Path:
+    program = folder / name
+    source = HERE / f"{name}.c"
+    subprocess.run(["cc", "-O2", "-pthread", "-o", program, source], check=True)
+    return program
+
+
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("slow") / "slow"
-    subprocess.run(["cc", "-O2", "-pthread", "-o", program, SOURCE], check=True)
-    return program
+    return compiled("slow", tmp_path_factory.mktemp("slow"))
 
 
 def extra(part: dict[str, Any]) -> float:
@@ -60,6 +65,14 @@ def extra_of(folder: Path, *arguments: str, wanted: str, who: str = "") -> float
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_known_cause_is_found(slow: Path, tmp_path: Path, cause: str) -> None:
     assert extra_of(tmp_path, f"{slow} {{port}} {cause}", wanted=cause) > LEAST_NS
+
+
+def test_streams_of_a_connection_are_told_apart(tmp_path: Path) -> None:
+    program = compiled("slow_h2", tmp_path)
+    streams = ("-p", "h2", "--url", "http://127.0.0.1:{port}/", "-m", "8")
+    slept = extra_of(tmp_path, f"{program} {{port}} sleep", *streams, wanted="sleep")
+    assert slept > LEAST_NS
+    assert extra_of(tmp_path, f"{program} {{port}} none", *streams, wanted="sleep") == 0
 
 
 def serving(command: list[str], port: int) -> subprocess.Popen[bytes]:
@@ -151,7 +164,7 @@ def test_a_neighbour_is_named(
     ("arguments", "code", "words"),
     [
         (("./slow {port}",), 2, "expected --rate: how slow the slowest are depends on it"),
-        (("./slow {port}", "--rate", "9", "-p", "h2"), 2, "--protocol: expected h1"),
+        (("./slow {port}", "--rate", "9", "-p", "h3"), 2, "--protocol: expected h1 or h2"),
         (("false {port}", "--rate", "100"), 1, "server does not start: "),
         (("http://127.0.0.1:1/", "--rate", "100"), 1, "no process listens on port 1 "),
     ],
@@ -174,8 +187,9 @@ def test_too_few_requests_say_so(slow: Path, tmp_path: Path) -> None:
     ("option", "words"),
     [
         (("--saturated",), "--tail and --saturated: expected a rate"),
-        (("-p", "h2"), "--protocol: expected h1"),
-        (("-m", "4"), "--depth: expected 1"),
+        (("-p", "ws", "--url", "ws://127.0.0.1:{port}/"), "--protocol: expected h1 or h2"),
+        (("-p", "h2", "--url", "https://127.0.0.1:{port}/"), "--url: expected http:// beside h2"),
+        (("-m", "4"), "--depth: expected 1 beside h1"),
     ],
 )
 def test_a_duel_whose_tail_cannot_be_looked_at_is_refused(

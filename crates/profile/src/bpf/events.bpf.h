@@ -13,6 +13,7 @@
 /* 1.2 million events. */
 #define RING_BYTES (64 << 20)
 #define MOST_CPUS 1024
+#define MOST_SOCKETS 65536
 /* What takes a CPU for less than that is too short and too frequent to be noted. */
 #define SHORT_STOLEN_NS 10000
 #define SHORT_SOFTIRQ_NS 20000
@@ -29,7 +30,8 @@ struct event {
 	__u32 tid;
 	/* The task that was switched to. */
 	__u32 other;
-	/* The system call in which it was switched from, or bytes, or nanoseconds until now. */
+	/* The system call in which it was switched from, or nanoseconds until now; of a socket the bytes
+	 * that were read or written so far, the lower half of their number. */
 	__u32 detail;
 	__u16 cpu;
 	__u16 own_port;
@@ -100,6 +102,14 @@ TABLE(processes, HASH, MOST_PROCESSES, __u32, __u32);
 TABLE(calls, HASH, MOST_TASKS, __u32, __u32);
 /* The ports that the roles listen on. */
 TABLE(ports, HASH, 1024, __u16, __u8);
+/* Bytes that the roles read from a socket, and wrote to it. */
+struct moved {
+	__u64 read;
+	__u64 written;
+};
+
+/* A socket's number, which no other has -> its bytes. */
+TABLE(moved_by_socket, LRU_HASH, MOST_SOCKETS, __u64, struct moved);
 /* CPU -> the time that the hypervisor has taken from it so far, and one. */
 TABLE(stolen, ARRAY, MOST_CPUS, __u32, __u64);
 /* The time at which this CPU's softirq began. */

@@ -197,22 +197,42 @@ static __always_inline _Bool is_internet(const struct sock *socket)
 	return family == AF_INET || family == AF_INET6;
 }
 
+/* The place in the socket's bytes that is reached by so many more. All are counted, also before events
+ * are noted, so that a place means the same as to the generator. */
+static __always_inline __u32 reached(__u8 kind, const struct sock *socket, int bytes)
+{
+	__u64 number = bpf_get_socket_cookie((void *)socket), *count;
+	struct moved none = {}, *moved = bpf_map_lookup_elem(&moved_by_socket, &number);
+
+	if (!moved) {
+		bpf_map_update_elem(&moved_by_socket, &number, &none, BPF_NOEXIST);
+		moved = bpf_map_lookup_elem(&moved_by_socket, &number);
+		if (!moved)
+			return 0;
+	}
+	count = kind == READ ? &moved->read : &moved->written;
+	return __sync_fetch_and_add(count, bytes) + bytes;
+}
+
 /* A socket of the current process, if it has a role, was read or written. */
 static __always_inline void exchanged(__u8 kind, const struct sock *socket, int bytes)
 {
 	__u64 both = bpf_get_current_pid_tgid();
-	__u32 role = role_of(both >> 32);
+	__u32 role = role_of(both >> 32), reach = 0;
+	__u16 own = socket->__sk_common.skc_num;
 	struct event *event;
 
 	if (role == FOREIGN || bytes <= 0 || !is_internet(socket))
 		return;
+	if (bpf_map_lookup_elem(&ports, &own))
+		reach = reached(kind, socket, bytes);
 	event = note(kind);
 	if (!event)
 		return;
 	event->tid = both;
 	event->role = role;
-	event->detail = bytes;
-	event->own_port = socket->__sk_common.skc_num;
+	event->detail = reach;
+	event->own_port = own;
 	event->port = bpf_ntohs(socket->__sk_common.skc_dport);
 	bpf_ringbuf_submit(event, 0);
 }

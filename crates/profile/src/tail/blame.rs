@@ -104,17 +104,22 @@ impl Seen {
         let steps = self
             .sockets
             .steps(request.port, request.sent, request.answered);
+        let [end, answer_end] = request.ends;
         let (read, reader) = steps.iter().find_map(|(at, step)| match step {
-            Step::Read(task) => Some((*at, *task)),
+            Step::Read(task, place) if end == 0 || has_reached(*place, end) => Some((*at, *task)),
             _ => None,
         })?;
         let arrived = steps.iter().find(|(_, step)| *step == Step::Arrived);
         let arrived = arrived.map_or(request.sent, |(at, _)| (*at).min(read));
-        let last = steps.iter().rev().find_map(|(at, step)| match step {
-            Step::Written(task) if *at >= read => Some((*at, *task)),
+        let mut writes = steps.iter().filter_map(|(at, step)| match step {
+            Step::Written(task, place) if *at >= read => Some((*at, *task, *place)),
             _ => None,
         });
-        let (written, writer) = last.unwrap_or((request.answered, reader));
+        let last = match answer_end {
+            0 => writes.next_back(),
+            end => writes.find(|(_, _, place)| has_reached(*place, end)),
+        };
+        let (written, writer) = last.map_or((request.answered, reader), |(at, task, _)| (at, task));
         Some(Phases {
             arrived,
             read,
@@ -152,6 +157,7 @@ impl Seen {
             for (begin, end, at) in self.sockets.at(task, begin, end) {
                 let cause = match at {
                     Some(port) if port != request.port => Cause::OtherRequest,
+                    _ if self.requests.has_others(request, begin, end) => Cause::Shared,
                     _ => Cause::Own,
                 };
                 self.on_cpu(cpu, begin, end, &cause, parts);
@@ -187,6 +193,11 @@ impl Seen {
             Some(State::Running(_)) | None => add(parts, Cause::Unseen, end - begin),
         }
     }
+}
+
+/// True if a socket's bytes, of whose number this is the lower half, go beyond a place.
+fn has_reached(reach: u32, place: u64) -> bool {
+    reach.wrapping_sub(place as u32) < u32::MAX / 2
 }
 
 /// The one that had the CPU for which a task waited.

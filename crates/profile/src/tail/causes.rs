@@ -28,6 +28,8 @@ pub enum Cause {
     Housekeeping,
     /// The server's task worked on it.
     Own,
+    /// The server's task worked on it, or on others of its connection that were in flight, too.
+    Shared,
     /// The server's task could run, but another one did: its name, and whether it is the server's.
     RunQueue(String, bool),
     /// The server's task could run, and its CPU had not yet woken up.
@@ -104,6 +106,7 @@ impl Cause {
             Cause::OtherRequest => plain("other_request"),
             Cause::Housekeeping => plain("housekeeping"),
             Cause::Own => plain("own"),
+            Cause::Shared => plain("shared"),
             Cause::RunQueue(name, true) => ("run_queue_own", name.clone()),
             Cause::RunQueue(name, false) => ("run_queue", name.clone()),
             Cause::Idle => plain("idle"),

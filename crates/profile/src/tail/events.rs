@@ -23,10 +23,10 @@ pub enum Kind {
     },
     /// A task was woken, to run on this CPU; true if its group's quota is used up.
     Woken(bool),
-    /// A task read from a socket.
-    Read(Ports),
-    /// A task wrote to a socket.
-    Written(Ports),
+    /// A task read from a socket, up to this place in its bytes, whose lower half it is.
+    Read(Ports, u32),
+    /// A task wrote to a socket, likewise.
+    Written(Ports, u32),
     /// Data, or a connection, came to a socket of a role.
     Arrived(Ports),
     /// A segment was sent again to a role's socket or from it, in this state of TCP.
@@ -107,8 +107,8 @@ impl Event {
                 name: bytes[30..46].try_into().expect("16 bytes"),
             },
             1 => Kind::Woken(state == HELD),
-            2 => Kind::Read(ports),
-            3 => Kind::Written(ports),
+            2 => Kind::Read(ports, detail),
+            3 => Kind::Written(ports, detail),
             4 => Kind::Arrived(ports),
             5 => Kind::SentAgain(ports, state),
             6 => Kind::Taken(detail, By::Hypervisor),
