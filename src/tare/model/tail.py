@@ -11,8 +11,8 @@ SLOWEST = 0.01
 
 Cause = Literal[
     "generator", "no_connection", "connecting", "resent", "sending", "other_request",
-    "housekeeping", "own", "shared", "run_queue", "run_queue_own", "idle", "stolen", "softirq", "held",
-    "lock", "disk", "sleep", "page", "backend", "asleep", "call", "returning", "unseen",
+    "housekeeping", "own", "shared", "run_queue", "run_queue_own", "idle", "stolen", "softirq",
+    "held", "lock", "disk", "sleep", "page", "backend", "asleep", "call", "returning", "unseen",
 ]  # fmt: skip
 
 
