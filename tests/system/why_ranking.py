@@ -10,17 +10,18 @@ import argparse
 import json
 import random
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from tare.lab.paths import ROOT, runs
+from tare.lab.paths import runs
 from tare.model.results import CauseResult, Results
 from tare.report.folder import read
 from tare.report.stacks import of_run
 from tare.report.why import culprits
 
-_SOURCE = Path(__file__).parent / "fifty" / "fifty.c"
+_SOURCE = Path(__file__).with_name("fifty") / "fifty.c"
 _NEAR = 0.1
 """Of a side's CPU time, by which the sum of all stacks may miss it."""
 
@@ -35,12 +36,16 @@ def main() -> None:
     first = named = near = alarms = 0
     draw = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "fifty"
-        subprocess.run(["cc", "-O2", "-o", program, _SOURCE], check=True)
+        program = built(Path(folder))
         for seed in range(asked.runs):
             function = draw.randrange(10, 60)
             variant = f"{program} {{port}} {function} {asked.share}"
-            cause, parts = _run(variant, program, asked.duels, seed)
+            try:
+                cause, parts = compared(program, variant, duels=asked.duels, seed=seed)
+                same, _ = compared(program, f"{program} {{port}} ", duels=asked.duels, seed=seed)
+            except LookupError as error:
+                print(f"work_{function}: {error}", flush=True)
+                continue
             found = [each.name for each in culprits(cause)]
             ranked = [each.name for each in cause.frames if each.own]
             first += ranked[0] == f"work_{function}"
@@ -56,7 +61,6 @@ def main() -> None:
                 f"of which stacks have {parts[0]:.0f} and {parts[1]:.0f}",
                 flush=True,
             )
-            same, _ = _run(f"{program} {{port}} ", program, asked.duels, seed)
             alarms += any(each.clear for each in same.frames)
     print(
         f"of {asked.runs} runs: the function ranked first in {first}, and alone was named in "
@@ -65,18 +69,32 @@ def main() -> None:
     )
 
 
-def _run(variant: str, program: Path, duels: int, seed: int) -> tuple[CauseResult, list[float]]:
-    """Return what was found, and the sums of both sides' stacks in ns per request."""
+def built(folder: Path) -> Path:
+    """Return the program of fifty functions."""
+    program = folder / "fifty"
+    subprocess.run(["cc", "-O2", "-o", program, _SOURCE], check=True)
+    return program
+
+
+def compared(
+    program: Path, variant: str, *, duels: int, seed: int, duration: float = 1.0
+) -> tuple[CauseResult, list[float]]:
+    """Return what a run of the program against the variant's command found, and the sums of both
+    sides' stacks in ns per request. Raises LookupError where too few duels counted.
+    """
     done = subprocess.run(
-        [ROOT / "tare", "duel", f"{program} {{port}}", variant, "--saturated", "--why",
-         "--duels", str(duels), "--seed", str(seed), "--json"],
-        stdout=subprocess.PIPE, check=True,
+        [sys.executable, "-m", "tare", "duel", f"{program} {{port}}", variant, "--saturated",
+         "--why", "--duels", str(duels), "--duration", str(duration), "--seed", str(seed),
+         "--json"],
+        stdout=subprocess.PIPE, check=False,
     )  # fmt: skip
     result: dict[str, Any] = json.loads(done.stdout)
-    (cause,) = [each for each in result["scenarios"][0]["causes"] if each["label"] == "new"]
+    causes = [each for each in result["scenarios"][0]["causes"] if each["label"] == "new"]
+    if not causes:
+        raise LookupError(f"{result['run']}: too few duels counted")
     stacks = of_run(read(runs() / result["run"]), Results.model_validate(result))
     sums = [sum(each.ns.values()) for each in stacks if each.label == "new"]
-    return CauseResult.model_validate(cause), sums
+    return CauseResult.model_validate(causes[0]), sums
 
 
 if __name__ == "__main__":

@@ -108,6 +108,9 @@ pub struct Answer {
     pub hit: Option<bool>,
     /// The failure, if the answer is not the expected one.
     pub failure: Option<Failure>,
+    /// The place in the bytes of the connection at which it ends, from 1 on; 0 where answers come
+    /// one after the other anyway.
+    pub end: u64,
 }
 
 /// An event of a connection, or of a request on it.
@@ -174,6 +177,13 @@ pub trait Protocol {
         request: RequestId,
         exchange: ExchangeId,
     ) -> Result<(), End>;
+
+    /// The bytes of the connection's requests that were taken so far, and what lies between them;
+    /// 0 where that is no stream.
+    fn taken(&self, connection: &Self::Connection) -> u64 {
+        let _ = connection;
+        0
+    }
 
     /// Send the requests taken since the last call on this connection, or begin to.
     ///

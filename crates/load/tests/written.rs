@@ -202,7 +202,7 @@ fn the_times_of_each_answer_are_written() {
     let (heading, rows) = lines.split_once('\n').expect("a heading");
     assert_eq!(
         heading,
-        "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns"
+        "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns,sent_bytes,answered_bytes"
     );
     let rows: Vec<Vec<u64>> = rows
         .lines()
@@ -216,7 +216,7 @@ fn the_times_of_each_answer_are_written() {
     let ports: std::collections::BTreeSet<u64> = rows.iter().map(|row| row[1]).collect();
     assert!(ports.len() == 3 && !ports.contains(&0));
     for row in &rows {
-        let [0, _, opened, connected, intended, sent, answered] = row[..] else {
+        let [0, _, opened, connected, intended, sent, answered, 0, 0] = row[..] else {
             panic!("{row:?}");
         };
         assert!(

@@ -36,6 +36,7 @@ def command(as_json: bool, **given: Any) -> None:
     tare duel './a {port}' './b {port}' --setup 'cp seed.db {folder}/db' --env LEVEL=info
     tare duel http://127.0.0.1:8001/ http://127.0.0.1:8002/
     tare duel './old {port}' './new {port}' --why
+    tare duel './old {port}' './new {port}' --tail
     tare duel --against main --build 'make' './server --port {port}'
     """
     from tare.cli.running import go_on

@@ -23,7 +23,7 @@ from tare.model.servers import Body, Load, Replay, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
 _WITHIN_S = {False: 30.0, True: 90.0}
-"""Seconds of duels, by whether each has a second window."""
+"""Seconds of duels, by whether each has more than one window."""
 _DIFFERENCES = 20
 """That are shown."""
 _NOT_ALONE = (
@@ -40,6 +40,12 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     if asked.saturated and asked.rate is not None:
         raise click.UsageError("--saturated and --rate: expected one of them")
     servers = servers_of(asked)
+    if asked.tail:
+        if asked.saturated:
+            raise click.UsageError(
+                "--tail and --saturated: expected a rate, on which depends how slow the slowest are"
+            )
+        refuse_untold(servers, asked)
     if servers.running and limits is not None:
         raise click.UsageError(
             "found URLs, expected commands: of servers that run already nobody can tell a slow "
@@ -67,9 +73,10 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         seed=asked.seed,
         overrides={},
         until="narrow" if asked.duels else "resolved",
-        within_s=None if asked.duels else asked.within_s or _WITHIN_S[asked.why],
+        within_s=None if asked.duels else asked.within_s or _WITHIN_S[asked.why or asked.tail],
         limits=limits,
         why=asked.why,
+        tail=asked.tail,
     )
     store = Store.create(paths.runs(), plan)
     subject.keep(store, faced.servers)
@@ -138,6 +145,24 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         where = ".".join(str(part) for part in problem["loc"])
         found = f"{where}: found {problem['input']!r}; {problem['msg']}"
         raise click.UsageError(found) from error
+
+
+def refuse_untold(servers: Servers, asked: Asked) -> None:
+    """Refuse requests that the look at the slowest cannot tell apart. Raises click.UsageError."""
+    request = servers.request
+    if request.protocol not in ("h1", "h2"):
+        raise click.UsageError(
+            "--protocol: expected h1 or h2, whose requests are found in what a server reads"
+        )
+    if request.protocol == "h2" and request.scheme != "http":
+        raise click.UsageError(
+            "--url: expected http:// beside h2: in TLS a request cannot be found by its place in "
+            "the connection's bytes"
+        )
+    if request.protocol == "h1" and asked.depth > 1:
+        raise click.UsageError(
+            "--depth: expected 1 beside h1, so that a connection has a request at a time"
+        )
 
 
 def _refuse_beside_log(asked: Asked) -> None:

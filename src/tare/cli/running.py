@@ -9,7 +9,7 @@ from tare.cli.progress import Follower
 from tare.lab import paths
 from tare.lab.errors import Interrupted
 from tare.lab.project import levels, parts
-from tare.lab.project.preparation import Prepared, prepare, with_profiler
+from tare.lab.project.preparation import Prepared, prepare, with_observers
 from tare.lab.run import calibrated, estimate, subject
 from tare.lab.run.run import Run
 from tare.lab.run.store import Store
@@ -41,6 +41,11 @@ def go_on(store: Store, *, as_json: bool, benches: Path | None = None) -> bool:
     found, is_written = report(store.folder, as_json=as_json)
     if store.plan().why and not any(scenario.causes for scenario in found.scenarios):
         say(f"--why: it takes {FEWEST} duels whose processes were looked at, and there were fewer")
+    if store.plan().tail and not any(scenario.tails for scenario in found.scenarios):
+        say(
+            f"--tail: it takes {FEWEST} duels whose slowest requests were looked at, and there "
+            "were fewer"
+        )
     return sound(found) and is_written
 
 
@@ -63,8 +68,7 @@ def execute(store: Store) -> None:
     plan = store.plan()
     loaded = subject.of(store, plan)
     prepared = prepare(loaded, plan.variants, say, plan.scenarios)
-    if plan.why:
-        prepared = with_profiler(prepared, say)
+    prepared = with_observers(prepared, say, why=plan.why, tail=plan.tail)
     expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
     if lack := shortage(plan):

@@ -102,7 +102,7 @@ _DUELING = (
         "within_s",
         None,
         "The most time for duels; they end as soon as every verdict is there. Without it 30 s, and "
-        "with --why 90 s.",
+        "with --why or --tail 90 s.",
     ),
     click.option("--duels", type=Count(1), help="Exactly so many, whatever they show."),
     click.option(
@@ -122,6 +122,12 @@ _DUELING = (
         is_flag=True,
         help="Look at the processes of each duel in a second window, and say where a difference "
         "comes from; as root.",
+    ),
+    click.option(
+        "--tail",
+        is_flag=True,
+        help="Look at the slowest 1 % of each server's requests in two more windows of each duel, "
+        "and say why one server's take longer; as root.",
     ),
     click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
 )
@@ -177,4 +183,5 @@ class Asked:
     margin: float = 1.0
     allow: tuple[str, ...] = ()
     why: bool = False
+    tail: bool = False
     seed: int | None = None

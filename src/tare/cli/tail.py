@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from tare.cli.output import console, json_option, print_json, say
-from tare.cli.own_servers import servers_of
+from tare.cli.own_servers import refuse_untold, servers_of
 from tare.cli.ranges import Amount
 from tare.cli.server_options import Asked, asking
 
@@ -36,7 +36,7 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
     they run, wait, read and write, and who has their CPU. The time of the slowest requests, from
     the intended send to the answer, is then divided among its causes, beside that of ordinary
     requests. Of several servers each is looked at alone. URLs are servers that run already. It
-    needs root, and HTTP/1.1.
+    needs root, and HTTP/1.1, or HTTP/2 without TLS.
 
     \b
     tare tail './server --port {port}' --rate 5000
@@ -50,12 +50,7 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
     if asked.rate is None:
         raise click.UsageError("expected --rate: how slow the slowest are depends on it")
     servers = servers_of(asked, compared=False)
-    if servers.request.protocol != "h1":
-        raise click.UsageError(
-            "--protocol: expected h1, where a connection has a request at a time"
-        )
-    if asked.depth > 1:
-        raise click.UsageError("--depth: expected 1, so that a connection has a request at a time")
+    refuse_untold(servers, asked)
     looked = []
     for each in tails(servers, slowest, say):
         looked.append(each)

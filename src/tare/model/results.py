@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from tare.model.base import Record
+from tare.model.tail import Cause
 
 Verdict = Literal["costs", "saves", "equivalent", "unresolved"]
 
@@ -198,6 +199,46 @@ class CauseResult(Record):
     counts: list[CountResult]
 
 
+class TailPartResult(Record):
+    """The time of one cause in the slowest requests of both sides, in ns of a request."""
+
+    cause: Cause
+    who: str
+    """The program, or the system call, that it is about."""
+    baseline_ns: float
+    variant_ns: float
+    difference_ns: float
+    ci_ns: tuple[float, float]
+    """Holds for all causes of the table together."""
+    clear: bool
+    """Whether the interval excludes 0."""
+
+
+class TailResult(Record):
+    """The differences between the slowest requests of a variant and those of its baseline, each
+    alone under its load, in windows that do not count.
+    """
+
+    label: str
+    windows: int
+    """Of each side; as many more as `spoilt` were left out."""
+    spoilt: int
+    """Windows in which events were lost, or with too few requests."""
+    slowest_share: float
+    """Of all requests, those that are looked at."""
+    baseline_p99_ns: float
+    variant_p99_ns: float
+    p99_difference_ns: float
+    p99_ci_ns: tuple[float, float]
+    baseline_ns: float
+    """Mean latency of the slowest, likewise below."""
+    variant_ns: float
+    difference_ns: float
+    ci_ns: tuple[float, float]
+    parts: list[TailPartResult]
+    """Those with a noticeable share of the time, the largest difference first."""
+
+
 class ScenarioResult(Record):
     """One scenario: the noise floor, every variant, and every pair of them."""
 
@@ -211,6 +252,8 @@ class ScenarioResult(Record):
     slopes: list[SlopeResult] = []
     causes: list[CauseResult] = []
     """Of the duels whose processes were looked at."""
+    tails: list[TailResult] = []
+    """Of the duels whose slowest requests were looked at."""
 
 
 class BenchEffect(Record):

@@ -4,10 +4,15 @@ from typing import Literal
 
 from tare.model.base import Record
 
+TAILS = "tails"
+"""The folder of a run that has them, in files `TRIAL.json`."""
+SLOWEST = 0.01
+"""The share of requests that are the slowest in a duel: those beyond p99."""
+
 Cause = Literal[
     "generator", "no_connection", "connecting", "resent", "sending", "other_request",
-    "housekeeping", "own", "run_queue", "run_queue_own", "idle", "held", "lock", "disk", "sleep",
-    "page", "backend", "asleep", "call", "returning", "unseen",
+    "housekeeping", "own", "shared", "run_queue", "run_queue_own", "idle", "stolen", "softirq",
+    "held", "lock", "disk", "sleep", "page", "backend", "asleep", "call", "returning", "unseen",
 ]  # fmt: skip
 
 
@@ -38,3 +43,17 @@ class Tail(Record):
     """The largest difference first; they add up to the latencies."""
     lost: int
     """Events that found no room, without which parts are wrong."""
+
+
+class SideTail(Record):
+    """The window of one side of a duel, alone under its load."""
+
+    p99_ns: float | None
+    """By the load generator's clock; None of too few requests."""
+    tail: Tail
+
+
+class Tails(Record):
+    """The windows of both sides of a duel, which do not count; stored in tails/."""
+
+    sides: dict[Literal["baseline", "variant"], SideTail]

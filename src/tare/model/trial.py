@@ -82,6 +82,10 @@ class Plan(Record):
     quick: bool
     why: bool = False
     """Whether each duel has a second window, in which its processes are looked at."""
+    tail: bool = False
+    """Whether each duel has two more windows, in which either side's slowest requests are looked
+    at.
+    """
     running: bool = False
     """All blocks measure the same processes, which were started by somebody else."""
 

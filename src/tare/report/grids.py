@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tare.model.results import OutcomeResult, Results, ScenarioResult, SlopeResult
-from tare.report import overview, pairs, slopes
+from tare.report import overview, pairs, slopes, slower
 from tare.report.layout import Column, Grid
 from tare.report.numbers import NONE, figure, relative, short, signed
 from tare.report.ranking import DIFFERENT, ordered
@@ -152,6 +152,27 @@ def of_causes(results: Results, scenario: ScenarioResult) -> Iterator[Headed]:
                     ]
                 ),
             )
+
+
+def of_tails(results: Results, scenario: ScenarioResult) -> Iterator[Headed]:
+    """Yield how the slowest requests of both sides of each variant's duels spent their time."""
+    for tail in scenario.tails:
+        if tail.label == CONTROL or not tail.parts:
+            continue
+        found = slower.table(tail)
+        spent, baseline, variant, difference = zip(*found.rows, strict=True)
+        yield (
+            f"Where the slowest requests of {tail.label} spend their time, {found.unit} of each",
+            Grid(
+                [
+                    Column(spent),
+                    Column(baseline, results.baseline_of(tail.label), right=True, drop=2),
+                    Column(variant, tail.label, right=True, drop=2),
+                    Column(difference),
+                ],
+                ["" if part.clear else "dim" for part in tail.parts],
+            ),
+        )
 
 
 def _both(heads: list[str], values: list[tuple[float, float]]) -> list[Column]:

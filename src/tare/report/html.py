@@ -5,7 +5,7 @@ from functools import partial
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from tare.model.results import Results
-from tare.report import overview, slopes
+from tare.report import overview, slopes, slower
 from tare.report.charts import palette
 from tare.report.configs import configs
 from tare.report.flame import flame
@@ -68,6 +68,7 @@ def render(folder: RunFolder, results: Results) -> str:
         figure=figure,
         signed=signed,
         changed=changed,
+        slower=slower.table,
         flame=partial(flame, folder),
         relative=relative,
         two_digits=two_digits,

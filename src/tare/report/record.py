@@ -9,6 +9,7 @@ import zstandard
 
 from tare.model.profile import PACKED, PROFILES
 from tare.model.results import Results
+from tare.model.tail import TAILS
 from tare.model.trial import Plan, Trial
 from tare.report import stored
 from tare.report.folder import LATENCIES, TRIALS_PACKED, RunFolder
@@ -42,6 +43,12 @@ def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
         files |= {
             f"{PROFILES}/{file.name}": file.read_bytes()
             for file in sorted((folder.path / PROFILES).glob(f"*{PACKED}"))
+        }
+    if (folder.path / TAILS).is_dir():
+        (target / TAILS).mkdir(exist_ok=True)
+        files |= {
+            f"{TAILS}/{file.name}": file.read_bytes()
+            for file in sorted((folder.path / TAILS).glob("*.json"))
         }
     for name, content in files.items():
         (target / name).write_bytes(content)

@@ -19,6 +19,7 @@ from tare.report.causes import causes
 from tare.report.folder import RunFolder
 from tare.report.sentence import answers
 from tare.report.slopes import slopes
+from tare.report.tails import tails
 from tare.stats.blocks import BlockedTrials, Key, judge_control, planned_trials, stop
 from tare.stats.histogram import Histogram
 from tare.stats.plan_order import CONTROL
@@ -151,6 +152,7 @@ def _scenario(
         ],
         slopes=slopes(paired),
         causes=causes(folder, name, [*plan.variants, CONTROL]),
+        tails=tails(folder, name, [*plan.variants, CONTROL]),
     )
 
 

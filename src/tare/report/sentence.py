@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from tare.model.results import Results, ScenarioResult
+from tare.report import slower
 from tare.report.numbers import TIMES, figure, listed, relative, span
 from tare.report.ranking import DIFFERENT, Ranking, Standing, rankings
 from tare.report.titles import titles
@@ -84,6 +85,9 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     for cause in scenario.causes:
         if cause.label != CONTROL:
             words += because(cause, results.baseline_of(cause.label))
+    for tail in scenario.tails:
+        if tail.label != CONTROL:
+            words += slower.sentences(scenario, tail, results.baseline_of(tail.label))
     return [*words, lost] if lost else words
 
 

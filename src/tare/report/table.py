@@ -93,6 +93,7 @@ def _tables(
         if everything or name in leading or not ranked:
             yield grids.of_outcome(results, scenario, name)
     yield from grids.of_causes(results, scenario)
+    yield from grids.of_tails(results, scenario)
     if everything:
         yield from grids.of_pairs(results, scenario)
 

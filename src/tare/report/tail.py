@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tare.model.tail import Part, Tail
+from tare.model.tail import Cause, Part, Tail
 from tare.report.layout import Column, Grid
 from tare.report.numbers import listed
 from tare.stats.rounding import two_digits
@@ -20,9 +20,12 @@ _WORDS = {
     "other_request": "the server worked on other requests",
     "housekeeping": "the server worked, but on no request",
     "own": "the server worked on the request",
+    "shared": "the server worked on the request or on others of its connection",
     "run_queue": "{} had the server's CPU",
     "run_queue_own": "another thread of the server ({}) had its CPU",
     "idle": "the server could run, but its CPU was idle",
+    "stolen": "the hypervisor had taken the server's CPU",
+    "softirq": "the server's CPU handled softirqs ({})",
     "held": "the server was held back by its CPU quota",
     "lock": "the server waited for a lock",
     "disk": "the server waited for a disk",
@@ -44,7 +47,10 @@ def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     if excess <= 0:
         return ["The slowest requests took no longer than ordinary ones."]
     named = [part for part in tail.parts if _extra(part) >= _LEAST * excess][:_NAMED]
-    causes = [f"for {_extra(part) / excess * 100:.0f} % of it {words(part)}" for part in named]
+    causes = [
+        f"for {_extra(part) / excess * 100:.0f} % of it {words(part.cause, part.who)}"
+        for part in named
+    ]
     median = outcomes.get("latency_p50_us")
     found = [
         f"The slowest requests exceed ordinary ones by {_time(excess)}: {listed(causes)}.",
@@ -59,9 +65,9 @@ def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     return found
 
 
-def words(part: Part) -> str:
-    """Return a cause as a clause."""
-    return _WORDS[part.cause].format(part.who)
+def words(cause: Cause, who: str) -> str:
+    """Return a cause, and who or what it is about, as a clause."""
+    return _WORDS[cause].format(who)
 
 
 def grid(tail: Tail) -> Grid:
@@ -73,7 +79,7 @@ def grid(tail: Tail) -> Grid:
     ]
     return Grid(
         [
-            Column([words(part) for part in shown], "meanwhile"),
+            Column([words(part.cause, part.who) for part in shown], "meanwhile"),
             Column([_time(part.slow_ns) for part in shown], "the slowest", right=True),
             Column([_time(part.ordinary_ns) for part in shown], "ordinary", right=True),
         ]
@@ -84,8 +90,12 @@ def _extra(part: Part) -> float:
     return part.slow_ns - part.ordinary_ns
 
 
+def unit_of(ns: float) -> tuple[float, str]:
+    """Return the unit in which a time is told: its nanoseconds and its name."""
+    units = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+    return next(((size, unit) for size, unit in units if ns >= size), (1.0, "ns"))
+
+
 def _time(ns: float) -> str:
-    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
-        if ns >= size:
-            return f"{two_digits(ns / size)} {unit}"
-    return f"{two_digits(ns)} ns"
+    scale, unit = unit_of(ns)
+    return f"{two_digits(ns / scale)} {unit}"

@@ -12,11 +12,13 @@ from known import parameters, planned
 
 from tare.lab.machine.journal import Journal
 from tare.lab.paths import ROOT
-from tare.lab.project.preparation import Prepared, with_profiler
+from tare.lab.project.preparation import Prepared, with_observers
+from tare.lab.trial.attempt import Done
 from tare.lab.trial.bench import Bench
 from tare.lab.trial.duel import Opponents, run_duel
 from tare.lab.trial.turns import BASELINE, VARIANT
 from tare.model.profile import Explained
+from tare.model.tail import Tails
 
 pytestmark = [
     pytest.mark.contract,
@@ -25,23 +27,27 @@ pytestmark = [
 CALL = "syscall.clock_gettime"
 
 
-def duel(bench: Bench, work: Path, **changes: Any) -> tuple[Explained | str | None, str]:
-    """Make a duel that no other work disturbs; return what was seen of its processes, and the
-    variant's status.
-    """
+def variant_of(bench: Bench, work: Path, **changes: Any) -> Done:
+    """Make a duel that no other work disturbs; return its variant's side."""
     for attempt in range(1, 9):
-        done = run_duel(
+        _, done = run_duel(
             bench, planned("more"), attempt, parameters(**changes),
             opponents=Opponents("plain", {"plain": "", "more": ""}),
             seed=1, work=work, progress=lambda _: None,
         )  # fmt: skip
-        if done[1].trial.status != "invalid":
+        if done.trial.status != "invalid":
             break
-    return done[1].explained, done[1].trial.status
+    return done
+
+
+def duel(bench: Bench, work: Path, **changes: Any) -> tuple[Explained | str | None, str]:
+    """Make a duel; return what was seen of its processes, and the variant's status."""
+    done = variant_of(bench, work, **changes)
+    return done.explained, done.trial.status
 
 
 def test_a_duel_is_seen_from_the_kernel_side_by_side(bench: Bench, tmp_path: Path) -> None:
-    prepared = with_profiler(Prepared(), print)
+    prepared = with_observers(Prepared(), print, why=True)
     assert isinstance(prepared.profiler, Path)
     found, status = duel(replace(bench, profiler=prepared.profiler), tmp_path, cpu_pct=100.0)
     assert status == "valid"
@@ -62,6 +68,32 @@ def test_a_duel_is_seen_from_the_kernel_side_by_side(bench: Bench, tmp_path: Pat
     assert paid
     cut = [stack for stack in paid if found.profile.frames[stack[0]].kind == "cut"]
     assert not cut, "the server has no frame pointers, but .eh_frame"
+
+
+def test_the_slowest_requests_of_both_sides_are_looked_at(bench: Bench, tmp_path: Path) -> None:
+    """Once a second the variant sleeps, which the baseline does not."""
+    prepared = with_observers(Prepared(), print, tail=True)
+    assert prepared.observer is not None and prepared.profiler is None
+    looking = replace(bench, observer=prepared.observer)
+    done = variant_of(looking, tmp_path, duration_s=2.5, stall_ms=50)
+    assert done.explained is None
+    assert isinstance(done.tails, Tails), done.tails
+    slept = {}
+    for side, seen in done.tails.sides.items():
+        assert seen.tail.requests >= 10 and seen.p99_ns is not None and seen.p99_ns > 0
+        assert sum(part.slow_ns for part in seen.tail.parts) == pytest.approx(seen.tail.slow_ns)
+        slept[side] = sum(part.slow_ns for part in seen.tail.parts if part.cause == "sleep")
+    assert slept[BASELINE] == 0 and slept[VARIANT] > 1e6
+
+
+def test_a_look_at_the_slowest_that_fails_costs_no_verdict(bench: Bench, tmp_path: Path) -> None:
+    events = tmp_path / "events.log"
+    program = script(tmp_path, "echo no memory >&2; exit 1")
+    alone = replace(bench, observer=program, journal=Journal(events))
+    done = variant_of(alone, tmp_path / "work")
+    assert done.trial.status == "valid"
+    assert isinstance(done.tails, str) and done.tails.startswith("observer ended early")
+    assert "not looked at: observer ended early" in events.read_text()
 
 
 def script(folder: Path, text: str) -> Path:
@@ -94,7 +126,7 @@ def only_counted(found: Explained | str | None, reason: str) -> None:
 
 
 def test_without_the_rights_of_the_profiler_proc_counts(bench: Bench, tmp_path: Path) -> None:
-    prepared = with_profiler(Prepared(), print)
+    prepared = with_observers(Prepared(), print, why=True)
     rights = "-sys_admin,-bpf,-perfmon"
     program = script(tmp_path, f'exec setpriv --bounding-set={rights} {prepared.profiler} "$@"')
     found, status = duel(replace(bench, profiler=program), tmp_path / "work")

@@ -7,7 +7,7 @@ import pytest
 
 from tare.lab.errors import ManifestError
 from tare.lab.project.catalog import load
-from tare.lab.project.preparation import Prepared, prepare, with_profiler
+from tare.lab.project.preparation import Prepared, prepare, with_observers
 from tare.lab.run import planning
 from tare.probes import rights
 
@@ -76,6 +76,6 @@ def test_bpf_needs_its_two_rights_or_the_one_that_has_them(
 def test_without_the_right_to_look_nothing_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tare.lab.project.preparation.may_load_bpf", lambda: False)
     said: list[str] = []
-    found = with_profiler(Prepared(), said.append)
+    found = with_observers(Prepared(), said.append, why=True)
     assert found.profiler == "BPF programs need root, or CAP_BPF and CAP_PERFMON"
     assert said == [f"--why: {found.profiler}; only what /proc counts is compared"]

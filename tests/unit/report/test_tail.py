@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from tare.model.tail import Cause, Part, Tail
+from tare.model.tail import Cause, Tail
 from tare.report.tail import grid, sentences, words
 
 
@@ -64,5 +64,5 @@ def test_the_table_has_what_takes_time(width: int) -> None:
 
 def test_every_cause_has_words() -> None:
     for cause in get_args(Cause):
-        said = words(Part(cause=cause, who="futex", slow_ns=1.0, ordinary_ns=0.0))
+        said = words(cause, "futex")
         assert said and "{" not in said

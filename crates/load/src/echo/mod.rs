@@ -126,6 +126,7 @@ impl InOrder for Echo<'_> {
             hit: None,
             bytes: self.messages.size as u64,
             failure: None,
+            end: 0,
         }
     }
 }

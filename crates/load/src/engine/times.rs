@@ -1,6 +1,6 @@
 //! The times of single requests, kept to be looked at one by one.
 
-/// Answers whose times a thread keeps for a target at most: 48 MB.
+/// Answers whose times a thread keeps for a target at most: 64 MB.
 pub const MOST: usize = 1 << 20;
 
 /// The times of one answered request, in nanoseconds since the start.
@@ -18,6 +18,9 @@ pub struct Timed {
     pub sent: u64,
     /// The time of its answer's last byte.
     pub answered: u64,
+    /// The places in the connection's bytes at which it and its answer end; 0 where answers come
+    /// one after the other.
+    pub ends: [u64; 2],
 }
 
 /// The answers of a target, in the order in which they came on each thread.

@@ -103,6 +103,7 @@ impl InOrder for H1<'_> {
             body: response.body_check().length(),
             hit: response.hit(),
             failure: expect.judge(status, response.body_check()),
+            end: 0,
         };
         response.reset();
         answer

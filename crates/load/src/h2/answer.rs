@@ -151,6 +151,8 @@ impl Receiving<'_> {
             body: stream.body_check.length(),
             hit: stream.hit,
             failure,
+            // What receives the bytes knows it.
+            end: 0,
         }));
         if stream.unsent > 0 {
             // A server that answers before it has read the request will not read it.

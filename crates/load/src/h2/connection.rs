@@ -12,6 +12,8 @@ use crate::protocol::{End, Failure};
 #[derive(Debug)]
 pub struct Connection {
     pub(super) target: usize,
+    /// Bytes of whole frames, and of those under way, so far.
+    pub(super) received: u64,
     /// The beginning of a frame whose rest has not arrived; never one with data.
     pub(super) cut: Vec<u8>,
     /// The DATA frame under way.
@@ -61,6 +63,7 @@ impl Connection {
         let peer = Peer::default();
         Connection {
             target,
+            received: 0,
             cut: Vec::new(),
             data: None,
             block: None,

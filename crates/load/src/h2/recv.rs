@@ -32,13 +32,21 @@ impl Receiving<'_> {
         let mut rest = bytes;
         // Bytes after the connection's end count for nothing, however they are cut.
         while !rest.is_empty() && self.connection.end().is_none() {
-            rest = if self.connection.data.is_some() {
+            let told = self.events.len();
+            let after = if self.connection.data.is_some() {
                 self.data_piece(rest)?
             } else if self.connection.cut.is_empty() {
                 self.frame(rest)?
             } else {
                 self.rest_of_cut(rest)?
             };
+            self.connection.received += (rest.len() - after.len()) as u64;
+            for event in &mut self.events[told..] {
+                if let Event::Answered(answer) = event {
+                    answer.end = self.connection.received;
+                }
+            }
+            rest = after;
         }
         Ok(())
     }

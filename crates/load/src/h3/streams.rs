@@ -109,6 +109,7 @@ impl Connection {
                     body: flow.response.body(),
                     hit: flow.response.hit(),
                     failure: flow.response.judge(expect),
+                    end: 0,
                 }));
                 if !flow.unsent.is_empty() {
                     // A server that answers before it has read the request will not read it.

@@ -84,6 +84,7 @@ impl InOrder for Proto<'_> {
             body: reader.body_check().length(),
             hit: None,
             failure: expect.judge(STATUS, reader.body_check()),
+            end: 0,
         };
         reader.reset();
         answer

@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use crate::engine::Outcome;
 
 /// Write a line for each answer that was kept, below a heading, with its target's number, its port,
-/// and its times in nanoseconds of the monotonic clock.
+/// its times in nanoseconds of the monotonic clock, and its places in the connection's bytes.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn write(mut to: impl Write, outcome: &Outcome) -> io::Result<()> {
-    let heading = "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns";
+    let heading = "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns,\
+        sent_bytes,answered_bytes";
     writeln!(to, "{heading}")?;
     for (target, tally) in outcome.targets.iter().enumerate() {
         for each in &tally.times.kept {
@@ -24,7 +25,8 @@ pub fn write(mut to: impl Write, outcome: &Outcome) -> io::Result<()> {
             ] {
                 write!(to, ",{}", outcome.origin_ns + time)?;
             }
-            writeln!(to)?;
+            let [sent, answered] = each.ends;
+            writeln!(to, ",{sent},{answered}")?;
         }
     }
     to.flush()

@@ -48,6 +48,8 @@ pub struct Connection<T, W> {
     wire: W,
     /// The dialogue's state; none until requests may be sent.
     session: Option<T>,
+    /// The dialogue's bytes that were flushed.
+    flushed: u64,
     /// The bytes that the socket has not taken yet.
     unsent: Vec<u8>,
 }
@@ -150,6 +152,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
 
     fn transmit(&mut self, connection: &mut Connection<D::Connection, L::Wire>) -> Result<(), End> {
         if !self.outgoing.is_empty() {
+            connection.flushed += self.outgoing.len() as u64;
             self.layer
                 .seal(&mut connection.wire, &mut self.outgoing, &mut self.sealed)
                 .map_err(End::Broken)?;
@@ -195,6 +198,7 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
             connected: false,
             wire,
             session: None,
+            flushed: 0,
             unsent: Vec::new(),
         })
     }
@@ -219,6 +223,10 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
             .dialogue
             .send(session, request, exchange, &mut self.outgoing);
         taken.inspect_err(|_| self.forget())
+    }
+
+    fn taken(&self, connection: &Self::Connection) -> u64 {
+        connection.flushed + self.outgoing.len() as u64
     }
 
     fn flush(&mut self, connection: &mut Self::Connection) -> Result<(), End> {

@@ -162,6 +162,7 @@ impl<'a> WebSocket<'a> {
                     body: connection.received as u64,
                     hit: None,
                     failure: None,
+                    end: 0,
                 }));
                 connection.in_message = false;
                 connection.begun = false;

@@ -77,13 +77,81 @@ static __always_inline _Bool is_held(struct task_struct *task)
 	return 0;
 }
 
+/* The kernel counts what the hypervisor took when it looks at a CPU's clock, at each tick at least. A
+ * task that has been on the CPU knows the CPU's queue; the idle task does not. */
+static __always_inline void look_for_steal(struct task_struct *task)
+{
+	__u32 cpu = task->thread_info.cpu;
+	__u64 now, before, *seen = bpf_map_lookup_elem(&stolen, &cpu);
+	struct event *event;
+
+	if (!seen || !task->pid || !bpf_core_field_exists(struct sched_entity, cfs_rq) ||
+	    !bpf_core_field_exists(struct rq, prev_steal_time_rq))
+		return;
+	now = task->se.cfs_rq->rq->prev_steal_time_rq;
+	before = *seen;
+	*seen = now + 1;
+	if (!before || now + 1 < before + SHORT_STOLEN_NS)
+		return;
+	event = note(STOLEN);
+	if (!event)
+		return;
+	event->tid = 0;
+	event->cpu = cpu;
+	event->detail = now + 1 - before < NO_CALL ? now + 1 - before : NO_CALL;
+	bpf_ringbuf_submit(event, 0);
+}
+
+SEC("tp_btf/sched_stat_runtime")
+int BPF_PROG(has_run, struct task_struct *task)
+{
+	look_for_steal(task);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins)
+{
+	__u32 zero = 0;
+	__u64 *since = bpf_map_lookup_elem(&softirq_since, &zero);
+
+	if (since)
+		*since = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_ends, unsigned int vector)
+{
+	__u32 zero = 0;
+	__u64 took, *since = bpf_map_lookup_elem(&softirq_since, &zero);
+	struct event *event;
+
+	if (!since || !*since)
+		return 0;
+	took = bpf_ktime_get_ns() - *since;
+	*since = 0;
+	if (took < SHORT_SOFTIRQ_NS)
+		return 0;
+	event = note(SOFTIRQ);
+	if (!event)
+		return 0;
+	event->tid = 0;
+	event->detail = took < NO_CALL ? took : NO_CALL;
+	event->state = vector;
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, _Bool preempt, struct task_struct *previous, struct task_struct *next,
 	     unsigned int state)
 {
-	struct event *event = note(SWITCHED);
 	__u32 tid = previous->pid, *call;
+	struct event *event;
 
+	look_for_steal(tid ? previous : next);
+	event = note(SWITCHED);
 	if (!event)
 		return 0;
 	event->tid = tid;
@@ -129,22 +197,42 @@ static __always_inline _Bool is_internet(const struct sock *socket)
 	return family == AF_INET || family == AF_INET6;
 }
 
+/* The place in the socket's bytes that is reached by so many more. All are counted, also before events
+ * are noted, so that a place means the same as to the generator. */
+static __always_inline __u32 reached(__u8 kind, const struct sock *socket, int bytes)
+{
+	__u64 number = bpf_get_socket_cookie((void *)socket), *count;
+	struct moved none = {}, *moved = bpf_map_lookup_elem(&moved_by_socket, &number);
+
+	if (!moved) {
+		bpf_map_update_elem(&moved_by_socket, &number, &none, BPF_NOEXIST);
+		moved = bpf_map_lookup_elem(&moved_by_socket, &number);
+		if (!moved)
+			return 0;
+	}
+	count = kind == READ ? &moved->read : &moved->written;
+	return __sync_fetch_and_add(count, bytes) + bytes;
+}
+
 /* A socket of the current process, if it has a role, was read or written. */
 static __always_inline void exchanged(__u8 kind, const struct sock *socket, int bytes)
 {
 	__u64 both = bpf_get_current_pid_tgid();
-	__u32 role = role_of(both >> 32);
+	__u32 role = role_of(both >> 32), reach = 0;
+	__u16 own = socket->__sk_common.skc_num;
 	struct event *event;
 
 	if (role == FOREIGN || bytes <= 0 || !is_internet(socket))
 		return;
+	if (bpf_map_lookup_elem(&ports, &own))
+		reach = reached(kind, socket, bytes);
 	event = note(kind);
 	if (!event)
 		return;
 	event->tid = both;
 	event->role = role;
-	event->detail = bytes;
-	event->own_port = socket->__sk_common.skc_num;
+	event->detail = reach;
+	event->own_port = own;
 	event->port = bpf_ntohs(socket->__sk_common.skc_dport);
 	bpf_ringbuf_submit(event, 0);
 }

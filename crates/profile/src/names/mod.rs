@@ -1,6 +1,7 @@
 //! From addresses to frames: symbols, perf maps of JITs.
 
 mod frames;
+mod go;
 mod perf_map;
 mod stacks;
 mod symbols;

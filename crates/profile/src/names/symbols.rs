@@ -6,6 +6,7 @@ use blazesym::symbolize::source::{Elf, Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use blazesym::{MaybeDefault, Pid};
 
+use super::go::GoFunctions;
 use crate::vdso;
 
 /// Finds names. A name is a list: the function and what is inlined in it at the address, outermost first.
@@ -20,9 +21,19 @@ impl Symbols {
         Self(Symbolizer::builder().enable_code_info(false).build())
     }
 
-    /// Name places in a file.
+    /// Name places in a file: by its symbols, or a Go program's own table.
     pub fn of_file(&self, path: PathBuf, offsets: &[u64]) -> Names {
-        self.names(&Source::Elf(Elf::new(path)), Input::FileOffset(offsets))
+        let source = Source::Elf(Elf::new(path.clone()));
+        let mut names = self.names(&source, Input::FileOffset(offsets));
+        if names.iter().any(Option::is_none)
+            && let Some(functions) = GoFunctions::of(&path)
+        {
+            for (name, offset) in names.iter_mut().zip(offsets) {
+                let found = || Some(vec![functions.name(*offset)?]);
+                *name = name.take().or_else(found);
+            }
+        }
+        names
     }
 
     /// Name addresses of the kernel.

@@ -104,17 +104,22 @@ impl Seen {
         let steps = self
             .sockets
             .steps(request.port, request.sent, request.answered);
+        let [end, answer_end] = request.ends;
         let (read, reader) = steps.iter().find_map(|(at, step)| match step {
-            Step::Read(task) => Some((*at, *task)),
+            Step::Read(task, place) if end == 0 || has_reached(*place, end) => Some((*at, *task)),
             _ => None,
         })?;
         let arrived = steps.iter().find(|(_, step)| *step == Step::Arrived);
         let arrived = arrived.map_or(request.sent, |(at, _)| (*at).min(read));
-        let last = steps.iter().rev().find_map(|(at, step)| match step {
-            Step::Written(task) if *at >= read => Some((*at, *task)),
+        let mut writes = steps.iter().filter_map(|(at, step)| match step {
+            Step::Written(task, place) if *at >= read => Some((*at, *task, *place)),
             _ => None,
         });
-        let (written, writer) = last.unwrap_or((request.answered, reader));
+        let last = match answer_end {
+            0 => writes.next_back(),
+            end => writes.find(|(_, _, place)| has_reached(*place, end)),
+        };
+        let (written, writer) = last.map_or((request.answered, reader), |(at, task, _)| (at, task));
         Some(Phases {
             arrived,
             read,
@@ -127,16 +132,16 @@ impl Seen {
     /// Its bytes lie in the socket, and the task that will read them does something else.
     fn queued(&self, task: u32, from: u64, until: u64, parts: &mut Parts) {
         for (begin, end, state) in self.tasks.states(task, from, until) {
-            if state != Some(State::Running) {
+            let Some(State::Running(cpu)) = state else {
                 self.waited(task, (begin, end, state), false, parts);
                 continue;
-            }
+            };
             for (begin, end, other) in self.sockets.at(task, begin, end) {
                 let cause = match other {
                     Some(_) => Cause::OtherRequest,
                     None => Cause::Housekeeping,
                 };
-                add(parts, cause, end - begin);
+                self.on_cpu(cpu, begin, end, &cause, parts);
             }
         }
     }
@@ -144,18 +149,27 @@ impl Seen {
     /// The task has read it, at `read`, and has not written the answer.
     fn served(&self, request: &Request, task: u32, read: u64, of: (u64, u64), parts: &mut Parts) {
         for (begin, end, state) in self.tasks.states(task, of.0, of.1) {
-            if state != Some(State::Running) {
+            let Some(State::Running(cpu)) = state else {
                 let asking = self.sockets.is_asking(task, read, begin);
                 self.waited(task, (begin, end, state), asking, parts);
                 continue;
-            }
+            };
             for (begin, end, at) in self.sockets.at(task, begin, end) {
                 let cause = match at {
                     Some(port) if port != request.port => Cause::OtherRequest,
+                    _ if self.requests.has_others(request, begin, end) => Cause::Shared,
                     _ => Cause::Own,
                 };
-                add(parts, cause, end - begin);
+                self.on_cpu(cpu, begin, end, &cause, parts);
             }
+        }
+    }
+
+    /// A task had the CPU, or none had; the hypervisor and softirqs may have taken it meanwhile.
+    fn on_cpu(&self, cpu: u16, from: u64, until: u64, cause: &Cause, parts: &mut Parts) {
+        for (begin, end, by) in self.tasks.taken(cpu, from, until) {
+            let cause = by.map_or_else(|| cause.clone(), Cause::of_taken);
+            add(parts, cause, end - begin);
         }
     }
 
@@ -170,15 +184,20 @@ impl Seen {
         match state {
             Some(State::Queued(cpu)) => {
                 for (begin, end, ran) in self.tasks.ran(cpu, begin, end) {
-                    add(parts, behind(task, ran), end - begin);
+                    self.on_cpu(cpu, begin, end, &behind(task, ran), parts);
                 }
             }
             Some(State::Blocked(call)) => add(parts, Cause::of_call(call, asking), end - begin),
             Some(State::Disk) => add(parts, Cause::Disk, end - begin),
             Some(State::Held) => add(parts, Cause::Held, end - begin),
-            Some(State::Running) | None => add(parts, Cause::Unseen, end - begin),
+            Some(State::Running(_)) | None => add(parts, Cause::Unseen, end - begin),
         }
     }
+}
+
+/// True if a socket's bytes, of whose number this is the lower half, go beyond a place.
+fn has_reached(reach: u32, place: u64) -> bool {
+    reach.wrapping_sub(place as u32) < u32::MAX / 2
 }
 
 /// The one that had the CPU for which a task waited.

@@ -2,6 +2,13 @@
 
 use syscalls::Sysno;
 
+use super::events::By;
+
+/// The kernel's vectors, by their numbers.
+const SOFTIRQS: [&str; 10] = [
+    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
+];
+
 /// The cause of a part of a request's time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
@@ -21,10 +28,16 @@ pub enum Cause {
     Housekeeping,
     /// The server's task worked on it.
     Own,
+    /// The server's task worked on it, or on others of its connection that were in flight, too.
+    Shared,
     /// The server's task could run, but another one did: its name, and whether it is the server's.
     RunQueue(String, bool),
     /// The server's task could run, and its CPU had not yet woken up.
     Idle,
+    /// The hypervisor had taken its CPU.
+    Stolen,
+    /// Its CPU handled softirqs of this kind.
+    Softirq(&'static str),
     /// The quota of the server's group was used up.
     Held,
     /// The server's task waited for a lock.
@@ -70,6 +83,17 @@ impl Cause {
         }
     }
 
+    /// The cause of a time in which a CPU was taken from the task that had it.
+    pub fn of_taken(by: By) -> Self {
+        match by {
+            By::Hypervisor => Cause::Stolen,
+            By::Softirq(vector) => {
+                let name = SOFTIRQS.get(usize::from(vector));
+                Cause::Softirq(name.copied().unwrap_or("of an unknown kind"))
+            }
+        }
+    }
+
     /// Its name in the answer, and who or what it is about.
     pub fn told(&self) -> (&'static str, String) {
         let plain = |name| (name, String::new());
@@ -82,9 +106,12 @@ impl Cause {
             Cause::OtherRequest => plain("other_request"),
             Cause::Housekeeping => plain("housekeeping"),
             Cause::Own => plain("own"),
+            Cause::Shared => plain("shared"),
             Cause::RunQueue(name, true) => ("run_queue_own", name.clone()),
             Cause::RunQueue(name, false) => ("run_queue", name.clone()),
             Cause::Idle => plain("idle"),
+            Cause::Stolen => plain("stolen"),
+            Cause::Softirq(name) => ("softirq", (*name).to_owned()),
             Cause::Held => plain("held"),
             Cause::Lock => plain("lock"),
             Cause::Disk => plain("disk"),

@@ -23,14 +23,25 @@ pub enum Kind {
     },
     /// A task was woken, to run on this CPU; true if its group's quota is used up.
     Woken(bool),
-    /// A task read from a socket.
-    Read(Ports),
-    /// A task wrote to a socket.
-    Written(Ports),
+    /// A task read from a socket, up to this place in its bytes, whose lower half it is.
+    Read(Ports, u32),
+    /// A task wrote to a socket, likewise.
+    Written(Ports, u32),
     /// Data, or a connection, came to a socket of a role.
     Arrived(Ports),
     /// A segment was sent again to a role's socket or from it, in this state of TCP.
     SentAgain(Ports, u8),
+    /// The CPU was taken for so many nanoseconds, which end now.
+    Taken(u32, By),
+}
+
+/// The one that takes a CPU from the task that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The hypervisor.
+    Hypervisor,
+    /// A softirq of this vector.
+    Softirq(u8),
 }
 
 /// The reason for which a task left its CPU.
@@ -87,6 +98,8 @@ impl Event {
                     0 => Left::Preempted,
                     1 => Left::Blocked(Some(detail).filter(|call| *call != NO_CALL)),
                     HELD => Left::Held,
+                    // A page that is read from a disk.
+                    _ if detail == NO_CALL => Left::Blocked(None),
                     _ => Left::Disk,
                 },
                 next: word(12),
@@ -94,10 +107,12 @@ impl Event {
                 name: bytes[30..46].try_into().expect("16 bytes"),
             },
             1 => Kind::Woken(state == HELD),
-            2 => Kind::Read(ports),
-            3 => Kind::Written(ports),
+            2 => Kind::Read(ports, detail),
+            3 => Kind::Written(ports, detail),
             4 => Kind::Arrived(ports),
             5 => Kind::SentAgain(ports, state),
+            6 => Kind::Taken(detail, By::Hypervisor),
+            7 => Kind::Taken(detail, By::Softirq(state)),
             _ => return None,
         };
         Some(Event {

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 
 /// The slowest are at least so many.
 const FEWEST: usize = 10;
-const COLUMNS: usize = 7;
+const COLUMNS: usize = 9;
 
 /// One answered request; times in nanoseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +25,17 @@ pub struct Request {
     pub sent: u64,
     /// The time at which its answer was whole.
     pub answered: u64,
+    /// The places in the connection's bytes at which it and its answer end; 0 where a connection has a request
+    /// at a time.
+    pub ends: [u64; 2],
 }
 
 impl Request {
+    /// True if some of its time in flight on its connection is another's, too.
+    fn overlaps(&self, from: u64, until: u64) -> bool {
+        self.sent < until && self.answered > from
+    }
+
     /// From the intended send to the answer.
     pub fn latency(&self) -> u64 {
         self.answered.saturating_sub(self.intended)
@@ -45,10 +53,13 @@ pub struct Chosen {
     pub of: usize,
 }
 
-/// All requests, and each connection's in their order.
+/// All requests, and each connection's.
 #[derive(Debug, Default)]
 pub struct Requests {
     all: Vec<Request>,
+    /// The longest time from a send to its answer.
+    longest: u64,
+    /// In the order of their answers.
     by_port: HashMap<u16, Vec<usize>>,
 }
 
@@ -69,16 +80,40 @@ impl Requests {
         for (number, request) in all.iter().enumerate() {
             by_port.entry(request.port).or_default().push(number);
         }
-        Some(Self { all, by_port })
+        for own in by_port.values_mut() {
+            own.sort_by_key(|number| all[*number].answered);
+        }
+        let longest = all
+            .iter()
+            .map(|request| request.answered.saturating_sub(request.sent));
+        Some(Self {
+            longest: longest.max().unwrap_or(0),
+            all,
+            by_port,
+        })
     }
 
-    /// The request before this one on the same connection.
+    /// The request whose answer made room for this one on the same connection.
     pub fn before(&self, request: &Request) -> Option<&Request> {
         let own = self.by_port.get(&request.port)?;
-        let end = own.partition_point(|number| self.all[*number].sent < request.sent);
+        let end = own.partition_point(|number| self.all[*number].answered <= request.sent);
         let before = own[..end].last().map(|number| &self.all[*number])?;
         // A port may be used again.
         (before.opened == request.opened).then_some(before)
+    }
+
+    /// True if the connection had another request in flight within these times.
+    pub fn has_others(&self, request: &Request, from: u64, until: u64) -> bool {
+        let own = self
+            .by_port
+            .get(&request.port)
+            .map_or(&[][..], Vec::as_slice);
+        let begin = own.partition_point(|number| self.all[*number].answered <= from);
+        own[begin..]
+            .iter()
+            .map(|number| &self.all[*number])
+            .take_while(|other| other.answered < until.saturating_add(self.longest))
+            .any(|other| other != request && other.overlaps(from, until))
     }
 
     /// The slowest share of those within a time, and as many around the median.
@@ -104,8 +139,17 @@ fn row(line: &str) -> Option<Request> {
         .split(',')
         .map(|cell| cell.parse().ok())
         .collect::<Option<_>>()?;
-    let [_, port, opened, connected, intended, sent, answered] =
-        <[u64; COLUMNS]>::try_from(cells).ok()?;
+    let [
+        _,
+        port,
+        opened,
+        connected,
+        intended,
+        sent,
+        answered,
+        end,
+        answer_end,
+    ] = <[u64; COLUMNS]>::try_from(cells).ok()?;
     let port = u16::try_from(port).ok()?;
     Some(Request {
         port,
@@ -114,6 +158,7 @@ fn row(line: &str) -> Option<Request> {
         intended,
         sent,
         answered,
+        ends: [end, answer_end],
     })
 }
 
@@ -121,7 +166,7 @@ fn row(line: &str) -> Option<Request> {
 mod tests {
     use super::*;
 
-    const HEADING: &str = "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns\n";
+    const HEADING: &str = "target,port,opened_ns,connected_ns,intended_ns,sent_ns,answered_ns,sent_bytes,answered_bytes\n";
 
     #[test]
     fn the_slowest_and_the_ordinary_are_chosen() {
@@ -132,7 +177,7 @@ mod tests {
                     if number % 100 == 7 { 90 } else { number % 10 },
                 );
                 format!(
-                    "0,{},1,2,{begin},{begin},{}\n",
+                    "0,{},1,2,{begin},{begin},{},0,0\n",
                     50 + number % 3,
                     begin + 1 + slow
                 )
@@ -155,7 +200,12 @@ mod tests {
 
     #[test]
     fn what_is_no_file_of_times_is_refused() {
-        for bad in ["0,1,2\n", "0,1,2,3,4,5,x\n", "0,70000,1,1,1,1,1\n", "\n"] {
+        for bad in [
+            "0,1,2\n",
+            "0,1,2,3,4,5,x,0,0\n",
+            "0,70000,1,1,1,1,1,0,0\n",
+            "\n",
+        ] {
             assert!(
                 Requests::of(&format!("{HEADING}{bad}")).is_none(),
                 "{bad:?}"

@@ -13,10 +13,10 @@ const SYN_SENT: u8 = 2;
 pub enum Step {
     /// Something came to the server's socket.
     Arrived,
-    /// This task read it.
-    Read(u32),
-    /// This task wrote an answer, or a part of one.
-    Written(u32),
+    /// This task read it, up to this place in the connection's bytes.
+    Read(u32, u32),
+    /// This task wrote an answer, or a part of one, likewise.
+    Written(u32, u32),
     /// The segment that begins the connection was sent again.
     BegunAgain,
 }
@@ -41,8 +41,8 @@ impl Sockets {
         for Event { at, task, kind, .. } in events {
             let step = match kind {
                 Kind::Arrived(of) => (of, Step::Arrived),
-                Kind::Read(of) => (of, Step::Read(*task)),
-                Kind::Written(of) => (of, Step::Written(*task)),
+                Kind::Read(of, end) => (of, Step::Read(*task, *end)),
+                Kind::Written(of, end) => (of, Step::Written(*task, *end)),
                 Kind::SentAgain(of, SYN_SENT) => (of, Step::BegunAgain),
                 _ => continue,
             };
@@ -51,8 +51,8 @@ impl Sockets {
             if ports.contains(&of.own) {
                 sockets.steps.entry(of.other).or_default().push((*at, step));
                 match step {
-                    Step::Read(_) => attention.push((*at, Some(of.other))),
-                    Step::Written(_) => {
+                    Step::Read(..) => attention.push((*at, Some(of.other))),
+                    Step::Written(..) => {
                         if let Some(index) = open.remove(task) {
                             attention[index].1 = Some(of.other);
                         }
@@ -64,12 +64,12 @@ impl Sockets {
             }
             let asked = sockets.asked.entry(*task).or_default();
             match step {
-                Step::Read(_) => {
+                Step::Read(..) => {
                     open.insert(*task, attention.len());
                     attention.push((*at, None));
                     asked.push((*at, false));
                 }
-                Step::Written(_) => {
+                Step::Written(..) => {
                     attention.push((*at, None));
                     asked.push((*at, true));
                 }

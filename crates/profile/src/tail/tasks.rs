@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::events::{Event, FOREIGN, Kind, Left};
+use super::events::{By, Event, FOREIGN, Kind, Left};
 
 /// The state of a task from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has a CPU.
-    Running,
+    /// It has this CPU.
+    Running(u16),
     /// It waits for this CPU.
     Queued(u16),
     /// It waits in a system call, or for a page.
@@ -38,6 +38,9 @@ type Track<T> = Vec<(u64, T)>;
 pub struct Tasks {
     states: HashMap<u32, Track<State>>,
     cpus: HashMap<u16, Track<Ran>>,
+    /// By CPU: the time that the hypervisor took, and that of softirqs.
+    stolen: HashMap<u16, Track<Option<By>>>,
+    softirqs: HashMap<u16, Track<Option<By>>>,
 }
 
 impl Tasks {
@@ -63,7 +66,7 @@ impl Tasks {
                         tasks.enter(event.task, event.at, state);
                     }
                     if own {
-                        tasks.enter(next, event.at, State::Running);
+                        tasks.enter(next, event.at, State::Running(event.cpu));
                     }
                     let ran = Ran {
                         task: next,
@@ -80,7 +83,7 @@ impl Tasks {
                     let running = |track: &Track<State>| {
                         track
                             .last()
-                            .is_some_and(|(_, state)| *state == State::Running)
+                            .is_some_and(|(_, state)| matches!(state, State::Running(_)))
                     };
                     // A task that is about to sleep may be woken before it does.
                     if !tasks.states.get(&event.task).is_some_and(running) {
@@ -91,6 +94,16 @@ impl Tasks {
                         };
                         tasks.enter(event.task, event.at, state);
                     }
+                }
+                Kind::Taken(ns, by) => {
+                    let of = match by {
+                        By::Hypervisor => &mut tasks.stolen,
+                        By::Softirq(_) => &mut tasks.softirqs,
+                    };
+                    let track = of.entry(event.cpu).or_default();
+                    let free = track.last().map_or(0, |(at, _)| *at);
+                    let begin = event.at.saturating_sub(ns.into()).max(free);
+                    track.extend([(begin, Some(by)), (event.at, None)]);
                 }
                 _ => {}
             }
@@ -112,12 +125,31 @@ impl Tasks {
         pieces(self.cpus.get(&cpu), from, until)
     }
 
+    /// The same of what took a CPU from the task that has it, and from the idle one.
+    pub fn taken(&self, cpu: u16, from: u64, until: u64) -> Vec<(u64, u64, Option<By>)> {
+        let mut found = Vec::new();
+        for (begin, end, by) in pieces(self.stolen.get(&cpu), from, until) {
+            match by.flatten() {
+                Some(by) => found.push((begin, end, Some(by))),
+                None => {
+                    let softirqs = pieces(self.softirqs.get(&cpu), begin, end);
+                    found.extend(
+                        softirqs
+                            .into_iter()
+                            .map(|(begin, end, by)| (begin, end, by.flatten())),
+                    );
+                }
+            }
+        }
+        found
+    }
+
     /// The last time within these that the task was woken or came to run.
     pub fn last_begun(&self, task: u32, from: u64, until: u64) -> Option<u64> {
         let track = self.states.get(&task)?;
         let end = track.partition_point(|(at, _)| *at <= until);
         let begun = |(at, state): &&(u64, State)| {
-            *at >= from && matches!(state, State::Queued(_) | State::Held | State::Running)
+            *at >= from && matches!(state, State::Queued(_) | State::Held | State::Running(_))
         };
         track[..end]
             .iter()

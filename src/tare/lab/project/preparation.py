@@ -32,6 +32,8 @@ class Prepared:
     """The program that looks at processes, where it is asked for; or the reason why it cannot be
     had.
     """
+    observer: Path | None = None
+    """The program that looks at the slowest requests, where it is asked for and to be had."""
 
     def unavailable_in(self, scenario: Scenario, loaded: Loaded, variant: str) -> str | None:
         """Return why the variant cannot be measured in the scenario, or None if it can."""
@@ -95,14 +97,27 @@ def profiler(say: Say) -> Path | str:
         return str(reason)
 
 
-def with_profiler(prepared: Prepared, say: Say) -> Prepared:
-    """Return it with the program that looks at processes, or the reason why it cannot be had, which
-    is said.
+def with_observers(
+    prepared: Prepared, say: Say, *, why: bool = False, tail: bool = False
+) -> Prepared:
+    """Return it with the programs that look at processes, those that a plan asks for. The reason
+    why they cannot be had is said.
     """
-    found = profiler(say)
-    if isinstance(found, str):
+    if not (why or tail):
+        return prepared
+    found, observer = profiler(say), None
+    if isinstance(found, Path):
+        observer = observer_beside(found)
+    elif why:
         say(f"--why: {found}; only what /proc counts is compared")
-    return replace(prepared, profiler=found)
+    if tail and isinstance(found, str):
+        say(f"--tail: {found}; the slowest requests are not looked at")
+    return replace(prepared, profiler=found if why else None, observer=observer if tail else None)
+
+
+def observer_beside(profiler: Path) -> Path:
+    """Return the program that looks at the slowest requests, which is built with the profiler."""
+    return profiler.with_name("tare-tail")
 
 
 def _meet_rules(

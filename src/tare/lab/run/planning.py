@@ -47,6 +47,7 @@ def make(
     limits: Mapping[str, float] | None = None,
     pairing: Pairing | None = None,
     why: bool = False,
+    tail: bool = False,
 ) -> Plan:
     """Return the plan of a new run of a study. Raises UnknownName for names that do not exist and
     scenarios that the overrides make equal, and ManifestError for gates that a scenario makes none
@@ -91,6 +92,7 @@ def make(
         ),
         quick=quick,
         why=why,
+        tail=tail,
         running=any(
             role.running for name in chosen for role in loaded.variants[name].roles.values()
         ),

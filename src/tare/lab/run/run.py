@@ -21,6 +21,7 @@ from tare.lab.trial.duel import Opponents, run_duel
 from tare.lab.trial.trial import run_trial
 from tare.model.profile import Explained
 from tare.model.scenario import Scenario
+from tare.model.tail import Tails
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.probes.audit import audit
 from tare.probes.identity import identity, revision
@@ -62,7 +63,8 @@ class Run:
         self._trials: list[Trial] = []
         self._environment: dict[str, Any] = {}
         self._remarks: list[str] = []
-        self._unexplained = False
+        self._unseen: set[str] = set()
+        """Options of which it was said why nothing was seen."""
         self._patience = Patience(plan.run)
         self._fingerprint = fingerprint(loaded, prepared)
         if why := prepared.why_not(plan.baseline):
@@ -121,6 +123,7 @@ class Run:
             name=plan.run,
             cpus=cpus,
             profiler=self._prepared.profiler,
+            observer=self._prepared.observer,
         )
         try:
             with closing(host.Idle()) as self._idle:
@@ -258,20 +261,23 @@ class Run:
         trial = done.trial
         try:
             self._store.keep_histograms(trial, done.histograms)
-            self._keep_profile(done)
+            self._keep_looks(done)
             self._store.clear_work(trial)
             self._remember_files(trial, done.rendered)
         except OSError as error:
             self._watcher.remark(f"{trial.id}: files could not be kept: {error}")
         self._watcher.ends(trial)
 
-    def _keep_profile(self, done: Done) -> None:
+    def _keep_looks(self, done: Done) -> None:
         """Keep what was seen of a duel's processes; say once why nothing was."""
         if isinstance(done.explained, Explained):
             self._store.keep_profile(done.trial, done.explained)
-        elif done.explained is not None and not self._unexplained:
-            self._unexplained = True
-            self._watcher.remark(f"--why: {done.trial.id}: {done.explained}")
+        if isinstance(done.tails, Tails):
+            self._store.keep_tails(done.trial, done.tails)
+        for option, found in (("--why", done.explained), ("--tail", done.tails)):
+            if isinstance(found, str) and option not in self._unseen:
+                self._unseen.add(option)
+                self._watcher.remark(f"{option}: {done.trial.id}: {found}")
 
     def _describe(self, bench: Bench) -> None:
         before = self._store.environment()

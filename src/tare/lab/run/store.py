@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from tare.lab.errors import TareError
 from tare.lab.trial.bench import LEDGER
 from tare.model.profile import PACKED, PROFILES, Explained
+from tare.model.tail import TAILS, Tails
 from tare.model.trial import Plan, Trial, parse_trials
 
 _BALLAST_BYTES = 1 << 20
@@ -120,6 +121,12 @@ class Store:
         folder.mkdir(exist_ok=True)
         packed = zstandard.compress(found.model_dump_json().encode())
         (folder / f"{trial.id}{PACKED}").write_bytes(packed)
+
+    def keep_tails(self, trial: Trial, found: Tails) -> None:
+        """Store what was seen of the slowest requests of a duel's sides."""
+        folder = self.folder / TAILS
+        folder.mkdir(exist_ok=True)
+        write_json(folder / f"{trial.id}.json", found)
 
     def clear_work(self, trial: Trial) -> None:
         """Keep a trial's logs; keep what else it was made of only when it failed."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tare.lab.errors import TareError
 from tare.lab.project.build import Say
-from tare.lab.project.preparation import profiler
+from tare.lab.project.preparation import observer_beside, profiler
 from tare.lab.run import facing, planning
 from tare.lab.run.own_bench import open_own, started
 from tare.lab.trial.tail import look
@@ -41,6 +41,5 @@ def tails(servers: Servers, slowest: float, say: Say) -> Iterator[Looked]:
             parameters = planning.scenario_at(bench.loaded, {}, {}).parameters
             site = started(bench, server.name, parameters, home, stack)
             site.run_oracle()
-            port = server.running.port if server.running else site.port["http"]
-            tail, result = look(site, program.with_name("tare-tail"), port, slowest)
+            tail, result = look(site, observer_beside(program), slowest)
             yield Looked(server.name, tail, result)

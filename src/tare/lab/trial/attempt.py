@@ -11,6 +11,7 @@ from tare.lab.project.hooks import OracleError
 from tare.lab.trial import fault
 from tare.lab.trial.site import Site
 from tare.model.profile import Explained
+from tare.model.tail import Tails
 from tare.model.trial import Gate, PlannedTrial, Trial
 
 
@@ -23,6 +24,8 @@ class Done:
     rendered: dict[str, str]
     explained: Explained | str | None = None
     """Of a duel, kept with its variant's side; or why its processes could not be looked at."""
+    tails: Tails | str | None = None
+    """Likewise."""
 
 
 @dataclass(frozen=True)

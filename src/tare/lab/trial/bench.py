@@ -30,6 +30,8 @@ class Bench:
     profiler: Path | str | None = None
     """The program that looks at processes, where a run asks why; or the reason why there is none.
     """
+    observer: Path | None = None
+    """The program that looks at the slowest requests, where a run asks for them."""
 
     def close(self) -> None:
         """Take away what is left of its sites."""
@@ -45,6 +47,7 @@ def open_bench(
     name: str,
     cpus: Cpus,
     profiler: Path | str | None = None,
+    observer: Path | None = None,
 ) -> Bench:
     """A guarded bench with its ledger and its journal in `folder`.
 
@@ -54,7 +57,7 @@ def open_bench(
     tag = tag_of(name, folder)
     ledger = Ledger(folder / LEDGER, tag, hierarchy.run(tag), guarded=True)
     journal = Journal(folder / "events.log")
-    return Bench(loaded, built, hierarchy, cpus, tag, ledger, journal, profiler)
+    return Bench(loaded, built, hierarchy, cpus, tag, ledger, journal, profiler, observer)
 
 
 def tag_of(name: str, folder: Path) -> str:

@@ -5,7 +5,7 @@ Source: Bulej and others, "Duet Benchmarking: Improving Measurement Accuracy in 
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,9 +24,11 @@ from tare.lab.trial.instrument import Assignment, assignment
 from tare.lab.trial.measure import Measurement, Progress, observe
 from tare.lab.trial.outcomes import of_window
 from tare.lab.trial.site import Site
+from tare.lab.trial.tail import look_at_both
 from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
 from tare.model.profile import Explained
 from tare.model.role import INSTRUMENT_ROLE
+from tare.model.tail import Tails
 from tare.model.trial import Gate, PlannedTrial
 
 
@@ -61,6 +63,7 @@ def run_duel(
     made = {side: Attempt("invalid", "the duel did not begin") for side in sides}
     lost: _Lost | None = None
     explained: Explained | str | None = None
+    tails: Tails | str | None = None
     bench.journal.write("trial", f"{beginnings[VARIANT].name}: the duel begins")
     try:
         # Whatever comes first may have the better memory.
@@ -79,8 +82,11 @@ def run_duel(
         made = _fought(sites, progress)
         # One server that runs already, against itself, has nothing to explain.
         apart = not _common(sites)
-        if bench.profiler and apart and all(each.status == "valid" for each in made.values()):
-            explained = _explained(sites, bench.profiler)
+        if apart and all(each.status == "valid" for each in made.values()):
+            if bench.profiler:
+                explained = _explained(sites, bench.profiler)
+            if bench.observer:
+                tails = _tails(sites, bench.observer, draw.sample(sorted(sides), len(sides)))
     except _Lost as error:
         lost = error
     finally:
@@ -96,8 +102,8 @@ def run_duel(
         trial = beginnings[side].record(made[side], opponents.versions[sides[side].variant])
         bench.journal.write("trial", f"{trial.id}: {trial.status}{because(trial.reason)}")
         rendered = sites[side].rendered if side in sites else {}
-        own = explained if side == VARIANT else None
-        done.append(Done(trial, made[side].histograms, rendered, own))
+        looks = (explained, tails) if side == VARIANT else (None, None)
+        done.append(Done(trial, made[side].histograms, rendered, *looks))
     return done
 
 
@@ -179,6 +185,17 @@ def _explained(sites: Mapping[str, Site], profiler: Path | str) -> Explained | s
         return explain(order, _assignment(order), profiler)
     except TareError as error:
         sites[VARIANT].bench.journal.write("why", f"not explained: {error}")
+        return str(error)
+
+
+def _tails(sites: Mapping[str, Site], observer: Path, order: Sequence[str]) -> Tails | str:
+    """Return what is seen of both sides' slowest requests in windows that do not count, or why
+    nothing is.
+    """
+    try:
+        return look_at_both(sites, observer, order)
+    except TareError as error:
+        sites[VARIANT].bench.journal.write("tail", f"not looked at: {error}")
         return str(error)
 
 

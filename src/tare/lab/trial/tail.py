@@ -1,31 +1,54 @@
 """A look at one server under load: what its slowest requests waited for."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from tare.lab.errors import RoleError
 from tare.lab.trial import instrument
 from tare.lab.trial.explain import roles_of
 from tare.lab.trial.instrument import assignment
 from tare.lab.trial.observer import observing
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
-from tare.model.tail import Tail
+from tare.model.tail import SLOWEST, SideTail, Tail, Tails
 
 _ROLE = "observer"
+_PORTS = {"http": 80, "https": 443}
 
 
-def look(site: Site, program: Path, port: int, slowest: float) -> tuple[Tail, Result]:
-    """Load a site whose server listens on `port`; return where the time of its slowest requests
-    went, which are this share of all, and what the instrument measured meanwhile.
+def look(site: Site, program: Path, slowest: float) -> tuple[Tail, Result]:
+    """Load a site; return where the time of its slowest requests went, which are this share of all,
+    and what the instrument measured meanwhile.
 
     Raises RoleError when a program fails, and Unavailable where the kernel does not let processes
     be looked at.
     """
-    times, plain = site.folder / "times.csv", assignment(site, {})
+    plain = assignment(site, site.bench.loaded.study.analysis.window)
+    times, url = site.folder / "times.csv", urlsplit(plain.spec["url"])
     what = replace(plain, spec={**plain.spec, "times_file": str(times)})
+    port = url.port or _PORTS[url.scheme]
     argv = [str(program), f"--port={port}", f"--slowest={slowest}", *roles_of({"": site})]
     with observing(site, _ROLE, argv) as observer:
         result = instrument.run([site], what, observer.follow)
         observer.hear("ended")
         observer.say(str(times))
         return observer.answer(Tail, "tail"), result
+
+
+def look_at_both(sites: Mapping[str, Site], program: Path, order: Sequence[str]) -> Tails:
+    """Load the sides of a duel one after the other, each alone, and look at their slowest requests.
+    The other one is alive meanwhile and gets no load. What this finds does not count.
+
+    Raises as `look`, and RoleError for errors under the load.
+    """
+    return Tails(sides={side: _alone(sites[side], program) for side in order})
+
+
+def _alone(site: Site, program: Path) -> SideTail:
+    tail, result = look(site, program, SLOWEST)
+    if errors := sum(result.errors.values()):
+        raise RoleError(f"{site.variant}: {errors} errors in the window of its slowest requests")
+    p99_us = result.outcomes["latency_p99_us"]
+    return SideTail(p99_ns=None if p99_us is None else 1000 * p99_us, tail=tail)

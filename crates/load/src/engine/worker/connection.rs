@@ -36,6 +36,8 @@ pub struct InFlight {
     pub sent: u64,
     /// The time of the answer's first byte, if it came in several pieces.
     pub begun: Option<u64>,
+    /// The place in the bytes of its connection at which it ends, if times are kept.
+    pub end: u64,
     /// Times that it was sent again.
     pub retries: u8,
 }

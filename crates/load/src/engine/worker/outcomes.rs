@@ -41,6 +41,8 @@ impl<P: Protocol> Worker<'_, P> {
                 intended: request.intended,
                 sent: request.sent,
                 answered: now,
+                // Answers that come one after the other need no places.
+                ends: [if answer.end == 0 { 0 } else { request.end }, answer.end],
             });
         }
         if state.requests.is_empty()

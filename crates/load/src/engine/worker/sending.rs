@@ -177,6 +177,7 @@ impl<P: Protocol> Worker<'_, P> {
             intended,
             sent,
             begun: None,
+            end: 0,
             retries: 0,
         };
         self.put(id, request, sent);
@@ -196,6 +197,9 @@ impl<P: Protocol> Worker<'_, P> {
         let exchange = request.exchange;
         let slot = requests.insert(request);
         let outcome = self.protocol.send(connection, slot, exchange);
+        if self.keeps_times {
+            requests[slot].end = self.protocol.taken(connection);
+        }
         *carried += 1;
         self.broken = 0;
         if let Err(end) = outcome {

@@ -1,6 +1,6 @@
 //! Requests whose time has known causes, told by made-up events.
 
-use super::super::events::{Event, FOREIGN, Kind, Left, Ports};
+use super::super::events::{By, Event, FOREIGN, Kind, Left, Ports};
 use super::*;
 
 const SERVER: u16 = 80;
@@ -61,9 +61,22 @@ fn poll() -> Left {
 
 /// The parts of the last row's time; a row is opened, connected, intended, sent, answered.
 fn parts(events: &[Event], rows: &[(u16, [u64; 5])]) -> Vec<(Cause, u64)> {
-    let row = |(port, times): &(u16, [u64; 5])| {
-        let times = times.map(|time| time.to_string()).join(",");
-        format!("0,{port},{times}\n")
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|(port, times)| (*port, *times, [0, 0]))
+        .collect();
+    parts_of_streams(events, &rows)
+}
+
+/// The same of rows with the places at which a request and its answer end in their connection's bytes.
+fn parts_of_streams(events: &[Event], rows: &[(u16, [u64; 5], [u64; 2])]) -> Vec<(Cause, u64)> {
+    let row = |(port, times, ends): &(u16, [u64; 5], [u64; 2])| {
+        let cells = times
+            .iter()
+            .chain(ends)
+            .map(u64::to_string)
+            .collect::<Vec<_>>();
+        format!("0,{port},{}\n", cells.join(","))
     };
     let text: String = rows.iter().map(row).collect();
     let requests = Requests::of(&format!("heading\n{text}")).expect("well formed");
@@ -72,7 +85,7 @@ fn parts(events: &[Event], rows: &[(u16, [u64; 5])]) -> Vec<(Cause, u64)> {
         sockets: Sockets::of(events, &[SERVER].into()),
         requests,
     };
-    let (port, [opened, connected, intended, sent, answered]) = rows[rows.len() - 1];
+    let (port, [opened, connected, intended, sent, answered], ends) = rows[rows.len() - 1];
     let last = Request {
         port,
         opened,
@@ -80,6 +93,7 @@ fn parts(events: &[Event], rows: &[(u16, [u64; 5])]) -> Vec<(Cause, u64)> {
         intended,
         sent,
         answered,
+        ends,
     };
     let parts = seen.parts(&last);
     assert_eq!(parts.values().sum::<u64>(), last.latency(), "they add up");
@@ -90,13 +104,13 @@ fn parts(events: &[Event], rows: &[(u16, [u64; 5])]) -> Vec<(Cause, u64)> {
 fn a_request_waits_behind_another_and_behind_a_neighbour() {
     let events = [
         switched(0, 9, Left::Preempted, ONE),
-        event(10, ONE, Kind::Read(on(51))),
+        event(10, ONE, Kind::Read(on(51), 0)),
         event(12, 0, Kind::Arrived(on(52))),
         switched(30, ONE, Left::Preempted, 9),
         switched(70, 9, Left::Preempted, ONE),
-        event(80, ONE, Kind::Written(on(51))),
-        event(82, ONE, Kind::Read(on(52))),
-        event(90, ONE, Kind::Written(on(52))),
+        event(80, ONE, Kind::Written(on(51), 0)),
+        event(82, ONE, Kind::Read(on(52), 0)),
+        event(90, ONE, Kind::Written(on(52), 0)),
     ];
     assert_eq!(
         parts(&events, &[(52, [1, 2, 5, 8, 95])]),
@@ -116,13 +130,13 @@ fn a_request_waits_behind_another_and_behind_a_neighbour() {
 fn the_time_before_the_send_is_that_of_the_request_before() {
     let events = [
         switched(0, 9, Left::Preempted, ONE),
-        event(12, ONE, Kind::Read(on(51))),
+        event(12, ONE, Kind::Read(on(51), 0)),
         switched(20, ONE, futex(), 0),
         event(90, ONE, Kind::Woken(false)),
         switched(92, 0, Left::Preempted, ONE),
-        event(100, ONE, Kind::Written(on(51))),
-        event(112, ONE, Kind::Read(on(51))),
-        event(114, ONE, Kind::Written(on(51))),
+        event(100, ONE, Kind::Written(on(51), 0)),
+        event(112, ONE, Kind::Read(on(51), 0)),
+        event(114, ONE, Kind::Written(on(51), 0)),
     ];
     let rows = [(51, [1, 2, 10, 10, 105]), (51, [1, 2, 30, 110, 118])];
     assert_eq!(
@@ -147,8 +161,8 @@ fn a_connection_that_is_made_late_says_why() {
     let events = [
         event(1000, 0, Kind::SentAgain(on(51), SYN_SENT)),
         switched(1040, 0, Left::Preempted, ONE),
-        event(1060, ONE, Kind::Read(on(51))),
-        event(1070, ONE, Kind::Written(on(51))),
+        event(1060, ONE, Kind::Read(on(51), 0)),
+        event(1070, ONE, Kind::Written(on(51), 0)),
     ];
     let row = (51, [10, 1050, 5, 1055, 1075]);
     assert_eq!(
@@ -170,11 +184,11 @@ fn a_connection_that_is_made_late_says_why() {
 fn a_task_that_answers_for_another_is_followed() {
     let events = [
         switched(0, 9, Left::Preempted, ONE),
-        event(10, ONE, Kind::Read(on(51))),
+        event(10, ONE, Kind::Read(on(51), 0)),
         switched(15, ONE, poll(), 0),
         event(40, TWO, Kind::Woken(true)),
         switched(60, 0, Left::Preempted, TWO),
-        event(70, TWO, Kind::Written(on(51))),
+        event(70, TWO, Kind::Written(on(51), 0)),
     ];
     assert_eq!(
         parts(&events, &[(51, [1, 2, 10, 10, 75])]),
@@ -195,13 +209,13 @@ fn another_servers_answer_is_waited_for() {
     };
     let events = [
         switched(0, 9, Left::Preempted, ONE),
-        event(10, ONE, Kind::Read(on(51))),
-        event(12, ONE, Kind::Written(other)),
+        event(10, ONE, Kind::Read(on(51), 0)),
+        event(12, ONE, Kind::Written(other, 0)),
         switched(15, ONE, poll(), 0),
         event(50, ONE, Kind::Woken(false)),
         switched(50, 0, Left::Preempted, ONE),
-        event(52, ONE, Kind::Read(other)),
-        event(55, ONE, Kind::Written(on(51))),
+        event(52, ONE, Kind::Read(other, 0)),
+        event(55, ONE, Kind::Written(on(51), 0)),
     ];
     let found = parts(&events, &[(51, [1, 2, 10, 10, 60])]);
     assert_eq!(
@@ -210,6 +224,95 @@ fn another_servers_answer_is_waited_for() {
             (Cause::Own, 10),
             (Cause::Backend, 35),
             (Cause::Returning, 5)
+        ]
+    );
+}
+
+#[test]
+fn requests_of_one_connection_are_told_apart_by_their_bytes() {
+    // The first request ends at byte 100 and the second at 150, their answers at 80 and at 40.
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51), 100)),
+        switched(20, ONE, futex(), 0),
+        event(30, ONE, Kind::Woken(false)),
+        switched(30, 0, Left::Preempted, ONE),
+        event(32, ONE, Kind::Read(on(51), 150)),
+        event(40, ONE, Kind::Written(on(51), 40)),
+        event(60, ONE, Kind::Written(on(51), 80)),
+        event(61, ONE, Kind::Written(on(51), 90)),
+    ];
+    let first = (51, [1, 2, 8, 8, 70], [100, 80]);
+    let second = (51, [1, 2, 15, 15, 45], [150, 40]);
+    assert_eq!(
+        parts_of_streams(&events, &[second, first]),
+        [
+            (Cause::Housekeeping, 2),
+            (Cause::Shared, 10 + 30),
+            (Cause::Lock, 10),
+            (Cause::Returning, 10),
+        ]
+    );
+    assert_eq!(
+        parts_of_streams(&events, &[first, second]),
+        [
+            (Cause::OtherRequest, 5 + 2),
+            (Cause::Shared, 8),
+            (Cause::Lock, 10),
+            (Cause::Returning, 5),
+        ]
+    );
+}
+
+#[test]
+fn a_request_waits_for_the_answer_that_made_room() {
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51), 100)),
+        event(20, ONE, Kind::Written(on(51), 30)),
+        event(50, ONE, Kind::Written(on(51), 60)),
+        event(62, ONE, Kind::Read(on(51), 150)),
+        event(64, ONE, Kind::Written(on(51), 90)),
+    ];
+    let quick = (51, [1, 2, 9, 9, 25], [50, 30]);
+    let slow = (51, [1, 2, 9, 9, 55], [100, 60]);
+    let last = (51, [1, 2, 40, 60, 66], [150, 90]);
+    assert_eq!(
+        parts_of_streams(&events, &[slow, quick, last]),
+        [
+            (Cause::Generator, 5),
+            (Cause::Housekeeping, 2),
+            (Cause::Own, 10 + 2),
+            (Cause::Returning, 5 + 2),
+        ]
+    );
+}
+
+#[test]
+fn what_takes_the_cpu_from_its_task_is_told() {
+    const NET_RX: u8 = 3;
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51), 0)),
+        event(20, 0, Kind::Taken(15, By::Hypervisor)),
+        event(30, 0, Kind::Taken(8, By::Softirq(NET_RX))),
+        // A part of it was the hypervisor's.
+        event(40, 0, Kind::Taken(5, By::Hypervisor)),
+        event(41, 0, Kind::Taken(8, By::Softirq(NET_RX))),
+        switched(45, ONE, poll(), 0),
+        event(50, ONE, Kind::Woken(false)),
+        event(60, 0, Kind::Taken(4, By::Softirq(NET_RX))),
+        switched(60, 0, Left::Preempted, ONE),
+        event(70, ONE, Kind::Written(on(51), 0)),
+    ];
+    assert_eq!(
+        parts(&events, &[(51, [1, 2, 10, 10, 70])]),
+        [
+            (Cause::Own, 2 + 3 + 4 + 10),
+            (Cause::Idle, 6),
+            (Cause::Stolen, 10 + 5),
+            (Cause::Softirq("NET_RX"), 8 + 3 + 4),
+            (Cause::Asleep, 5),
         ]
     );
 }

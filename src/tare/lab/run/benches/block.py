@@ -14,7 +14,7 @@ from typing import Any
 
 from tare.lab import interrupt
 from tare.lab.errors import Interrupted, TareError
-from tare.lab.project.preparation import prepare, with_profiler
+from tare.lab.project.preparation import prepare, with_observers
 from tare.lab.run import subject
 from tare.lab.run.run import Run
 from tare.lab.run.store import Store
@@ -47,8 +47,7 @@ def main(folder: Path, block: int) -> None:
     plan = store.plan()
     loaded = subject.of(store, plan)
     prepared = prepare(loaded, plan.variants, _say, plan.scenarios)
-    if plan.why:
-        prepared = with_profiler(prepared, _say)
+    prepared = with_observers(prepared, _say, why=plan.why, tail=plan.tail)
     Run(loaded, plan, store, prepared, _Quiet()).make_block(block)
 
 

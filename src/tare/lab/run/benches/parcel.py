@@ -13,9 +13,10 @@ import zstandard
 
 from tare.lab.errors import TareError
 from tare.model.profile import PROFILES
+from tare.model.tail import TAILS
 from tare.model.trial import Trial, parse_trials
 
-_FOLDERS = ("histograms", PROFILES, "logs")
+_FOLDERS = ("histograms", PROFILES, TAILS, "logs")
 _LOG_MAX = 64 * 1024
 """Bytes of each log that travel: its end."""
 _WHOLE_MAX = 256 << 20
