@@ -11,6 +11,7 @@ from tare.report.why import culprits
 
 pytestmark = [
     pytest.mark.system,
+    pytest.mark.thorough,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at processes"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
 ]
