@@ -6,11 +6,9 @@ guardian then removes what it had started.
 
 import contextlib
 import os
-import platform
 import pwd
 import shutil
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -21,7 +19,7 @@ from typing import Any, Protocol
 from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.machine import cgroup, host
-from tare.lab.machine.hosts import wire
+from tare.lab.machine.hosts import link, wire
 from tare.lab.machine.hosts.host import Launch
 from tare.lab.machine.hosts.local import Local
 from tare.lab.machine.ledger import Ledger, sweep
@@ -50,13 +48,36 @@ class Channel(Protocol):
         """Close it."""
 
 
+def facts() -> dict[str, Any]:
+    """Return what decides whether a host can work with others."""
+    return {
+        **audit([]),
+        "root": str(paths.ROOT),
+        "cache": str(paths.cache()),
+        "user": pwd.getpwuid(os.geteuid()).pw_name,
+        "boot": boot_id(),
+        "cpus": sorted(os.sched_getaffinity(0)),
+        "control_groups": cgroup.detect().kind,
+    }
+
+
+MACHINE: dict[str, Answer] = {
+    "facts": facts,
+    "clock": time.time,
+    "open_door": link.open_door,
+    "close_door": link.close_door,
+    "round_trip_us": link.round_trip_us,
+}
+"""Question about the machine → what answers it; it needs not be a run's host yet."""
+
+
 def serve(channel: Channel, more: Mapping[str, Answer]) -> None:
     """Answer questions until the laboratory has gone; `more` are answers beside those of a host."""
     # Ctrl-C at the laboratory is the laboratory's to handle; children get the default again.
     signal.signal(signal.SIGINT, lambda *_: None)
     with contextlib.ExitStack() as ending:
         agent = _Agent(ending)
-        answers = {**agent.answers(), **more}
+        answers = {**MACHINE, **agent.answers(), **more}
         while True:
             try:
                 number, name, arguments = channel.receive()
@@ -78,8 +99,6 @@ class _Agent:
     def answers(self) -> dict[str, Answer]:
         """Return question → what answers it."""
         return {
-            "facts": facts,
-            "clock": time.time,
             "open": self._open,
             "write": lambda site, file, text: self._host.write(Path(site), file, text),
             "read": lambda site, file: self._host.read(Path(site), file),
@@ -174,24 +193,6 @@ class _Agent:
     def _look(self, roles: Mapping[str, int], at: float, last: bool) -> dict[str, Any]:
         processes = {role: self._processes[pid] for role, pid in roles.items()}
         return wire.packed(self._host.look(processes, at, last=last)())
-
-
-def facts() -> dict[str, Any]:
-    """Return what decides whether a host can work with others."""
-    return {
-        "root": str(paths.ROOT),
-        "cache": str(paths.cache()),
-        "python": sys.version.split()[0],
-        "user": pwd.getpwuid(os.geteuid()).pw_name,
-        "boot": boot_id(),
-        "time": time.time(),
-        "machine": platform.machine(),
-        "kernel": platform.release(),
-        "cpus": sorted(os.sched_getaffinity(0)),
-        "control_groups": cgroup.detect().kind,
-        "pid": os.getpid(),
-        **audit([]),
-    }
 
 
 def _cpus(settings: Mapping[str, Any]) -> host.Cpus:

@@ -3,6 +3,7 @@
 The way there is execnet's: plain values through the pipes of ssh(1) or nsenter(1), and no port.
 """
 
+import contextlib
 import shlex
 import sys
 import time
@@ -67,6 +68,8 @@ class Remote:
 
     def restore(self) -> None:
         """Reach it again if it was lost. Raises TareError when that fails."""
+        with contextlib.suppress(HostLost):
+            self.ask("clock")
         if self._channel is None:
             self.connect()
             self.opened()
@@ -175,7 +178,10 @@ class Remote:
 
     def _lost(self, error: BaseException) -> HostLost:
         self.close()
-        return HostLost(f"host {self.name} ({self.place.control}) was lost: {_last_line(error)}")
+        return HostLost(
+            f"host {self.name} ({self.place.control}) was lost: its agent has ended or cannot be "
+            f"reached any more ({_last_line(error)})"
+        )
 
 
 def _spec(place: RoleHost) -> str:

@@ -8,9 +8,15 @@ from tare.lab.errors import TareError
 from tare.probes.probe import Seen
 from tare.probes.reading import Counter, Gauge, Reading
 
-_KINDS = {
+_KINDS: dict[str, type[Exception]] = {
     kind.__name__: kind
-    for kind in (errors.RoleError, errors.MachineFault, errors.Unavailable, errors.ManifestError)
+    for kind in (
+        errors.RoleError,
+        errors.MachineFault,
+        errors.Unavailable,
+        errors.ManifestError,
+        FileNotFoundError,
+    )
 }
 
 
@@ -29,15 +35,15 @@ def unpacked(found: Mapping[str, Any]) -> Seen:
 
 
 def fault(error: Exception) -> tuple[str, str]:
-    """Return an error's kind and its message."""
+    """Return an error's kind and its message; what the host's system refuses is its fault."""
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+        return errors.MachineFault.__name__, str(error)
     return type(error).__name__, str(error)
 
 
-def raised(kind: str, text: str, host: str) -> TareError:
+def raised(kind: str, text: str, host: str) -> Exception:
     """Return the error that an agent met, as it would have been raised here."""
-    if kind in _KINDS:
-        return _KINDS[kind](text)
-    return TareError(f"host {host}: {text if kind == 'TareError' else f'{kind}: {text}'}")
+    return _KINDS.get(kind, TareError)(f"host {host}: {text}")
 
 
 def _plain(readings: Mapping[str, Reading]) -> dict[str, Any]:

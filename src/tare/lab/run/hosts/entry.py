@@ -7,13 +7,14 @@ from tare.lab.machine.hosts.agent import Channel
 from tare.lab.project.preparation import fingerprint, prepare
 from tare.lab.run import subject
 from tare.lab.run.benches import sources
+from tare.lab.run.hosts.here import HERE
 from tare.model.servers import Servers
 from tare.model.trial import Plan
 
 
 def serve(channel: Channel) -> None:
     """Answer the laboratory's questions until it has gone."""
-    agent.serve(channel, {"prepare": prepared, "sources": sources.of_laboratory})
+    agent.serve(channel, {**HERE, "prepare": prepared})
 
 
 def prepared(plan: str, own: str | None) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def _ready(
     """Return what makes a host that was reached ready for the run, and returns its remarks."""
 
     def ready() -> list[str]:
-        for fault in differing(mine, remote.facts):
+        if fault := next(differing(mine, remote.facts), None):
             raise TareError(f"host {remote.name}: {fault}")
         own = None if wanted.own is None else wanted.own.model_dump_json()
         plan = wanted.plan.model_dump_json()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tare.lab.errors import ManifestError
+from tare.lab.errors import UnknownName
 from tare.lab.project import levels, render
 from tare.lab.project.catalog import Loaded
 from tare.model.hosts import HostsFile
@@ -20,9 +20,9 @@ def placed(file: HostsFile, plan: Plan, loaded: Loaded) -> dict[str, str]:
 
 
 def refuse(file: HostsFile, plan: Plan, loaded: Loaded) -> None:
-    """Refuse a plan that other hosts cannot carry out. Raises ManifestError."""
+    """Refuse a plan that other hosts cannot carry out. Raises UnknownName."""
     if why := next(_reasons(file, plan, loaded), None):
-        raise ManifestError(f"--hosts: {loaded.title} cannot be spread over hosts: {why}")
+        raise UnknownName(f"--hosts: {loaded.title} cannot be spread over hosts: {why}")
 
 
 def _reasons(file: HostsFile, plan: Plan, loaded: Loaded) -> Iterator[str]:
