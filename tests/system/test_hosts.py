@@ -1,4 +1,4 @@
-"""Runs whose roles are on hosts of their own, here namespaces: lost hosts, killed runs, resuming."""
+"""Runs whose roles are on hosts of their own, here namespaces: lost, killed, and resumed."""
 
 import json
 import os
@@ -49,9 +49,7 @@ def in_a_trial(lab: Laboratory, count: int) -> None:
     wait_for(opened, patience_s=4 * PATIENCE_S)
 
 
-def test_roles_are_apart_and_a_lost_host_costs_a_trial_at_most(
-    lab: Laboratory, spread: Spread
-) -> None:
+def test_roles_are_apart_and_a_lost_host_costs_a_trial(lab: Laboratory, spread: Spread) -> None:
     command = lab.start(*RUN, *LONG, "--hosts", str(spread.file))
     in_a_trial(lab, 1)
     os.kill(spread.agent("server"), signal.SIGKILL)

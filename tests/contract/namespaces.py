@@ -1,5 +1,6 @@
 """Files of hosts in namespaces whose names and addresses no other test has at the moment."""
 
+import json
 import os
 import subprocess
 from dataclasses import dataclass
@@ -64,6 +65,12 @@ class Spread:
             text=True,
         )
         return [int(pid) for pid in found.stdout.split()]
+
+    def sent_bytes(self, host: str) -> int:
+        """Return the bytes that have left a host."""
+        command = ["ip", "-json", "-statistics", "-netns", self.namespace(host), "link", "show"]
+        links = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        return sum(each["stats64"]["tx"]["bytes"] for each in links if each["ifname"] != "lo")
 
     def left(self) -> list[str]:
         """What is left of its namespaces."""
