@@ -194,14 +194,15 @@ def command(
         )
         for each in reached.requests
     ]
+    if spread_over is not None:
+        for plan, each in zip(plans, reached.requests, strict=True):
+            spread.refuse(spread_over, plan, each.loaded)
     if dry_run:
         show_plan(plans, as_json=as_json)
         return
     for plan, each in zip(plans, reached.requests, strict=True):
         if benches is not None:
             check(benches, plan)
-        if spread_over is not None:
-            spread.refuse(spread_over, plan, each.loaded)
         if plan.parts:
             say(f"{each.loaded.title}: trying your own files before anything is timed")
             checking.refuse(plan, each.loaded, say)
