@@ -19,6 +19,7 @@ from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
+from tare.model.hosts import HostsFile
 from tare.model.servers import Body, Load, Replay, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
@@ -32,8 +33,10 @@ _NOT_ALONE = (
 )
 
 
-def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
-    """Build, look at the servers' answers, and store the plan of their duels.
+def prepare(
+    asked: Asked, limits: Mapping[str, float] | None = None, hosts: HostsFile | None = None
+) -> Store:
+    """Build, look at the servers' answers, and store the plan of their duels, on hosts or here.
 
     Raises click.UsageError, and TareError for servers that do not start or do not answer alike.
     """
@@ -47,7 +50,11 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         )
     if servers.running:
         say(_NOT_ALONE)
-    faced = facing.face(servers, say, saturated=asked.saturated, any_body="body" in asked.allow)
+    if hosts is not None:
+        _refuse_files(asked)
+    faced = facing.face(
+        servers, say, saturated=asked.saturated, any_body="body" in asked.allow, hosts=hosts
+    )
     for remark in faced.remarks:
         say(remark)
     _refuse(
@@ -73,6 +80,8 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     )
     store = Store.create(paths.runs(), plan)
     subject.keep(store, faced.servers)
+    if hosts is not None:
+        store.keep_hosts(hosts)
     return store
 
 
@@ -236,6 +245,19 @@ def _refuse_starts(asked: Asked) -> None:
     }
     if option := next((name for name, value in given.items() if value), None):
         raise click.UsageError(f"{option}: the servers run already, expected commands")
+
+
+def _refuse_files(asked: Asked) -> None:
+    """Refuse what only this machine has. Raises click.UsageError."""
+    given = {
+        "--against": asked.against,
+        "--body-file": asked.body_file,
+        "--replay": asked.replay,
+        "--requests": asked.requests_file,
+        "--why": asked.why,
+    }
+    if option := next((name for name, value in given.items() if value), None):
+        raise click.UsageError(f"{option}: it is of this machine alone; leave it or --hosts out")
 
 
 def _sides(asked: Asked, fewest: int) -> tuple[list[str], list[str], list[str]]:
