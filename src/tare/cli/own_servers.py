@@ -42,6 +42,8 @@ def prepare(
     """
     if asked.saturated and asked.rate is not None:
         raise click.UsageError("--saturated and --rate: expected one of them")
+    if hosts is not None:
+        _refuse_files(asked)
     servers = servers_of(asked)
     if servers.running and limits is not None:
         raise click.UsageError(
@@ -50,8 +52,6 @@ def prepare(
         )
     if servers.running:
         say(_NOT_ALONE)
-    if hosts is not None:
-        _refuse_files(asked)
     faced = facing.face(
         servers, say, saturated=asked.saturated, any_body="body" in asked.allow, hosts=hosts
     )
