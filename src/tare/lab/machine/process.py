@@ -40,6 +40,8 @@ class Place:
     cpus: Sequence[int]
     caps: Caps = UNLIMITED
     network: Network | None = None
+    machine: str = ""
+    """What tells its CPUs from those of the same numbers of other machines."""
 
 
 class Process:

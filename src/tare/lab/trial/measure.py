@@ -28,6 +28,8 @@ class Snapshot:
     seen: Seen
     own: Mapping[str, Reading]
     """What the experiment's own probe reads."""
+    took_s: float | None = None
+    """How long other hosts took to read them, if roles are on others."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ class Measurement:
 
         places = {name: place for name, place in self.places.items() if name not in apart}
         return replace(self, opened=left(self.opened), closed=left(self.closed), places=places)
+
+    @property
+    def delay_s(self) -> float | None:
+        """The longest that other hosts took to read their probes, if roles are on others."""
+        taken = [each.took_s for each in (self.opened, self.closed) if each.took_s is not None]
+        return max(taken, default=None)
 
     @property
     def probed_s(self) -> float:
@@ -112,8 +120,10 @@ class Watch:
     def _snapshots(self) -> list[Snapshot]:
         at = time.monotonic()
         seen = self._read(at, last=False)
+        apart = self.sites[0].bench.hosts.apart
+        took_s = time.monotonic() - at if apart else None
         return [
-            Snapshot(at, each, site.hooks.probe(site))
+            Snapshot(at, each, site.hooks.probe(site), took_s)
             for site, each in zip(self.sites, seen, strict=True)
         ]
 

@@ -27,6 +27,7 @@ from tare.lab.machine.limits import Caps
 from tare.lab.machine.proc import boot_id
 from tare.lab.machine.process import Process
 from tare.probes.audit import audit
+from tare.probes.process import stat
 
 _LEDGER = "ledger.jsonl"
 _CHUNK = 1 << 20
@@ -144,7 +145,7 @@ class _Agent:
         self._ending.callback(self._host.close)
         for thread in host.own_threads():
             os.sched_setaffinity(thread, cpus.support)
-        priority = host.raise_own_priority(host.own_threads())
+        priority = host.raise_own_priority([*host.own_threads(), *_bearers()])
         shared = settings["shared"] is not None  # the laboratory has said it of its own
         remarks = [] if shared else [hierarchy.remark, cpus.remark, self._host.idle.remark]
         remarks.append(priority)
@@ -203,6 +204,18 @@ def _cpus(settings: Mapping[str, Any]) -> host.Cpus:
         raise TareError(f"it has no CPU {min(missing)}; it may use {sorted(allowed)}")
     server, client, backend = settings["wanted"]
     return host.assign(host.by_core(settings["cpus"] or sorted(allowed)), server, client, backend)
+
+
+def _bearers() -> list[int]:
+    """Return the processes of sshd(8) through which this agent is reached."""
+    found, pid = [], os.getppid()
+    while pid > 1 and (known := stat(Path(f"/proc/{pid}"))) is not None:
+        name, fields = known
+        parent = int(fields[1])
+        if name.startswith("sshd") and parent > 1:  # not the one that waits for everybody
+            found.append(pid)
+        pid = parent
+    return found
 
 
 def _pump(process: Process, stream: Channel) -> None:

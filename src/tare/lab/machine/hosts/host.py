@@ -100,6 +100,11 @@ class Hosts:
         """Return the host of a role."""
         return self.placed.get(role, self.default)
 
+    @property
+    def apart(self) -> bool:
+        """Return true if roles are on more than one."""
+        return len(self.all()) > 1
+
     def all(self) -> list[Host]:
         """Return each host once."""
         return list({id(each): each for each in (self.default, *self.placed.values())}.values())

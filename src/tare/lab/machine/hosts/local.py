@@ -93,7 +93,7 @@ class Local:
             folder=folder,
             env=what.env,
             log=what.log,
-            place=Place(group, what.cpus, what.caps, what.network),
+            place=Place(group, what.cpus, what.caps, what.network, self.machine),
             enrol=self._ledger.add_session,
             stdin=subprocess.PIPE if what.spoken_to else subprocess.DEVNULL,
             stdout=subprocess.PIPE if what.piped else None,

@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import execnet
 from execnet.gateway_base import GatewayReceivedTerminate
+from execnet.gateway_io import Popen2IOMaster
 
 from tare.lab import paths
 from tare.lab.errors import HostLost, TareError
+from tare.lab.machine import host
 from tare.lab.machine.host import Cpus
 from tare.lab.machine.hosts import wire
 from tare.lab.machine.hosts.host import Launch
@@ -53,6 +55,7 @@ class Remote:
         try:
             # A group of its own, so that one host's end ends no other's.
             self._gateway = execnet.Group().makegateway(_spec(self.place))
+            self._way = cast(Popen2IOMaster, self._gateway._io)
             self._channel = self._gateway.remote_exec(_START)
             self._channel.send(_settings(self._entry))
             self.facts = dict(self.ask("facts"))
@@ -99,6 +102,8 @@ class Remote:
 
     def open(self, settings: Mapping[str, Any]) -> list[str]:
         """Have the agent make itself a host of a run; return its remarks."""
+        # Else load on the same CPU would hold up what passes through ssh(1).
+        host.raise_own_priority([self._way.popen.pid])
         found = self.ask("open", {"name": self.name, "address": self.address, **settings})
         self._root, self.cpus = Path(found["root"]), Cpus(**found["cpus"])
         return [f"host {self.name}: {remark}" for remark in found["remarks"]]

@@ -23,7 +23,7 @@ class RemoteProcess:
         here.
         """
         self.role, self.log, self.pid = what.role, what.log, pid
-        self.place = Place(None, what.cpus, what.caps)
+        self.place = Place(None, what.cpus, what.caps, machine=host.machine)
         self._host = host
         self._copied = 0
         self._stream = stream  # execnet announces the end of channels that are still held

@@ -19,6 +19,8 @@ class Conditions:
     """Role → probe → value."""
     places: Mapping[str, Place]
     """Where each role ran."""
+    delay_s: float | None = None
+    """How long other hosts took to read their probes; None where all roles are on this machine."""
 
 
 @dataclass(frozen=True)
