@@ -1,12 +1,11 @@
 """`tare duel`: two of your own servers, side by side, and a verdict."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from tare.cli.hosts_option import hosts_option, read
+from tare.cli.hosts_option import hosts_option
 from tare.cli.output import json_option
 from tare.cli.own_servers import prepare
 from tare.cli.server_options import Asked, options
@@ -16,7 +15,7 @@ from tare.cli.server_options import Asked, options
 @options
 @hosts_option
 @json_option
-def command(hosts: Path | None, as_json: bool, **given: Any) -> None:
+def command(as_json: bool, **given: Any) -> None:
     """Compare the servers that the COMMANDs start; the first is the baseline.
 
     {port} in a COMMAND is filled in with a free port, {folder} with an empty folder, {host} and
@@ -44,4 +43,4 @@ def command(hosts: Path | None, as_json: bool, **given: Any) -> None:
     """
     from tare.cli.running import go_on
 
-    sys.exit(0 if go_on(prepare(Asked(**given), hosts=read(hosts)), as_json=as_json) else 1)
+    sys.exit(0 if go_on(prepare(Asked(**given)), as_json=as_json) else 1)

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 from pydantic import ValidationError
 
-from tare.cli import protocols, running_servers
+from tare.cli import hosts_option, protocols, running_servers
 from tare.cli.output import say
 from tare.cli.server_options import Asked
 from tare.lab import paths
@@ -19,7 +19,6 @@ from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
-from tare.model.hosts import HostsFile
 from tare.model.servers import Body, Load, Replay, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
@@ -33,15 +32,14 @@ _NOT_ALONE = (
 )
 
 
-def prepare(
-    asked: Asked, limits: Mapping[str, float] | None = None, hosts: HostsFile | None = None
-) -> Store:
-    """Build, look at the servers' answers, and store the plan of their duels, on hosts or here.
+def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
+    """Build, look at the servers' answers, and store the plan of their duels.
 
     Raises click.UsageError, and TareError for servers that do not start or do not answer alike.
     """
     if asked.saturated and asked.rate is not None:
         raise click.UsageError("--saturated and --rate: expected one of them")
+    hosts = hosts_option.read(asked.hosts)
     if hosts is not None:
         _refuse_files(asked)
     servers = servers_of(asked)

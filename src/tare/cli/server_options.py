@@ -177,4 +177,5 @@ class Asked:
     margin: float = 1.0
     allow: tuple[str, ...] = ()
     why: bool = False
+    hosts: Path | None = None
     seed: int | None = None

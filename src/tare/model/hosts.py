@@ -38,7 +38,7 @@ class RoleHost(Record):
 
     @property
     def control(self) -> str:
-        """How it is reached, in words."""
+        """The way to reach it, in words."""
         if self.ssh:
             return f"ssh {self.ssh}"
         return f"namespace {self.namespace}" if self.namespace else "this machine"

@@ -247,8 +247,8 @@ class Site:
             None,
         )
 
-    def _folders(self) -> dict[str, Path]:
-        return {"SITE": self.folder, "CACHE": cache(), "ROOT": ROOT}
+    def _folders(self, role: str) -> dict[str, Path]:
+        return {"SITE": self.host_of(role).folder(self.folder), "CACHE": cache(), "ROOT": ROOT}
 
     def _netns(self, name: str, role: Role) -> str:
         where = f"{self.bench.loaded.name}/{self.variant}: role {name}: netns"
@@ -281,7 +281,7 @@ class Site:
             target = _within(render.text(key, names, where), f"{where}: files.{key}")
             content = render.file(render.text(template, names, where), manifest_folders, names)
             self._write(f"{name}/{target}", content)
-            self.rendered[f"{name}/{target}"] = kept(content, self._folders())
+            self.rendered[f"{name}/{target}"] = kept(content, self._folders(name))
         argv = [render.text(part, names, where) for part in role.argv]
         env = {key: render.text(item, names, where) for key, item in role.env.items()}
         process = self.launch(name, argv, role.cpus, env)

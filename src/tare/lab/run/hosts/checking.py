@@ -23,7 +23,7 @@ _CLOCKS = 30
 
 
 class Clock(Record):
-    """How far a host's clock is ahead of this machine's, by the quickest of many answers."""
+    """The lead of a host's clock over this machine's, by the quickest of many answers."""
 
     ahead_us: float
     error_us: float

@@ -35,7 +35,7 @@ _SHOWN = ("kernel", "cpu", "cpu_count", "distribution", "control_groups")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a run wants of its hosts."""
+    """The wishes of a run to its hosts."""
 
     file: HostsFile
     plan: Plan

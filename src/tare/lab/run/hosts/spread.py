@@ -1,4 +1,4 @@
-"""Which roles of a plan go where, and what cannot be spread over hosts at all."""
+"""The places of a plan's roles, and the reasons why some cannot be spread over hosts at all."""
 
 from collections.abc import Iterator
 
