@@ -95,7 +95,9 @@ def ip(*arguments: str) -> None:
 def not_made(error: FileNotFoundError | subprocess.CalledProcessError) -> Unavailable:
     """Return why `ip` could make no namespace."""
     if isinstance(error, FileNotFoundError):
-        return Unavailable("a network namespace takes the command ip (Debian: iproute2)")
+        return Unavailable(
+            "a network namespace takes the command ip: install it (Debian: iproute2)"
+        )
     said = " ".join(error.stderr.split())
     return Unavailable(
         f"no network namespace can be made here ({said}); run as root, with CAP_NET_ADMIN and "

@@ -62,7 +62,6 @@ class Site:
         self.folder = folder
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
-        self.port = self._allocated()
         self.parameters = render.parameters(parameters)
         self.part = parts.files(bench.loaded, variant)
         self.processes: dict[str, Started | RunningProcess] = {}
@@ -71,6 +70,7 @@ class Site:
             [bench.loaded.variant_folder(variant), bench.loaded.folder],
             bench.loaded.experiment.hook_timeout_s,
         )
+        self.port = self._allocated()
 
     def names(self, role: str) -> dict[str, Any]:
         """Return the names that a template of `role` may use (docs/FORMAT.md)."""
@@ -233,9 +233,7 @@ class Site:
                     f"{role.stop_timeout_s:g} s and was killed"
                 )
         self.bench.journal.unfollow()
-        for host in self.bench.hosts.all():
-            with contextlib.suppress(HostLost):  # its guardian takes away what is there
-                host.end(self.folder, self.tag)
+        self._leave_hosts()
         if self._network is not None:
             self._network.remove()
         return stubborn
@@ -343,6 +341,11 @@ class Site:
             network=self._network if role in self._apart else None,
         )
 
+    def _leave_hosts(self) -> None:
+        for host in self.bench.hosts.all():
+            with contextlib.suppress(HostLost):  # its guardian takes away what is there
+                host.end(self.folder, self.tag)
+
     def _write(self, file: str, content: str) -> None:
         """Write a file for hooks, and for all hosts: a client may send what a server has."""
         (self.folder / file).write_text(content)
@@ -359,9 +362,13 @@ class Site:
     def _allocated(self) -> dict[str, int]:
         owners = self._owners()
         found: dict[str, int] = {}
-        for host in self.bench.hosts.all():
-            own = [name for name, owner in owners.items() if owner is host]
-            found |= host.hold(self.folder, own)
+        try:
+            for host in self.bench.hosts.all():
+                own = [name for name, owner in owners.items() if owner is host]
+                found |= host.hold(self.folder, own)
+        except TareError:
+            self._leave_hosts()
+            raise
         return {name: found[name] for name in owners}
 
     def _taken(self, host: Host, port: str) -> bool:

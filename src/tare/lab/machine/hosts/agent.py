@@ -114,7 +114,7 @@ class _Agent:
             "kill": self._kill,
             "look": self._look,
             "poll_idle": lambda poll: self._host.poll_idle(poll=poll),
-            "end": lambda site, tag: self._host.end(Path(site), tag),
+            "end": self._end,
         }
 
     def _open(self, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,6 +190,15 @@ class _Agent:
         if pump := self._pumps.pop(pid, None):
             pump.join(_ENDING_S)
         process.kill()
+
+    def _end(self, site: str, tag: str) -> None:
+        folder = self._host.folder(Path(site))
+        self._processes = {
+            pid: process
+            for pid, process in self._processes.items()
+            if not process.log.is_relative_to(folder)
+        }
+        self._host.end(Path(site), tag)
 
     def _look(self, roles: Mapping[str, int], at: float, last: bool) -> dict[str, Any]:
         processes = {role: self._processes[pid] for role, pid in roles.items()}

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import execnet
-from execnet.gateway_base import GatewayReceivedTerminate
 from execnet.gateway_io import Popen2IOMaster
 
 from tare.lab import paths
@@ -31,7 +30,7 @@ _PATIENCE_S = 30.0
 """For an answer, beside what was asked to take longer."""
 _SSH = "-o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
 _GOING_S = 5.0
-_LOST = (EOFError, OSError, TimeoutError, GatewayReceivedTerminate)
+_LOST = (EOFError, OSError, execnet.TimeoutError, execnet.RemoteError)
 
 
 class Remote:
@@ -60,7 +59,7 @@ class Remote:
             self._channel.send(_settings(self._entry))
             self.facts = dict(self.ask("facts"))
             self.machine = str(self.facts["boot"])
-        except (*_LOST, HostLost, execnet.HostNotFound, execnet.RemoteError) as error:
+        except (*_LOST, HostLost, execnet.HostNotFound) as error:
             self.close()
             raise TareError(
                 f"host {self.name}: no agent could be started by {self.place.control}: "
@@ -172,7 +171,7 @@ class Remote:
             try:
                 # An answer that nobody waited for, when a stop came in between, is skipped.
                 found, done, what = channel.receive(max(0.0, give_up - time.monotonic()))
-            except (*_LOST, execnet.TimeoutError, execnet.RemoteError) as error:
+            except _LOST as error:
                 raise self._lost(error) from error
             if found == number:
                 break
