@@ -40,7 +40,7 @@ class Gates(Record):
     foreign_cpu_max: float = 0.05
     steal_max: float = 0.1
     probe_delay_max: float = 0.03
-    """Of the window: how long hosts of roles of their own may take to read their probes."""
+    """Of the window: how late probes of other hosts may be read."""
     generator_cpu_max: float = 0.97
     """Of the generator's busiest thread, in a closed loop; an open one is judged by its send lag,
     since a generator that polls for the next send is always busy."""

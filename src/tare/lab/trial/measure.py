@@ -62,9 +62,11 @@ class Measurement:
 
     @property
     def delay_s(self) -> float | None:
-        """The longest that other hosts took to read their probes, if roles are on others."""
+        """By how much the window that the probes of other hosts saw may differ from the
+        instrument's; None if no roles are on others.
+        """
         taken = [each.took_s for each in (self.opened, self.closed) if each.took_s is not None]
-        return max(taken, default=None)
+        return max(*taken, abs(self.probed_s - self.window_s)) if taken else None
 
     @property
     def probed_s(self) -> float:

@@ -228,6 +228,7 @@ def _bearers() -> list[int]:
 
 
 def _pump(process: Process, stream: Channel) -> None:
+    host.raise_own_priority()  # the instrument's events say when probes are due
     with contextlib.suppress(OSError):  # the laboratory has gone
         while (chunk := process.output(_TICK_S)) != b"":
             if chunk:

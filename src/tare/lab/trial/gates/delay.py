@@ -1,4 +1,4 @@
-"""The gate of hosts that read their probes late: their window is then not the generator's."""
+"""The gate of probes that are read late on other hosts: their window is not the generator's."""
 
 from collections.abc import Iterator
 

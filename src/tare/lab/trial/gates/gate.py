@@ -20,7 +20,9 @@ class Conditions:
     places: Mapping[str, Place]
     """Where each role ran."""
     delay_s: float | None = None
-    """How long other hosts took to read their probes; None where all roles are on this machine."""
+    """By how much the window of the probes may differ from the instrument's, where roles are on
+    other hosts; else None.
+    """
 
 
 @dataclass(frozen=True)
