@@ -5,7 +5,6 @@ import grp
 import os
 import pwd
 import random
-import re
 import signal
 import time
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from tare.lab import interrupt
 from tare.lab.errors import HostLost, ManifestError, RoleError, TareError
 from tare.lab.machine.hosts.host import Host, Launch
 from tare.lab.machine.network import Network
-from tare.lab.machine.process import Started, wait_until
+from tare.lab.machine.process import Started
 from tare.lab.machine.running import RunningProcess
 from tare.lab.paths import ROOT, cache
 from tare.lab.project import parts, render
@@ -25,9 +24,10 @@ from tare.lab.project.build import names
 from tare.lab.project.hooks import Hooks
 from tare.lab.trial import asking, caps
 from tare.lab.trial.bench import Bench
+from tare.lab.trial.readiness import await_ready
 from tare.lab.trial.rendered import kept
 from tare.model.fields import within
-from tare.model.role import INSTRUMENT_ROLE, Ready, Role
+from tare.model.role import INSTRUMENT_ROLE, Role
 
 _PAD_MAX = 4095
 _ENDING_S = 3.0
@@ -286,36 +286,12 @@ class Site:
         if role.ready is None:
             return
         try:
-            self._await(process, role.ready, names, where)
+            everyone = list(self.processes.values())
+            await_ready(self.host_of(name), process, role.ready, names, where, everyone)
         except RoleError as error:
             files = ", ".join(str(self.folder / key) for key in self.rendered)
             hint = f"; its files: {files}" if files else ""
             raise RoleError(f"{variant}: {error}{hint}") from error
-
-    def _await(self, process: Started, ready: Ready, names: dict[str, Any], where: str) -> None:
-        ports = [int(render.text(port, names, where)) for port in (*ready.tcp, *ready.udp)]
-        kind = "tcp" if ready.tcp else "udp"
-        wanted = render.text(ready.path or "", names, where)
-        host = self.host_of(process.role)
-
-        def accepts() -> bool:
-            # A server opens one port after the other.
-            return all(host.answers(kind, port, names["host"]) for port in ports)
-
-        def exists() -> bool:
-            return host.exists(wanted)
-
-        def logged() -> bool:
-            return re.search(ready.log or "", process.log.read_text(errors="replace")) is not None
-
-        holds = accepts if ports else exists if ready.path else logged
-        if not wait_until(holds, list(self.processes.values()), ready.timeout_s):
-            silent = [port for port in ports if not host.answers(kind, port, names["host"])]
-            what = f"port {silent[0]}" if silent else wanted or f"{ready.log!r} in its log"
-            raise RoleError(
-                f"role {process.role} was not ready within {ready.timeout_s:g} s "
-                f"({what}){process.last_words()}"
-            )
 
     def _place(self, role: str, kind: str) -> Launch:
         """Group, CPUs (`kind` is a template), limits and network of a role's process.

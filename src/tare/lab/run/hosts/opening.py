@@ -126,8 +126,9 @@ def _ready(
                 f"host {remote.name}: its files of the laboratory or of {bench.loaded.name} are "
                 "not those of this machine; bring both to the same commit"
             )
-        for variant, why in found["lacking"].items():
-            raise TareError(f"host {remote.name}: {variant} cannot be started there: {why}")
+        for variant in bench.built:
+            if why := found["lacking"].get(variant):
+                raise TareError(f"host {remote.name}: {variant} cannot be started there: {why}")
         if found["fingerprint"] != wanted.fingerprint:
             raise TareError(f"host {remote.name}: its builds are not those of this machine")
         return remote.open(_settings(remote, bench, wanted))
