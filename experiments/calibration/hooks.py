@@ -53,7 +53,8 @@ def _account(site: SiteView) -> dict[str, Any]:
 
 
 def _ask(site: SiteView, target: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(site.host, site.port["http"], timeout=_PATIENCE_S)
+    place = site.address["http"], site.port["http"]
+    connection = http.client.HTTPConnection(*place, timeout=_PATIENCE_S)
     try:
         connection.request("GET", target)
         found = connection.getresponse()

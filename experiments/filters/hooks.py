@@ -143,7 +143,7 @@ def oracle(site: SiteView) -> None:
         rule, targets = "by your decisions", _by_decisions(site)
     sent = {"accepted": 0, "rejected": 0}
     before = counters(site)
-    wire = Wire(site.host, site.port["http"])
+    wire = Wire(site.address["http"], site.port["http"])
     for line, accepted, expected in targets:
         if accepted is not None:
             sent["accepted" if accepted else "rejected"] += 1
@@ -210,7 +210,7 @@ def _left_out(site: SiteView) -> dict[str, int]:
 
 def _counted(site: SiteView) -> dict[str, int]:
     own = site.properties["counters"]
-    wire = Wire(site.host, site.port["status"])
+    wire = Wire(site.address["status"], site.port["status"])
     status, body = wire.request(b"GET /filter" if own else b"GET /requests")
     wire.close()
     if status != 200:

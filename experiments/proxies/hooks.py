@@ -7,10 +7,10 @@ backend's log of a probe shows what the proxy passed on; where it cannot, the pr
 import hashlib
 import http.client
 import json
+import socket
 import subprocess
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 from tare.lab.project.hooks import Answered, OracleError, SiteView
 from tare.model.instrument import Result
@@ -48,7 +48,7 @@ def oracle(site: SiteView) -> None:
 
 def counters(site: SiteView) -> dict[str, int]:
     """Return the backend's counters so far, this request included."""
-    connection = http.client.HTTPConnection(site.host, site.port["status"], timeout=5)
+    connection = http.client.HTTPConnection(site.address["status"], site.port["status"], timeout=5)
     connection.request("GET", "/")
     words = connection.getresponse().read().split()
     connection.close()
@@ -126,10 +126,9 @@ def _keeps_connections(site: SiteView) -> None:
 
 
 def _check_probe(site: SiteView) -> None:
-    log = site.folder / "backend" / "probe.log"
-    known = len(_lines(log))
+    known = len(_lines(site, "backend", "probe.log"))
     _request(site, "/probe", b"ok", rounds=1, connections=1)
-    probe = json.loads(_awaited(log, known))
+    probe = json.loads(_awaited(site, "backend", "probe.log", known))
     found = {"method": probe["method"], "body": _sha256(probe["body"].encode())}
     sent = (site.folder / "backend" / "upload.json").read_bytes()
     expected = {
@@ -145,7 +144,7 @@ def _check_probe(site: SiteView) -> None:
         found["X-Forwarded-Proto"] = probe["proto"]
         found["protocol to the backend"] = probe["protocol"]
         expected["protocol the proxy saw"] = wanted
-        expected["X-Forwarded-For"] = site.host
+        expected["X-Forwarded-For"] = _own_address(site)
         expected["X-Forwarded-Proto"] = _scheme(site)
         expected["protocol to the backend"] = "HTTP/1.1"
     for what, value in expected.items():
@@ -158,7 +157,8 @@ def _seen(site: SiteView, probe: Mapping[str, str]) -> str:
     if site.properties["names_protocol"]:
         seen = probe["seen"]
     else:
-        seen = str(json.loads(_awaited(site.folder / "proxy" / "access.log", 0))["RequestProtocol"])
+        first = _awaited(site, "proxy", "access.log", 0)
+        seen = str(json.loads(first)["RequestProtocol"])
     return seen + ".0" if seen in ("HTTP/2", "HTTP/3") else seen
 
 
@@ -175,7 +175,7 @@ def _request(
     secure = known["protocol"] != "http"
     spec = {
         "protocol": "h1" if known["protocol"] in ("http", "https") else known["protocol"],
-        "url": f"{_scheme(site)}://{site.host}:{site.port['front']}{path}",
+        "url": f"{_scheme(site)}://{site.address['front']}:{site.port['front']}{path}",
         "method": known["method"],
         "requests_per_connection": 1 if known["connection"] == "new" else None,
         "body": {"file": str(site.folder / "backend" / "upload.json")}
@@ -240,18 +240,28 @@ def _scheme(site: SiteView) -> str:
     return "http" if site.parameters["protocol"] == "http" else "https"
 
 
-def _awaited(log: Path, known: int) -> str:
+def _own_address(site: SiteView) -> str:
+    """Return this machine's address, as the proxy sees it."""
+    with socket.socket(type=socket.SOCK_DGRAM) as way:
+        way.connect((site.address["front"], site.port["front"]))
+        return str(way.getsockname()[0])
+
+
+def _awaited(site: SiteView, role: str, log: str, known: int) -> str:
     """The first line after the first `known` ones, which may be written after the answer."""
     give_up = time.monotonic() + _PATIENCE_S
-    while len(lines := _lines(log)) <= known:
+    while len(lines := _lines(site, role, log)) <= known:
         if time.monotonic() > give_up:
             raise OracleError(f"{log}: found {len(lines)} lines, expected one more for the probe")
         time.sleep(0.01)
     return lines[known]
 
 
-def _lines(log: Path) -> list[str]:
-    return log.read_text().splitlines() if log.exists() else []
+def _lines(site: SiteView, role: str, log: str) -> list[str]:
+    try:
+        return site.read(role, log).decode().splitlines()
+    except FileNotFoundError:
+        return []
 
 
 def _sha256(content: bytes) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from tare.cli.hosts_option import hosts_option
 from tare.cli.output import json_option
 from tare.cli.own_servers import prepare
 from tare.cli.server_options import Asked, options
@@ -12,6 +13,7 @@ from tare.cli.server_options import Asked, options
 
 @click.command()
 @options
+@hosts_option
 @json_option
 def command(as_json: bool, **given: Any) -> None:
     """Compare the servers that the COMMANDs start; the first is the baseline.
@@ -38,6 +40,7 @@ def command(as_json: bool, **given: Any) -> None:
     tare duel './old {port}' './new {port}' --why
     tare duel './old {port}' './new {port}' --tail
     tare duel --against main --build 'make' './server --port {port}'
+    tare duel './old {host} {port}' './new {host} {port}' --hosts FILE
     """
     from tare.cli.running import go_on
 

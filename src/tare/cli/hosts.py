@@ -1,4 +1,4 @@
-"""`tare hosts`: the machines that make blocks of a run."""
+"""`tare hosts`: the machines that make blocks of a run, or take roles of a trial."""
 
 from pathlib import Path
 
@@ -12,12 +12,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.group()
 def command() -> None:
-    """Let several machines make the blocks of one run (docs/BENCHES.md).
+    """Let several machines make the blocks of one run (docs/BENCHES.md), or take the roles of each
+    trial (docs/HOSTS.md).
 
     \b
     tare hosts keys FILE          # once: keys for all, to be copied to each
     tare hosts worker left FILE   # on each of them; it stays until it is stopped
-    tare hosts check FILE         # are they alike?
+    tare hosts check FILE         # are they alike? are all roles' hosts there?
     tare run proxies --benches FILE
     """
 
@@ -77,11 +78,36 @@ def worker(name: str, file: Path) -> None:
 )
 @json_option
 def check(file: Path, wait_s: float, as_json: bool) -> None:
-    """Ask every bench of FILE what it is, and say what differs among them.
+    """Ask every bench or host of FILE what it is, and say what keeps it from a run.
+
+    Hosts of roles (docs/HOSTS.md) are reached at once, and --wait is not for them.
 
     \b
     tare hosts check FILE
     """
+    from tare.lab.run.hosts import file as hosts_file
+
+    if hosts_file.names_hosts(file):
+        _check_hosts(file, as_json=as_json)
+    else:
+        _check_benches(file, wait_s, as_json=as_json)
+
+
+def _check_hosts(file: Path, *, as_json: bool) -> None:
+    from tare.lab.run.hosts import checking
+    from tare.lab.run.hosts import file as hosts_file
+
+    found = checking.check(hosts_file.read(file))
+    if as_json:
+        print_json([each.model_dump(mode="json") for each in found])
+    else:
+        for each in found:
+            for line in checking.described(each):
+                click.echo(line)
+    raise SystemExit(1 if any(each.troubles for each in found) else 0)
+
+
+def _check_benches(file: Path, wait_s: float, *, as_json: bool) -> None:
     from tare.lab.run.benches import file as benches_file
     from tare.lab.run.benches.alike import described, differences, look
 

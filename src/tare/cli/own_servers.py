@@ -7,7 +7,7 @@ from typing import Literal
 import click
 from pydantic import ValidationError
 
-from tare.cli import protocols, running_servers
+from tare.cli import hosts_option, protocols, running_servers
 from tare.cli.output import say
 from tare.cli.server_options import Asked
 from tare.lab import paths
@@ -39,6 +39,9 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     """
     if asked.saturated and asked.rate is not None:
         raise click.UsageError("--saturated and --rate: expected one of them")
+    hosts = hosts_option.read(asked.hosts)
+    if hosts is not None:
+        _refuse_files(asked)
     servers = servers_of(asked)
     if asked.tail:
         if asked.saturated:
@@ -53,7 +56,9 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         )
     if servers.running:
         say(_NOT_ALONE)
-    faced = facing.face(servers, say, saturated=asked.saturated, any_body="body" in asked.allow)
+    faced = facing.face(
+        servers, say, saturated=asked.saturated, any_body="body" in asked.allow, hosts=hosts
+    )
     for remark in faced.remarks:
         say(remark)
     _refuse(
@@ -80,6 +85,8 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     )
     store = Store.create(paths.runs(), plan)
     subject.keep(store, faced.servers)
+    if hosts is not None:
+        store.keep_hosts(hosts)
     return store
 
 
@@ -261,6 +268,20 @@ def _refuse_starts(asked: Asked) -> None:
     }
     if option := next((name for name, value in given.items() if value), None):
         raise click.UsageError(f"{option}: the servers run already, expected commands")
+
+
+def _refuse_files(asked: Asked) -> None:
+    """Refuse what only this machine has. Raises click.UsageError."""
+    given = {
+        "--against": asked.against,
+        "--body-file": asked.body_file,
+        "--replay": asked.replay,
+        "--requests": asked.requests_file,
+        "--tail": asked.tail,
+        "--why": asked.why,
+    }
+    if option := next((name for name, value in given.items() if value), None):
+        raise click.UsageError(f"{option}: it is of this machine alone; leave it or --hosts out")
 
 
 def _sides(asked: Asked, fewest: int) -> tuple[list[str], list[str], list[str]]:

@@ -31,6 +31,8 @@ def command(run: str, benches: Path | None, as_json: bool) -> None:
     out, store = benchmark_out.target(), Store(folder_of(run))
     if benches is not None:
         check(benches, store.plan())
+        if store.hosts() is not None:
+            raise click.UsageError("--benches: the roles of this run are on hosts of their own")
     if store.in_order and results.complete(read(store.folder)):
         say(f"{store.folder.name} is finished: nothing is left to measure")
         found, is_written = report(store.folder, as_json=as_json)

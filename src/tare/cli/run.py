@@ -11,6 +11,8 @@ import click
 from tare.cli.benches_option import benches_option, check
 from tare.cli.completion import targets
 from tare.cli.completion import variants as complete_variants
+from tare.cli.hosts_option import hosts_option
+from tare.cli.hosts_option import read as read_hosts
 from tare.cli.output import json_option, say
 from tare.cli.ranges import Amount, Count
 from tare.cli.span import span_option
@@ -83,6 +85,7 @@ from tare.model.trial import Until
     "from; as root.",
 )
 @benches_option
+@hosts_option
 @click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
 @click.option(
     "--dry-run", is_flag=True, help="Say what would be measured and how long; stop there."
@@ -108,6 +111,7 @@ def command(
     param: tuple[str, ...],
     why: bool,
     benches: Path | None,
+    hosts: Path | None,
     seed: int | None,
     dry_run: bool,
     as_json: bool,
@@ -133,12 +137,14 @@ def command(
     tare run filters/requests --library example-filter.so
     tare run proxies --variants nginx,mine --baseline nginx --variants-dir DIR
     tare run proxies --benches FILE
+    tare run proxies --hosts FILE
     """
     from tare.cli import benchmark_out, own
     from tare.cli.reach import reach, studies
     from tare.cli.running import go_on, show_plan
     from tare.lab.project import environment
     from tare.lab.run import checking, planning
+    from tare.lab.run.hosts import spread
     from tare.lab.run.store import Store
 
     if within_s is not None and until != "resolved" and resolve_pct is None:
@@ -154,6 +160,7 @@ def command(
     }
     overrides: dict[str, Any] = {key: item for key, item in named.items() if item is not None}
     overrides |= dict(pair(text) for text in param) | named_parameters(target, parameters)
+    spread_over = read_hosts(hosts, benches)
     short = quick or target is None
     chosen = variants.split(",") if variants else None
     found = studies(target, quick=short, outside=variants_dir)
@@ -187,6 +194,9 @@ def command(
         )
         for each in reached.requests
     ]
+    if spread_over is not None:
+        for plan, each in zip(plans, reached.requests, strict=True):
+            spread.refuse(spread_over, plan, each.loaded)
     if dry_run:
         show_plan(plans, as_json=as_json)
         return
@@ -199,6 +209,8 @@ def command(
     stores, done = [], []
     for number, plan in enumerate(plans):
         stores.append(Store.create(paths.runs(), plan))
+        if spread_over is not None:
+            stores[-1].keep_hosts(spread_over)
         try:
             done.append(go_on(stores[-1], as_json=as_json, benches=benches))
         except Interrupted:

@@ -184,4 +184,5 @@ class Asked:
     allow: tuple[str, ...] = ()
     why: bool = False
     tail: bool = False
+    hosts: Path | None = None
     seed: int | None = None

@@ -36,6 +36,10 @@ class MachineFault(TareError):
     """A lack of the machine: no room, memory, process or port was left. No variant is to blame."""
 
 
+class HostLost(MachineFault):
+    """Another host that no longer answers."""
+
+
 class Disturbed(TareError):
     """The end of a run that the machine spoils. `reason`: why its last trial did not count."""
 

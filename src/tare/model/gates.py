@@ -23,6 +23,7 @@ KINDS: Mapping[str, Kind] = {
     "slices": "machine",
     "foreign-cpu": "machine",
     "steal": "machine",
+    "probe-delay": "machine",
     "bottleneck": "bottleneck",
 }
 """Every gate that manifests may set, and its kind."""
@@ -38,6 +39,8 @@ class Gates(Record):
     """Rounds of a duel that must count."""
     foreign_cpu_max: float = 0.05
     steal_max: float = 0.1
+    probe_delay_max: float = 0.03
+    """Of the window: how late probes of other hosts may be read."""
     generator_cpu_max: float = 0.97
     """Of the generator's busiest thread, in a closed loop; an open one is judged by its send lag,
     since a generator that polls for the next send is always busy."""

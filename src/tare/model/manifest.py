@@ -112,6 +112,9 @@ class Variant(Record):
     differences: dict[Key, dict[str, dict[Name, str]]] = {}
     """Factor → setting → level → what it is there, in words: all that a level's name stands for,
     where variants have each their own way of being at that level."""
+    together: str = ""
+    """Why its roles cannot be on hosts of their own, as a sentence; a template over the parameters,
+    which may come to nothing."""
     try_lines: list[str] = []
     """Lines (templates) that `tare up` prints, to try the running variant by hand."""
     parts: dict[Key, Part] = {}

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from tare.model.base import Record
-from tare.model.fields import Cpus, Netns, Pattern, Priority, Within
+from tare.model.fields import Cpus, Key, Netns, Pattern, Priority, Within
 
 INSTRUMENT_ROLE = "load"
 """The name under which the instrument runs as a role."""
@@ -63,6 +63,8 @@ class Role(Record):
 
     Both names are templates themselves."""
     env: dict[str, str] = {}
+    ports: list[Key] = []
+    """Those of the variant's ports that it listens on: they are on its host."""
     cpus: Cpus = "server"
     netns: Netns = "laboratory"
     limits: Limits = Limits()

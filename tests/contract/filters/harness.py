@@ -27,6 +27,7 @@ class Site:
 
     def __init__(self, variant: str, folder: Path, **parameters: Any) -> None:
         self.variant, self.folder, self.host = variant, folder, "127.0.0.1"
+        self.address = dict.fromkeys(variants[variant].ports, self.host)
         self.study = loaded.study_name
         self.manifest = variants[variant]
         built = build.variant(loaded, variant, print)
@@ -43,6 +44,7 @@ class Site:
             **build.names(built.components, built.own),
             "port": self.port,
             "host": self.host,
+            "address": self.address,
             "tag": self.tag,
             "properties": self.properties,
             "part": {},

@@ -32,7 +32,7 @@ def test_a_configuration_is_measured_in_the_place_of_ours(tmp_path: Path) -> Non
         (TUNED.replace("proxy_http_version", "proxy_htp_version"), 'unknown directive "proxy_htp'),
         (TUNED.replace("X-Forwarded-For", "X-Other"), "X-Forwarded-For: found '', expected"),
         (TUNED.replace('Connection "";', "Connection close;"), "it does not keep them"),
-        ("events {}\nhttp { server { listen 80; } }\n", "it does not use {{ host }}; begin with"),
+        ("events {}\nhttp { server { listen 80; } }\n", "it does not use {{ port.front }}; begin"),
         (TUNED.replace("{% with", "{% wit"), "is no template: Encountered unknown tag 'wit'"),
         (TUNED.replace("port.front %}", "port.frnt %} {# port.front #}"), "frnt"),
     ],

@@ -8,7 +8,8 @@ from tare.lab.trial.gates.gate import Conditions
 from tare.model.gates import Gates
 from tare.model.instrument import Result
 
-ONE, TWO = frozenset([0]), frozenset([1])
+ONE, TWO, THREE = (frozenset([("here", number)]) for number in range(3))
+ELSEWHERE = frozenset([("there", 0)])
 LIMITS = Gates(bottleneck="proxy")
 
 
@@ -46,9 +47,9 @@ def test_on_a_shared_cpu_the_larger_part_decides(proxy: float, ok: bool, why: st
 
 
 def test_two_cpus_are_busy_when_both_are() -> None:
-    both = frozenset([0, 1])
-    assert not found(proxy=Use(both, 0.97), load=Use(frozenset([2]), 0.1))[0]
-    assert found(proxy=Use(both, 1.94), load=Use(frozenset([2]), 0.1))[0]
+    both = ONE | TWO
+    assert not found(proxy=Use(both, 0.97), load=Use(THREE, 0.1))[0]
+    assert found(proxy=Use(both, 1.94), load=Use(THREE, 0.1))[0]
 
 
 def test_a_role_at_its_limit_is_the_bottleneck_of_an_idle_cpu() -> None:
@@ -56,6 +57,11 @@ def test_a_role_at_its_limit_is_the_bottleneck_of_an_idle_cpu() -> None:
     ok, why = found(proxy=limited, backend=Use(ONE, 0.2), load=Use(TWO, 0.3))
     assert ok and why == "proxy, which used 98% of its CPU limit"
     assert not found(proxy=Use(ONE, 0.3, limit=0.5), load=Use(TWO, 0.5))[0]
+
+
+def test_a_cpu_of_another_machine_is_another_cpu() -> None:
+    ok, why = found(proxy=Use(ONE, 0.95), backend=Use(ELSEWHERE, 0.9), load=Use(TWO, 0.6))
+    assert (ok, why) == (True, "proxy, 95% busy, 100% of it by itself")
 
 
 def test_time_that_was_stolen_could_not_be_used() -> None:

@@ -16,8 +16,8 @@ from tare.lab.project import build
 NAME = "thing-0123456789abcdef"
 INSTANCE = {
     "experiment": "toy", "study": "s", "variant": "one", "started": "", "overrides": {},
-    "parameters": {}, "properties": {}, "host": "", "port": {}, "tag": "", "folder": "/",
-    "roles": {}, "try_lines": [],
+    "parameters": {}, "properties": {}, "host": "", "address": {}, "port": {}, "tag": "",
+    "folder": "/", "roles": {}, "try_lines": [],
 }  # fmt: skip
 
 

@@ -81,6 +81,14 @@ def test_a_good_trial_passes_every_gate() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("delay_s", "ok"), [(None, None), (0.03, True), (0.031, False)])
+def test_probes_of_other_hosts_are_read_in_time(delay_s: float | None, ok: bool | None) -> None:
+    window = Conditions(result(), QUIET, {}, {}, delay_s)
+    found = {gate.name: gate for gate in judge(LIMITS, window)}.get("probe-delay")
+    assert (found and found.ok) is ok
+    assert found is None or found.wanted == "at most 30 ms"
+
+
 @pytest.mark.parametrize(
     ("gate", "key", "below", "at", "above"),
     [

@@ -20,6 +20,7 @@ from tare.model.trial import Plan
 NAMES: dict[str, Any] = {
     "port": {"http": 8080},
     "host": "127.0.0.1",
+    "address": {"http": "127.0.0.1", "backend": "127.0.0.1"},
     "folder": "/f",
     "cpus": {"server": [0, 2], "client": [1]},
     "component": {"load": "/load"},

@@ -62,7 +62,7 @@ def test_all_templates_have_their_names(
             raise Launched
 
     monkeypatch.setattr(Site, "launch", launch)
-    monkeypatch.setattr(Site, "_await", lambda *_: None)
+    monkeypatch.setattr("tare.lab.trial.site.await_ready", lambda *_: None)
     monkeypatch.setattr(Site, "_make_network", lambda _: None)
     loaded = catalog.load(name, study)
     plan = planning.make(

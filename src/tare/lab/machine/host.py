@@ -4,10 +4,12 @@ idle CPUs do."""
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from tare.probes.process import tasks
 
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 _LATENCY = Path("/dev/cpu_dma_latency")
@@ -34,7 +36,7 @@ class Cpus:
 
 def assign(ordered: Sequence[int], server: int, client: int, backend: int = 0) -> Cpus:
     """Server CPUs first, then the client's, then the backends', if any are wanted; the next
-    supports (controllers, the laboratory).
+    supports (controllers, the laboratory). Without a client here, `client` is 0.
 
     `ordered` as from `by_core`. With too few CPUs for all, roles share, and the remark says so.
     """
@@ -59,7 +61,9 @@ def assign(ordered: Sequence[int], server: int, client: int, backend: int = 0) -
     elif len(backends) < backend:
         remarks.append(f"{backend} CPUs wanted for backends, {len(backends)} available")
     if not rest:
-        remarks.append("controllers and the laboratory share the client's CPUs")
+        whose = "client" if clients else "server"
+        remarks.append(f"controllers and the laboratory share the {whose}'s CPUs")
+    clients = clients or servers
     return Cpus(servers, clients, backends or servers, rest or clients, "; ".join(remarks) or None)
 
 
@@ -81,19 +85,26 @@ def by_core(available: Sequence[int] | None = None, topology: Path = _TOPOLOGY) 
     return [*first_of_core.values(), *reversed(later)]
 
 
+def own_threads() -> list[int]:
+    """Return the numbers of this process's threads."""
+    return [int(thread.name) for thread in tasks(os.getpid())]
+
+
 def lower_own_priority() -> None:
     """Give it back; a report need not go before everybody else."""
-    with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    for thread in own_threads():
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 
 
-def raise_own_priority() -> str | None:
-    """Give this process (not its children) the lowest real-time priority, so that probes are read
-    when they are due. Returns a remark when it may not.
+def raise_own_priority(threads: Iterable[int] = (0,)) -> str | None:
+    """Give this thread, or those given, the lowest real-time priority (not their children), so that
+    probes are read when they are due. Returns a remark when it may not.
     """
     policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
     try:
-        os.sched_setscheduler(0, policy, os.sched_param(1))
+        for thread in threads:
+            os.sched_setscheduler(thread, policy, os.sched_param(1))
     except OSError as error:
         return f"the laboratory has no real-time priority, so it may read probes late ({error})"
     return None

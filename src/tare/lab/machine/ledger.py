@@ -20,8 +20,9 @@ from typing import Any
 from tare.lab.errors import TareError
 from tare.lab.machine import cgroup
 from tare.lab.machine.cgroup import Group
+from tare.lab.machine.lan import Lan
 from tare.lab.machine.network import Network
-from tare.lab.machine.proc import ended, session_pids, start_time
+from tare.lab.machine.proc import boot_id, ended, session_pids, start_time
 
 SHARED_MEMORY = Path("/dev/shm")
 _PATIENCE_S = 30.0
@@ -46,7 +47,7 @@ class Ledger:
         except TareError:
             self._dismiss(b"not begun")
             raise
-        self._write({"tag": tag, "boot": _boot_id(), "owner": own, "start": start_time(own)})
+        self._write({"tag": tag, "boot": boot_id(), "owner": own, "start": start_time(own)})
         if group is not None:
             self._write({"kind": group.kind, "folders": list(map(str, group.folders.values()))})
 
@@ -57,6 +58,10 @@ class Ledger:
     def add_network(self, network: Network) -> None:
         """A namespace that is about to be made."""
         self._write({"network": network.tag})
+
+    def add_lan(self, lan: Lan) -> None:
+        """A bridge with its namespaces that is about to be made."""
+        self._write({"lan": lan.tag, "namespaces": list(lan.namespaces)})
 
     def leave(self) -> None:
         """Let all that is noted outlive this process: the guardian goes without sweeping."""
@@ -111,7 +116,7 @@ def sweep_all(files: Iterable[Path]) -> None:
 
 def _sweep(file: Path) -> None:
     entries = _entries(file)
-    same_boot = bool(entries) and entries[0].get("boot") == _boot_id()
+    same_boot = bool(entries) and entries[0].get("boot") == boot_id()
     for entry in entries:
         if "folders" in entry:
             folders = {str(index): Path(path) for index, path in enumerate(entry["folders"])}
@@ -121,6 +126,8 @@ def _sweep(file: Path) -> None:
             cgroup.remove_groups_of(entry["session"])
         if "network" in entry:
             Network(entry["network"]).remove()
+        if "lan" in entry:
+            Lan(entry["lan"], entry["namespaces"]).remove()
     for tag in (entry["tag"] for entry in entries if "tag" in entry):
         remove_shared_memory(f"{tag}.")  # last: processes make it until they have ended
     file.unlink(missing_ok=True)
@@ -199,7 +206,3 @@ def _guardian(file: Path) -> "subprocess.Popen[bytes]":
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-
-
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -52,31 +52,23 @@ class Network:
         """Make it. Raises Unavailable where that is not permitted or there is no ip(8)."""
         inside = ["-n", self.tag]
         try:
-            _ip("netns", "add", self.tag)
-            _ip("link", "add", self.near, "type", "veth", "peer", self.far, "netns", self.tag)
-            _ip("address", "add", f"{self._address(1)}/{_PREFIX}", "dev", self.near)
-            _ip("link", "set", self.near, "up")
-            _ip(*inside, "address", "add", f"{self.address}/{_PREFIX}", "dev", self.far)
+            ip("netns", "add", self.tag)
+            ip("link", "add", self.near, "type", "veth", "peer", self.far, "netns", self.tag)
+            ip("address", "add", f"{self._address(1)}/{_PREFIX}", "dev", self.near)
+            ip("link", "set", self.near, "up")
+            ip(*inside, "address", "add", f"{self.address}/{_PREFIX}", "dev", self.far)
             for device in ("lo", self.far):
-                _ip(*inside, "link", "set", device, "up")
-        except FileNotFoundError as error:
-            raise Unavailable(
-                "a network namespace takes the command ip: install it (Debian: iproute2)"
-            ) from error
-        except subprocess.CalledProcessError as error:
+                ip(*inside, "link", "set", device, "up")
+        except (FileNotFoundError, subprocess.CalledProcessError) as error:
             self.remove()
-            said = " ".join(error.stderr.split())
-            raise Unavailable(
-                f"no network namespace can be made here ({said}); run as root, with CAP_NET_ADMIN "
-                "and CAP_SYS_ADMIN"
-            ) from error
+            raise not_made(error) from error
 
     def remove(self) -> None:
         """Take it away; what is not there is no error."""
         if (_DEVICES / self.near).exists():
-            _ip("link", "delete", self.near)
+            ip("link", "delete", self.near)
         if self.path.exists():
-            _ip("netns", "delete", self.tag)
+            ip("netns", "delete", self.tag)
 
     def enter(self) -> None:
         """Move the calling thread into it (setns(2)). Raises OSError."""
@@ -95,5 +87,19 @@ class Network:
         return int.from_bytes(blake2b(self.tag.encode(), digest_size=4).digest())
 
 
-def _ip(*arguments: str) -> None:
+def ip(*arguments: str) -> None:
+    """Call ip(8). Raises FileNotFoundError and CalledProcessError."""
     subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
+
+
+def not_made(error: FileNotFoundError | subprocess.CalledProcessError) -> Unavailable:
+    """Return why `ip` could make no namespace."""
+    if isinstance(error, FileNotFoundError):
+        return Unavailable(
+            "a network namespace takes the command ip: install it (Debian: iproute2)"
+        )
+    said = " ".join(error.stderr.split())
+    return Unavailable(
+        f"no network namespace can be made here ({said}); run as root, with CAP_NET_ADMIN and "
+        "CAP_SYS_ADMIN"
+    )

@@ -48,6 +48,11 @@ def out_of_memory_kills() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
+def boot_id() -> str:
+    """Return what tells this start of this machine's kernel from all others."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
 def _session(pid: int) -> int | None:
     fields = _stat(pid)
     return int(fields[3]) if fields else None

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import resource
+import select
 import signal
 import subprocess
 import time
@@ -22,6 +23,7 @@ from tare.probes.cpu import CpuTime, of_processes
 from tare.probes.throttling import Throttling
 
 _FILES = 65536
+_CHUNK = 1 << 16
 _TAIL_LINES, _TAIL_BYTES = 6, 1 << 16
 MOST_LOG = 1 << 30
 """Bytes of a role's log, beyond which it would fill the disk."""
@@ -38,6 +40,8 @@ class Place:
     cpus: Sequence[int]
     caps: Caps = UNLIMITED
     network: Network | None = None
+    machine: str = ""
+    """What tells its CPUs from those of the same numbers of other machines."""
 
 
 class Process:
@@ -138,13 +142,24 @@ class Process:
 
     def last_words(self) -> str:
         """The end of its log, to be appended to a message."""
-        with contextlib.suppress(OSError):
-            with self.log.open("rb") as log:
-                log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL_BYTES))
-                text = log.read().decode(errors="replace")
-            if lines := text.strip().splitlines()[-_TAIL_LINES:]:
-                return ": " + " | ".join(lines)
-        return ", having printed nothing"
+        return last_words(self.log)
+
+    def output(self, timeout_s: float) -> bytes | None:
+        """Return what it has written to the pipe of its standard output: nothing at the end of it,
+        and None if there is none within `timeout_s`.
+        """
+        stream = self._child.stdout
+        assert stream is not None
+        if not select.select([stream], [], [], timeout_s)[0]:
+            return None
+        return os.read(stream.fileno(), _CHUNK)
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Return its exit code, or None if it has not ended within `timeout_s`."""
+        try:
+            return self._child.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
 
     def stop(self, number: signal.Signals, patience_s: float) -> bool:
         """Ask it to end, kill what has not within `patience_s`. True when it ended by itself."""
@@ -165,6 +180,8 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._child.wait()
+        if self._child.stdout is not None:
+            self._child.stdout.close()
         give_up = time.monotonic() + _KILL_PATIENCE_S
         while not all(ended(pid) for pid in pids) and time.monotonic() < give_up:
             time.sleep(0.001)
@@ -177,6 +194,32 @@ class Watched(Protocol):
 
     def ensure_alive(self) -> None:
         """Raise RoleError when it has ended."""
+
+
+class Started(Watched, Protocol):
+    """A process of a role, on this machine or another."""
+
+    role: str
+    log: Path
+    pid: int
+    place: Place
+
+    def last_words(self) -> str:
+        """The end of its log, to be appended to a message."""
+
+    def output(self, timeout_s: float) -> bytes | None:
+        """Return what it has written to the pipe of its standard output: nothing at the end of it,
+        and None if there is none within `timeout_s`.
+        """
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Return its exit code, or None if it has not ended within `timeout_s`."""
+
+    def stop(self, number: signal.Signals, patience_s: float) -> bool:
+        """Ask it to end, kill what has not within `patience_s`. True when it ended by itself."""
+
+    def kill(self) -> None:
+        """SIGKILL all its processes, and wait until they have ended."""
 
 
 def wait_until(ready: Callable[[], bool], processes: Sequence[Watched], timeout_s: float) -> bool:
@@ -207,6 +250,17 @@ def _enter(entrances: Sequence[str], place: Place, enrol: Callable[[int], None])
             os.setpriority(os.PRIO_PROCESS, 0, -20)
         with contextlib.suppress(OSError):
             Path("/proc/self/autogroup").write_text("-20")
+
+
+def last_words(log: Path) -> str:
+    """Return the end of a log, to be appended to a message."""
+    with contextlib.suppress(OSError):
+        with log.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            text = stream.read().decode(errors="replace")
+        if lines := text.strip().splitlines()[-_TAIL_LINES:]:
+            return ": " + " | ".join(lines)
+    return ", having printed nothing"
 
 
 def ending(code: int) -> str:

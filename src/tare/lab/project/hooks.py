@@ -38,7 +38,11 @@ class SiteView(Protocol):
 
     @property
     def host(self) -> str:
-        """The address its ports are on."""
+        """The address of the roles that no host names: of all, unless they are spread."""
+
+    @property
+    def address(self) -> Mapping[str, str]:
+        """Port → the address that it is on."""
 
     @property
     def port(self) -> Mapping[str, int]:
@@ -51,6 +55,11 @@ class SiteView(Protocol):
     @property
     def folder(self) -> Path:
         """The trial's folder, one folder a role in it."""
+
+    def read(self, role: str, file: str) -> bytes:
+        """Return what a file of a role's folder holds by now, which the role may have written on
+        another host. Raises FileNotFoundError.
+        """
 
     @property
     def properties(self) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from tare.lab.trial.instrument import assignment
 from tare.lab.trial.measure import observe
 from tare.lab.trial.site import Site
 from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
+from tare.model.hosts import HostsFile
 from tare.model.servers import Expected, Servers
 
 _SHARE = 0.4
@@ -34,15 +35,22 @@ class Faced:
     remarks: list[str] = field(default_factory=list)
 
 
-def face(servers: Servers, say: Say, *, saturated: bool, any_body: bool) -> Faced:
-    """Start all servers, ask each twice, and find a rate, or see whether a given one can be held.
-    With `any_body` no body is expected from then on.
+def face(
+    servers: Servers,
+    say: Say,
+    *,
+    saturated: bool,
+    any_body: bool,
+    hosts: HostsFile | None = None,
+) -> Faced:
+    """Start all servers, ask each twice, and find a rate, or see whether a given one can be held;
+    all on `hosts`, if there are any. With `any_body` no body is expected from then on.
 
     Raises TareError for a server that does not start or does not answer, with its last lines, and
     for a rate that is more than a server can answer.
     """
     asked = servers.model_copy(update={"load": servers.load.model_copy(update={"rate": None})})
-    with open_own(asked, say) as (bench, home), ExitStack() as stack:
+    with open_own(asked, say, hosts) as (bench, home), ExitStack() as stack:
         parameters = planning.scenario_at(bench.loaded, {}, _FIRST).parameters
         sites = {
             each.name: started(bench, each.name, parameters, home, stack) for each in asked.servers

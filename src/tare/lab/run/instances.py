@@ -72,6 +72,7 @@ class Instance(Record):
     parameters: dict[str, Any]
     properties: dict[str, Any]
     host: str
+    address: dict[str, str]
     port: dict[str, int]
     tag: str
     folder: Path
@@ -89,6 +90,10 @@ class Instance(Record):
     def name(self) -> str:
         """EXPERIMENT/VARIANT."""
         return f"{self.experiment}/{self.variant}"
+
+    def read(self, role: str, file: str) -> bytes:
+        """Return what a file of a role's folder holds. Raises FileNotFoundError."""
+        return (self.folder / role / file).read_bytes()
 
     def counters(self) -> tuple[dict[str, int], Counters]:
         """The variant's own counters, and their kinds."""
@@ -218,6 +223,7 @@ def _instance(loaded: Loaded, site: Site, overrides: dict[str, Any]) -> Instance
         parameters=site.parameters,
         properties=dict(site.properties),
         host=site.host,
+        address=site.address,
         port=site.port,
         tag=site.tag,
         folder=site.folder,

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,22 @@ from tare.lab.errors import TareError
 from tare.lab.machine import host
 from tare.lab.project import servers as own
 from tare.lab.project.build import Say
-from tare.lab.project.preparation import prepare
+from tare.lab.project.preparation import fingerprint, prepare
+from tare.lab.run import planning
+from tare.lab.run.hosts import spread
+from tare.lab.run.hosts.opening import Wanted, opened
 from tare.lab.trial.bench import Bench, open_bench
 from tare.lab.trial.site import Site
+from tare.model.hosts import HostsFile
 from tare.model.servers import Servers
 
 
 @contextmanager
-def open_own(servers: Servers, say: Say) -> Iterator[tuple[Bench, Path]]:
-    """Yield a bench for a user's own servers, and its folder, both of which end with the block.
+def open_own(
+    servers: Servers, say: Say, hosts: HostsFile | None = None
+) -> Iterator[tuple[Bench, Path]]:
+    """Yield a bench for a user's own servers, on hosts or here, and its folder; both end with the
+    block.
 
     Raises TareError for what cannot be had.
     """
@@ -36,7 +44,22 @@ def open_own(servers: Servers, say: Say) -> Iterator[tuple[Bench, Path]]:
         cpus = host.assign(host.by_core(), server=1, client=1, backend=backends)
         bench = open_bench(loaded, prepared.built, folder=home, name=home.name, cpus=cpus)
         try:
-            yield bench, home
+            if hosts is None:
+                yield bench, home
+            else:
+                plan = planning.make(
+                    loaded,
+                    quick=False,
+                    variants=None,
+                    scenarios=[],
+                    blocks=1,
+                    seed=0,
+                    overrides={},
+                )
+                spread.refuse(hosts, plan, loaded)
+                wanted = Wanted(hosts, plan, servers, fingerprint(loaded, prepared), 1, 1, backends)
+                with opened(bench, wanted, say) as found:
+                    yield replace(bench, hosts=found.hosts), home
         finally:
             bench.close()
     finally:

@@ -3,7 +3,8 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Protocol
 
 from tare.lab import paths
@@ -13,6 +14,7 @@ from tare.lab.machine.ledger import sweep, sweep_all
 from tare.lab.project import gate_limits, parts, render
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import Prepared, fingerprint
+from tare.lab.run import subject
 from tare.lab.run.patience import Patience, spoilt
 from tare.lab.run.store import Store, write_json
 from tare.lab.trial.attempt import Done
@@ -65,6 +67,7 @@ class Run:
         self._remarks: list[str] = []
         self._unseen: set[str] = set()
         """Options of which it was said why nothing was seen."""
+        self._hosts: dict[str, Any] = {}
         self._patience = Patience(plan.run)
         self._fingerprint = fingerprint(loaded, prepared)
         if why := prepared.why_not(plan.baseline):
@@ -126,19 +129,43 @@ class Run:
             observer=self._prepared.observer,
         )
         try:
-            with closing(host.Idle()) as self._idle:
-                priority = host.raise_own_priority()
-                found = [bench.hierarchy.remark, cpus.remark, priority, self._idle.remark]
-                self._remarks = [remark for remark in found if remark]
-                os.sched_setaffinity(0, cpus.support)
+            priority = host.raise_own_priority()
+            found = [bench.hierarchy.remark, cpus.remark, priority, bench.local.idle.remark]
+            self._remarks = [remark for remark in found if remark]
+            os.sched_setaffinity(0, cpus.support)
+            with self._with_hosts(bench) as ready:
                 for remark in self._remarks:
                     self._watcher.remark(remark)
                     bench.journal.write("tare", remark)
-                yield bench
+                yield ready
         finally:
             os.sched_setaffinity(0, allowed)
             host.lower_own_priority()
             bench.close()
+
+    @contextmanager
+    def _with_hosts(self, bench: Bench) -> Iterator[Bench]:
+        """The bench with the hosts of the run's roles, if it has some."""
+        if (file := self._store.hosts()) is None:
+            yield bench
+            return
+        from tare.lab.run.hosts.opening import Wanted, opened
+
+        wanted = Wanted(
+            file,
+            self._plan,
+            subject.own_servers(self._store),
+            self._fingerprint,
+            self._most("server_cpus", 1),
+            self._most("threads", 1),
+            self._most("backend_cpus", 0),
+        )
+        with opened(bench, wanted, self._watcher.remark) as found:
+            # Threads that read from the hosts came with them.
+            host.raise_own_priority(host.own_threads())
+            self._remarks += found.remarks
+            self._hosts = found.described
+            yield replace(bench, hosts=found.hosts)
 
     def _most(self, parameter: str, default: int) -> int:
         """The largest value that any scenario gives the parameter."""
@@ -166,16 +193,28 @@ class Run:
             return
         parameters, gates = scenario.parameters, self._loaded.study.gates
         retries = gate_limits.limits(gates, parameters, self._loaded.title).retries
-        self._idle.set(poll=self._polls(parameters))
         # All that the machine spoilt was made before this run was resumed.
         spent = sum(not spoilt(trial) for trial in made)
         for attempt in range(len(made) + 1, len(made) + retries + 2 - spent):
             self._watcher.begins(planned, attempt)
+            self._reach(bench, poll=self._polls(parameters))
             ended = self._make(bench, planned, attempt, parameters)
             self._keep(ended)
             if any(done.trial.status != "invalid" for done in ended):
                 break
         self._patience.see([trial for trial in self._trials if _same(trial, planned)])
+
+    def _reach(self, bench: Bench, *, poll: bool) -> None:
+        """Have all hosts ready for an attempt. Raises TareError when one has gone for good."""
+        try:
+            for each in bench.hosts.all():
+                each.restore()
+                each.poll_idle(poll=poll)
+        except TareError as error:
+            raise TareError(
+                f"{error}\nnothing measured is lost; when the host is back, go on with: "
+                f"tare resume {self._store.folder.name}"
+            ) from error
 
     def _make(
         self, bench: Bench, planned: PlannedTrial, attempt: int, parameters: Mapping[str, Any]
@@ -301,6 +340,7 @@ class Run:
             "fingerprint": self._fingerprint,
             "differences": self._differences(),
             # Of a run that goes on: files as rendered, and the machines that made blocks before.
+            **({"hosts": self._hosts} if self._hosts else {}),
             **{key: kept for key in ("benches", "files") if (kept := before.get(key))},
         }
         self._environment.setdefault("files", {})

@@ -14,10 +14,12 @@ from pydantic import BaseModel
 
 from tare.lab.errors import TareError
 from tare.lab.trial.bench import LEDGER
+from tare.model.hosts import HostsFile
 from tare.model.profile import PACKED, PROFILES, Explained
 from tare.model.tail import TAILS, Tails
 from tare.model.trial import Plan, Trial, parse_trials
 
+_HOSTS = "hosts.json"
 _BALLAST_BYTES = 1 << 20
 
 
@@ -65,6 +67,20 @@ class Store:
     def in_order(self) -> bool:
         """Return true if no run is going on in the folder, and none was cut off."""
         return not self._ballast.exists() and not (self.folder / LEDGER).exists()
+
+    def keep_hosts(self, hosts: HostsFile) -> None:
+        """Store the hosts of the run's roles, so that it can be resumed."""
+        write_json(self.folder / _HOSTS, hosts.model_dump(mode="json", by_alias=True))
+
+    def hosts(self) -> HostsFile | None:
+        """Return the hosts of the run's roles, if they have any. Raises TareError."""
+        file = self.folder / _HOSTS
+        if not file.exists():
+            return None
+        try:
+            return HostsFile.model_validate_json(file.read_text())
+        except (OSError, ValueError) as error:
+            raise TareError(f"{file}: not the hosts of a run: {error}") from error
 
     def plan(self) -> Plan:
         """The stored plan. Raises TareError."""

@@ -29,17 +29,27 @@ def keep(store: Store, own: Servers) -> None:
 
 def of(store: Store, plan: Plan) -> Loaded:
     """Return what the run measures. Raises TareError."""
+    return loaded(plan, own_servers(store))
+
+
+def own_servers(store: Store) -> Servers | None:
+    """Return the user's servers, if the run measures them. Raises TareError."""
     file = store.folder / _SERVERS
     if not file.exists():
-        return planned(plan)
+        return None
     try:
         own = Servers.model_validate_json(file.read_text())
     except (OSError, ValueError) as error:
         raise TareError(f"{file}: not the servers of a run: {error}") from error
-    if own.replay is not None:
-        copied = own.replay.model_copy(update={"file": str(store.folder / _LOG)})
-        own = own.model_copy(update={"replay": copied})
-    return servers.loaded(own)
+    if own.replay is None:
+        return own
+    copied = own.replay.model_copy(update={"file": str(store.folder / _LOG)})
+    return own.model_copy(update={"replay": copied})
+
+
+def loaded(plan: Plan, own: Servers | None) -> Loaded:
+    """Return what a plan measures, which is `own` if there are any. Raises TareError."""
+    return planned(plan) if own is None else servers.loaded(own)
 
 
 def planned(plan: Plan) -> Loaded:
@@ -48,8 +58,8 @@ def planned(plan: Plan) -> Loaded:
     Raises TareError.
     """
     outside = Path(plan.variants_dir) if plan.variants_dir else None
-    loaded = catalog.load(plan.experiment, plan.study, outside=outside)
-    loaded.choose(plan.variants)
-    if plan.baseline != loaded.study.baseline:
-        loaded = loaded.compared_with(plan.baseline)
-    return parts.again(loaded, plan.parts) if plan.parts else loaded
+    found = catalog.load(plan.experiment, plan.study, outside=outside)
+    found.choose(plan.variants)
+    if plan.baseline != found.study.baseline:
+        found = found.compared_with(plan.baseline)
+    return parts.again(found, plan.parts) if plan.parts else found

@@ -7,6 +7,8 @@ from pathlib import Path
 from tare.lab.machine import cgroup
 from tare.lab.machine.cgroup import Hierarchy
 from tare.lab.machine.host import Cpus
+from tare.lab.machine.hosts.host import Hosts
+from tare.lab.machine.hosts.local import Local
 from tare.lab.machine.journal import Journal
 from tare.lab.machine.ledger import Ledger
 from tare.lab.project.build import Built
@@ -17,12 +19,17 @@ LEDGER = "ledger.jsonl"
 
 @dataclass(frozen=True)
 class Bench:
-    """The ground of all sites: builds, CPUs, groups, and the ledger of what is running."""
+    """The ground of all sites: builds, hosts, CPUs, groups, and the ledger of what is running."""
 
     loaded: Loaded
     built: Mapping[str, Built]
     hierarchy: Hierarchy
     cpus: Cpus
+    """Of this machine."""
+    local: Local
+    """This machine."""
+    hosts: Hosts
+    """Those that take the roles."""
     tag: str
     """Names the run's group, and begins the names of its networks and its shared memory."""
     ledger: Ledger
@@ -35,6 +42,7 @@ class Bench:
 
     def close(self) -> None:
         """Take away what is left of its sites."""
+        self.local.close()
         self.ledger.close()
         self.journal.close()
 
@@ -57,7 +65,9 @@ def open_bench(
     tag = tag_of(name, folder)
     ledger = Ledger(folder / LEDGER, tag, hierarchy.run(tag), guarded=True)
     journal = Journal(folder / "events.log")
-    return Bench(loaded, built, hierarchy, cpus, tag, ledger, journal, profiler, observer)
+    local = Local(cpus, hierarchy, tag, ledger)
+    seeing = (profiler, observer)
+    return Bench(loaded, built, hierarchy, cpus, local, Hosts(local), tag, ledger, journal, *seeing)
 
 
 def tag_of(name: str, folder: Path) -> str:

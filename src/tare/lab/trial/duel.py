@@ -219,7 +219,7 @@ def _judged(sites: Mapping[str, Site], found: Mapping[str, Measurement]) -> list
     both = [made.result for made in found.values()]
     errors = {kind: sum(each.errors.get(kind, 0) for each in both) for kind in both[0].errors}
     result = own.result.model_copy(update={"errors": errors})
-    window = Conditions(result, usage.machine(own), usage.roles(own), own.places)
+    window = Conditions(result, usage.machine(own), usage.roles(own), own.places, own.delay_s)
     return registry.judge(limits, window)
 
 

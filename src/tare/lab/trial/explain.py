@@ -82,5 +82,5 @@ def _looked_at(sites: Mapping[str, Site]) -> Iterator[tuple[str, Process | Runni
     """Yield each side's roles, called `SIDE/ROLE`."""
     for side, site in sites.items():
         for role, process in site.processes.items():
-            if role != INSTRUMENT_ROLE:
+            if role != INSTRUMENT_ROLE and isinstance(process, Process | RunningProcess):
                 yield f"{side}/{role}", process

@@ -1,8 +1,6 @@
 """One run of an instrument: its program, the events that it prints, and its answer."""
 
 import json
-import selectors
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tare.lab.errors import RoleError
-from tare.lab.machine.process import Process, ending
+from tare.lab.machine.process import Started, ending
 from tare.lab.project import render
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
@@ -50,10 +48,8 @@ def run(sites: Sequence[Site], what: Assignment, on: Callable[[Mapping[str, Any]
     the result. Raises RoleError when it or a role fails, or its answer is malformed.
     """
     site, spec = sites[0], what.spec
-    file = site.folder / "spec.json"
-    file.write_text(json.dumps(spec, indent=1))
-    argv = [*what.argv, "--spec", str(file)]
-    process = site.launch(ROLE, argv, what.cpus, {}, stdout=subprocess.PIPE)
+    file = site.deliver(ROLE, "spec.json", json.dumps(spec, indent=1))
+    process = site.launch(ROLE, [*what.argv, "--spec", file], what.cpus, {}, piped=True)
     planned = float(spec.get("warmup_s", 0)) + float(spec.get("duration_s", 0))
     answer, seen = None, set()
     for event in _Reader(sites, process, planned + _SLACK_S).events():
@@ -102,38 +98,32 @@ def _faults(error: ValidationError) -> Iterator[str]:
                 )
 
 
-def _exit_code(process: Process) -> int:
-    try:
-        return process.child.wait(_SLACK_S)
-    except subprocess.TimeoutExpired as error:
-        raise RoleError("the instrument closed its output and did not end") from error
+def _exit_code(process: Started) -> int:
+    if (code := process.wait(_SLACK_S)) is None:
+        raise RoleError("the instrument closed its output and did not end")
+    return code
 
 
 class _Reader:
     """The instrument's lines as they come, with a watch on the roles and on the time."""
 
-    def __init__(self, sites: Sequence[Site], process: Process, patience_s: float) -> None:
+    def __init__(self, sites: Sequence[Site], process: Started, patience_s: float) -> None:
         self._sites, self._process = sites, process
         self._give_up = time.monotonic() + patience_s
         self._patience_s = patience_s
         self._next_look = 0.0
 
     def events(self) -> Iterator[dict[str, Any]]:
-        stream = self._process.child.stdout
-        assert stream is not None
         pending = b""
-        with selectors.DefaultSelector() as selector, stream:
-            selector.register(stream, selectors.EVENT_READ)
-            while True:
-                if selector.select(_TICK_S):
-                    chunk = stream.read1()  # type: ignore[attr-defined]
-                    if not chunk:
-                        return
-                    *lines, pending = (pending + chunk).split(b"\n")
-                    for line in lines:
-                        yield self._parse(line)
-                if time.monotonic() >= self._next_look:
-                    self._watch()
+        while True:
+            chunk = self._process.output(_TICK_S)
+            if chunk == b"":
+                return
+            *lines, pending = (pending + (chunk or b"")).split(b"\n")
+            for line in lines:
+                yield self._parse(line)
+            if time.monotonic() >= self._next_look:
+                self._watch()
 
     def _watch(self) -> None:
         self._next_look = time.monotonic() + _TICK_S

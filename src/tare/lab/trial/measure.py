@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tare.lab.machine.hosts.host import Host
+from tare.lab.machine.hosts.looking import look
 from tare.lab.machine.process import Place
 from tare.lab.trial import instrument
 from tare.lab.trial.instrument import Assignment, assignment
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
-from tare.probes import registry
-from tare.probes.probe import Scene, Seen
+from tare.probes.probe import Seen
 from tare.probes.reading import Reading
 
 MEASURING = "measuring"
@@ -27,6 +28,8 @@ class Snapshot:
     seen: Seen
     own: Mapping[str, Reading]
     """What the experiment's own probe reads."""
+    took_s: float | None = None
+    """How long other hosts took to read them, if roles are on others."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,14 @@ class Measurement:
 
         places = {name: place for name, place in self.places.items() if name not in apart}
         return replace(self, opened=left(self.opened), closed=left(self.closed), places=places)
+
+    @property
+    def delay_s(self) -> float | None:
+        """By how much the window that the probes of other hosts saw may differ from the
+        instrument's; None if no roles are on others.
+        """
+        taken = [each.took_s for each in (self.opened, self.closed) if each.took_s is not None]
+        return max(*taken, abs(self.probed_s - self.window_s)) if taken else None
 
     @property
     def probed_s(self) -> float:
@@ -95,7 +106,7 @@ class Watch:
         self.places = [
             {role: each.place for role, each in site.processes.items()} for site in self.sites
         ]
-        self.held = self._read(registry.read_last, self.closed[0].at)
+        self.held = self._read(self.closed[0].at, last=True)
 
     def measurement(self, number: int, own: Mapping[str, Any], result: Result) -> Measurement:
         """Return what was seen of the site of this number, beside an instrument's answer."""
@@ -110,20 +121,22 @@ class Watch:
 
     def _snapshots(self) -> list[Snapshot]:
         at = time.monotonic()
-        seen = self._read(registry.read, at)
+        seen = self._read(at, last=False)
+        apart = self.sites[0].bench.hosts.apart
+        took_s = time.monotonic() - at if apart else None
         return [
-            Snapshot(at, each, site.hooks.probe(site))
+            Snapshot(at, each, site.hooks.probe(site), took_s)
             for site, each in zip(self.sites, seen, strict=True)
         ]
 
-    def _read(self, probes: Callable[[Scene], Seen], at: float) -> list[Seen]:
+    def _read(self, at: float, *, last: bool) -> list[Seen]:
         """Read all sites as one scene: what one uses is not foreign to the other."""
-        named = {
-            f"{number}/{role}": process
+        named: dict[str, tuple[Host, Any]] = {
+            f"{number}/{role}": (site.host_of(role), process)
             for number, site in enumerate(self.sites)
             for role, process in site.processes.items()
         }
-        seen = probes(Scene(at, named, self.sites[0].bench.cpus.tested))
+        seen = look(self.sites[0].bench.hosts.all(), named, at, last=last)
         found: list[Seen] = []
         for number in range(len(self.sites)):
             mark = f"{number}/"

@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -91,8 +90,8 @@ def observing(site: Site, role: str, argv: Sequence[str]) -> Iterator[Observer]:
 
     Raises RoleError when it fails, and Unavailable where it cannot look.
     """
-    pipe = subprocess.PIPE
-    process = site.launch(role, list(argv), "support", {}, stdin=pipe, stdout=pipe)
+    process = site.launch(role, list(argv), "support", {}, piped=True, spoken_to=True)
+    assert isinstance(process, Process)  # tare run refuses to look at other hosts' processes
     # It ends by itself when it has answered, which is no fault of a role.
     site.processes.pop(role)
     try:

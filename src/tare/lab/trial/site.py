@@ -1,24 +1,22 @@
 """A site: one variant, allocated, rendered, started, and taken away again."""
 
+import contextlib
 import grp
 import os
 import pwd
 import random
-import re
 import signal
-import socket
-import subprocess
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tare.lab import interrupt
-from tare.lab.errors import ManifestError, RoleError, TareError
-from tare.lab.machine import listening, ports
-from tare.lab.machine.ledger import remove_shared_memory
+from tare.lab.errors import HostLost, ManifestError, RoleError, TareError
+from tare.lab.machine.hosts.host import Host, Launch
 from tare.lab.machine.network import Network
-from tare.lab.machine.process import Place, Process, wait_until
+from tare.lab.machine.process import Started
 from tare.lab.machine.running import RunningProcess
 from tare.lab.paths import ROOT, cache
 from tare.lab.project import parts, render
@@ -26,11 +24,11 @@ from tare.lab.project.build import names
 from tare.lab.project.hooks import Hooks
 from tare.lab.trial import asking, caps
 from tare.lab.trial.bench import Bench
+from tare.lab.trial.readiness import await_ready
 from tare.lab.trial.rendered import kept
 from tare.model.fields import within
-from tare.model.role import INSTRUMENT_ROLE, Ready, Role
+from tare.model.role import INSTRUMENT_ROLE, Role
 
-HOST = "127.0.0.1"
 _PAD_MAX = 4095
 _ENDING_S = 3.0
 """How long after its connections are gone a process may take to have ended."""
@@ -57,7 +55,6 @@ class Site:
         self.bench, self.variant, self.seed = bench, variant, seed
         self.study, self.manifest = bench.loaded.study_name, bench.loaded.variants[variant]
         self.properties = self.manifest.properties
-        self.host = HOST
         self._network: Network | None = None
         self._apart: set[str] = set()
         self.tag = f"{bench.tag}.{name}"
@@ -65,28 +62,29 @@ class Site:
         self.folder = folder
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
-        self._held = ports.hold(HOST, self.manifest.ports)
-        self.port = self._held.numbers
         self.parameters = render.parameters(parameters)
         self.part = parts.files(bench.loaded, variant)
-        self.processes: dict[str, Process | RunningProcess] = {}
+        self.processes: dict[str, Started | RunningProcess] = {}
         self.rendered: dict[str, str] = {}
         self.hooks = Hooks(
             [bench.loaded.variant_folder(variant), bench.loaded.folder],
             bench.loaded.experiment.hook_timeout_s,
         )
+        self.port = self._allocated()
 
     def names(self, role: str) -> dict[str, Any]:
         """Return the names that a template of `role` may use (docs/FORMAT.md)."""
         built = self.bench.built[self.variant]
-        cpus = self.bench.cpus
+        host = self.host_of(role)
+        cpus, folder = host.cpus, host.folder(self.folder)
         return {
             **self.parameters,
             **names(built.components, built.own),
             "port": self.port,
-            "host": self.host,
-            "folder": str(self.folder / role),
-            "site": str(self.folder),
+            "host": self._address(host),
+            "address": self.address,
+            "folder": str(folder / role),
+            "site": str(folder),
             "tag": self.tag,
             "properties": self.properties,
             "cpus": {
@@ -107,6 +105,29 @@ class Site:
             "group": grp.getgrgid(os.getegid()).gr_name,
         }
 
+    def host_of(self, role: str) -> Host:
+        """Return the host of a role."""
+        return self.bench.hosts.of(INSTRUMENT_ROLE if role == asking.ROLE else role)
+
+    @property
+    def host(self) -> str:
+        """The address of the roles that no host names."""
+        return self._address(self.bench.hosts.default)
+
+    @property
+    def address(self) -> dict[str, str]:
+        """Port → the address that it is on."""
+        return {name: self._address(host) for name, host in self._owners().items()}
+
+    def read(self, role: str, file: str) -> bytes:
+        """Return what a file of a role's folder holds by now. Raises FileNotFoundError."""
+        return self.host_of(role).read(self.folder, f"{role}/{file}")
+
+    def deliver(self, role: str, file: str, content: str) -> str:
+        """Write a file for a role, beside the folders of all; return its path there."""
+        self._write(file, content)
+        return str(self.host_of(role).folder(self.folder) / file)
+
     def start(self) -> None:
         """Render and start every role in order, each ready before the next. Raises TareError."""
         roles = {
@@ -117,27 +138,6 @@ class Site:
             self._make_network()
         for name, role in roles.items():
             self._start_role(name, role)
-
-    def place(self, role: str, kind: str) -> Place:
-        """Group, CPUs (`kind` is a template), limits and network of a role.
-
-        Raises RoleError, and ManifestError.
-        """
-        names = self.names(role)
-        manifest = self.manifest.roles.get(role, Role())
-        where = f"{self.bench.loaded.name}/{self.variant}: {role}"
-        allowed = caps.caps(manifest.limits, names, where)
-        known, wanted = names["cpus"], render.text(kind, names, f"{where}: cpus")
-        if wanted not in known:
-            raise RoleError(f"{where}: cpus: found {wanted!r}, expected one of {', '.join(known)}")
-        network = self._network if role in self._apart else None
-        group = f"{role}{self._side and '-'}{self._side}"
-        return Place(
-            self.bench.hierarchy.role(self.bench.tag, group, manifest.priority),
-            known[wanted],
-            allowed,
-            network,
-        )
 
     def run_oracle(self) -> None:
         """Raise what the oracle finds, or the end of a role that had ended by then."""
@@ -156,11 +156,13 @@ class Site:
         argv = [render.text(part, names, where) for part in instrument.argv]
         spec = render.value(instrument.spec, names, where)
 
-        def launch(argv: list[str]) -> Process:
-            return self.launch(asking.ROLE, argv, instrument.cpus, {}, stdout=subprocess.PIPE)
+        def launch(spec: str) -> Started:
+            path = self.deliver(INSTRUMENT_ROLE, "ask.json", spec)
+            command = [*argv, "--spec", path]
+            return self.launch(asking.ROLE, command, instrument.cpus, {}, piped=True)
 
         try:
-            return asking.ask(launch, argv, spec, self.folder)
+            return asking.ask(launch, spec)
         finally:
             self.processes.pop(asking.ROLE, None)
 
@@ -170,8 +172,15 @@ class Site:
             process.ensure_alive()
 
     def accounts(self) -> dict[str, Path]:
-        """Return role → the file with the CPU time of its control group, where there are groups."""
-        groups = {role: process.place.group for role, process in self.processes.items()}
+        """Return role → the file with the CPU time of its control group, where there are groups
+        that the instrument can read.
+        """
+        instrument = self.host_of(INSTRUMENT_ROLE)
+        groups = {
+            role: process.place.group
+            for role, process in self.processes.items()
+            if self.host_of(role) is instrument
+        }
         return {role: group.account() for role, group in groups.items() if group is not None}
 
     def blame(self) -> None:
@@ -184,28 +193,32 @@ class Site:
             time.sleep(_POLL_S)
 
     def launch(
-        self, name: str, argv: list[str], cpus: str, env: Mapping[str, str], **streams: Any
-    ) -> Process:
-        """Start one process of the site, note it in the ledger, follow its log."""
-        folder = self.folder / name
-        folder.mkdir(exist_ok=True)
-        log = folder / f"{name}.log"
-        place = self.place(name, cpus)
+        self,
+        name: str,
+        argv: list[str],
+        cpus: str,
+        env: Mapping[str, str],
+        *,
+        piped: bool = False,
+        spoken_to: bool = False,
+    ) -> Started:
+        """Start one process of the site on its host, note it there, follow its log. For `piped` and
+        `spoken_to` see `Launch`.
+        """
+        (self.folder / name).mkdir(exist_ok=True)
+        what = replace(
+            self._place(name, cpus),
+            argv=argv,
+            env=self._environment(name, env),
+            piped=piped,
+            spoken_to=spoken_to,
+        )
         # Stopped in the midst of starting it, the site would not know of it.
         with interrupt.held():
-            process = Process(
-                name,
-                argv,
-                folder=folder,
-                env=self._environment(env),
-                log=log,
-                place=place,
-                enrol=self.bench.ledger.add_session,
-                **streams,
-            )
+            process = self.host_of(name).start(self.folder, what)
             self.processes[name] = process
         self.bench.journal.write(name, f"started pid {process.pid}: {' '.join(argv)}")
-        self.bench.journal.follow(name, log)
+        self.bench.journal.follow(name, what.log)
         return process
 
     def stop(self) -> list[str]:
@@ -220,18 +233,20 @@ class Site:
                     f"{role.stop_timeout_s:g} s and was killed"
                 )
         self.bench.journal.unfollow()
-        remove_shared_memory(self.tag)
+        self._leave_hosts()
         if self._network is not None:
             self._network.remove()
-        self._held.release()
         return stubborn
 
     def stolen_port(self) -> int | None:
         """Return a port of the stopped site that a process of somebody else has, or None."""
-        return next((port for port in self.port.values() if ports.taken(HOST, port)), None)
+        return next(
+            (self.port[name] for name, host in self._owners().items() if self._taken(host, name)),
+            None,
+        )
 
-    def _folders(self) -> dict[str, Path]:
-        return {"SITE": self.folder, "CACHE": cache(), "ROOT": ROOT}
+    def _folders(self, role: str) -> dict[str, Path]:
+        return {"SITE": self.host_of(role).folder(self.folder), "CACHE": cache(), "ROOT": ROOT}
 
     def _netns(self, name: str, role: Role) -> str:
         where = f"{self.bench.loaded.name}/{self.variant}: role {name}: netns"
@@ -245,7 +260,6 @@ class Site:
         self._network = Network(self.tag)
         self.bench.ledger.add_network(self._network)
         self._network.create()
-        self.host = self._network.address
 
     def _start_role(self, name: str, role: Role) -> None:
         if role.running is not None:
@@ -264,57 +278,89 @@ class Site:
         for key, template in role.files.items():
             target = _within(render.text(key, names, where), f"{where}: files.{key}")
             content = render.file(render.text(template, names, where), manifest_folders, names)
-            (folder / target).write_text(content)
-            self.rendered[f"{name}/{target}"] = kept(content, self._folders())
+            self._write(f"{name}/{target}", content)
+            self.rendered[f"{name}/{target}"] = kept(content, self._folders(name))
         argv = [render.text(part, names, where) for part in role.argv]
         env = {key: render.text(item, names, where) for key, item in role.env.items()}
         process = self.launch(name, argv, role.cpus, env)
         if role.ready is None:
             return
         try:
-            self._await(process, role.ready, names, where)
+            everyone = list(self.processes.values())
+            await_ready(self.host_of(name), process, role.ready, names, where, everyone)
         except RoleError as error:
             files = ", ".join(str(self.folder / key) for key in self.rendered)
             hint = f"; its files: {files}" if files else ""
             raise RoleError(f"{variant}: {error}{hint}") from error
 
-    def _await(self, process: Process, ready: Ready, names: dict[str, Any], where: str) -> None:
-        ports = [int(render.text(port, names, where)) for port in (*ready.tcp, *ready.udp)]
-        takes = self._accepts if ready.tcp else self._is_bound
-        wanted = render.text(ready.path or "", names, where)
+    def _place(self, role: str, kind: str) -> Launch:
+        """Group, CPUs (`kind` is a template), limits and network of a role's process.
 
-        def accepts() -> bool:
-            # A server opens one port after the other.
-            return all(takes(port) for port in ports)
+        Raises RoleError, and ManifestError.
+        """
+        names = self.names(role)
+        manifest = self.manifest.roles.get(role, Role())
+        where = f"{self.bench.loaded.name}/{self.variant}: {role}"
+        allowed = caps.caps(manifest.limits, names, where)
+        known, wanted = names["cpus"], render.text(kind, names, f"{where}: cpus")
+        if wanted not in known:
+            raise RoleError(f"{where}: cpus: found {wanted!r}, expected one of {', '.join(known)}")
+        return Launch(
+            role=role,
+            argv=[],
+            env={},
+            log=self.folder / role / f"{role}.log",
+            group=f"{role}{self._side and '-'}{self._side}",
+            priority=manifest.priority,
+            cpus=known[wanted],
+            caps=allowed,
+            network=self._network if role in self._apart else None,
+        )
 
-        def exists() -> bool:
-            return Path(wanted).exists()
+    def _leave_hosts(self) -> None:
+        for host in self.bench.hosts.all():
+            with contextlib.suppress(HostLost):  # its guardian takes away what is there
+                host.end(self.folder, self.tag)
 
-        def logged() -> bool:
-            return re.search(ready.log or "", process.log.read_text(errors="replace")) is not None
+    def _write(self, file: str, content: str) -> None:
+        """Write a file for hooks, and for all hosts: a client may send what a server has."""
+        (self.folder / file).write_text(content)
+        for host in self.bench.hosts.all():
+            if host.folder(self.folder) != self.folder:
+                host.write(self.folder, file, content)
 
-        holds = accepts if ports else exists if ready.path else logged
-        if not wait_until(holds, list(self.processes.values()), ready.timeout_s):
-            port = next((port for port in ports if not takes(port)), None)
-            what = f"port {port}" if port else wanted or f"{ready.log!r} in its log"
-            raise RoleError(
-                f"role {process.role} was not ready within {ready.timeout_s:g} s "
-                f"({what}){process.last_words()}"
-            )
+    def _owners(self) -> dict[str, Host]:
+        """Return port → the host of the role that listens on it."""
+        roles = {name: role for name, role in self.manifest.roles.items() if role.argv}
+        found = {port: self.host_of(name) for name, role in roles.items() for port in role.ports}
+        return {port: found.get(port, self.bench.hosts.default) for port in self.manifest.ports}
 
-    def _accepts(self, port: int) -> bool:
-        with socket.socket() as probe:
-            probe.settimeout(1)
-            return probe.connect_ex((self.host, port)) == 0
+    def _allocated(self) -> dict[str, int]:
+        owners = self._owners()
+        found: dict[str, int] = {}
+        try:
+            for host in self.bench.hosts.all():
+                own = [name for name, owner in owners.items() if owner is host]
+                found |= host.hold(self.folder, own)
+        except TareError:
+            self._leave_hosts()
+            raise
+        return {name: found[name] for name in owners}
 
-    def _is_bound(self, port: int) -> bool:
-        return listening.bound(self.host, port)
+    def _taken(self, host: Host, port: str) -> bool:
+        try:
+            return host.taken(self.port[port])
+        except HostLost:
+            return False
 
-    def _environment(self, own: Mapping[str, str]) -> dict[str, str]:
+    def _address(self, host: Host) -> str:
+        return self._network.address if self._network is not None else host.address
+
+    def _environment(self, role: str, own: Mapping[str, str]) -> dict[str, str]:
         """A small fixed environment whose size varies by trial: stack layout moves with it."""
         return {
             "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": str(self.folder),
+            "HOME": str(self.host_of(role).folder(self.folder)),
             "LANG": "C.UTF-8",
             "TARE_PAD": "x" * self._random.randint(0, _PAD_MAX),
             **own,

@@ -76,7 +76,13 @@ def _measured(site: Site, progress: Progress) -> Attempt:
     def judge(made: Measurement) -> list[Gate]:
         return registry.judge(
             limits,
-            Conditions(made.result, usage.machine(made), usage.roles(made), made.places),
+            Conditions(
+                made.result,
+                usage.machine(made),
+                usage.roles(made),
+                made.places,
+                made.delay_s,
+            ),
         )
 
     def value(made: Measurement, outcome: str) -> float | None:

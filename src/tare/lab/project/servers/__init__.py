@@ -76,7 +76,7 @@ def _parameters(servers: Servers) -> dict[str, Any]:
 
 def _variant(servers: Servers, server: Server) -> Variant:
     request, running = servers.request, server.running
-    place = "{{ host }}:{{ port.http }}" if running is None else _place(running)
+    place = "{{ address.http }}:{{ port.http }}" if running is None else _place(running)
     asked = requests.asked(servers)
     pace = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
     path = "" if request.scheme == "tcp" else "/" if servers.mix else raw(request.path)
@@ -165,6 +165,7 @@ def _started(servers: Servers, server: Server) -> dict[str, Any]:
     sut = {
         "argv": ["/bin/sh", "-c", commands.shell(server, servers.setup, backend=servers.backend)],
         "env": {"HOME": raw(str(Path.home())), **own},
+        "ports": ["http"],
         "ready": {kind: ["{{ port.http }}"], "timeout_s": servers.ready_s},
     }
     return {**({"backend": _ORIGIN} if servers.backend else {}), "sut": sut}
@@ -187,6 +188,7 @@ _ORIGIN: dict[str, Any] = {
         "{{ port.backend }}",
         "{{ folder }}",
     ],
+    "ports": ["backend"],
     "ready": {"tcp": ["{{ port.backend }}"]},
     "stop_signal": "QUIT",
     "cpus": "backend",

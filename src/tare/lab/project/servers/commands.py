@@ -11,7 +11,7 @@ _FILLED = {
     "host": "{{ host }}",
     "cpus": "{{ cpus.server | join(',') }}",
 }
-_BACKEND = {"backend": "{{ host }}:{{ port.backend }}"}
+_BACKEND = {"backend": "{{ address.backend }}:{{ port.backend }}"}
 _FILE = re.compile(r"\{file:([^{}]+)\}")
 _SIMPLE = re.compile(r"[^;&|<>$`\n]*")
 """A command that the shell may become, so that signals reach the server itself."""

@@ -12,7 +12,12 @@ _PARTS = (".py", ".rs", ".c", ".h", ".toml", ".lock", ".j2")
 
 def digest(loaded: Loaded) -> str:
     """Return the digest, without what is built."""
-    total = hashlib.sha256(fingerprint(loaded, Prepared()).encode())
+    return of_laboratory() + fingerprint(loaded, Prepared())
+
+
+def of_laboratory() -> str:
+    """Return the digest of the laboratory alone."""
+    total = hashlib.sha256()
     for folder in _LABORATORY:
         for file in sorted((ROOT / folder).rglob("*")):
             if file.suffix in _PARTS and file.is_file():

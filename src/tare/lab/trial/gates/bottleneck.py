@@ -11,7 +11,8 @@ from tare.model.gates import Gates
 class Use:
     """A role's use of the CPUs on which it may run."""
 
-    cpus: frozenset[int]
+    cpus: frozenset[tuple[str, int]]
+    """Each with the machine that it is of."""
     used: float
     """CPU seconds a second."""
     limit: float | None = None
@@ -32,7 +33,11 @@ def _bottleneck(limits: Gates, window: Conditions) -> Iterator[Finding]:
 
 def _uses(window: Conditions) -> dict[str, Use]:
     return {
-        role: Use(frozenset(place.cpus), window.roles[role]["cpu_share"], place.caps.cpus)
+        role: Use(
+            frozenset((place.machine, cpu) for cpu in place.cpus),
+            window.roles[role]["cpu_share"],
+            place.caps.cpus,
+        )
         for role, place in window.places.items()
     }
 

@@ -19,6 +19,10 @@ class Conditions:
     """Role → probe → value."""
     places: Mapping[str, Place]
     """Where each role ran."""
+    delay_s: float | None = None
+    """By how much the window of the probes may differ from the instrument's, where roles are on
+    other hosts; else None.
+    """
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from tare.lab.trial.gates.answers import ACHIEVED, ERRORS, REQUESTS
 from tare.lab.trial.gates.bottleneck import BOTTLENECK
+from tare.lab.trial.gates.delay import PROBE_DELAY
 from tare.lab.trial.gates.gate import Conditions, Finding, Gate
 from tare.lab.trial.gates.generator import GENERATOR, SEND_LAG
 from tare.lab.trial.gates.little import LITTLE
@@ -20,6 +21,7 @@ GATES: tuple[Gate, ...] = (
     SLICES,
     FOREIGN_CPU,
     STEAL,
+    PROBE_DELAY,
     BOTTLENECK,
 )
 

@@ -33,6 +33,8 @@ def audit(
 
 
 def _ask(site: SiteView, path: bytes) -> bytes:
-    with socket.create_connection((site.host, site.port["http"]), timeout=2) as connection:
+    with socket.create_connection(
+        (site.address["http"], site.port["http"]), timeout=2
+    ) as connection:
         connection.sendall(b"GET %s HTTP/1.1\r\n\r\n" % path)
         return connection.recv(4096).partition(b"\r\n\r\n")[2]

@@ -1,0 +1,1 @@
+"""Runs whose roles are on hosts of their own (docs/HOSTS.md)."""

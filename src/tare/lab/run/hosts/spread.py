@@ -1,0 +1,53 @@
+"""The places of a plan's roles, and the reasons why some cannot be spread over hosts at all."""
+
+from collections.abc import Iterator
+
+from tare.lab.errors import UnknownName
+from tare.lab.project import levels, render
+from tare.lab.project.catalog import Loaded
+from tare.model.hosts import HostsFile
+from tare.model.role import INSTRUMENT_ROLE
+from tare.model.trial import Plan
+
+
+def placed(file: HostsFile, plan: Plan, loaded: Loaded) -> dict[str, str]:
+    """Return role → host, for each role of the plan's variants and the instrument's."""
+    roles = [INSTRUMENT_ROLE]
+    for variant in plan.variants:
+        own = loaded.variants[variant].roles
+        roles += [name for name, role in own.items() if role.argv or role.running]
+    return {role: file.of(role) for role in dict.fromkeys(roles)}
+
+
+def refuse(file: HostsFile, plan: Plan, loaded: Loaded) -> None:
+    """Refuse a plan that other hosts cannot carry out. Raises UnknownName."""
+    if why := next(_reasons(file, plan, loaded), None):
+        raise UnknownName(f"--hosts: {loaded.title} cannot be spread over hosts: {why}")
+
+
+def _reasons(file: HostsFile, plan: Plan, loaded: Loaded) -> Iterator[str]:
+    if plan.parts or plan.variants_dir:
+        yield "your own files and variants are on this machine only"
+    for option, looks in (("--why", plan.why), ("--tail", plan.tail)):
+        if looks:
+            yield f"{option} looks at processes of this machine only; leave it out"
+    if len({*placed(file, plan, loaded).values()}) == 1 and not _is_elsewhere(file):
+        return
+    for name in plan.variants:
+        variant = loaded.variants[name]
+        if any(role.running for role in variant.roles.values()):
+            yield "a server that runs already is measured on this machine only; give its command"
+        for scenario in plan.scenarios:
+            if levels.unsupported(loaded, name, scenario):
+                continue
+            where = f"{loaded.name}/{name}: together"
+            if why := render.text(variant.together, scenario.parameters, where).strip():
+                yield why
+            for each, role in variant.roles.items():
+                where = f"{loaded.name}/{name}: role {each}: netns"
+                if render.text(role.netns, scenario.parameters, where) == "trial":
+                    yield f"{scenario.name}: its roles have a network namespace of their own"
+
+
+def _is_elsewhere(file: HostsFile) -> bool:
+    return any(host.ssh or host.namespace for host in file.hosts.values())

@@ -1,0 +1,47 @@
+"""Waits for a role to be ready, on whichever host it runs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tare.lab.errors import RoleError
+from tare.lab.machine.hosts.host import Host
+from tare.lab.machine.process import Started, Watched, wait_until
+from tare.lab.project import render
+from tare.model.role import Ready
+
+
+def await_ready(
+    host: Host,
+    process: Started,
+    ready: Ready,
+    names: Mapping[str, Any],
+    where: str,
+    everyone: Sequence[Watched],
+) -> None:
+    """Wait for the sign that a process of a host is ready, while `everyone` lives.
+
+    Raises RoleError when it does not come in time, and ManifestError that names `where`.
+    """
+    ports = [int(render.text(port, names, where)) for port in (*ready.tcp, *ready.udp)]
+    kind = "tcp" if ready.tcp else "udp"
+    wanted = render.text(ready.path or "", names, where)
+
+    def accepts() -> bool:
+        # A server opens one port after the other.
+        return all(host.answers(kind, port, names["host"]) for port in ports)
+
+    def exists() -> bool:
+        return host.exists(wanted)
+
+    def logged() -> bool:
+        return re.search(ready.log or "", process.log.read_text(errors="replace")) is not None
+
+    holds = accepts if ports else exists if ready.path else logged
+    if not wait_until(holds, everyone, ready.timeout_s):
+        silent = [port for port in ports if not host.answers(kind, port, names["host"])]
+        what = f"port {silent[0]}" if silent else wanted or f"{ready.log!r} in its log"
+        raise RoleError(
+            f"role {process.role} was not ready within {ready.timeout_s:g} s "
+            f"({what}){process.last_words()}"
+        )

@@ -1,0 +1,84 @@
+"""hosts.toml: the hosts of one trial's roles, and how each is reached."""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Interface
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from tare.model.base import Record
+from tare.model.fields import Key, Name
+
+
+class MadeNetwork(Record):
+    """A bridge of this machine, with a namespace for each host: made for a run, then removed."""
+
+    address: IPv4Interface
+    """The bridge's own address, and the network: the machine's end, such as 10.77.0.1/24."""
+
+
+class RoleHost(Record):
+    """A host that takes roles. With neither ssh nor namespace it is this machine."""
+
+    address: IPv4Address
+    """Where its roles listen, and where other hosts find them."""
+    ssh: Annotated[str, Field(pattern=r"^[^-\s/][^\s/]*$")] | None = None
+    """Its name for ssh(1), such as user@host."""
+    namespace: Name | None = None
+    """A network namespace of this machine."""
+    roles: list[Key] = []
+    cpus: list[Annotated[int, Field(ge=0)]] = []
+    """The CPUs that tare may use there; without any, all that it finds."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "RoleHost":
+        if self.ssh and self.namespace:
+            raise ValueError("expected ssh or namespace, found both")
+        return self
+
+    @property
+    def control(self) -> str:
+        """The way to reach it, in words."""
+        if self.ssh:
+            return f"ssh {self.ssh}"
+        return f"namespace {self.namespace}" if self.namespace else "this machine"
+
+
+class HostsFile(Record):
+    """The whole of hosts.toml."""
+
+    schema_: Literal[1] = Field(default=1, alias="schema")
+    default: Name
+    """The host of every role that no host names."""
+    network: MadeNetwork | None = None
+    hosts: dict[Name, RoleHost] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "HostsFile":
+        if fault := next(self._faults(), None):
+            raise ValueError(fault)
+        return self
+
+    def of(self, role: str) -> str:
+        """Return the name of the host that takes a role."""
+        return next((name for name, host in self.hosts.items() if role in host.roles), self.default)
+
+    def _faults(self) -> Iterator[str]:
+        known = ", ".join(self.hosts)
+        if self.default not in self.hosts:
+            yield f"default: found {self.default!r}, expected one of: {known}"
+        roles = [role for host in self.hosts.values() for role in host.roles]
+        for role in {role for role in roles if roles.count(role) > 1}:
+            yield f"the role {role!r} is named by more than one host, expected one"
+        places = [str(host.address) for host in self.hosts.values()]
+        for place in {place for place in places if places.count(place) > 1}:
+            yield f"the address {place} is named by more than one host, expected one for each"
+        if self.network is None:
+            return
+        for name, host in self.hosts.items():
+            if host.namespace is None:
+                yield f"hosts.{name}: expected a namespace, since [network] makes one for each host"
+            if host.address not in self.network.address.network:
+                yield f"hosts.{name}.address: expected one within {self.network.address.network}"
+            if host.address == self.network.address.ip:
+                yield f"hosts.{name}.address: expected another than the bridge's own"
