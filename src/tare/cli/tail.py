@@ -54,6 +54,8 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
         raise click.UsageError(
             "--protocol: expected h1, where a connection has a request at a time"
         )
+    if servers.request.socket is not None:
+        raise click.UsageError("--url: expected a port: connections are known by theirs")
     if asked.depth > 1:
         raise click.UsageError("--depth: expected 1, so that a connection has a request at a time")
     looked = []

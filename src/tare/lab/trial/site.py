@@ -281,6 +281,9 @@ class Site:
     def _await(self, process: Process, ready: Ready, names: dict[str, Any], where: str) -> None:
         ports = [int(render.text(port, names, where)) for port in (*ready.tcp, *ready.udp)]
         takes = self._accepts if ready.tcp else self._is_bound
+        paths = [render.text(path, names, where) for path in ready.unix]
+        for path in paths:
+            listening.refuse_long(path)
         wanted = render.text(ready.path or "", names, where)
 
         def accepts() -> bool:
@@ -293,10 +296,20 @@ class Site:
         def logged() -> bool:
             return re.search(ready.log or "", process.log.read_text(errors="replace")) is not None
 
-        holds = accepts if ports else exists if ready.path else logged
+        def connects() -> bool:
+            return all(map(listening.accepts, paths))
+
+        holds = accepts if ports else connects if paths else exists if ready.path else logged
         if not wait_until(holds, list(self.processes.values()), ready.timeout_s):
             port = next((port for port in ports if not takes(port)), None)
-            what = f"port {port}" if port else wanted or f"{ready.log!r} in its log"
+            path = next((path for path in paths if not listening.accepts(path)), None)
+            what = (
+                f"port {port}"
+                if port
+                else f"socket {path}"
+                if path
+                else wanted or f"{ready.log!r} in its log"
+            )
             raise RoleError(
                 f"role {process.role} was not ready within {ready.timeout_s:g} s "
                 f"({what}){process.last_words()}"
