@@ -26,5 +26,5 @@ def test_other_urls_have_none(url: str) -> None:
 
 @pytest.mark.parametrize("url", ["unix:/run/a", "http://unix::/x", "http://unix:{folder}:/x"])
 def test_a_socket_that_servers_would_share_is_refused(url: str) -> None:
-    with pytest.raises(click.UsageError, match="expected {folder}/NAME"):
+    with pytest.raises(click.UsageError, match=r"expected \{folder\}/NAME"):
         sockets.split(url)

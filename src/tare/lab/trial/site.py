@@ -302,12 +302,12 @@ class Site:
         holds = accepts if ports else connects if paths else exists if ready.path else logged
         if not wait_until(holds, list(self.processes.values()), ready.timeout_s):
             port = next((port for port in ports if not takes(port)), None)
-            path = next((path for path in paths if not listening.accepts(path)), None)
+            deaf = next((path for path in paths if not listening.accepts(path)), None)
             what = (
                 f"port {port}"
                 if port
-                else f"socket {path}"
-                if path
+                else f"socket {deaf}"
+                if deaf
                 else wanted or f"{ready.log!r} in its log"
             )
             raise RoleError(
