@@ -8,7 +8,11 @@ const http2 = require("http2");
 const [folder, host, port, tlsPort, certificate] = process.argv.slice(2);
 const log = fs.openSync(`${folder}/access.log`, "a");
 
+let stopping = false;
+
 function answer(request, response) {
+    // Older versions of Node keep connections that a client keeps busy.
+    if (stopping && request.httpVersionMajor === 1) response.setHeader("Connection", "close");
     fs.writeSync(log, `${request.method} ${request.url}\n`);
     request.resume();
     request.on("end", () => {
@@ -34,6 +38,7 @@ servers[1].on("session", (session) => {
     session.on("close", () => sessions.delete(session));
 });
 process.on("SIGTERM", () => {
+    stopping = true;
     for (const server of servers) server.close();
     // It says GOAWAY, and ends once its streams have.
     for (const session of sessions) session.close();
