@@ -1,4 +1,4 @@
-"""`tare clean`: remove builds from the cache, and stored runs."""
+"""`tare clean`: remove builds and copies from the cache, and stored runs."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @json_option
 def command(runs: bool, applies: bool, as_json: bool) -> None:
     """Say which builds of the cache would be removed, and how large they are; --apply removes them.
+    So with the copies of your own files that runs made (--library, --conf and the like).
 
     What is up, in use, not finished or not made by tare stays, and is listed with the reason.
     `tare setup` builds everything again.
@@ -30,7 +31,7 @@ def command(runs: bool, applies: bool, as_json: bool) -> None:
     from tare.lab.run import cleaning
 
     def listed() -> "list[Item]":
-        return [*cleaning.builds(), *(cleaning.runs() if runs else [])]
+        return [*cleaning.builds(), *cleaning.copies(), *(cleaning.runs() if runs else [])]
 
     if applies:
         with build.alone(lambda: say("waiting for a build to end")):
@@ -47,7 +48,7 @@ def command(runs: bool, applies: bool, as_json: bool) -> None:
             click.echo(f"stays: {each.path}: {each.stays or 'came into use'}")
         elif not applies:
             click.echo(f"{_size(each.size):>9}  {each.path}")
-    what = "builds and runs" if runs else "builds"
+    what = "builds, copies and runs" if runs else "builds and copies"
     summary = f"{len(chosen)} {what}, {_size(sum(each.size for each in chosen))}"
     if applies:
         click.echo(f"removed: {summary}")

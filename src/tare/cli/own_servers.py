@@ -7,7 +7,7 @@ from typing import Literal
 import click
 from pydantic import ValidationError
 
-from tare.cli import hosts_option, protocols, running_servers
+from tare.cli import hosts_option, protocols, running_servers, sockets
 from tare.cli.output import say
 from tare.cli.server_options import Asked
 from tare.lab import paths
@@ -104,17 +104,22 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
     if asked.in_order and any(each.weight != 1 for each in mix):
         raise click.UsageError("--in-order: found weights, expected none of them or no order")
     commands, folders, versions = _sides(asked, 2 if compared else 1)
+    socket, url = _socket(asked.url)
     if not running:
-        _refuse_fixed_ports(commands, [asked.setup or "", *asked.environment])
+        mark = "{port}" if socket is None else "{folder}"
+        _refuse_fixed(commands, [asked.setup or "", *asked.environment], mark)
     names = _names(asked.names, len(commands), _NAMES if compared else ())
     protocol, target = protocols.spoken(
-        asked.protocol, running_servers.common(commands) if running else asked.url
+        asked.protocol, running_servers.common(commands) if running else url
     )
+    if socket is not None and protocol == "h3":
+        raise click.UsageError(f"{asked.url}: h3 has no Unix sockets; take another --protocol")
     protocols.refuse_options(protocol, _given(asked))
     _check_backend(asked)
     query = f"?{target.query}" if target.query else ""
     request = {
         "scheme": target.scheme,
+        "socket": socket,
         "protocol": protocol,
         "path": asked.path or (target.path or "/") + query,
         "method": asked.method,
@@ -166,6 +171,8 @@ def refuse_untold(servers: Servers, asked: Asked) -> None:
             "--url: expected http:// beside h2: in TLS a request cannot be found by its place in "
             "the connection's bytes"
         )
+    if request.socket is not None:
+        raise click.UsageError("--url: expected a port: connections are known by theirs")
     if request.protocol == "h1" and asked.depth > 1:
         raise click.UsageError(
             "--depth: expected 1 beside h1, so that a connection has a request at a time"
@@ -245,14 +252,20 @@ def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:
     return [*given, *[*usual, *numbered[len(usual) :]][len(given) : count]]
 
 
-def _refuse_fixed_ports(commands: Sequence[str], others: Sequence[str]) -> None:
-    """Refuse a command that cannot know its port, which may stand in a file that is filled in.
-    Raises click.UsageError.
+def _socket(url: str | None) -> tuple[str | None, str | None]:
+    """Return the Unix socket of a URL, if it has one, and the URL as if it had a port."""
+    return sockets.split(url) if url is not None and sockets.is_socket(url) else (None, url)
+
+
+def _refuse_fixed(commands: Sequence[str], others: Sequence[str], mark: str) -> None:
+    """Refuse a command that cannot know its port, or its folder, which may stand in a file that is
+    filled in. Raises click.UsageError.
     """
+    gives = "a free port" if mark == "{port}" else "a folder, in which its socket is"
     for command in commands:
-        if not any("{port}" in text or "{file:" in text for text in (command, *others)):
+        if not any(mark in text or "{file:" in text for text in (command, *others)):
             raise click.UsageError(
-                f"found {command!r}, expected {{port}} in it: tare gives each server a free port"
+                f"found {command!r}, expected {mark} in it: tare gives each server {gives}"
             )
 
 
@@ -282,6 +295,8 @@ def _refuse_files(asked: Asked) -> None:
     }
     if option := next((name for name, value in given.items() if value), None):
         raise click.UsageError(f"{option}: it is of this machine alone; leave it or --hosts out")
+    if asked.url and sockets.is_socket(asked.url):
+        raise click.UsageError("--url: a Unix socket is of one machine; leave it or --hosts out")
 
 
 def _sides(asked: Asked, fewest: int) -> tuple[list[str], list[str], list[str]]:

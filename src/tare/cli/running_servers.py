@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from tare.cli import sockets
 from tare.cli.protocols import SCHEMES
 from tare.lab.machine import running
 from tare.model.role import Running
@@ -14,6 +15,11 @@ _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 def are_urls(commands: Sequence[str]) -> bool:
     """Return true if the COMMANDs are URLs of servers. Raises click.UsageError for a mixture."""
+    if url := next(filter(sockets.is_socket, commands), None):
+        raise click.UsageError(
+            f"{url}: a server that runs already is found by its port, and this one has a socket; "
+            "write the command that starts it, and --url http://unix:{folder}/NAME:/PATH"
+        )
     schemes = tuple(f"{scheme}://" for scheme in SCHEMES)
     urls = [text for text in commands if text.startswith(schemes)]
     if urls and len(urls) < len(commands):

@@ -34,7 +34,8 @@ _ASKING = (
         "--url",
         metavar="URL",
         help="Scheme and path, as of http://, https://, ws://, wss:// and tcp://; without it "
-        "http://127.0.0.1:{port}/, or the usual scheme of --protocol.",
+        "http://127.0.0.1:{port}/, or the usual scheme of --protocol. Of a server on a Unix socket "
+        "http://unix:{folder}/NAME:/PATH, or unix:{folder}/NAME.",
     ),
     click.option(
         "-p",

@@ -80,6 +80,10 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     # 110 MB, without which the tests in a browser are skipped.
     browser = [Requirement(debian="chromium")] if everything else []
     requirements.meet([*(item for item in dict.fromkeys(needed) if item.debian), *browser], say)
+    try:
+        requirements.meet([Requirement(debian=name) for name in packages(ROOT)], say)
+    except TareError as error:
+        say(f"the tests of what is not there are skipped: {error}")
     failed = []
     for step, commands in steps(everything=everything, arguments=arguments).items():
         if only not in (None, step):
@@ -93,6 +97,12 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     for line in failed:
         say(f"FAILED: {line}")
     sys.exit(1 if failed else 0)
+
+
+def packages(root: Path) -> list[str]:
+    """Return the Debian packages that single tests are skipped without."""
+    lines = (root / "tests" / "packages.txt").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def steps(*, everything: bool, arguments: Sequence[str] = ()) -> dict[str, tuple[list[str], ...]]:

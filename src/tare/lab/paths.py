@@ -32,6 +32,11 @@ def builds() -> Path:
     return cache() / "built"
 
 
+def parts() -> Path:
+    """Copies of users' own files in the place of parts, each in a folder named by its SHA-256."""
+    return cache() / "parts"
+
+
 def refs() -> Path:
     """Builds of git refs, each a worktree of a user's repository."""
     return cache() / "refs"

@@ -12,20 +12,21 @@ INSTRUMENT_ROLE = "load"
 
 
 class Ready(Record):
-    """The sign that a role is ready: ports that all accept, or are bound, a file, or a line in its
-    log.
+    """The sign that a role is ready: ports or Unix sockets that all accept, ports that are bound, a
+    file, or a line in its log.
     """
 
     tcp: list[str] = []
     udp: list[str] = []
+    unix: list[str] = []
     path: str | None = None
     log: Pattern | None = None
     timeout_s: float = Field(default=10.0, gt=0)
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Ready":
-        if sum(bool(kind) for kind in (self.tcp, self.udp, self.path, self.log)) != 1:
-            raise ValueError("exactly one of tcp, udp, path, log")
+        if sum(bool(kind) for kind in (self.tcp, self.udp, self.unix, self.path, self.log)) != 1:
+            raise ValueError("exactly one of tcp, udp, unix, path, log")
         return self
 
 

@@ -66,6 +66,8 @@ class Request(Record):
 
     scheme: Literal["http", "https", "ws", "wss", "tcp"] = "http"
     protocol: Literal["h1", "h2", "h3", "auto", "grpc", "ws", "echo", "proto"] = "h1"
+    socket: str | None = Field(default=None, pattern=r"^\{folder\}/[^\s:]+$")
+    """The Unix socket that each server listens on, instead of its port."""
     path: str = "/"
     method: str = "GET"
     headers: dict[str, str] = {}

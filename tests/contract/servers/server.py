@@ -1,4 +1,4 @@
-"""A small server for duels: `server.py PORT [MODE]`."""
+"""A small server for duels: `server.py PORT|SOCKET [MODE]`."""
 
 import itertools
 import os
@@ -24,7 +24,8 @@ def answer(mode: str, number: int, asked: bytes) -> bytes:
 def serve(stream: socket.socket, mode: str) -> None:
     own = 0
     with stream:
-        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if stream.family != socket.AF_UNIX:
+            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while asked := stream.recv(4096):
             if mode == "slow":
                 sum(range(20_000))
@@ -35,8 +36,17 @@ def serve(stream: socket.socket, mode: str) -> None:
                 os._exit(3)
 
 
+def listening(place: str) -> socket.socket:
+    if place.isdecimal():
+        return socket.create_server(("127.0.0.1", int(place)), backlog=64)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(place)
+    listener.listen(64)
+    return listener
+
+
 def main() -> None:
-    port, mode = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
+    place, mode = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     if mode == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if mode == "leaks" and os.fork() == 0:
@@ -44,7 +54,7 @@ def main() -> None:
         time.sleep(600)
     if mode == "loud":
         print("x" * 1_000_000, flush=True)
-    with socket.create_server(("127.0.0.1", port), backlog=64) as listener:
+    with listening(place) as listener:
         while True:
             stream, _ = listener.accept()
             threading.Thread(target=serve, args=(stream, mode), daemon=True).start()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tare.cli.test import steps
+from tare.cli.test import packages, steps
+from tare.lab.paths import ROOT
 
 
 @pytest.mark.parametrize("arguments", [(), ("tests/unit", "-k", "x")])
@@ -16,3 +17,8 @@ def test_thorough_tests_are_run_where_all_are_asked_for(arguments: tuple[str, ..
 def test_arguments_go_to_pytest_which_runs_once() -> None:
     (only,) = steps(everything=False, arguments=("tests/unit",))["python"]
     assert only[-2:] == ["pytest", "tests/unit"]
+
+
+def test_packages_that_tests_can_do_without_are_listed() -> None:
+    assert {"nghttp2-server", "nodejs"} <= set(packages(ROOT))
+    assert all(name.replace("-", "").isalnum() for name in packages(ROOT))

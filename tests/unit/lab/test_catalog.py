@@ -39,7 +39,7 @@ VARIANT_FAULTS = {
     "build = { argv = ['x'], outputs = ['y'], components = ['z'] }": "some of its components",
     "requires = [{ command = 'x' }]": "expected a remedy in words",
     "requires = [{ debian = 'x', path = 'y' }]": "exactly one of debian, command, path",
-    "roles = { sut = { ready = { log = 'x' } } }": "exactly one of tcp, udp, path, log",
+    "roles = { sut = { ready = { log = 'x' } } }": "exactly one of tcp, udp, unix, path, log",
     "version = { pattern = 'x' }": "expected a pattern with one group, the version",
     "version = { pattern = '(' }": "expected a regular expression",
     "schema = 2": "schema: found 2, expected 1",

@@ -67,6 +67,14 @@ def run(name: str, *, finished: bool = True) -> Path:
     return folder
 
 
+def copied(digest: str = "5" * 64) -> Path:
+    """A copy of a user's own file, of a megabyte."""
+    copy = paths.parts() / digest / "my.so"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(b"x" * 1_000_000)
+    return copy
+
+
 def clean(*options: str) -> Result:
     done = CliRunner().invoke(tare, ["clean", *options], catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -76,13 +84,16 @@ def clean(*options: str) -> Result:
 def test_it_says_what_it_would_remove_and_removes_nothing() -> None:
     out = made(paths.builds())
     told = clean().output
-    assert f"{out}\n" in told and "1 builds, 1.0 MB; tare clean --apply removes them" in told
+    assert (
+        f"{out}\n" in told
+        and "1 builds and copies, 1.0 MB; tare clean --apply removes them" in told
+    )
     assert (out / "program").exists()
 
 
 def test_a_build_goes_with_its_log() -> None:
     out = made(paths.builds())
-    assert "removed: 1 builds, 1.0 MB" in clean("--apply").output
+    assert "removed: 1 builds and copies, 1.0 MB" in clean("--apply").output
     assert not out.exists() and not out.with_suffix(".log").exists()
     assert clean().output == "nothing to remove\n"
 
@@ -134,7 +145,9 @@ def test_runs_go_only_when_asked_for_and_finished() -> None:
     clean("--apply")
     assert done.exists()
     told = clean("--runs", "--apply").output
-    assert "removed: 1 builds and runs" in told and "tare resume cut goes on with it" in told
+    assert (
+        "removed: 1 builds, copies and runs" in told and "tare resume cut goes on with it" in told
+    )
     assert not done.exists() and going.exists() and cut.exists()
 
 
@@ -159,3 +172,37 @@ def git(folder: Path, *arguments: str) -> str:
     name = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.org")
     argv = ["git", "-C", str(folder), *name, *arguments]
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_copy_of_an_exchanged_part_goes_unless_a_run_still_needs_it() -> None:
+    free, needed = copied(), copied("6" * 64)
+    finished, unfinished = run("a"), run("b", finished=False)
+    for folder, copy in ((finished, free), (unfinished, needed)):
+        plan = {"parts": {"library": {"sha256": copy.parent.name}}}
+        (folder / "plan.json").write_text(json.dumps(plan))
+    told = clean("--apply").output
+    assert "removed: 1 builds and copies, 1.0 MB" in told
+    assert f"stays: {needed.parent}: tare resume b needs it" in told
+    assert not free.parent.exists() and needed.exists()
+    (unfinished / "results.json").write_text("{}")
+    clean("--apply")
+    assert not needed.parent.exists()
+
+
+def test_a_copy_in_use_or_of_others_stays(held: Callable[[Path], None]) -> None:
+    used, strange = copied(), copied("not-a-digest")
+    held(used)
+    told = clean("--apply").output
+    assert f"stays: {used.parent}: in use by another command of tare" in told
+    assert f"stays: {strange.parent}: not made by tare" in told
+    assert used.exists() and strange.exists()
+
+
+def test_a_copy_of_what_is_up_stays() -> None:
+    copy = copied()
+    up = INSTANCE | {"part": {"library": str(copy)}}
+    state = paths.instances() / "toy" / "one" / "state.json"
+    state.parent.mkdir(parents=True)
+    state.write_text(json.dumps(up))
+    assert "toy/one is up; tare down toy/one takes it down" in clean("--apply").output
+    assert copy.exists()

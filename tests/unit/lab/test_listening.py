@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,3 +107,21 @@ def test_another_process_on_the_port_is_not_measured_instead(tmp_path: Path) -> 
         other = running_at(port).model_copy(update={"process": "1 since 2"})
         with pytest.raises(RoleError, match="expected 1 since 2: the server was started anew"):
             RunningProcess("sut", other, tmp_path / "log")
+
+
+def test_a_socket_that_does_not_listen_takes_no_connection() -> None:
+    with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as folder:
+        path = f"{folder}/sock"
+        assert not listening.accepts(path)
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            assert not listening.accepts(path)
+            server.listen()
+            assert listening.accepts(path)
+        assert not listening.accepts(path)
+
+
+def test_a_path_that_no_socket_can_have_is_refused() -> None:
+    listening.refuse_long("/" + "x" * 106)
+    with pytest.raises(RoleError, match="its 108 bytes are too many"):
+        listening.refuse_long("/" + "x" * 107)

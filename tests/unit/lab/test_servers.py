@@ -245,3 +245,20 @@ def test_bodies_that_are_no_text_are_shown_from_their_first_difference() -> None
 def test_a_body_that_changes_by_itself_is_not_expected() -> None:
     assert answer(body=b"1").expected(answer(body=b"2")) == Expected(status=200)
     assert answer(body=b"1").expected(answer(body=b"1")).body_length == 1
+
+
+@pytest.mark.parametrize(
+    ("scheme", "protocol", "url"),
+    [
+        ("http", "h1", "http://unix:/s/sut/a.sock:/x"),
+        ("https", "h2", "https://unix:/s/sut/a.sock:/x"),
+        ("tcp", "echo", "unix:/s/sut/a.sock"),
+    ],
+)
+def test_a_socket_lies_in_the_server_s_folder(scheme: str, protocol: str, url: str) -> None:
+    asked = {"scheme": scheme, "protocol": protocol, "path": "/x", "socket": "{folder}/a.sock"}
+    made = servers.loaded(two(request=asked)).variants["old"]
+    ready = made.roles["sut"].ready
+    assert ready is not None and ready.tcp == ready.udp == []
+    assert render.text(ready.unix[0], NAMES | {"folder": "/s/sut"}, "x") == "/s/sut/a.sock"
+    assert render.text(made.instrument.spec["url"], NAMES | {"site": "/s"}, "x") == url

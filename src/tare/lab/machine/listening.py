@@ -1,5 +1,8 @@
-"""The processes that listen on a port of this machine, as /proc shows them (proc(5))."""
+"""The listeners of this machine: who has a port, as /proc shows it (proc(5)), and whether a socket
+accepts.
+"""
 
+import os
 import socket
 import sys
 from collections.abc import Iterable
@@ -10,6 +13,8 @@ from tare.lab.machine.proc import all_pids
 
 _STATES = {"tcp": "0A", "udp": "07"}
 """Of a socket that takes connections: listening, or without a peer."""
+_LONGEST = 107
+"""Bytes of a Unix socket's path."""
 _INIT = 1
 """It holds sockets for services that it starts, and is no server itself."""
 
@@ -57,6 +62,22 @@ def holders(host: str, port: int, kind: str = "tcp") -> list[int]:
 def bound(host: str, port: int) -> bool:
     """Return true if a socket takes datagrams on the port."""
     return bool(_sockets(addresses(host), port, "udp"))
+
+
+def accepts(path: str) -> bool:
+    """Return true if a Unix socket takes connections."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(path) == 0
+
+
+def refuse_long(path: str) -> None:
+    """Raise RoleError for a path that no Unix socket can have (unix(7))."""
+    if (length := len(os.fsencode(path))) > _LONGEST:
+        raise RoleError(
+            f"{path}: its {length} bytes are too many for a Unix socket, expected {_LONGEST} or "
+            "fewer; take a shorter name, or set TARE_RUNS to a folder with a short path"
+        )
 
 
 def _leads(link: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tare.lab import paths
 from tare.lab.errors import TareError, UnknownName
-from tare.lab.project import part_kinds
+from tare.lab.project import in_use, part_kinds
 from tare.lab.project.catalog import Loaded
 from tare.model.part import Exchanged, Part
 
@@ -162,13 +162,16 @@ def _content(name: str, file: str, parts: Iterable[Part]) -> bytes:
 
 
 def _place(own: Exchanged) -> Path:
-    return paths.cache() / "parts" / own.sha256 / own.name
+    return paths.parts() / own.sha256 / own.name
 
 
 def _keep(own: Exchanged, content: bytes) -> None:
     place = _place(own)
-    if place.is_file():
-        return
+    while not in_use.hold(place):
+        _write(place, content)
+
+
+def _write(place: Path, content: bytes) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     temporary = place.with_name(f".{os.getpid()}-{place.name}")
     temporary.write_bytes(content)

@@ -1,9 +1,13 @@
-"""The removal of builds and stored runs for `tare clean`, and the reasons why others stay."""
+"""The removal of builds, copies of users' own files and stored runs for `tare clean`, and the
+reasons why others stay.
+"""
 
+import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +17,14 @@ from tare.lab.run import instances
 from tare.lab.run.store import Store
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{16}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _STRANGE = "not made by tare"
+_IN_USE = "in use by another command of tare"
 
 
 @dataclass(frozen=True)
 class Item:
-    """A build with its log, or a run."""
+    """A build with its log, a copy of a user's own file, or a run."""
 
     path: Path
     size: int
@@ -41,6 +47,12 @@ def builds() -> list[Item]:
     ]
 
 
+def copies() -> list[Item]:
+    """Return the copies of users' own files. Raises TareError as `instances` does."""
+    needed = _needed()
+    return [Item(path, _size(path), _copy_stays(path, needed)) for path in _in(paths.parts())]
+
+
 def runs() -> list[Item]:
     """Return the stored runs, oldest first."""
     return [Item(path, _size(path), _run_stays(path)) for path in _in(paths.runs())]
@@ -51,6 +63,10 @@ def remove(item: Item) -> bool:
     path = item.path
     if path.parent == paths.runs():
         return not _run_stays(path) and _gone(path)
+    if path.parent == paths.parts():
+        with _unused(path) as free:
+            # What has come up meanwhile held its copy until it was noted.
+            return free and path.name not in _needed() and _gone(path)
     refs = path.parent == paths.refs()
     marker = path / (worktrees.DONE if refs else build.RECEIPT)
     if not marker.is_file():  # of a build that failed or was cut off
@@ -71,6 +87,40 @@ def _up() -> dict[Path, str]:
     return {path: each.name for each in instances.all_instances() for path in each.builds}
 
 
+def _is_up(name: str) -> str:
+    return f"{name} is up; tare down {name} takes it down"
+
+
+def _needed() -> dict[str, str]:
+    """Return the SHA-256 of each copy that something up or an unfinished run needs, and by whom."""
+    found: dict[str, str] = {}
+    for run in _in(paths.runs()):
+        with suppress(OSError, ValueError):
+            plan = json.loads((run / "plan.json").read_text())
+            if _run_stays(run):
+                why = f"tare resume {run.name} needs it"
+                found |= {each["sha256"]: why for each in plan.get("parts", {}).values()}
+    for up in instances.all_instances():
+        found |= {copy.parent.name: _is_up(up.name) for copy in up.part.values()}
+    return found
+
+
+def _copy_stays(path: Path, needed: Mapping[str, str]) -> str:
+    if not _DIGEST.fullmatch(path.name) or path.is_symlink() or not path.is_dir():
+        return _STRANGE
+    if why := needed.get(path.name):
+        return why
+    with _unused(path) as free:
+        return "" if free else _IN_USE
+
+
+@contextmanager
+def _unused(copy: Path) -> Iterator[bool]:
+    """Yield whether no process holds a file of the copy; until the block ends, none can."""
+    with ExitStack() as stack:
+        yield all(stack.enter_context(in_use.unused(file)) for file in copy.iterdir())
+
+
 def _in(folder: Path) -> Iterator[Path]:
     if folder.is_dir():
         yield from (path for path in sorted(folder.iterdir()) if path.name != "lock")
@@ -78,7 +128,7 @@ def _in(folder: Path) -> Iterator[Path]:
 
 def _build_stays(path: Path, up: dict[Path, str]) -> str:
     if path in up:
-        return f"{up[path]} is up; tare down {up[path]} takes it down"
+        return _is_up(up[path])
     unfinished = path.name.startswith("staging-") and path.is_dir()
     failed = path.suffix == ".log" and path.is_file() and _NAME.fullmatch(path.stem)
     return "" if unfinished or failed else _marked(path, build.RECEIPT)
@@ -89,7 +139,7 @@ def _marked(path: Path, marker: str) -> str:
     if path.is_symlink() or not _NAME.fullmatch(path.name) or not (path / marker).is_file():
         return _STRANGE
     with in_use.unused(path / marker) as free:
-        return "" if free else "in use by another command of tare"
+        return "" if free else _IN_USE
 
 
 def _run_stays(path: Path) -> str:

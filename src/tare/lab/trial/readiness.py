@@ -1,10 +1,12 @@
 """Waits for a role to be ready, on whichever host it runs."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tare.lab.errors import RoleError
+from tare.lab.machine import listening
 from tare.lab.machine.hosts.host import Host
 from tare.lab.machine.process import Started, Watched, wait_until
 from tare.lab.project import render
@@ -23,13 +25,18 @@ def await_ready(
 
     Raises RoleError when it does not come in time, and ManifestError that names `where`.
     """
-    ports = [int(render.text(port, names, where)) for port in (*ready.tcp, *ready.udp)]
     kind = "tcp" if ready.tcp else "udp"
+    doors: dict[str, Callable[[], bool]] = {}
+    for port in (int(render.text(port, names, where)) for port in (*ready.tcp, *ready.udp)):
+        doors[f"port {port}"] = partial(host.answers, kind, port, names["host"])
+    for path in (render.text(path, names, where) for path in ready.unix):
+        listening.refuse_long(path)
+        doors[f"socket {path}"] = partial(host.accepts, path)
     wanted = render.text(ready.path or "", names, where)
 
     def accepts() -> bool:
-        # A server opens one port after the other.
-        return all(host.answers(kind, port, names["host"]) for port in ports)
+        # A server opens one after the other.
+        return all(answers() for answers in doors.values())
 
     def exists() -> bool:
         return host.exists(wanted)
@@ -37,10 +44,10 @@ def await_ready(
     def logged() -> bool:
         return re.search(ready.log or "", process.log.read_text(errors="replace")) is not None
 
-    holds = accepts if ports else exists if ready.path else logged
+    holds = accepts if doors else exists if ready.path else logged
     if not wait_until(holds, everyone, ready.timeout_s):
-        silent = [port for port in ports if not host.answers(kind, port, names["host"])]
-        what = f"port {silent[0]}" if silent else wanted or f"{ready.log!r} in its log"
+        silent = next((door for door, answers in doors.items() if not answers()), None)
+        what = silent or wanted or f"{ready.log!r} in its log"
         raise RoleError(
             f"role {process.role} was not ready within {ready.timeout_s:g} s "
             f"({what}){process.last_words()}"

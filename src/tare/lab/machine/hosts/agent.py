@@ -107,6 +107,7 @@ class _Agent:
             "hold": lambda site, names: self._host.hold(Path(site), names),
             "taken": lambda port: self._host.taken(port),
             "answers": lambda *asked: self._host.answers(*asked),
+            "accepts": lambda path: self._host.accepts(path),
             "start": self._start,
             "state": self._state,
             "wait": lambda pid, timeout_s: self._processes[pid].wait(timeout_s),

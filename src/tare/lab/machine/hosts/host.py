@@ -71,6 +71,9 @@ class Host(Protocol):
     def answers(self, kind: str, port: int, address: str) -> bool:
         """Return true if a port, `tcp` or `udp`, of one of its addresses has a server."""
 
+    def accepts(self, path: str) -> bool:
+        """Return true if a Unix socket there takes connections."""
+
     def start(self, site: Path, what: Launch) -> Started:
         """Start a process. Raises RoleError, MachineFault and Unavailable."""
 

@@ -82,6 +82,10 @@ class Local:
             probe.settimeout(1)
             return probe.connect_ex((address, port)) == 0
 
+    def accepts(self, path: str) -> bool:
+        """Return true if a Unix socket there takes connections."""
+        return listening.accepts(path)
+
     def start(self, site: Path, what: Launch) -> Process:
         """Start a process. Raises RoleError, MachineFault and Unavailable."""
         folder = self.folder(site) / what.role

@@ -135,6 +135,10 @@ class Remote:
         """Return true if a port of one of its addresses has a server."""
         return bool(self.ask("answers", kind, port, address))
 
+    def accepts(self, path: str) -> bool:
+        """Return true if a Unix socket there takes connections."""
+        return bool(self.ask("accepts", path))
+
     def start(self, site: Path, what: Launch) -> RemoteProcess:
         """Start a process. Raises RoleError, MachineFault and Unavailable."""
         assert self._channel is not None and what.network is None and not what.spoken_to

@@ -75,15 +75,13 @@ def _parameters(servers: Servers) -> dict[str, Any]:
 
 
 def _variant(servers: Servers, server: Server) -> Variant:
-    request, running = servers.request, server.running
-    place = "{{ address.http }}:{{ port.http }}" if running is None else _place(running)
+    request = servers.request
     asked = requests.asked(servers)
     pace = "{{ {'kind': 'open', 'rate': rate} if rate is defined else {'kind': 'closed'} }}"
-    path = "" if request.scheme == "tcp" else "/" if servers.mix else raw(request.path)
     spec: dict[str, Any] = {
         "schema": 1,
         "protocol": request.protocol,
-        "url": f"{request.scheme}://{place}{path}",
+        "url": _url(servers, server),
         "connections": "{{ connections }}",
         "depth": "{{ depth | default(1) }}",
         "cpus": "{{ cpus.client }}",
@@ -161,14 +159,29 @@ def _sent(asked: Asked, expected: Expected | None) -> dict[str, Any]:
 def _started(servers: Servers, server: Server) -> dict[str, Any]:
     """Return the roles of a server: itself, and the origin that it may stand before."""
     own = {key: raw(value) for key, value in servers.environment.items()}
-    kind = "udp" if servers.request.protocol == "h3" else "tcp"
+    request = servers.request
+    kind, place = "udp" if request.protocol == "h3" else "tcp", "{{ port.http }}"
+    if request.socket is not None:
+        kind, place = "unix", request.socket.replace("{folder}", "{{ folder }}")
     sut = {
         "argv": ["/bin/sh", "-c", commands.shell(server, servers.setup, backend=servers.backend)],
         "env": {"HOME": raw(str(Path.home())), **own},
         "ports": ["http"],
-        "ready": {kind: ["{{ port.http }}"], "timeout_s": servers.ready_s},
+        "ready": {kind: [place], "timeout_s": servers.ready_s},
     }
     return {**({"backend": _ORIGIN} if servers.backend else {}), "sut": sut}
+
+
+def _url(servers: Servers, server: Server) -> str:
+    """Return the URL, a template of the instrument's."""
+    request, running = servers.request, server.running
+    path = "/" if servers.mix else raw(request.path)
+    if request.socket is not None:
+        # Its folder is the server's, and not the instrument's.
+        place = "unix:" + request.socket.replace("{folder}", "{{ site }}/sut")
+        return place if request.scheme == "tcp" else f"{request.scheme}://{place}:{path}"
+    place = "{{ address.http }}:{{ port.http }}" if running is None else _place(running)
+    return f"{request.scheme}://{place}{'' if request.scheme == 'tcp' else path}"
 
 
 def _place(running: Running) -> str:

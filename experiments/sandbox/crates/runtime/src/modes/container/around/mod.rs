@@ -103,7 +103,7 @@ impl Template for Around {
 }
 
 impl Around {
-    /// What the sandbox's root holds besides the binary.
+    /// Write the files of the sandbox's root besides the binary.
     fn write_files(&self) -> std::io::Result<()> {
         let root = root_folder();
         let inside = |path: &str| root.join(path.trim_start_matches('/'));
