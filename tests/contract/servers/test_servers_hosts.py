@@ -57,7 +57,15 @@ def test_own_proxies_are_compared_between_hosts(tmp_path: Path, spread: Spread) 
 
 
 @pytest.mark.parametrize(
-    "option", [("--why",), ("--replay", "log"), ("--against", "HEAD"), ("--requests", "log")]
+    "option",
+    [
+        ("--why",),
+        ("--tail",),
+        ("--replay", "log"),
+        ("--against", "HEAD"),
+        ("--requests", "log"),
+        ("--url", "unix:{folder}/sock"),
+    ],
 )
 def test_what_only_this_machine_has_is_refused(
     tmp_path: Path, spread: Spread, option: tuple[str, ...]
@@ -66,4 +74,7 @@ def test_what_only_this_machine_has_is_refused(
     build = ("--build", "true") if option[0] == "--against" else ()
     done = tare(tmp_path, "duel", GOOD, GOOD, *option, *build, "--hosts", str(spread.file))
     assert done.returncode == 2, done.stderr
-    assert f"{option[0]}: it is of this machine alone" in done.stderr
+    what = (
+        "a Unix socket is of one machine" if option[0] == "--url" else "it is of this machine alone"
+    )
+    assert f"{option[0]}: {what}" in done.stderr
