@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from tare.model.base import Record
 from tare.model.fields import Name
 from tare.model.role import Running
+from tare.model.study import Slices
 
 EXPERIMENT = "servers"
 """What a run of them is called."""
@@ -101,6 +102,8 @@ class Load(Record):
     """Requests in flight on each connection."""
     duration_s: float = Field(default=1.0, gt=0)
     warmup_s: float = Field(default=0.3, ge=0)
+    slices: Slices = Slices()
+    """The turns of a duel."""
 
 
 class Servers(Record):

@@ -69,6 +69,8 @@ class Slices(Record):
     """Of a turn, without the time in which the requests in flight are awaited."""
     lead_in_ms: float = Field(default=0.0, ge=0)
     """At its beginning, of which no request is measured."""
+    gap_us: float = Field(default=100.0, gt=0)
+    """Longest time that the generator may be away from its sockets, or the round is dropped."""
 
 
 class Calibrates(Record):

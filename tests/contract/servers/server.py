@@ -29,6 +29,8 @@ def serve(stream: socket.socket, mode: str) -> None:
         while asked := stream.recv(4096):
             if mode == "slow":
                 sum(range(20_000))
+            if mode == "late":
+                time.sleep(0.01)
             stream.sendall(answer(mode, next(ANSWERS), asked))
             own += 1
             if mode == "crash" and own > 15:

@@ -60,6 +60,19 @@ def test_two_servers_get_a_verdict(duel: Callable[..., tuple[int, str]], tmp_pat
     assert first in text
 
 
+def test_servers_that_take_long_get_longer_turns(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    code, text = duel(
+        f"{GOOD} late", f"{GOOD} late", "--duels", "1", "--duration", "0.3", "-c", "2"
+    )
+    assert code == 0, text
+    (stored,) = tmp_path.glob("runs/*/servers.json")
+    assert json.loads(stored.read_text())["load"]["slices"]["length_ms"] >= 20
+    (scenario,) = results(tmp_path)["scenarios"]
+    assert scenario["variants"]["new"]["outcomes"]["latency_p50_us"]["median"] >= 10_000
+
+
 def test_servers_may_be_named_and_saturated(
     duel: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:

@@ -33,7 +33,7 @@ def test_each_side_is_a_target_and_the_rest_is_of_both() -> None:
             {"name": VARIANT, **own},
             {"name": BASELINE, "url": "http://h:1/", "expect": {"status": [200]}},
         ],
-        "slices": {"length_ms": 5.0, "lead_in_ms": 1.0},
+        "slices": {"length_ms": 5.0, "lead_in_ms": 1.0, "gap_us": 100.0},
     }
 
 

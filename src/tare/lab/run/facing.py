@@ -9,20 +9,26 @@ from dataclasses import dataclass, field
 from tare.lab.errors import ManifestError, TareError
 from tare.lab.project.build import Say
 from tare.lab.project.servers.answer import Answer, Answers, Difference, ask, differences
-from tare.lab.run import planning
+from tare.lab.run import planning, turn_length
 from tare.lab.run.own_bench import open_own, started
 from tare.lab.trial.instrument import assignment
 from tare.lab.trial.measure import observe
 from tare.lab.trial.site import Site
 from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
 from tare.model.hosts import HostsFile
+from tare.model.instrument import Result
 from tare.model.servers import Expected, Servers
+from tare.model.study import Slices
+from tare.stats.rounding import two_digits
 
 _SHARE = 0.4
 """Of what the slower server can answer: the rate at which latencies are compared."""
 _CROWDED, _TOO_MUCH = 0.8, 1.1
 """Of the same: a given rate that is remarked on, and one that is refused."""
-_FIRST = {"duration_s": 0.8, "warmup_s": 0.4}
+_LOOKS_S = (0.8, 8.0)
+_TURNS = Slices(gap_us=1e6)
+"""Nothing is judged by them, so that a round with a gap will do."""
+_FIRST = {"duration_s": _LOOKS_S[0], "warmup_s": 0.4}
 
 
 @dataclass
@@ -73,13 +79,26 @@ def face(
                 for name, (one, again) in answers.items()
             }
             _compare(faced, first, of, f" of {request}" if len(requests) > 1 else "")
+        status = {
+            name: [answer.status for answer in one.each] for name, (one, _) in answers.items()
+        }
+        looks = [_look(sites[first], sites[name], status) for name in sites if name != first]
         if not saturated:
-            status = {
-                name: [answer.status for answer in one.each] for name, (one, _) in answers.items()
-            }
-            most = min(_rate(sites[first], sites[name], status) for name in sites if name != first)
-            _set_rate(faced, answers[first][0].log_rate, most)
+            _set_rate(faced, answers[first][0].log_rate, min(look.rate for look in looks))
+        _set_turns(faced, max(look.answer_ms for look in looks), saturated=saturated)
     return faced
+
+
+def _set_turns(faced: Faced, answer_ms: float, *, saturated: bool) -> None:
+    """Choose turns that are longer than an answer takes, and duels that hold some of them."""
+    load = faced.servers.load
+    suited = turn_length.suited(load, answer_ms, saturated=saturated)
+    if suited.duration_s > load.duration_s:
+        faced.remarks.append(
+            f"an answer takes {two_digits(answer_ms)} ms under load, so a turn lasts "
+            f"{suited.slices.length_ms:.10g} ms and a duel {suited.duration_s:.10g} s"
+        )
+    faced.servers = faced.servers.model_copy(update={"load": suited})
 
 
 def _set_rate(faced: Faced, log_rate: float | None, most: float) -> None:
@@ -144,11 +163,42 @@ def _answers(site: Site) -> Answers:
         raise TareError(f"{site.variant}: {error}{words}") from error
 
 
-def _rate(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> float:
-    """Return the most requests per second that the slower of two answers, in turns."""
+@dataclass(frozen=True)
+class _Look:
+    """The slower of two servers, as fast as they answer."""
+
+    rate: float
+    """Requests per second."""
+    answer_ms: float
+    """The median time of an answer."""
+
+
+def _look(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> _Look:
+    """Load two servers in turns as fast as they answer, longer if both give no answer in a short
+    time. Raises TareError for one that gives no right answer.
+    """
+    for duration_s in _LOOKS_S:
+        result = _loaded(baseline, variant, status, duration_s)
+        found = [_seen(result.side(side), variant) for side in (VARIANT, BASELINE)]
+        seen = [each for each in found if each is not None]
+        if len(seen) == len(found):
+            return _Look(min(each.rate for each in seen), max(each.answer_ms for each in seen))
+        if any(result.errors.values()):
+            break
+    counts = ", ".join(f"{kind} {count}" for kind, count in result.errors.items() if count)
+    raise TareError(
+        f"{variant.variant} against {baseline.variant}: no right answers under load "
+        f"({counts or f'none within {duration_s:g} s'})"
+    )
+
+
+def _loaded(
+    baseline: Site, variant: Site, status: Mapping[str, list[int]], duration_s: float
+) -> Result:
     sides = {VARIANT: variant, BASELINE: baseline}
-    each = {side: assignment(site, {}) for side, site in sides.items()}
-    what = in_turns(each, baseline.bench.loaded.study.slices)
+    own = {"duration_s": duration_s}
+    each = {side: assignment(site, own) for side, site in sides.items()}
+    what = in_turns(each, _TURNS)
     for target in what.spec["targets"]:
         right = [{"status": [one]} for one in status[sides[target["name"]].variant]]
         if "mix" in target:
@@ -158,14 +208,23 @@ def _rate(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> flo
             all_of = {one for each in right for one in each["status"]}
             target["expect"] = {"status": sorted(all_of)}
     result, _ = observe(list(sides.values()), what, lambda _: None)
-    rates = [result.side(side).outcomes["requests_per_second"] or 0.0 for side in sides]
-    if min(rates) <= 0:
-        counts = ", ".join(f"{kind} {count}" for kind, count in result.errors.items() if count)
-        raise TareError(
-            f"{variant.variant} against {baseline.variant}: no right answers under load "
-            f"({counts or 'none came in time'})"
-        )
-    return min(rates)
+    return result
+
+
+def _seen(result: Result, site: Site) -> _Look | None:
+    """Return one side's rate and time of an answer, or None if it gave none."""
+    median_us, p90_us, max_us = (
+        result.outcomes[f"latency_{name}_us"] for name in ("p50", "p90", "max")
+    )
+    if median_us is None or max_us is None:
+        return None
+    slow_us = max_us if p90_us is None else p90_us
+    rate = result.outcomes["requests_per_second"] or 0.0
+    if slow_us > 1e3 * _TURNS.length_ms:
+        # Few answers come within their turn: by then all that were sent at its beginning have come.
+        at_once = site.parameters["connections"] * site.parameters.get("depth", 1)
+        rate = max(rate, 1e6 * at_once / slow_us)
+    return _Look(rate, median_us / 1e3)
 
 
 def _round(rate: float) -> float:

@@ -43,6 +43,7 @@ def loaded(servers: Servers) -> Loaded:
             "awaited": (_BY_CLOCK if by_clock else _SATURATED)[:2],
             "shown": [name for name in _OUTCOMES if name not in (*_BY_CLOCK, *_SATURATED)],
             "pairing": "slices",
+            "slices": servers.load.slices.model_dump(),
             "blocks": {"min": 8, "max": 40},
         }
     )
