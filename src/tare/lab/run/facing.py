@@ -45,12 +45,13 @@ def face(
     servers: Servers,
     say: Say,
     *,
-    saturated: bool,
+    saturated: bool | None,
     any_body: bool,
     hosts: HostsFile | None = None,
 ) -> Faced:
-    """Start all servers, ask each twice, and find a rate, or see whether a given one can be held;
-    all on `hosts`, if there are any. With `any_body` no body is expected from then on.
+    """Start all servers, ask each twice, and find the rate and the turns of duels, or see whether a
+    given rate can be held; all on `hosts`, if there are any. Without duels, `saturated` is None.
+    With `any_body` no body is expected from then on.
 
     Raises TareError for a server that does not start or does not answer, with its last lines, and
     for a rate that is more than a server can answer.
@@ -79,6 +80,8 @@ def face(
                 for name, (one, again) in answers.items()
             }
             _compare(faced, first, of, f" of {request}" if len(requests) > 1 else "")
+        if saturated is None:
+            return faced
         status = {
             name: [answer.status for answer in one.each] for name, (one, _) in answers.items()
         }

@@ -33,7 +33,7 @@ def tails(servers: Servers, slowest: float, say: Say) -> Iterator[Looked]:
     program = profiler(say)
     if isinstance(program, str):
         raise TareError(f"processes cannot be looked at: {program}")
-    faced = facing.face(servers, say, saturated=True, any_body=False)
+    faced = facing.face(servers, say, saturated=None, any_body=False)
     for remark in faced.remarks:
         say(remark)
     for server in faced.servers.servers:
