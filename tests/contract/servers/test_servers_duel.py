@@ -127,6 +127,18 @@ def test_all_requests_of_a_file_are_compared_and_then_sent(
     assert results(tmp_path)["scenarios"][0]["variants"]["new"]["status"] == "measured"
 
 
+def test_the_first_look_is_where_runs_are_and_open_to_other_users(
+    duel: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    # A server that gives up root must get there in the first look as in a trial.
+    noted = f"(cd {{folder}}/../.. && pwd && stat -c %a .) >> {tmp_path}/noted"
+    code, text = duel(GOOD, GOOD, "--duels", "1", *SHORT[2:], "--setup", noted)
+    assert code == 0, text
+    lines = (tmp_path / "noted").read_text().split()
+    assert all(place.startswith(f"{tmp_path}/runs/") for place in lines[::2]), lines
+    assert {*lines[1::2]} == {"755"}, lines
+
+
 def test_a_setup_that_fails_is_told(duel: Callable[..., tuple[int, str]]) -> None:
     code, text = duel(GOOD, GOOD, *SHORT, "--setup", "test -e {folder}/db || exit 7")
     assert code == 1 and "old does not start: " in text, text

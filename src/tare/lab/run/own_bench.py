@@ -37,8 +37,9 @@ def open_own(
     for name in loaded.variants:
         if why := prepared.why_not(name):
             raise TareError(f"{name}: {why}")
-    paths.cache().mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(prefix="own-", dir=paths.cache()))
+    paths.runs().mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(prefix="own-", dir=paths.runs()))
+    home.chmod(0o755)  # as a run's folder: a server may give up root
     try:
         backends = 1 if servers.backend else 0
         cpus = host.assign(host.by_core(), server=1, client=1, backend=backends)
