@@ -41,28 +41,6 @@ fn get(pieces: &[Vec<u8>]) -> Result<(u16, u64), &'static str> {
 }
 
 #[test]
-fn an_answer_tells_its_place_in_the_bytes() {
-    let first = [settings(&[]), answer(1, b"ok")].concat();
-    let second = [answer(3, b"more"), frame(kind::PING, 0, 0, &[0; 8])].concat();
-    let bytes = [&first[..], &second].concat();
-    let ends = |cuts: &[usize]| -> Vec<u64> {
-        let (events, _, _) = outcome(&bytes, cuts, 2);
-        let end = |event: &Event| match event {
-            Event::Answered(answer) => Some(answer.end),
-            _ => None,
-        };
-        events.iter().filter_map(end).collect()
-    };
-    let expected = [
-        first.len() as u64,
-        (first.len() + answer(3, b"more").len()) as u64,
-    ];
-    for cut in 0..bytes.len() {
-        assert_eq!(ends(&[cut]), expected, "cut at {cut}");
-    }
-}
-
-#[test]
 fn answers_of_all_shapes() {
     let ok = headers(1, false, &[OK]);
     assert_eq!(get(&[answer(1, b"ok")]), Ok((200, 9 + 5 + 9 + 2)));

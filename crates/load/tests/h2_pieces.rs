@@ -6,10 +6,10 @@ mod client;
 mod frames;
 
 use client::outcome;
-use frames::{block, data, frame, goaway, headers, number, settings};
+use frames::{answer, block, data, frame, goaway, headers, number, settings};
 use proptest::prelude::*;
 use tare_load::h2::frame::{flag, kind};
-use tare_load::protocol::End;
+use tare_load::protocol::{End, Event};
 
 /// How many requests are asked.
 const ASKED: usize = 5;
@@ -85,6 +85,28 @@ fn every_truncation_is_told() {
             events.len() < ASKED && end != End::Proper,
             "{length}: {events:?}"
         );
+    }
+}
+
+#[test]
+fn an_answer_tells_its_place_in_the_bytes() {
+    let first = [settings(&[]), answer(1, b"ok")].concat();
+    let second = [answer(3, b"more"), frame(kind::PING, 0, 0, &[0; 8])].concat();
+    let bytes = [&first[..], &second].concat();
+    let ends = |cuts: &[usize]| -> Vec<u64> {
+        let (events, _, _) = outcome(&bytes, cuts, 2);
+        let end = |event: &Event| match event {
+            Event::Answered(answer) => Some(answer.end),
+            _ => None,
+        };
+        events.iter().filter_map(end).collect()
+    };
+    let expected = [
+        first.len() as u64,
+        (first.len() + answer(3, b"more").len()) as u64,
+    ];
+    for cut in 0..bytes.len() {
+        assert_eq!(ends(&[cut]), expected, "cut at {cut}");
     }
 }
 
