@@ -145,7 +145,8 @@ impl Confinement for Reloaded {
     }
 }
 
-fn make_folder(folder: &Path) -> Result<(), String> {
+/// Make the folder that [`own_root`] turns into a root.
+pub(super) fn make_folder(folder: &Path) -> Result<(), String> {
     let made = fs::create_dir(folder).and_then(|()| {
         for name in SHOWN.iter().chain(&["pivot"]) {
             fs::create_dir(folder.join(name))?;

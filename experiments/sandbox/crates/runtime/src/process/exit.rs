@@ -6,6 +6,21 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use crate::failure::Failure;
+
+/// Return how a worker ended that was being called, from what [`look`] tells of it; its CPU time is limited to
+/// `most`.
+pub(crate) fn in_words((code, status, cpu): (i32, i32, Duration), most: Duration) -> Failure {
+    match (code, status) {
+        (libc::CLD_EXITED, code) => Failure::Died(format!("exit code {code}")),
+        // The kernel counts the limit in ticks, and finer for this; nobody else kills a worker
+        // that is being called.
+        (_, libc::SIGKILL) if cpu >= most / 2 => Failure::CpuTime,
+        (_, libc::SIGXCPU) => Failure::CpuTime,
+        (_, signal) => Failure::Died(format!("signal {signal}")),
+    }
+}
+
 /// Wait until a process has ended and take it off the kernel's list. Return its CPU time in µs.
 pub(crate) fn collect(process: &OwnedFd) -> u64 {
     look(process, 0).map_or(0, |(_, _, cpu)| cpu.as_micros() as u64)

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::connection;
-use super::exit::{collect, look};
+use super::exit::{collect, in_words, look};
 use super::launch::Launched;
 use crate::call::{Attempt, Terms};
 use crate::cgroup::SlotGroup;
@@ -81,15 +81,10 @@ impl Process {
             }
             end => end,
         };
-        match end {
-            Some((libc::CLD_EXITED, code, _)) => Failure::Died(format!("exit code {code}")),
-            // The kernel counts the limit in ticks, and finer for this; nobody else kills a worker
-            // that is being called.
-            Some((_, libc::SIGKILL, cpu)) if cpu >= self.most_cpu / 2 => Failure::CpuTime,
-            Some((_, libc::SIGXCPU, _)) => Failure::CpuTime,
-            Some((_, signal, _)) => Failure::Died(format!("signal {signal}")),
-            None => Failure::Died("for an unknown reason".into()),
-        }
+        end.map_or_else(
+            || Failure::Died("for an unknown reason".into()),
+            |end| in_words(end, self.most_cpu),
+        )
     }
 }
 

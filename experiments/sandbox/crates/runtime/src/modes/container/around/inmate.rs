@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::mode::Worker;
 use crate::process::connection;
+use crate::process::exit::in_words;
 
 /// The time that a worker has between closing its socket and its end, before it counts as alive.
 const ENDING: Timespec = Timespec {
@@ -51,17 +52,10 @@ impl Inmate {
         if !matches!(poll(&mut waited, Some(&ENDING)), Ok(1)) {
             return Failure::Protocol("it closed its socket and went on".into());
         }
-        let end = match self.report() {
-            Some(Report::Ended(end)) => end,
-            Some(Report::Failed(why)) => return Failure::NotReady(why),
-            None => return Failure::Died("the sandbox around all workers has ended".into()),
-        };
-        match (end.code, end.status) {
-            (libc::CLD_EXITED, code) => Failure::Died(format!("exit code {code}")),
-            // Nobody else kills a worker that is being called.
-            (_, libc::SIGKILL) if end.cpu >= self.most_cpu / 2 => Failure::CpuTime,
-            (_, libc::SIGXCPU) => Failure::CpuTime,
-            (_, signal) => Failure::Died(format!("signal {signal}")),
+        match self.report() {
+            Some(Report::Ended(end)) => in_words((end.code, end.status, end.cpu), self.most_cpu),
+            Some(Report::Failed(why)) => Failure::NotReady(why),
+            None => Failure::Died("the sandbox around all workers has ended".into()),
         }
     }
 }

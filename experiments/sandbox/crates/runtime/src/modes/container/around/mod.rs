@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use self::inmate::Inmate;
-use self::sandbox::{BINARY, LINE, NURSERY, ROOTS, Sandbox};
+use self::sandbox::{LINE, NURSERY, ROOTS, Sandbox};
 use super::super::requirements::{beside, only_root, only_static};
 use super::super::roma::SHOWN;
 use super::tool::Tool;
@@ -107,15 +107,11 @@ impl Around {
     fn write_files(&self) -> std::io::Result<()> {
         let root = root_folder();
         let inside = |path: &str| root.join(path.trim_start_matches('/'));
-        for name in SHOWN.iter().copied().chain([ROOTS]) {
+        for name in SHOWN.iter().copied().chain([ROOTS, LINE]) {
             fs::create_dir(inside(name))?;
         }
-        if let Some(folder) = inside(LINE).parent() {
-            fs::create_dir(folder)?;
-        }
         fs::write(inside(NURSERY), &self.nursery)?;
-        fs::set_permissions(inside(NURSERY), fs::Permissions::from_mode(0o555))?;
-        fs::set_permissions(inside(BINARY), fs::Permissions::from_mode(0o555))
+        fs::set_permissions(inside(NURSERY), fs::Permissions::from_mode(0o555))
     }
 }
 

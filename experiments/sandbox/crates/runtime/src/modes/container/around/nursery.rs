@@ -7,7 +7,7 @@
 //! address space of a process.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -18,10 +18,10 @@ use rustix::process::{Signal, pidfd_send_signal};
 use seccompiler::BpfProgram;
 
 use super::report::{End, Report};
-use super::sandbox::{BINARY, LINE, Order, ROOTS};
+use super::sandbox::{BINARY, DOOR, LINE, Order, ROOTS};
 use crate::cgroup::SlotGroup;
 use crate::descriptors::moved_up;
-use crate::modes::roma::{SHOWN, own_root};
+use crate::modes::roma::{SHOWN, make_folder, own_root};
 use crate::process::exit::look;
 use crate::process::filter;
 use crate::process::launch::{Launched, Launcher};
@@ -126,7 +126,10 @@ impl Nursery {
 
     /// Start a worker. The host expects its line of life, and then its socket.
     fn admit(&mut self, order: &Order) -> Result<(), String> {
-        let connect = || UnixStream::connect(LINE).map_err(|error| format!("{LINE}: {error}"));
+        let connect = || {
+            UnixStream::connect(Path::new(LINE).join(DOOR))
+                .map_err(|error| format!("{LINE}: {error}"))
+        };
         let mut life = connect()?;
         match connect().and_then(|socket| self.start(order, socket)) {
             Ok(launched) => self.inmates.push(Inmate {
@@ -152,7 +155,7 @@ impl Nursery {
             let recipe = self.recipe(order, &slot);
             self.recipes.insert(number, (recipe, slot));
         }
-        make_root(&root(number))?;
+        make_folder(&root(number))?;
         let socket = moved_up(socket.into()).map_err(|error| format!("its socket: {error}"))?;
         let flags = libc::CLONE_NEWPID
             | libc::CLONE_NEWUTS
@@ -225,14 +228,6 @@ const EVIDENCE: Evidence = Evidence {
 
 fn root(number: u32) -> PathBuf {
     Path::new(ROOTS).join(number.to_string())
-}
-
-fn make_root(folder: &Path) -> Result<(), String> {
-    let made = fs::create_dir_all(folder).and_then(|()| {
-        let mut inside = SHOWN.iter().chain(&["pivot"]);
-        inside.try_for_each(|name| fs::create_dir_all(folder.join(name)))
-    });
-    made.map_err(|error| format!("{}: {error}", folder.display()))
 }
 
 fn clear(number: u32) {

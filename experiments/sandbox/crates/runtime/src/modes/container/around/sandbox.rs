@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -27,8 +27,10 @@ use crate::slot::Slot;
 pub const BINARY: &str = "/udf";
 /// The first process's program, inside.
 pub const NURSERY: &str = "/nursery";
-/// The socket that the first process connects to for each worker, inside.
-pub const LINE: &str = "/line/socket";
+/// The folder, inside, with the socket [`DOOR`] that the first process connects to for each worker.
+pub const LINE: &str = "/line";
+/// That socket.
+pub const DOOR: &str = "socket";
 /// The folder of workers' roots, inside.
 pub const ROOTS: &str = "/roots";
 
@@ -107,8 +109,7 @@ impl Sandbox {
         let config = folder.join("config.json");
         fs::write(&config, configuration(&line).to_string())
             .map_err(|error| format!("{}: {error}", config.display()))?;
-        let inside = Path::new(LINE).file_name().unwrap_or_default();
-        let line = UnixListener::bind(line.join(inside))
+        let line = UnixListener::bind(line.join(DOOR))
             .map_err(|error| format!("the sandbox's line: {error}"))?;
 
         let hierarchy = Hierarchy::new()?;
@@ -250,7 +251,6 @@ fn configuration(line: &Path) -> Value {
     ];
     let none: [&str; 0] = [];
     let namespaces = ["pid", "network", "ipc", "uts", "mount"].map(|kind| json!({"type": kind}));
-    let folder = |of: &str| PathBuf::from(of).parent().map(text).unwrap_or_default();
     json!({
         "ociVersion": "1.0.2",
         "process": {
@@ -274,7 +274,7 @@ fn configuration(line: &Path) -> Value {
             },
             {"destination": ROOTS, "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=755"]},
             {
-                "destination": folder(LINE), "type": "bind", "source": text(line),
+                "destination": LINE, "type": "bind", "source": text(line),
                 "options": ["bind", "ro", "nosuid", "nodev", "noexec"],
             },
         ],
