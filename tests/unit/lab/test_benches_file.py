@@ -38,11 +38,11 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (GOOD.replace("schema = 1", "schema = 2"), "schema: Input should be 1"),
+        (GOOD.replace("schema = 1", "schema = 2"), "schema: found 2, expected 1"),
         (GOOD.replace("[benches.left]", "[benches.coordinator]"), "may not be called"),
-        (GOOD.replace("7700", "77000"), "benches.right.port: Input should be less than"),
-        (GOOD.replace('address = "127.0.0.1"\n[', "[", 1), "coordinator.address: Field required"),
-        (GOOD + "speed = 3\n", "benches.right.speed: Extra inputs"),
+        (GOOD.replace("7700", "77000"), "benches.right.port: found 77000, expected less than"),
+        (GOOD.replace('address = "127.0.0.1"\n[', "[", 1), "coordinator.address: missing"),
+        (GOOD + "speed = 3\n", "benches.right.speed: unknown field"),
         ("schema =", "Invalid value"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_look_at_processes_of_other_hosts_is_refused() -> None:
     ("text", "said"),
     [
         ("default = ", "Invalid value"),
-        ("[hosts.a]\naddress = '10.0.0.1'", "default: missing, expected a value"),
+        ("[hosts.a]\naddress = '10.0.0.1'", "default: missing; expected a value"),
         ("default = 'a'\n[hosts.a]\n", "hosts.a.address: missing"),
         ("default = 'a'\n[hosts.a]\naddress = '10.0.0.1'\nspu = [0]", "hosts.a.spu: unknown field"),
         ("default = 'a'\n[hosts.a]\naddress = 'here'", "hosts.a.address: found 'here'"),

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from tare.lab.errors import ManifestError, UnknownName, no_such
 from tare.lab.paths import ROOT
-from tare.lab.project import gate_limits, outcome_paths, references
+from tare.lab.project import faults, gate_limits, outcome_paths, references
 from tare.lab.project.index import experiment_names, read_toml, study_names, variant_files
 from tare.model.base import Record
 from tare.model.exports import Image
@@ -260,20 +260,10 @@ def _explain(
     error: ValidationError, files: list[Path], own: Mapping[str, Any] | None
 ) -> Iterator[str]:
     for problem in error.errors():
-        where = ".".join(str(part) for part in problem["loc"])
         # A field that is missing is the fault of the file that has the table around it.
         path = problem["loc"][:-1] if problem["type"] == "missing" else problem["loc"]
         file = files[0] if own is None or _has(own, path) else files[-1]
-        match problem["type"]:
-            case "extra_forbidden":
-                yield f"{file}: {where}: unknown field; remove it or correct its name"
-            case "missing":
-                yield f"{file}: {where}: missing; expected a value"
-            case _:
-                expected = (
-                    problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-                )
-                yield f"{file}: {where}: found {problem['input']!r}, expected {expected}"
+        yield f"{file}: {faults.field(problem)}: {faults.in_words(problem)}"
 
 
 def _has(data: Any, path: tuple[int | str, ...]) -> bool:

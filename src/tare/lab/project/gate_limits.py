@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tare.lab.errors import ManifestError
-from tare.lab.project import render
+from tare.lab.project import faults, render
 from tare.model.gates import Gates
 
 
@@ -20,8 +20,5 @@ def limits(gates: Mapping[str, Any], parameters: Mapping[str, Any], where: str) 
         return Gates.model_validate(found)
     except ValidationError as error:
         problem = error.errors()[0]
-        expected = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-        name = ".".join(str(part) for part in problem["loc"])
-        raise ManifestError(
-            f"{where}: gates.{name}: found {problem['input']!r}, expected {expected}"
-        ) from error
+        said = f"{where}: gates.{faults.field(problem)}: {faults.in_words(problem)}"
+        raise ManifestError(said) from error

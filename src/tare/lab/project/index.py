@@ -65,6 +65,8 @@ def read_toml(file: Path) -> dict[str, Any]:
     """Raises ManifestError that names the file and the line."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ManifestError(f"{file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
 

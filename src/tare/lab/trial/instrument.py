@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tare.lab.errors import RoleError
 from tare.lab.machine.process import Started, ending
-from tare.lab.project import render
+from tare.lab.project import faults, render
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
 from tare.model.role import INSTRUMENT_ROLE as ROLE
@@ -82,7 +82,7 @@ def parse(answer: Mapping[str, Any], where: str) -> Result:
 def _faults(error: ValidationError) -> Iterator[str]:
     """Field, what was found, what was expected."""
     for problem in error.errors():
-        field = ".".join(str(part) for part in problem["loc"]) or "fields"
+        field = faults.field(problem) or "fields"
         match problem["type"]:
             case "missing":
                 yield f"{field}: missing, expected a value"
@@ -91,11 +91,7 @@ def _faults(error: ValidationError) -> Iterator[str]:
             case _:
                 found = problem["input"]
                 named = f"only {', '.join(found)}" if isinstance(found, dict) else repr(found)
-                expected = problem["msg"].removeprefix("Input should be ")
-                yield (
-                    f"{field}: found {named[:_FOUND_MAX]}, "
-                    f"expected {expected.removeprefix('Value error, ')}"
-                )
+                yield f"{field}: found {named[:_FOUND_MAX]}, expected {faults.expected(problem)}"
 
 
 def _exit_code(process: Started) -> int:
