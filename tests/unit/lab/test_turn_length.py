@@ -7,18 +7,19 @@ from tare.model.servers import Load
 from tare.model.study import Slices
 
 
-@pytest.mark.parametrize("answer_ms", [0.05, 1.0, 2.0])
-def test_quick_answers_leave_the_turns_short(answer_ms: float) -> None:
-    assert suited(Load(), answer_ms, saturated=True) == Load()
+@pytest.mark.parametrize(("answer_ms", "saturated"), [(0.05, False), (2.0, False), (0.2, True)])
+def test_quick_answers_leave_the_turns_short(answer_ms: float, saturated: bool) -> None:
+    assert suited(Load(), answer_ms, saturated=saturated) == Load()
 
 
 @pytest.mark.parametrize(
     ("answer_ms", "saturated", "length_ms", "gap_us", "duration_s"),
     [
         (5.0, False, 10.0, 250.0, 1.0),
-        (5.0, True, 50.0, 250.0, 1.0),
+        (1.0, True, 10.0, 250.0, 1.0),
+        (5.0, True, 50.0, 1250.0, 1.0),
         (200.0, False, 400.0, 10_000.0, 4.8),
-        (200.0, True, 2000.0, 10_000.0, 18.0),
+        (200.0, True, 2000.0, 50_000.0, 18.0),
     ],
 )
 def test_slow_answers_get_longer_turns_and_duels(

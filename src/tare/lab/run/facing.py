@@ -224,7 +224,7 @@ def _seen(result: Result, site: Site) -> _Look | None:
     slow_us = max_us if p90_us is None else p90_us
     rate = result.outcomes["requests_per_second"] or 0.0
     if slow_us > 1e3 * _TURNS.length_ms:
-        # Few answers come within their turn: by then all that were sent at its beginning have come.
+        # Few answers come within their turn; by this time all that were sent when it began have.
         at_once = site.parameters["connections"] * site.parameters.get("depth", 1)
         rate = max(rate, 1e6 * at_once / slow_us)
     return _Look(rate, median_us / 1e3)

@@ -4,12 +4,12 @@ from tare.model.servers import Load
 from tare.model.study import Slices
 from tare.stats.rounding import two_digits
 
-_TIMES = {False: 2, True: 10}
-"""Turn in times of an answer, by the clock and as fast as servers answer: then an answer counts if
-it comes within its turn, and the cut at the end makes an effect too large by half an answer a turn.
+_CLOCKED, _SATURATED = 2, 10
+"""Turn in times of an answer: by the clock, and as fast as servers answer. There an answer counts
+only within its turn. Each turn so lacks half an answer, and an effect looks larger by a twentieth.
 """
-_GAP = 0.05
-"""Of an answer's time: how long the generator may be away without spoiling a round."""
+_GAP = 0.025
+"""Of a turn: how long the generator may be away without spoiling a round."""
 _ROUNDS = 4
 """Turns of each side in a duel, at least."""
 
@@ -19,10 +19,12 @@ def suited(load: Load, answer_ms: float, *, saturated: bool) -> Load:
     hold a few of them.
     """
     short = Slices()
-    if answer_ms <= short.length_ms:
-        return load
-    length_ms = float(two_digits(_TIMES[saturated] * answer_ms))
+    if saturated:
+        length_ms = max(short.length_ms, _SATURATED * answer_ms)
+    else:
+        length_ms = _CLOCKED * answer_ms if answer_ms > short.length_ms else short.length_ms
+    length_ms = float(two_digits(length_ms))
     shortest_s = float(two_digits(_ROUNDS * 2 * (length_ms + answer_ms) / 1e3))
-    slices = Slices(length_ms=length_ms, gap_us=max(short.gap_us, _GAP * answer_ms * 1e3))
+    slices = Slices(length_ms=length_ms, gap_us=max(short.gap_us, _GAP * length_ms * 1e3))
     duration_s = max(load.duration_s, shortest_s)
     return load.model_copy(update={"slices": slices, "duration_s": duration_s})
