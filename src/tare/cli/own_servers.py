@@ -279,8 +279,7 @@ def _refuse_starts(asked: Asked) -> None:
         "--setup": asked.setup,
         "--url": asked.url,
     }
-    if option := next((name for name, value in given.items() if value), None):
-        raise click.UsageError(f"{option}: the servers run already, expected commands")
+    _refuse_given(given, "the servers run already, expected commands")
 
 
 def _refuse_files(asked: Asked) -> None:
@@ -293,8 +292,7 @@ def _refuse_files(asked: Asked) -> None:
         "--tail": asked.tail,
         "--why": asked.why,
     }
-    if option := next((name for name, value in given.items() if value), None):
-        raise click.UsageError(f"{option}: it is of this machine alone; leave it or --hosts out")
+    _refuse_given(given, "it is of this machine alone; leave it or --hosts out")
     if asked.url and sockets.is_socket(asked.url):
         raise click.UsageError("--url: a Unix socket is of one machine; leave it or --hosts out")
 
@@ -339,3 +337,8 @@ def _refuse(found: Sequence[tuple[str, Difference]], first: str) -> None:
         + "\n  ".join(lines)
         + f"\nif that is meant, add: {words}"
     )
+
+
+def _refuse_given(options: Mapping[str, object], why: str) -> None:
+    if option := next((name for name, value in options.items() if value), None):
+        raise click.UsageError(f"{option}: {why}")

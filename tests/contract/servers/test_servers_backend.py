@@ -11,32 +11,21 @@ from pathlib import Path
 
 import pytest
 from commandline import PATIENCE_S
-from commands import GOOD, tare
+from commands import GOOD, nginx_conf, tare
 
 from tare.lab import paths
 from tare.lab.project import build
 
 pytestmark = pytest.mark.contract
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "100", "-c", "2")
-CONFIG = """
-daemon off;
-pid {folder}/nginx.pid;
-error_log stderr;
-events {}
-http {
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    server {
-        listen {host}:{port};
-        location / {
-            proxy_pass http://{backend};
-            proxy_set_header Host ${host};
-            MORE
-        }
-    }
+CONFIG = nginx_conf("""
+listen {host}:{port};
+location / {
+    proxy_pass http://{backend};
+    proxy_set_header Host ${host};
+    MORE
 }
-"""
+""")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import GOOD, tare
+from commands import GOOD, nginx_conf, tare
 from namespaces import Spread
 
 from tare.lab.project import build
@@ -12,21 +12,7 @@ from tare.model.trial import parse_trials
 
 pytestmark = [pytest.mark.contract, pytest.mark.timeout(900)]
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "100", "-c", "2")
-CONFIG = """
-daemon off;
-pid {folder}/nginx.pid;
-error_log stderr;
-events {}
-http {
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    server {
-        listen {host}:{port};
-        location / { proxy_pass http://{backend}; }
-    }
-}
-"""
+CONFIG = nginx_conf("listen {host}:{port}; location / { proxy_pass http://{backend}; }")
 
 
 @pytest.fixture

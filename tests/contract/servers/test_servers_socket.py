@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import SERVER, tare
+from commands import SERVER, nginx_conf, tare
 
 from tare.lab.project import build
 
@@ -17,24 +17,7 @@ pytestmark = pytest.mark.contract
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "200", "-c", "2")
 GOOD = f"{sys.executable} {SERVER} {{folder}}/sock"
 URL = "http://unix:{folder}/sock:/"
-NGINX = """
-daemon off;
-pid {folder}/nginx.pid;
-error_log stderr;
-events {}
-http {
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    server {
-        listen unix:{folder}/a.sock;
-        http2 on;
-        location /a {
-            return 200 "hello";
-        }
-    }
-}
-"""
+NGINX = nginx_conf('listen unix:{folder}/a.sock; http2 on; location /a { return 200 "hello"; }')
 
 
 @pytest.fixture
