@@ -21,8 +21,21 @@ from tare.lab.errors import TareError
 from tare.lab.project import build
 
 HERE = Path(__file__).parent
-HEAD = ("server", "change", "CPU per request", "median latency", "p99 latency")
-OUTCOMES = ("cpu_us_per_request", "latency_p50_us", "latency_p99_us")
+HEAD = (
+    "server",
+    "change",
+    "CPU per request, ordinary rounds",
+    "all rounds",
+    "median latency",
+    "p99 latency",
+)
+OUTCOMES = (
+    "ordinary_cpu_us_per_request",
+    "cpu_us_per_request",
+    "latency_p50_us",
+    "latency_p99_us",
+)
+_REST = ("",) * (len(OUTCOMES) - 1)
 
 
 class Lacking(Exception):
@@ -68,13 +81,13 @@ def _rows(pair: Pair, length: list[str]) -> Iterator[tuple[tuple[str, ...], bool
     try:
         old, new = pair.commands()
     except Lacking as lacking:
-        yield (pair.server, pair.change, f"not run: {lacking}", "", ""), True
+        yield (pair.server, pair.change, f"not run: {lacking}", *_REST), True
         return
     for change, second in ((pair.change, new), ("none", old)):
         try:
             found = _duel(old, second, [*pair.options, *length])
         except Lacking as failure:
-            yield (pair.server, change, f"failed: {failure}", "", ""), False
+            yield (pair.server, change, f"failed: {failure}", *_REST), False
         else:
             yield (pair.server, change, *map(_told, found)), True
 

@@ -138,6 +138,15 @@ fn cpu_time_is_that_of_the_rounds_that_count() {
             }
             let counted = count(rounds, "requests");
             assert!(counted <= count(&result["targets"][0], "total.requests"));
+            let all = count(&result, "slices.kept");
+            assert_eq!(count(&result, "slices.ordinary"), all - all / 10);
+            let ordinary = &rounds["ordinary"];
+            assert!(count(ordinary, "requests") <= counted, "{result}");
+            let cost = |part: &Value| part["cpu_us"]["sut"].as_f64().expect("a number");
+            assert!(
+                cost(ordinary) > 0.0 && cost(ordinary) <= cost(rounds),
+                "{result}"
+            );
         }
         assert_eq!(result["targets"][1]["rounds"]["cpu_us"], json!({}));
     }

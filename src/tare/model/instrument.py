@@ -14,6 +14,8 @@ from tare.model.base import Record
 Figures = dict[str, float | None]
 """Outcome → value, None where the sample is too small to name one."""
 Counts = dict[str, NonNegativeInt]
+ORDINARY_CPU = "ordinary_cpu_us"
+"""A role's CPU time if all rounds of its duel had been ordinary ones, as paths call it."""
 
 _LOADED = ("requests", "requests_per_second", "latency_mean_us")
 """Outcomes of every instrument with a `load`: gates need them."""
@@ -99,13 +101,22 @@ class Total(Answer):
         return self.__pydantic_extra__
 
 
-class Rounds(Answer):
-    """A target's part of the rounds of a duel that count."""
+class Part(Answer):
+    """A target's part of some rounds of a duel."""
 
     requests: NonNegativeInt
     """Correct answers."""
     cpu_us: dict[str, NonNegativeFloat] = {}
     """CPU time of its roles, in both its own slices and the other's."""
+
+
+class Rounds(Part):
+    """A target's part of the rounds of a duel that count."""
+
+    ordinary: Part | None = None
+    """Of the ordinary rounds among them: all but the tenth in which all targets together used most
+    CPU time per request.
+    """
 
 
 class Target(Answer):
@@ -148,6 +159,8 @@ class Slices(Answer):
     """Each has one slice of every target."""
     kept: NonNegativeInt
     """Rounds in which the generator lost no time: latencies and rates are of these alone."""
+    ordinary: NonNegativeInt | None = None
+    """Kept rounds but the tenth in which the targets together used most CPU time per request."""
     share: NonNegativeFloat
     """Of the window in which a slice had the load, and not the wait for its last answers."""
 

@@ -31,15 +31,18 @@ def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
     """Decide about each limited outcome of each server but the baseline.
 
     It fails only if the whole interval is beyond the limit, and never if the A/A control raises an
-    alarm: then the machine, and no change, may be the cause.
+    alarm: then the machine, and no change, may be the cause. An outcome that had no value in any
+    trial is left out where another one had some.
     """
     alarm = bool(results.alarms())
     found = []
+    valued = [outcome for outcome in limits if _has_value(results, outcome)]
     for scenario in results.scenarios:
         for name, variant in scenario.variants.items():
             if name in (results.baseline, "control"):
                 continue
-            for outcome, limit in limits.items():
+            for outcome in valued or limits:
+                limit = limits[outcome]
                 known = variant.outcomes.get(outcome)
                 title = known.title if known else outcome
                 interval = known.ci_pct if known else None
@@ -61,6 +64,15 @@ def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
                     )
                 )
     return found
+
+
+def _has_value(results: Results, outcome: str) -> bool:
+    return any(
+        known.median is not None
+        for scenario in results.scenarios
+        for variant in scenario.variants.values()
+        if (known := variant.outcomes.get(outcome)) is not None
+    )
 
 
 def _decide(least: float, most: float, limit: float) -> tuple[Decision, str]:

@@ -170,26 +170,44 @@ class BlockedTrials:
         }
 
     def unresolved(self) -> list[Key]:
-        """The awaited comparisons without a verdict; a variant that failed awaits none."""
+        """The awaited comparisons without a verdict; a variant that failed awaits none, nor does
+        one that is surely beyond a limit of a gate.
+        """
         failed = {t.variant for t in self._own if t.status in ("failed", "unavailable")}
         verdicts = self.judge()
         awaited = [name for name in self.judged() if name in self.plan.awaited]
         return [
             (variant, outcome)
             for variant in self.plan.variants[1:]
-            if variant not in failed
+            if variant not in failed and not self._beyond(variant)
             for outcome in awaited
-            if not self._settled(variant, outcome, verdicts.get((variant, outcome)))
+            if self._has_values(outcome)
+            and not self._settled(variant, outcome, verdicts.get((variant, outcome)))
         ]
 
+    def _has_values(self, outcome: str) -> bool:
+        """Return false if trials counted and none of them could name the outcome."""
+        return not self._values or any(name == outcome for _, name in self._values)
+
+    def _beyond(self, variant: str) -> bool:
+        return any(
+            worse is not None and worse[0] > limit
+            for outcome, limit in self.plan.limits.items()
+            for worse in [self._worse(variant, outcome)]
+        )
+
     def _settled(self, variant: str, outcome: str, found: Judgement | None) -> bool:
-        limit, effect = self.plan.limits.get(outcome), self.effect(variant, outcome)
+        limit, worse = self.plan.limits.get(outcome), self._worse(variant, outcome)
         if limit is None:
             return found is not None and found.verdict is not Verdict.UNRESOLVED
+        return worse is not None and (worse[0] > limit or worse[1] < limit)
+
+    def _worse(self, variant: str, outcome: str) -> tuple[float, float] | None:
+        """By how much the variant is worse in percent, at least and at most, if that is known."""
+        effect = self.effect(variant, outcome)
         if effect is None or effect.percent_interval is None:
-            return False
-        worse = worse_by(effect.percent_interval, self.plan.outcomes[outcome].better)
-        return worse[0] > limit or worse[1] < limit
+            return None
+        return worse_by(effect.percent_interval, self.plan.outcomes[outcome].better)
 
     def watched(self) -> list[Effect]:
         """The effects whose intervals decide when there are enough blocks.

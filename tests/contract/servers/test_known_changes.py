@@ -75,4 +75,4 @@ def test_the_table_has_what_was_found_and_what_could_not_be_had() -> None:
         raise RUN.Lacking("x is not installed")
 
     (row,) = RUN._rows(RUN.Pair("X", "none", commands), [])
-    assert row == (("X", "none", "not run: x is not installed", "", ""), True)
+    assert row == (("X", "none", "not run: x is not installed", "", "", ""), True)

@@ -33,7 +33,14 @@ def test_a_path_that_leads_nowhere_is_refused(tmp_path: Path, value: str, messag
         read(tmp_path, value, 'roles = { own = { argv = ["x"] } }')
 
 
-@pytest.mark.parametrize("value", ["role.first.memory_bytes + role.load.cpu_us", "probe.any"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "role.first.memory_bytes + role.load.cpu_us",
+        "role.sut.ordinary_cpu_us",
+        "probe.any",
+    ],
+)
 def test_roles_that_all_variants_declare_and_the_instrument_have_probes(
     tmp_path: Path, value: str
 ) -> None:

@@ -56,6 +56,8 @@ def outcome(value: str, per: str | None = None) -> Outcome:
     ("value", "per", "found"),
     [
         ("role.proxy.cpu_us", None, 30.0),
+        # There were no rounds.
+        ("role.proxy.ordinary_cpu_us", None, None),
         ("role.proxy.cpu_us", "instrument.requests", 3.0),
         ("role.proxy.cpu_us + role.backend.cpu_us", "instrument.requests", 4.2),
         ("role.proxy.cpu_us+role.controller.cpu_us", None, 30.0),

@@ -60,3 +60,13 @@ def test_cpu_time_is_that_of_the_rounds_that_count() -> None:
 def test_without_rounds_that_count_the_window_is_all_there_is() -> None:
     found = usage.roles(measured(requests=0, cpu_us={"sut": 0.0}))["sut"]
     assert found["cpu_us"] == 20_000.0
+
+
+def test_ordinary_rounds_have_a_cpu_time_of_their_own() -> None:
+    part = {"requests": 200, "cpu_us": {"sut": 1_000.0, "other": 1.0}}
+    found = usage.roles(measured(requests=400, cpu_us={"sut": 4_000.0}, ordinary=part))["sut"]
+    # 10 µs a request in all rounds, 5 µs in ordinary ones, for all 1,000 of them.
+    assert found["cpu_us"] == pytest.approx(10_000.0)
+    assert found["ordinary_cpu_us"] == pytest.approx(5_000.0)
+    part = {"requests": 0, "cpu_us": {}}
+    assert "ordinary_cpu_us" not in usage.roles(measured(requests=4, ordinary=part))["sut"]

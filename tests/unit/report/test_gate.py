@@ -45,3 +45,15 @@ def test_without_an_interval_nothing_can_be_told() -> None:
     short = outcome("CPU per request", "unresolved", 9.0, 8.0, 10.0) | {"ci_pct": None}
     (ruling,) = rulings(results(case({"new": {"cpu": short}})), {"cpu": 2.0})
     assert ruling.decision == "cannot-tell"
+
+
+def test_what_no_trial_could_name_is_left_out_beside_what_has_a_value() -> None:
+    known = outcome("CPU per request", "equivalent", 0.5, 0.1, 0.9)
+    absent = outcome("CPU in ordinary rounds", "unresolved", 0.0, 0.0, 0.0)
+    absent |= {"median": None, "effect_pct": None, "ci_pct": None}
+    both = results(case({"new": {"ordinary": absent, "cpu": known}}))
+    (ruling,) = rulings(both, {"ordinary": 2.0, "cpu": 2.0})
+    assert (ruling.outcome, ruling.decision) == ("cpu", "pass")
+    alone = results(case({"new": {"ordinary": absent}}))
+    (ruling,) = rulings(alone, {"ordinary": 2.0})
+    assert (ruling.outcome, ruling.decision) == ("ordinary", "cannot-tell")

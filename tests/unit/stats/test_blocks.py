@@ -311,3 +311,35 @@ def test_a_gate_is_resolved_when_the_interval_lies_on_one_side_of_the_limit() ->
         assert effect is not None and effect.percent_interval is not None
         low, high = effect.percent_interval
         assert low > 2.0 or high < 2.0
+
+
+def test_a_gate_ends_with_the_first_outcome_beyond_its_limit() -> None:
+    made = plan(
+        until="resolved", blocks=Blocks(min=1, max=1000), scenarios=[CLOSED],
+        variants=["none", "one"], judged=["cpu", "rate"], awaited=["cpu", "rate"],
+        limits={"cpu": 2.0, "rate": 2.0},
+    )  # fmt: skip
+    many = [each for each in trials(made, 12, one=1.5) if each.variant in made.variants]
+    rate = {each.id: 1.0 + 0.3 * (-1) ** each.block * (each.label == "one") for each in many}
+    noisy = [
+        each.model_copy(update={"outcomes": {**each.outcomes, "rate": rate[each.id]}})
+        for each in many
+    ]
+    assert BlockedTrials(made, CLOSED, noisy).unresolved() == []
+    others = made.model_copy(update={"limits": {"cpu": 60.0, "rate": 2.0}})
+    assert BlockedTrials(others, CLOSED, noisy).unresolved() == [("one", "rate")]
+
+
+def test_what_no_trial_can_name_is_not_awaited() -> None:
+    made = plan(
+        until="resolved", blocks=Blocks(min=1, max=1000), scenarios=[CLOSED],
+        judged=["cpu", "rate"], awaited=["cpu", "rate"],
+    )  # fmt: skip
+    many = [
+        each.model_copy(update={"outcomes": {**each.outcomes, "rate": None}})
+        for each in trials(made, 30, one=1.5, two=1.0001)
+    ]
+    assert stop(made, many, 30) is Stop.RESOLVED
+    assert BlockedTrials(made, CLOSED, []).unresolved() == [
+        (variant, outcome) for variant in ("one", "two") for outcome in ("cpu", "rate")
+    ]

@@ -41,16 +41,16 @@ impl Accounts {
         Ok(Accounts { files, last })
     }
 
-    /// Read all files; add what was used since the last reading to `used`, by role, if it is given.
-    pub fn read(&mut self, mut used: Option<&mut BTreeMap<String, u64>>) {
+    /// Read all files; return what was used since the last reading, in nanoseconds, by role.
+    pub fn read(&mut self) -> BTreeMap<String, u64> {
+        let mut used = BTreeMap::new();
         for ((role, file), last) in self.files.iter().zip(&mut self.last) {
             // A group is gone only after its role: the laboratory knows that the trial has failed.
             let Ok(now) = read(file) else { continue };
-            if let Some(used) = &mut used {
-                *used.entry(role.clone()).or_default() += now.saturating_sub(*last);
-            }
+            used.insert(role.clone(), now.saturating_sub(*last));
             *last = now;
         }
+        used
     }
 }
 
@@ -98,19 +98,11 @@ mod tests {
         let mut accounts = Accounts::open(&files).unwrap();
         fs::write(&one, "6500\n").unwrap();
         fs::write(&two, "usage_usec 9\n").unwrap();
-        let mut used = BTreeMap::new();
-        accounts.read(Some(&mut used));
-        assert_eq!(
-            used,
-            BTreeMap::from([("one".into(), 1500), ("two".into(), 2000)])
-        );
+        let expected = BTreeMap::from([("one".into(), 1500), ("two".into(), 2000)]);
+        assert_eq!(accounts.read(), expected);
         fs::write(&one, "7000\n").unwrap();
-        accounts.read(None);
-        accounts.read(Some(&mut used));
-        assert_eq!(
-            used["one"], 1500,
-            "what was not asked for is not added later"
-        );
+        let expected = BTreeMap::from([("one".into(), 500), ("two".into(), 0)]);
+        assert_eq!(accounts.read(), expected);
         fs::remove_file(one).unwrap();
         fs::remove_file(two).unwrap();
     }

@@ -142,7 +142,9 @@ fn turns(load: &Load, index: usize, places: &[Place]) -> Turns {
                 if let Some(log) = &load.log {
                     return Some(Arrivals::of_log(log.clone(), place, threads));
                 }
-                let random = stream(load.seed, index, Use::Arrivals(target));
+                // What comes in a slice is then no difference between targets that take turns.
+                let series = if load.slices.is_some() { 0 } else { target };
+                let random = stream(load.seed, index, Use::Arrivals(series));
                 if let (Some(rates), Some(share)) = (&load.rates, share.rate) {
                     let rates = rates.clone();
                     let series = (place, threads);

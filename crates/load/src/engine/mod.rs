@@ -13,6 +13,7 @@ pub mod picks;
 mod poller;
 pub mod progress;
 pub mod rates;
+pub mod rounds;
 pub mod slices;
 pub mod tally;
 mod timeline;

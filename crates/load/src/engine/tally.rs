@@ -1,10 +1,9 @@
 //! The counts and histograms of a thread.
 
-use std::collections::BTreeMap;
-
 use hdrhistogram::Histogram;
 
 use super::log::Replayed;
+use super::rounds::Round;
 use super::times::TimedAnswers;
 use crate::protocol::{Answer, Failure, Kind};
 
@@ -132,8 +131,6 @@ pub struct SliceCounts {
     pub answers: u64,
     /// The kept slices' time, in nanoseconds.
     pub time: u64,
-    /// Correct answers of the kept rounds, those that came after their slice included.
-    pub requests: u64,
 }
 
 impl SliceCounts {
@@ -152,7 +149,6 @@ impl SliceCounts {
         self.kept += other.kept;
         self.answers += other.answers;
         self.time += other.time;
-        self.requests += other.requests;
     }
 }
 
@@ -189,8 +185,8 @@ pub struct Tally {
     pub times: TimedAnswers,
     /// The slices of a duel.
     pub slices: SliceCounts,
-    /// CPU time of the target's groups in the kept rounds of a duel, in nanoseconds, by role.
-    pub cpu: BTreeMap<String, u64>,
+    /// Its part of each kept round of a duel.
+    pub rounds: Vec<Round>,
     /// Answers and failures of the window.
     pub window: Counts,
     /// Answers and failures from the first to the last.
@@ -219,7 +215,7 @@ impl Default for Tally {
             replayed: Replayed::default(),
             times: TimedAnswers::default(),
             slices: SliceCounts::default(),
-            cpu: BTreeMap::new(),
+            rounds: Vec::new(),
             window: Counts::default(),
             total: Counts::default(),
             in_flight_area: 0,
@@ -301,9 +297,7 @@ impl Tally {
         self.replayed.merge(&other.replayed);
         self.times.merge(&other.times);
         self.slices.merge(&other.slices);
-        for (role, used) in &other.cpu {
-            *self.cpu.entry(role.clone()).or_default() += used;
-        }
+        self.rounds.extend_from_slice(&other.rounds);
         self.window.merge(&other.window);
         self.total.merge(&other.total);
         self.in_flight_area += other.in_flight_area;

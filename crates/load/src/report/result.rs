@@ -233,6 +233,8 @@ impl Result {
             window_s, tally, ..
         } = outcome;
         let window = window_s.max(f64::MIN_POSITIVE);
+        let parts = load.slices.map(|_| RoundReport::all(&outcome.targets));
+        let mut parts = parts.into_iter().flatten();
         let target = |(index, (name, url)): (usize, &(String, String))| {
             let tally = &outcome.targets[index];
             TargetReport {
@@ -247,7 +249,7 @@ impl Result {
                 errors: (&tally.window.failures).into(),
                 statuses: tally.window.statuses().collect(),
                 total: (&tally.total).into(),
-                rounds: load.slices.map(|_| RoundReport::new(tally)),
+                rounds: parts.next(),
                 histograms: match load.slices {
                     Some(_) => encoded(tally),
                     None => BTreeMap::new(),

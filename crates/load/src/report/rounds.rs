@@ -5,17 +5,28 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::engine::Outcome;
+use crate::engine::rounds::{APART, Round, ordinary};
 use crate::engine::slices::Slices;
 use crate::engine::tally::Tally;
+
+/// A target's part of some rounds that count.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct PartReport {
+    /// Correct answers.
+    pub requests: u64,
+    /// CPU time of its groups, by role.
+    pub cpu_us: BTreeMap<String, f64>,
+}
 
 /// A target's part of the rounds that count.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct RoundReport {
-    /// Correct answers.
-    pub requests: u64,
-    /// CPU time of its groups, by role.
-    pub cpu_us: BTreeMap<String, f64>,
+    #[serde(flatten)]
+    pub all: PartReport,
+    /// Of the ordinary ones among them.
+    pub ordinary: PartReport,
 }
 
 /// The slices of a duel, in the window.
@@ -28,18 +39,37 @@ pub struct SliceReport {
     pub rounds: u64,
     /// Rounds in which the generator lost no time.
     pub kept: u64,
+    /// Kept rounds but the tenth that cost most.
+    pub ordinary: u64,
     /// Share of the window in which a slice had the load, and not a drain.
     pub share: f64,
 }
 
-impl RoundReport {
-    /// The part of the target with this tally.
-    pub fn new(tally: &Tally) -> Self {
-        let us = |(role, ns): (&String, &u64)| (role.clone(), *ns as f64 / 1e3);
-        RoundReport {
-            requests: tally.slices.requests,
-            cpu_us: tally.cpu.iter().map(us).collect(),
+impl PartReport {
+    fn of<'a>(rounds: impl Iterator<Item = &'a Round>) -> Self {
+        let mut sum = Round::default();
+        rounds.for_each(|round| sum.add(round));
+        let us = |(role, ns): (String, u64)| (role, ns as f64 / 1e3);
+        PartReport {
+            requests: sum.requests,
+            cpu_us: sum.cpu.into_iter().map(us).collect(),
         }
+    }
+}
+
+impl RoundReport {
+    /// The parts of all targets, in their order.
+    pub fn all(targets: &[Tally]) -> Vec<Self> {
+        let rounds: Vec<_> = targets.iter().map(|tally| &tally.rounds[..]).collect();
+        let ordinary = ordinary(&rounds);
+        let part = |own: &&[Round]| RoundReport {
+            all: PartReport::of(own.iter()),
+            ordinary: {
+                let own = own.iter().zip(&ordinary);
+                PartReport::of(own.filter(|(_, is)| **is).map(|(round, _)| round))
+            },
+        };
+        rounds.iter().map(part).collect()
     }
 }
 
@@ -47,11 +77,13 @@ impl SliceReport {
     /// The slices of a run with this outcome.
     pub fn new(slices: Slices, outcome: &Outcome) -> Self {
         let length_s = slices.length as f64 / 1e9;
+        let kept = outcome.targets[0].slices.kept;
         SliceReport {
             length_ms: slices.length as f64 / 1e6,
             lead_in_ms: slices.lead_in as f64 / 1e6,
             rounds: outcome.targets[0].slices.all,
-            kept: outcome.targets[0].slices.kept,
+            kept,
+            ordinary: kept - kept / APART,
             share: outcome.tally.slices.all as f64 * length_s
                 / outcome.window_s.max(f64::MIN_POSITIVE),
         }

@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from tare.model.fields import close_match
+from tare.model.instrument import ORDINARY_CPU
 from tare.model.manifest import Variant
 from tare.model.outcome import Outcome
 from tare.model.role import INSTRUMENT_ROLE
 from tare.probes import registry
+
+_KNOWN = (*registry.NAMES, ORDINARY_CPU)
 
 
 def faults(outcomes: Mapping[str, Outcome], variants: Iterable[Variant]) -> Iterator[str]:
@@ -24,6 +27,6 @@ def faults(outcomes: Mapping[str, Outcome], variants: Iterable[Variant]) -> Iter
                 where = f"outcomes.{name}.{field}: found '{path}', expected"
                 if path.of not in roles:
                     yield f"{where} a role of: {', '.join(roles)}{close_match(path.of, roles)}"
-                if path.name not in registry.NAMES:
-                    known = ", ".join(registry.NAMES)
-                    yield f"{where} a probe of: {known}{close_match(path.name, registry.NAMES)}"
+                if path.name not in _KNOWN:
+                    known = ", ".join(_KNOWN)
+                    yield f"{where} a probe of: {known}{close_match(path.name, _KNOWN)}"

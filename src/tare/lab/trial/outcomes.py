@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tare.lab.trial import usage
 from tare.lab.trial.measure import Measurement
-from tare.model.instrument import Result
+from tare.model.instrument import ORDINARY_CPU, Result
 from tare.model.outcome import Outcome
 from tare.model.paths import Path
 
@@ -66,7 +66,8 @@ class Measured:
                 target = result.target(path.of)
                 return target.figures() if target is not None else None
             case "role":
-                return self.roles.get(path.of, {})
+                # Only duels have rounds, and only control groups have their CPU time.
+                return {ORDINARY_CPU: None, **self.roles.get(path.of, {})}
             case "counter":
                 return self.counters
             case "probe":

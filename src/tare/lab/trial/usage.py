@@ -1,6 +1,7 @@
 """Resource use over a measured window, scaled from the probes' window to the instrument's."""
 
 from tare.lab.trial.measure import Measurement
+from tare.model.instrument import ORDINARY_CPU
 from tare.probes.reading import over
 
 _CPU = ("cpu_us", "cpu_user_us", "cpu_system_us")
@@ -10,7 +11,7 @@ def roles(found: Measurement) -> dict[str, dict[str, float]]:
     """Return each role's probes by their names.
 
     A side of a duel has the CPU time per request of the rounds that count, for all requests of the
-    window: disturbed rounds are left out, and the borders are sharp.
+    window: disturbed rounds are left out, and the borders are sharp. It has `ordinary_cpu_us`, too.
     """
     opened, closed = found.opened.seen.roles, (found.closed.seen | found.held).roles
     seen = {role: over(first, closed[role], _scale(found)) for role, first in opened.items()}
@@ -22,6 +23,11 @@ def roles(found: Measurement) -> dict[str, dict[str, float]]:
         if role in seen and seen[role]["cpu_us"] > 0:
             factor = cpu_us * share / seen[role]["cpu_us"]
             seen[role] |= {name: seen[role][name] * factor for name in _CPU}
+    if rounds.ordinary is not None and rounds.ordinary.requests:
+        share = found.result.requests / rounds.ordinary.requests
+        for role, cpu_us in rounds.ordinary.cpu_us.items():
+            if role in seen:
+                seen[role][ORDINARY_CPU] = cpu_us * share
     return seen
 
 

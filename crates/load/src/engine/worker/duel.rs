@@ -5,6 +5,7 @@ use std::io;
 
 use crate::engine::accounts::Accounts;
 use crate::engine::duty::Sliced;
+use crate::engine::rounds::Round;
 use crate::engine::slices::Schedule;
 use crate::engine::tally::{Tally, Times};
 
@@ -93,16 +94,17 @@ impl Duel {
     /// if it counts.
     pub fn close(&mut self, now: u64, counts: bool, tallies: &mut [Tally]) {
         let kept = counts && !self.disturbed;
-        for (accounts, tally) in self.accounts.iter_mut().zip(tallies.iter_mut()) {
-            accounts.read(kept.then_some(&mut tally.cpu));
-        }
+        let used = self.accounts.iter_mut().map(Accounts::read);
+        // Read in any case: what was used until now is not the next round's.
+        let used: Vec<_> = used.collect();
         if counts {
             for (tally, within) in tallies.iter_mut().zip(&self.within) {
                 tally.slices.end(*within, kept);
             }
             if kept {
-                for (tally, answers) in tallies.iter_mut().zip(&self.answers) {
-                    tally.slices.requests += answers;
+                let parts = self.answers.iter().zip(used);
+                for (tally, (&requests, cpu)) in tallies.iter_mut().zip(parts) {
+                    tally.rounds.push(Round { requests, cpu });
                 }
                 let held = self.held.iter();
                 held.for_each(|(target, times)| tallies[*target].record(times));

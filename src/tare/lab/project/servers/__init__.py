@@ -40,7 +40,7 @@ def loaded(servers: Servers) -> Loaded:
             "title": "Duel",
             "question": _question(servers),
             "judged": _BY_CLOCK if by_clock else _SATURATED,
-            "awaited": (_BY_CLOCK if by_clock else _SATURATED)[:2],
+            "awaited": _AWAITED_BY_CLOCK if by_clock else _SATURATED,
             "shown": [name for name in _OUTCOMES if name not in (*_BY_CLOCK, *_SATURATED)],
             "pairing": "slices",
             "slices": servers.load.slices.model_dump(),
@@ -207,9 +207,18 @@ _ORIGIN: dict[str, Any] = {
     "stop_signal": "QUIT",
     "cpus": "backend",
 }
-_BY_CLOCK = ["cpu_us_per_request", "latency_p50_us", "latency_p99_us"]
-_SATURATED = ["cpu_us_per_request", "requests_per_second"]
+_CPU = ["ordinary_cpu_us_per_request", "cpu_us_per_request"]
+_BY_CLOCK = [*_CPU, "latency_p50_us", "latency_p99_us"]
+_AWAITED_BY_CLOCK = [*_CPU, "latency_p50_us"]
+_SATURATED = [*_CPU, "requests_per_second"]
 _OUTCOMES: dict[str, Any] = {
+    "ordinary_cpu_us_per_request": {
+        "title": "Server CPU per request in ordinary rounds",
+        "unit": "µs",
+        "better": "lower",
+        "value": "role.sut.ordinary_cpu_us",
+        "per": "instrument.requests",
+    },
     "cpu_us_per_request": {
         "title": "Server CPU per request",
         "unit": "µs",
