@@ -68,7 +68,7 @@ def test_servers_that_take_long_get_longer_turns(
     duel: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
     code, text = duel(
-        f"{GOOD} late", f"{GOOD} late", "--duels", "1", "--duration", "0.3", "-c", "2"
+        f"{GOOD} late", f"{GOOD} late", "--duels", "4", "--duration", "0.3", "-c", "2"
     )
     assert code == 0, text
     (stored,) = tmp_path.glob("runs/*/servers.json")
