@@ -11,6 +11,7 @@ from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
 from tare.report.numbers import listed
 from tare.report.sentence import in_sentence
+from tare.report.series import contains
 from tare.stats.blocks import BlockedTrials, comparisons, fewest_blocks
 from tare.stats.effect import Effect, to_percent
 from tare.stats.plan_order import CONTROL
@@ -77,10 +78,10 @@ def check(found: Calibration) -> str:
         return f"The check found too few duels to see a difference of {known.truth_pct:.2f} %."
     low, high = known.ci_pct
     seen = (
-        f"Check: a server that spends {known.truth_pct:.2f} % more was seen as "
+        f"Check: a server that adds {known.truth_pct:.2f} % to its own work was seen as "
         f"{known.effect_pct:+.2f} % [{low:+.2f}, {high:+.2f}]"
     )
-    if low <= known.truth_pct <= high:
+    if contains(known.ci_pct, known.truth_pct):
         return f"{seen}."
     return (
         f"{seen}: the interval misses the truth, as one in twenty does. If it happens again, do "
@@ -118,8 +119,16 @@ def _resolutions(run: RunFolder, calibrates: Calibrates) -> Iterator[Resolution]
     # Both sides of a duel have its time.
     spent = sum(trial.wall_s for trial in run.trials if trial.label == trial.shown_as)
     blocks = len({trial.block for trial in run.trials})
+    valued = {
+        name
+        for trial in run.trials
+        if trial.status == "valid"
+        for name, value in trial.outcomes.items()
+        if value is not None
+    }
     for name in plan.reported:
-        if name == calibrates.truth:
+        # Trials one after the other have no rounds, and so no outcome of ordinary ones.
+        if name == calibrates.truth or (valued and name not in valued):
             continue
         pairs = [
             effect

@@ -1,5 +1,6 @@
 """The answer of a run in sentences, made from the verdicts by rule."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
@@ -171,23 +172,29 @@ def _range(low: float, high: float) -> str:
 
 
 def _of_variant(results: Results, found: Iterable[Ranking], label: str) -> str:
-    """Return one variant's verdicts in all judged outcomes."""
+    """Return one variant's verdicts in all judged outcomes, those together of which the same is
+    said.
+    """
+    told: dict[str, list[str]] = {}
+    for ranking in found:
+        for each in ranking.standings:
+            if each.label == label:
+                words = _told(results, ranking, each)
+                told.setdefault(words, []).append(in_sentence(ranking.title))
     parts = [
-        _told(results, ranking, each)
-        for ranking in found
-        for each in ranking.standings
-        if each.label == label
+        f"{listed(titles)} {words if len(titles) == 1 else re.sub('^is ', 'are ', words)}"
+        for words, titles in told.items()
     ]
     return f"{label} against {results.baseline_of(label)}: {'; '.join(parts)}."
 
 
 def _told(results: Results, ranking: Ranking, own: Standing) -> str:
-    title = in_sentence(ranking.title)
+    """Return the verdict in words that follow the outcome's name."""
     if own.verdict in DIFFERENT:
-        return f"{title} is {_difference(ranking, own)}"
+        return f"is {_difference(ranking, own)}"
     if own.verdict == "equivalent":
-        return f"{title} is equivalent, within ±{results.margin_pct:g} %"
-    words = f"{title} could not be told: {_between(ranking, own)}"
+        return f"is equivalent, within ±{results.margin_pct:g} %"
+    words = f"could not be told: {_between(ranking, own)}"
     if own.interval and (own.interval[0] > 0 or own.interval[1] < 0):
         words += f", but {own.why}"
     if own.more_blocks and results.block_s:

@@ -14,12 +14,16 @@ from tare.model.trial import Plan, Trial
 from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
 from tare.stats.blocks import BlockedTrials, Key, fewest_blocks
-from tare.stats.effect import from_percent
+from tare.stats.effect import from_percent, to_percent
 from tare.stats.interval import Interval
 from tare.stats.proportion import exact_interval
 from tare.stats.verdict import Judgement, Verdict
 
 _RESOLVED = (Verdict.COSTS, Verdict.SAVES)
+_ARRIVES = 0.7
+"""Least share of added work by which a server costs more: its own work falls a little
+(experiments/calibration/README.md, "How the truth is known").
+"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,15 @@ def _measured(plan: Plan) -> dict[str, object]:
     """Return what two plans must share for their studies to be of one kind."""
     kept = {"experiment", "study", "variants", "scenarios", "outcomes", "judged", "pairing"}
     return plan.model_dump(include=kept)
+
+
+def contains(interval_pct: tuple[float, float], truth_pct: float) -> bool:
+    """Return true if what a server costs more, when it adds so much to its own work, may lie in the
+    interval.
+    """
+    low, high = interval_pct
+    least, most = sorted((_ARRIVES * truth_pct, truth_pct))
+    return low <= most and high >= least
 
 
 def sentences(found: Series) -> Iterator[str]:
@@ -158,7 +171,9 @@ def _looks(found: Sequence[_Found], truth_pct: float) -> Looks:
         equivalent=verdicts[Verdict.EQUIVALENT],
         unresolved=verdicts[Verdict.UNRESOLVED],
         wrong=sum(each.verdict in _RESOLVED and each.log_ratio * truth <= 0 for each in found),
-        covered=sum(each.low <= truth <= each.high for each in known),
+        covered=sum(
+            contains((to_percent(each.low), to_percent(each.high)), truth_pct) for each in known
+        ),
         intervals=len(known),
         half_width_pct=100 * median(widths) if widths else None,
         blocks=fmean(each.blocks for each in found),

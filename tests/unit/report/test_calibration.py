@@ -1,5 +1,6 @@
 """A calibration, of built runs whose spread is known, and its words."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,19 @@ def test_it_says_what_was_seen_by_both_ways() -> None:
     assert found.known.truth_pct == 1.0
     assert found.known.effect_pct == pytest.approx(1.0, abs=0.4)
     assert (found.remarks, found.advice) == (["r"], ["a"])
+
+
+def test_an_outcome_that_no_trial_could_name_is_left_out() -> None:
+    found = run("trials", dear=1.01)
+    outcomes = {"rounds": CPU, **found.plan.outcomes}
+    judged = [*found.plan.judged, "rounds"]
+    known = [
+        each.model_copy(update={"outcomes": {**each.outcomes, "rounds": None}})
+        for each in found.trials
+    ]
+    changed = found.plan.model_copy(update={"outcomes": outcomes, "judged": judged})
+    told = made(replace(found, plan=changed, trials=known))
+    assert [each.outcome for each in told.resolutions] == ["cpu"]
 
 
 def test_without_trials_that_count_it_is_refused() -> None:

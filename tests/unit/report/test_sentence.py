@@ -62,6 +62,20 @@ def test_few_variants_have_a_sentence_about_all_outcomes() -> None:
     ]
 
 
+def test_outcomes_of_which_the_same_is_said_stand_together() -> None:
+    open_ = outcome("CPU per request", "unresolved", 0.0, 0.0, 0.0) | {"ci_pct": None, "why": "few"}
+    own = {
+        "one": open_,
+        "two": outcome("Median latency", "equivalent", 0.0, -0.5, 0.5),
+        "three": open_ | {"title": "p99 latency"},
+        "four": outcome("Memory", "equivalent", 0.1, -0.1, 0.3),
+    }
+    assert answers(results(case({"new": own}))) == [
+        "new against old: CPU per request and p99 latency could not be told: few; "
+        "median latency and memory are equivalent, within ±1 %."
+    ]
+
+
 def test_many_variants_are_ranked_and_the_indistinguishable_stand_together() -> None:
     variants = many(
         dear=("costs", 860.0), near=("costs", 190.0), twin=("costs", 204.0),

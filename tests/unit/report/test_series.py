@@ -63,6 +63,13 @@ def test_a_known_difference_is_found_and_sooner_by_looking_often() -> None:
     assert found.fixed.covered >= 17
 
 
+def test_a_server_that_adds_work_does_a_little_less_of_its_own() -> None:
+    assert series.contains((0.6, 0.75), 1.0) and series.contains((0.95, 1.2), 1.0)
+    assert not series.contains((0.5, 0.65), 1.0) and not series.contains((1.05, 1.2), 1.0)
+    assert series.contains((-0.1, 0.1), 0.0) and not series.contains((0.1, 0.2), 0.0)
+    assert series.contains((-0.8, -0.6), -1.0)
+
+
 def test_a_verdict_against_the_truth_is_wrong() -> None:
     found = cut(run(200, truth=20.0, real=-20.0))
     assert (found.fixed.saves, found.fixed.wrong, found.fixed.covered) == (20, 20, 0)
@@ -103,7 +110,11 @@ def test_the_published_series_is_what_its_record_shows() -> None:
     page = (ROOT / "experiments" / "calibration" / "README.md").read_text()
     calibrates = catalog.load("calibration", "cpu").study.calibrates
     assert calibrates is not None
-    names = {"cpu_us_per_request": "CPU per request", "latency_p50_us": "median latency"}
+    names = {
+        "ordinary_cpu_us_per_request": "CPU per request, ordinary rounds",
+        "cpu_us_per_request": "CPU per request, all rounds",
+        "latency_p50_us": "median latency",
+    }
     for each in series.cut([record], calibrates, 8):
         for how, looks in (("once", each.fixed), ("after every duel", each.peeking)):
             wrong = exact_interval(looks.wrong, each.studies)

@@ -1,4 +1,4 @@
-//! What the rounds of a duel cost, and which of them are ordinary.
+//! The cost of a duel's rounds, and which of them are ordinary.
 
 use std::collections::BTreeMap;
 
@@ -41,10 +41,10 @@ pub fn ordinary(targets: &[&[Round]]) -> Vec<bool> {
         let parts: Vec<&Round> = targets.iter().map(|rounds| &rounds[round]).collect();
         Round::cost(&parts)
     };
-    let mut dearest: Vec<(f64, usize)> = (0..all).map(|round| (of(round), round)).collect();
-    dearest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut costliest: Vec<(f64, usize)> = (0..all).map(|round| (of(round), round)).collect();
+    costliest.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut ordinary = vec![true; all];
-    for (_, round) in &dearest[..all / APART as usize] {
+    for (_, round) in &costliest[..all / APART as usize] {
         ordinary[*round] = false;
     }
     ordinary
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dearest_tenth_of_both_together_is_left_out() {
+    fn the_costliest_tenth_of_both_together_is_left_out() {
         let mut old = vec![round(10, 1000); 20];
         let mut new = old.clone();
         old[3] = round(10, 9000);
