@@ -115,7 +115,7 @@ class Rounds(Part):
 
     ordinary: Part | None = None
     """Of the ordinary rounds among them: all but the tenth in which all targets together used most
-    CPU time per request.
+    CPU time per request. None where CPU time was charged too late to know which these are.
     """
 
 
@@ -159,8 +159,6 @@ class Slices(Answer):
     """Each has one slice of every target."""
     kept: NonNegativeInt
     """Rounds in which the generator lost no time: latencies and rates are of these alone."""
-    ordinary: NonNegativeInt | None = None
-    """Kept rounds but the tenth in which the targets together used most CPU time per request."""
     share: NonNegativeFloat
     """Of the window in which a slice had the load, and not the wait for its last answers."""
 

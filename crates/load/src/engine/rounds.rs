@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// One in so many rounds is no ordinary one, rounded down.
-pub const APART: u64 = 10;
+const APART: usize = 10;
 
 /// A target's part of a round that counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,10 +32,18 @@ impl Round {
 }
 
 /// For each round whether it is ordinary, by the parts of all targets: all are but the tenth in which
-/// the targets together used most CPU time per request.
+/// the targets together used most CPU time per request. As the targets are looked at together, it
+/// favours none of them.
 ///
-/// As the targets are looked at together, it favours none of them.
-pub fn ordinary(targets: &[&[Round]]) -> Vec<bool> {
+/// `None` if a target answered requests of some round without CPU time: then its CPU time is charged
+/// later, in another round, and it is unknown which of them was costly.
+pub fn ordinary(targets: &[&[Round]]) -> Option<Vec<bool>> {
+    let late = |round: &Round| {
+        !round.cpu.is_empty() && round.requests > 0 && round.cpu.values().sum::<u64>() == 0
+    };
+    if targets.iter().any(|rounds| rounds.iter().any(late)) {
+        return None;
+    }
     let all = targets.first().map_or(0, |rounds| rounds.len());
     let of = |round: usize| {
         let parts: Vec<&Round> = targets.iter().map(|rounds| &rounds[round]).collect();
@@ -44,10 +52,10 @@ pub fn ordinary(targets: &[&[Round]]) -> Vec<bool> {
     let mut costliest: Vec<(f64, usize)> = (0..all).map(|round| (of(round), round)).collect();
     costliest.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut ordinary = vec![true; all];
-    for (_, round) in &costliest[..all / APART as usize] {
+    for (_, round) in &costliest[..all / APART] {
         ordinary[*round] = false;
     }
-    ordinary
+    Some(ordinary)
 }
 
 #[cfg(test)]
@@ -70,11 +78,29 @@ mod tests {
         // As dear as others for so many requests.
         (old[6], new[6]) = (round(100, 10_000), round(100, 10_000));
         new[17] = round(1, 1000);
-        let found = ordinary(&[&old, &new]);
+        let found = ordinary(&[&old, &new]).unwrap();
         let apart: Vec<_> = (0..20).filter(|round| !found[*round]).collect();
         assert_eq!(apart, [3, 17]);
-        assert_eq!(ordinary(&[&old[..9], &new[..9]]), [true; 9]);
-        assert_eq!(ordinary(&[]), [false; 0]);
+        assert_eq!(ordinary(&[&old[..9], &new[..9]]), Some(vec![true; 9]));
+        assert_eq!(ordinary(&[]), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_charged_late_is_in_no_round() {
+        let old = vec![round(10, 1000); 20];
+        let mut new = old.clone();
+        (new[4], new[5]) = (round(10, 0), round(10, 2000));
+        assert_eq!(ordinary(&[&old, &new]), None);
+        new[4] = round(0, 0);
+        assert!(ordinary(&[&old, &new]).is_some());
+        let without = vec![
+            Round {
+                requests: 10,
+                cpu: BTreeMap::new()
+            };
+            20
+        ];
+        assert!(ordinary(&[&old, &without]).is_some());
     }
 
     proptest! {
@@ -87,7 +113,9 @@ mod tests {
             let new: Vec<_> = parts.iter().map(|(_, own)| side(own)).collect();
             let found = ordinary(&[&old, &new]);
             prop_assert_eq!(&found, &ordinary(&[&new, &old]));
-            prop_assert_eq!(found.iter().filter(|own| !**own).count(), parts.len() / 10);
+            if let Some(found) = found {
+                prop_assert_eq!(found.iter().filter(|own| !**own).count(), parts.len() / 10);
+            }
         }
     }
 }

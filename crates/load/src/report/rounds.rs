@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::engine::Outcome;
-use crate::engine::rounds::{APART, Round, ordinary};
+use crate::engine::rounds::{Round, ordinary};
 use crate::engine::slices::Slices;
 use crate::engine::tally::Tally;
 
@@ -25,8 +25,8 @@ pub struct PartReport {
 pub struct RoundReport {
     #[serde(flatten)]
     pub all: PartReport,
-    /// Of the ordinary ones among them.
-    pub ordinary: PartReport,
+    /// Of the ordinary ones among them, if it is known which they are.
+    pub ordinary: Option<PartReport>,
 }
 
 /// The slices of a duel, in the window.
@@ -39,8 +39,6 @@ pub struct SliceReport {
     pub rounds: u64,
     /// Rounds in which the generator lost no time.
     pub kept: u64,
-    /// Kept rounds but the tenth that cost most.
-    pub ordinary: u64,
     /// Share of the window in which a slice had the load, and not a drain.
     pub share: f64,
 }
@@ -64,10 +62,10 @@ impl RoundReport {
         let ordinary = ordinary(&rounds);
         let part = |own: &&[Round]| RoundReport {
             all: PartReport::of(own.iter()),
-            ordinary: {
-                let own = own.iter().zip(&ordinary);
+            ordinary: ordinary.as_ref().map(|ordinary| {
+                let own = own.iter().zip(ordinary);
                 PartReport::of(own.filter(|(_, is)| **is).map(|(round, _)| round))
-            },
+            }),
         };
         rounds.iter().map(part).collect()
     }
@@ -77,13 +75,11 @@ impl SliceReport {
     /// The slices of a run with this outcome.
     pub fn new(slices: Slices, outcome: &Outcome) -> Self {
         let length_s = slices.length as f64 / 1e9;
-        let kept = outcome.targets[0].slices.kept;
         SliceReport {
             length_ms: slices.length as f64 / 1e6,
             lead_in_ms: slices.lead_in as f64 / 1e6,
             rounds: outcome.targets[0].slices.all,
-            kept,
-            ordinary: kept - kept / APART,
+            kept: outcome.targets[0].slices.kept,
             share: outcome.tally.slices.all as f64 * length_s
                 / outcome.window_s.max(f64::MIN_POSITIVE),
         }

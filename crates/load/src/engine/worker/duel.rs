@@ -9,6 +9,10 @@ use crate::engine::rounds::Round;
 use crate::engine::slices::Schedule;
 use crate::engine::tally::{Tally, Times};
 
+/// Time without load before the accounts are read, in nanoseconds. The kernel charges a group when its
+/// task leaves the CPU, or up to 4 ms later: what has just answered must first have gone to sleep.
+const SETTLE: u64 = 100_000;
+
 /// Times of requests and answers in a round, by target; it counts as a whole or not at all.
 #[derive(Debug)]
 pub struct Duel {
@@ -28,6 +32,8 @@ pub struct Duel {
     disturbed: bool,
     /// The time at which the round began.
     pub begin: u64,
+    /// The time since which the round's load is over.
+    over: Option<u64>,
     /// The time of the last look at the sockets.
     pub looked: u64,
 }
@@ -50,6 +56,7 @@ impl Duel {
             accounts: accounts?,
             disturbed: false,
             begin: 0,
+            over: None,
             looked: 0,
         })
     }
@@ -90,6 +97,11 @@ impl Duel {
         target
     }
 
+    /// Return true if all that worked in the round has had time to rest; its load is over at `now`.
+    pub fn rests(&mut self, now: u64) -> bool {
+        now - *self.over.get_or_insert(now) >= SETTLE
+    }
+
     /// Begin a round at `now`; give the answers and the CPU time of the round before to `tallies`
     /// if it counts.
     pub fn close(&mut self, now: u64, counts: bool, tallies: &mut [Tally]) {
@@ -119,5 +131,6 @@ impl Duel {
         self.answers.fill(0);
         self.disturbed = false;
         self.begin = now;
+        self.over = None;
     }
 }

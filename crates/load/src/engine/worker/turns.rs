@@ -18,6 +18,9 @@ impl<P: Protocol> Worker<'_, P> {
             return;
         }
         if active.is_none() || duel.schedule.is_last() {
+            if !duel.rests(now) {
+                return;
+            }
             let whole = duel.begin >= self.timeline.start() && now <= self.timeline.end();
             let counts = active.is_some() && whole;
             duel.close(now, counts, &mut self.tallies);
