@@ -43,8 +43,9 @@ _FEWEST = 8
 def command(within_s: float, show: bool, runs: tuple[str, ...], blocks: int, as_json: bool) -> None:
     """Find out which differences this machine can tell apart in 1, 5 and 20 minutes.
 
-    It compares a small server with itself and with one that spends a known 1 % more CPU. Later runs
-    then say beforehand what they can find. Let the machine do what it will do while you measure.
+    It compares a small server with itself and with one that adds a known 1 % to its work. Later
+    runs then say beforehand what they can find. Let the machine do what it will do while you
+    measure.
 
     \b
     tare calibrate

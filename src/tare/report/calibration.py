@@ -119,16 +119,9 @@ def _resolutions(run: RunFolder, calibrates: Calibrates) -> Iterator[Resolution]
     # Both sides of a duel have its time.
     spent = sum(trial.wall_s for trial in run.trials if trial.label == trial.shown_as)
     blocks = len({trial.block for trial in run.trials})
-    valued = {
-        name
-        for trial in run.trials
-        if trial.status == "valid"
-        for name, value in trial.outcomes.items()
-        if value is not None
-    }
     for name in plan.reported:
         # Trials one after the other have no rounds, and so no outcome of ordinary ones.
-        if name == calibrates.truth or (valued and name not in valued):
+        if name == calibrates.truth or not blocked.has_values(name):
             continue
         pairs = [
             effect

@@ -73,7 +73,7 @@ def contains(interval_pct: tuple[float, float], truth_pct: float) -> bool:
 def sentences(found: Series) -> Iterator[str]:
     """Say it in words, one line for each way of looking; shares have their 95 % interval."""
     yield (
-        f"{found.title}, {found.studies} studies ({found.scenario}), truth {found.truth_pct:+.2f} %"
+        f"{found.title}, {found.studies} studies ({found.scenario}), added {found.truth_pct:+.2f} %"
     )
     for name, looks in (
         ("looked at once", found.fixed),
@@ -84,8 +84,8 @@ def sentences(found: Series) -> Iterator[str]:
         yield (
             f"  {name}, {looks.blocks:.1f} blocks each: {looks.wrong} wrong "
             f"({wrong.low:.1%} to {wrong.high:.1%}); {looks.costs} cost, {looks.saves} save, "
-            f"{looks.equivalent} equivalent, {looks.unresolved} unresolved; the interval contains "
-            f"the truth in {looks.covered} of {looks.intervals}{wide}"
+            f"{looks.equivalent} equivalent, {looks.unresolved} unresolved; the interval agrees "
+            f"with it in {looks.covered} of {looks.intervals}{wide}"
         )
 
 

@@ -181,11 +181,11 @@ class BlockedTrials:
             for variant in self.plan.variants[1:]
             if variant not in failed and not self._beyond(variant)
             for outcome in awaited
-            if self._has_values(outcome)
+            if self.has_values(outcome)
             and not self._settled(variant, outcome, verdicts.get((variant, outcome)))
         ]
 
-    def _has_values(self, outcome: str) -> bool:
+    def has_values(self, outcome: str) -> bool:
         """Return false if trials counted and none of them could name the outcome."""
         return not self._values or any(name == outcome for _, name in self._values)
 

@@ -84,7 +84,7 @@ def test_a_run_without_a_whole_study_is_refused() -> None:
 
 def test_it_is_told_in_words() -> None:
     first, once, often = series.sentences(cut(run(200, truth=0.0, real=20.0)))
-    assert first == "CPU, 20 studies (default), truth +0.00 %"
+    assert first == "CPU, 20 studies (default), added +0.00 %"
     assert once.startswith(
         "  looked at once, 10.0 blocks each: 20 wrong (83.2% to 100.0%); 20 cost, 0 save"
     )

@@ -126,9 +126,9 @@ impl Arrivals {
         self.next
     }
 
-    /// Begin a slice of this `length` at `time`: a log goes on where it stood; sends at random are
-    /// drawn anew, alike in the slices of this number of all that have the same random numbers;
-    /// others give up the sends that were intended until then.
+    /// Begin a slice of this `length` at `time`. A log goes on where it stood. Random sends are drawn
+    /// anew: series that began with the same random numbers have the same sends in their n-th slices.
+    /// Others give up the sends that were intended until then.
     pub fn begin_slice(&mut self, time: u64, length: u64) {
         match &mut self.process {
             Process::Log { late, slices, .. } => {

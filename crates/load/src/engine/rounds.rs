@@ -18,7 +18,7 @@ impl Round {
     fn cost(rounds: &[&Round]) -> f64 {
         let cpu: u64 = rounds.iter().flat_map(|own| own.cpu.values()).sum();
         let requests: u64 = rounds.iter().map(|own| own.requests).sum();
-        // A round without requests is dear if it cost anything.
+        // A round without requests is costly if it used any.
         cpu as f64 / (requests as f64).max(f64::MIN_POSITIVE)
     }
 
@@ -73,9 +73,9 @@ mod tests {
         let mut old = vec![round(10, 1000); 20];
         let mut new = old.clone();
         old[3] = round(10, 9000);
-        // Dear by itself, and not with what the other one cost.
+        // Costly for one target, and not for both together.
         (old[5], new[5]) = (round(10, 100), round(10, 1900));
-        // As dear as others for so many requests.
+        // As costly as others for so many requests.
         (old[6], new[6]) = (round(100, 10_000), round(100, 10_000));
         new[17] = round(1, 1000);
         let found = ordinary(&[&old, &new]).unwrap();
