@@ -155,6 +155,29 @@ fn cpu_time_is_that_of_the_rounds_that_count() {
 }
 
 #[test]
+fn a_tail_in_ordinary_rounds_takes_rounds_of_some_answers() {
+    let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
+    let slices = json!({"length_ms": 10, "gap_us": NEVER_US});
+    // Forty answers a slice, and four.
+    for (rate, known) in [(4000, true), (400, false)] {
+        let pace = json!({"kind": "open", "rate": rate, "arrivals": "even"});
+        let changes = json!({"slices": slices, "loop": pace, "duration_s": 1.0});
+        let result = duel([&servers[0], &servers[1]], &changes);
+        for target in 0..2 {
+            let outcomes = &result["targets"][target]["outcomes"];
+            let p99 = &outcomes["ordinary_latency_p99_us"];
+            assert_eq!(p99.is_f64(), known, "{result}");
+            if known {
+                let all = outcomes["latency_p99_us"].as_f64().expect("enough answers");
+                assert!(p99.as_f64().expect("a number") <= all * 1.01, "{result}");
+            }
+        }
+        let own = &result["outcomes"]["ordinary_latency_p99_us"];
+        assert!(own.is_null(), "{result}");
+    }
+}
+
+#[test]
 fn lateness_of_a_dropped_round_is_dropped_with_it() {
     let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
     for (gap_us, kept) in [(NEVER_US, true), (0.001, false)] {

@@ -64,6 +64,7 @@ def outcome(value: str, per: str | None = None) -> Outcome:
         ("role.controller.cpu_us", None, None),
         ("role.controller.cpu_us", "instrument.requests", None),
         ("instrument.latency_p99_us", None, None),
+        ("instrument.ordinary_latency_p99_us", None, None),
         ("instrument.latency_p99_us + role.proxy.cpu_us", None, None),
         ("error.read", None, 1.0),
         ("error.all", "load.offered", 0.15),

@@ -1,17 +1,23 @@
-//! The cost of a duel's rounds, and which of them are ordinary.
+//! The rounds of a duel, and which of them are ordinary.
 
 use std::collections::BTreeMap;
 
 /// One in so many rounds is no ordinary one, rounded down.
 const APART: usize = 10;
 
+/// Answers of each target in a round, at the mean, from which on a few slow ones leave it ordinary.
+const SOME: usize = 10;
+
 /// A target's part of a round that counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
     /// Correct answers, those that came after their slice included.
     pub requests: u64,
     /// CPU time of its groups, in nanoseconds, by role.
     pub cpu: BTreeMap<String, u64>,
+    /// Latencies of the correct answers to requests of its slice, in nanoseconds, as precise as a
+    /// histogram needs them.
+    pub latencies: Vec<f32>,
 }
 
 impl Round {
@@ -22,40 +28,72 @@ impl Round {
         cpu as f64 / (requests as f64).max(f64::MIN_POSITIVE)
     }
 
-    /// Add another part.
-    pub fn add(&mut self, other: &Round) {
-        self.requests += other.requests;
-        for (role, used) in &other.cpu {
-            *self.cpu.entry(role.clone()).or_default() += used;
-        }
+    /// Charged for answers of another round, or for those of this one only later.
+    fn is_late(&self) -> bool {
+        !self.cpu.is_empty() && self.requests > 0 && self.cpu.values().sum::<u64>() == 0
+    }
+
+    fn slowest(&self) -> f32 {
+        self.latencies.iter().copied().fold(0.0, f32::max)
     }
 }
 
-/// For each round whether it is ordinary, by the parts of all targets: all are but the tenth in which
-/// the targets together used most CPU time per request. As the targets are looked at together, it
-/// favours none of them.
+/// For each round whether it is ordinary in CPU time, by the parts of all targets: all are but the tenth
+/// in which the targets together used most CPU time per request. As the targets are looked at together,
+/// it favours none of them.
 ///
 /// `None` if a target answered requests of some round without CPU time: then its CPU time is charged
 /// later, in another round, and it is unknown which of them was costly.
-pub fn ordinary(targets: &[&[Round]]) -> Option<Vec<bool>> {
-    let late = |round: &Round| {
-        !round.cpu.is_empty() && round.requests > 0 && round.cpu.values().sum::<u64>() == 0
-    };
-    if targets.iter().any(|rounds| rounds.iter().any(late)) {
+pub fn ordinary_in_cpu(targets: &[&[Round]]) -> Option<Vec<bool>> {
+    if targets
+        .iter()
+        .any(|rounds| rounds.iter().any(Round::is_late))
+    {
         return None;
     }
-    let all = targets.first().map_or(0, |rounds| rounds.len());
     let of = |round: usize| {
         let parts: Vec<&Round> = targets.iter().map(|rounds| &rounds[round]).collect();
         Round::cost(&parts)
     };
-    let mut costliest: Vec<(f64, usize)> = (0..all).map(|round| (of(round), round)).collect();
-    costliest.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut ordinary = vec![true; all];
-    for (_, round) in &costliest[..all / APART] {
-        ordinary[*round] = false;
+    Some(all_but_highest((0..length(targets)).map(of)))
+}
+
+/// For each round whether it is ordinary in latency: all are but the tenth that was slowest for one of
+/// the targets. A round is as slow for a target as its slowest answer ranks among those of the target's
+/// own rounds, so that a slow target loses no more of its rounds than a fast one.
+///
+/// `None` if a target has so few answers in a round that leaving rounds out would mean to leave out its
+/// slowest answers one by one.
+pub fn ordinary_in_latency(targets: &[&[Round]]) -> Option<Vec<bool>> {
+    let all = length(targets);
+    let answers = |rounds: &[Round]| rounds.iter().map(|own| own.latencies.len()).sum::<usize>();
+    if targets.iter().any(|rounds| answers(rounds) < SOME * all) {
+        return None;
     }
-    Some(ordinary)
+    let mut highest = vec![0; all];
+    for rounds in targets {
+        let mut order: Vec<usize> = (0..all).collect();
+        order.sort_by(|a, b| rounds[*a].slowest().total_cmp(&rounds[*b].slowest()));
+        for (rank, round) in order.into_iter().enumerate() {
+            highest[round] = highest[round].max(rank);
+        }
+    }
+    Some(all_but_highest(highest.into_iter().map(|rank| rank as f64)))
+}
+
+fn length(targets: &[&[Round]]) -> usize {
+    targets.first().map_or(0, |rounds| rounds.len())
+}
+
+/// True but for the tenth of the values that is highest.
+fn all_but_highest(values: impl Iterator<Item = f64>) -> Vec<bool> {
+    let mut highest: Vec<(f64, usize)> = values.zip(0..).collect();
+    highest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut found = vec![true; highest.len()];
+    for (_, round) in &highest[..highest.len() / APART] {
+        found[*round] = false;
+    }
+    found
 }
 
 #[cfg(test)]
@@ -64,8 +102,27 @@ mod tests {
     use proptest::prelude::*;
 
     fn round(requests: u64, cpu: u64) -> Round {
-        let cpu = BTreeMap::from([("sut".into(), cpu)]);
-        Round { requests, cpu }
+        Round {
+            requests,
+            cpu: BTreeMap::from([("sut".into(), cpu)]),
+            latencies: Vec::new(),
+        }
+    }
+
+    fn answered(latencies: Vec<f32>) -> Round {
+        Round {
+            latencies,
+            ..Round::default()
+        }
+    }
+
+    /// A round with answers of this latency, and one of that.
+    fn slow(most: f32, one: f32) -> Round {
+        answered([vec![most; SOME], vec![one]].concat())
+    }
+
+    fn apart(found: &[bool]) -> Vec<usize> {
+        (0..found.len()).filter(|round| !found[*round]).collect()
     }
 
     #[test]
@@ -78,11 +135,11 @@ mod tests {
         // As costly as others for so many requests.
         (old[6], new[6]) = (round(100, 10_000), round(100, 10_000));
         new[17] = round(1, 1000);
-        let found = ordinary(&[&old, &new]).unwrap();
-        let apart: Vec<_> = (0..20).filter(|round| !found[*round]).collect();
-        assert_eq!(apart, [3, 17]);
-        assert_eq!(ordinary(&[&old[..9], &new[..9]]), Some(vec![true; 9]));
-        assert_eq!(ordinary(&[]), Some(Vec::new()));
+        let found = ordinary_in_cpu(&[&old, &new]).unwrap();
+        assert_eq!(apart(&found), [3, 17]);
+        let few = ordinary_in_cpu(&[&old[..9], &new[..9]]);
+        assert_eq!(few, Some(vec![true; 9]));
+        assert_eq!(ordinary_in_cpu(&[]), Some(Vec::new()));
     }
 
     #[test]
@@ -90,17 +147,33 @@ mod tests {
         let old = vec![round(10, 1000); 20];
         let mut new = old.clone();
         (new[4], new[5]) = (round(10, 0), round(10, 2000));
-        assert_eq!(ordinary(&[&old, &new]), None);
+        assert_eq!(ordinary_in_cpu(&[&old, &new]), None);
         new[4] = round(0, 0);
-        assert!(ordinary(&[&old, &new]).is_some());
-        let without = vec![
-            Round {
-                requests: 10,
-                cpu: BTreeMap::new()
-            };
-            20
-        ];
-        assert!(ordinary(&[&old, &without]).is_some());
+        assert!(ordinary_in_cpu(&[&old, &new]).is_some());
+        let without = vec![slow(1.0, 1.0); 20];
+        assert!(ordinary_in_cpu(&[&old, &without]).is_some());
+    }
+
+    #[test]
+    fn the_slowest_tenth_is_left_out_whichever_target_was_slow() {
+        // All answers of `new` are later than any of `old`.
+        let mut old: Vec<_> = (0..20).map(|each| slow(1.0, 2.0 + each as f32)).collect();
+        let mut new: Vec<_> = (0..20)
+            .map(|each| slow(100.0, 140.0 - each as f32))
+            .collect();
+        old[7] = slow(1.0, 90.0);
+        new[12] = slow(100.0, 900.0);
+        let found = ordinary_in_latency(&[&old, &new]).unwrap();
+        assert_eq!(apart(&found), [7, 12]);
+        assert_eq!(ordinary_in_latency(&[]), Some(Vec::new()));
+    }
+
+    #[test]
+    fn single_answers_are_not_left_out_one_by_one() {
+        let many = vec![slow(1.0, 2.0); 20];
+        let few = vec![answered(vec![1.0; SOME - 1]); 20];
+        assert!(ordinary_in_latency(&[&many, &many]).is_some());
+        assert_eq!(ordinary_in_latency(&[&many, &few]), None);
     }
 
     proptest! {
@@ -108,14 +181,25 @@ mod tests {
 
         #[test]
         fn it_knows_no_target(parts: Vec<((u8, u16), (u8, u16))>) {
-            let side = |own: &(u8, u16)| round(own.0.into(), own.1.into());
+            let side = |own: &(u8, u16)| Round { latencies: slow(1.0, own.1.into()).latencies, ..round(own.0.into(), own.1.into()) };
             let old: Vec<_> = parts.iter().map(|(own, _)| side(own)).collect();
             let new: Vec<_> = parts.iter().map(|(_, own)| side(own)).collect();
-            let found = ordinary(&[&old, &new]);
-            prop_assert_eq!(&found, &ordinary(&[&new, &old]));
-            if let Some(found) = found {
-                prop_assert_eq!(found.iter().filter(|own| !**own).count(), parts.len() / 10);
+            for rule in [ordinary_in_cpu, ordinary_in_latency] {
+                let found = rule(&[&old, &new]);
+                prop_assert_eq!(&found, &rule(&[&new, &old]));
+                if let Some(found) = found {
+                    prop_assert_eq!(apart(&found).len(), parts.len() / 10);
+                }
             }
+        }
+
+        /// A target that takes twice as long loses the same rounds.
+        #[test]
+        fn it_knows_no_unit(parts: Vec<(u16, u16)>) {
+            let side = |own: u16, times: f32| slow(0.0, f32::from(own) * times);
+            let old: Vec<_> = parts.iter().map(|(own, _)| side(*own, 1.0)).collect();
+            let new = |times| parts.iter().map(|(_, own)| side(*own, times)).collect::<Vec<_>>();
+            prop_assert_eq!(ordinary_in_latency(&[&old, &new(1.0)]), ordinary_in_latency(&[&old, &new(2.0)]));
         }
     }
 }

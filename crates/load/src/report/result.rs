@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::judgement::Judgement;
 use super::outcomes::{Outcomes, deviations, encoded, max_us, outcomes, quantile_us};
 use super::replay::ReplayReport;
-use super::rounds::{RoundReport, SliceReport};
+use super::rounds::{RoundReport, SliceReport, ordinary_p99_us};
 use super::shape::Deviation;
 use super::threads::{Ramp, ThreadSeconds};
 use crate::answers::Kept;
@@ -235,8 +235,13 @@ impl Result {
         let window = window_s.max(f64::MIN_POSITIVE);
         let parts = load.slices.map(|_| RoundReport::all(&outcome.targets));
         let mut parts = parts.into_iter().flatten();
+        let p99_us = load.slices.map(|_| ordinary_p99_us(&outcome.targets));
         let target = |(index, (name, url)): (usize, &(String, String))| {
             let tally = &outcome.targets[index];
+            let mut outcomes = outcomes(tally, window);
+            if let Some(each) = &p99_us {
+                outcomes.insert("ordinary_latency_p99_us".into(), each[index]);
+            }
             TargetReport {
                 name: name.clone(),
                 url: url.clone(),
@@ -245,7 +250,7 @@ impl Result {
                 completed: tally.correct,
                 unfinished: tally.unfinished,
                 answered: tally.answered,
-                outcomes: outcomes(tally, window),
+                outcomes,
                 errors: (&tally.window.failures).into(),
                 statuses: tally.window.statuses().collect(),
                 total: (&tally.total).into(),

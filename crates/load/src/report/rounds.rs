@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::outcomes::quantile_us;
 use crate::engine::Outcome;
-use crate::engine::rounds::{Round, ordinary};
+use crate::engine::rounds::{Round, ordinary_in_cpu, ordinary_in_latency};
 use crate::engine::slices::Slices;
-use crate::engine::tally::Tally;
+use crate::engine::tally::{Tally, histogram};
 
 /// A target's part of some rounds that count.
 #[derive(Debug, Serialize)]
@@ -25,7 +26,7 @@ pub struct PartReport {
 pub struct RoundReport {
     #[serde(flatten)]
     pub all: PartReport,
-    /// Of the ordinary ones among them, if it is known which they are.
+    /// Of those among them that are ordinary in CPU time, if it is known which they are.
     pub ordinary: Option<PartReport>,
 }
 
@@ -45,30 +46,56 @@ pub struct SliceReport {
 
 impl PartReport {
     fn of<'a>(rounds: impl Iterator<Item = &'a Round>) -> Self {
-        let mut sum = Round::default();
-        rounds.for_each(|round| sum.add(round));
-        let us = |(role, ns): (String, u64)| (role, ns as f64 / 1e3);
-        PartReport {
-            requests: sum.requests,
-            cpu_us: sum.cpu.into_iter().map(us).collect(),
+        let mut sum = PartReport {
+            requests: 0,
+            cpu_us: BTreeMap::new(),
+        };
+        for round in rounds {
+            sum.requests += round.requests;
+            for (role, ns) in &round.cpu {
+                *sum.cpu_us.entry(role.clone()).or_default() += *ns as f64 / 1e3;
+            }
         }
+        sum
     }
 }
 
 impl RoundReport {
     /// The parts of all targets, in their order.
     pub fn all(targets: &[Tally]) -> Vec<Self> {
-        let rounds: Vec<_> = targets.iter().map(|tally| &tally.rounds[..]).collect();
-        let ordinary = ordinary(&rounds);
+        let rounds = of(targets);
+        let ordinary = ordinary_in_cpu(&rounds);
         let part = |own: &&[Round]| RoundReport {
             all: PartReport::of(own.iter()),
-            ordinary: ordinary.as_ref().map(|ordinary| {
-                let own = own.iter().zip(ordinary);
-                PartReport::of(own.filter(|(_, is)| **is).map(|(round, _)| round))
-            }),
+            ordinary: ordinary.as_ref().map(|is| PartReport::of(among(own, is))),
         };
         rounds.iter().map(part).collect()
     }
+}
+
+/// The 99th percentile of each target's latency in those rounds that are ordinary in latency, in
+/// microseconds; none where they are unknown or hold too few answers.
+pub fn ordinary_p99_us(targets: &[Tally]) -> Vec<Option<f64>> {
+    let rounds = of(targets);
+    let ordinary = ordinary_in_latency(&rounds);
+    let p99 = |own: &&[Round]| {
+        let mut latencies = histogram();
+        for round in among(own, ordinary.as_ref()?) {
+            let each = round.latencies.iter();
+            each.for_each(|latency| latencies.saturating_record(*latency as u64));
+        }
+        quantile_us(&latencies, 0.99)
+    };
+    rounds.iter().map(p99).collect()
+}
+
+fn of(targets: &[Tally]) -> Vec<&[Round]> {
+    targets.iter().map(|tally| &tally.rounds[..]).collect()
+}
+
+fn among<'a>(rounds: &'a [Round], chosen: &'a [bool]) -> impl Iterator<Item = &'a Round> {
+    let pairs = rounds.iter().zip(chosen);
+    pairs.filter(|(_, chosen)| **chosen).map(|(round, _)| round)
 }
 
 impl SliceReport {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tare.lab.trial import usage
 from tare.lab.trial.measure import Measurement
-from tare.model.instrument import ORDINARY_CPU, Result
+from tare.model.instrument import ORDINARY_CPU, ORDINARY_P99, Result
 from tare.model.outcome import Outcome
 from tare.model.paths import Path
 
@@ -57,7 +57,7 @@ class Measured:
         result = self.result
         match path.source:
             case "instrument":
-                return result.outcomes
+                return {ORDINARY_P99: None, **result.outcomes}
             case "load":
                 return result.load.figures() if result.load is not None else {}
             case "error":
@@ -66,7 +66,7 @@ class Measured:
                 target = result.target(path.of)
                 return target.figures() if target is not None else None
             case "role":
-                # Only duels have rounds, and only control groups have their CPU time.
+                # Only control groups have the CPU time of rounds.
                 return {ORDINARY_CPU: None, **self.roles.get(path.of, {})}
             case "counter":
                 return self.counters

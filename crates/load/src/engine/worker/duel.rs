@@ -114,12 +114,19 @@ impl Duel {
                 tally.slices.end(*within, kept);
             }
             if kept {
-                let parts = self.answers.iter().zip(used);
-                for (tally, (&requests, cpu)) in tallies.iter_mut().zip(parts) {
-                    tally.rounds.push(Round { requests, cpu });
+                let part = |(cpu, requests): (_, &u64)| Round {
+                    requests: *requests,
+                    cpu,
+                    latencies: Vec::new(),
+                };
+                let mut parts: Vec<_> = used.into_iter().zip(&self.answers).map(part).collect();
+                for (target, times) in &self.held {
+                    tallies[*target].record(times);
+                    parts[*target].latencies.push(times.latency as f32);
                 }
-                let held = self.held.iter();
-                held.for_each(|(target, times)| tallies[*target].record(times));
+                for (tally, part) in tallies.iter_mut().zip(parts) {
+                    tally.rounds.push(part);
+                }
                 for (target, lag) in &self.lags {
                     tallies[*target].send_lag.saturating_record(*lag);
                 }

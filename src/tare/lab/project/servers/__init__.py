@@ -208,7 +208,7 @@ _ORIGIN: dict[str, Any] = {
     "cpus": "backend",
 }
 _CPU = ["ordinary_cpu_us_per_request", "cpu_us_per_request"]
-_BY_CLOCK = [*_CPU, "latency_p50_us", "latency_p99_us"]
+_BY_CLOCK = [*_CPU, "latency_p50_us", "ordinary_latency_p99_us", "latency_p99_us"]
 _AWAITED_BY_CLOCK = [*_CPU, "latency_p50_us"]
 _SATURATED = [*_CPU, "requests_per_second"]
 _OUTCOMES: dict[str, Any] = {
@@ -231,6 +231,12 @@ _OUTCOMES: dict[str, Any] = {
         "unit": "µs",
         "better": "lower",
         "value": "instrument.latency_p50_us",
+    },
+    "ordinary_latency_p99_us": {
+        "title": "p99 latency in ordinary rounds",
+        "unit": "µs",
+        "better": "lower",
+        "value": "instrument.ordinary_latency_p99_us",
     },
     "latency_p99_us": {
         "title": "p99 latency",
