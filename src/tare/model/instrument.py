@@ -16,8 +16,10 @@ Figures = dict[str, float | None]
 Counts = dict[str, NonNegativeInt]
 ORDINARY_CPU = "ordinary_cpu_us"
 """A role's CPU time if all rounds of its duel had been ordinary ones, as paths call it."""
-ORDINARY_P99 = "ordinary_latency_p99_us"
-"""The outcome of a duel's side that is its p99 latency in ordinary rounds."""
+OF_DUELS = ("ordinary_latency_p99_us", "cpu_elsewhere_share")
+"""Outcomes that only sides of a duel have: p99 latency in ordinary rounds, and the share of the CPU
+time that was used in the other's slices.
+"""
 
 _LOADED = ("requests", "requests_per_second", "latency_mean_us")
 """Outcomes of every instrument with a `load`: gates need them."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from tare.model.results import Results, ScenarioResult
-from tare.report import slower
+from tare.report import cross_talk, slower
 from tare.report.numbers import TIMES, figure, listed, relative, span
 from tare.report.ranking import DIFFERENT, Ranking, Standing, rankings
 from tare.report.titles import titles
@@ -79,6 +79,8 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     others = {each.label for one in found for each in one.standings}
     if len(others) <= _FEW:
         words = [_of_variant(results, found, label) for label in sorted(others)]
+        warnings = (cross_talk.warning(results, scenario, found, label) for label in sorted(others))
+        words += filter(None, warnings)
     else:
         words = [of_outcome(results, found[0])]
         if more := doubt(results, found[0]):

@@ -15,6 +15,8 @@ pub struct Round {
     pub requests: u64,
     /// CPU time of its groups, in nanoseconds, by role.
     pub cpu: BTreeMap<String, u64>,
+    /// Of it, that in the slices of other targets.
+    pub elsewhere: u64,
     /// Latencies of the correct answers to requests of its slice, in nanoseconds, as precise as a
     /// histogram needs them.
     pub latencies: Vec<f32>,
@@ -105,7 +107,7 @@ mod tests {
         Round {
             requests,
             cpu: BTreeMap::from([("sut".into(), cpu)]),
-            latencies: Vec::new(),
+            ..Round::default()
         }
     }
 

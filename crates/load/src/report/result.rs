@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::judgement::Judgement;
 use super::outcomes::{Outcomes, deviations, encoded, max_us, outcomes, quantile_us};
 use super::replay::ReplayReport;
-use super::rounds::{RoundReport, SliceReport, ordinary_p99_us};
+use super::rounds::{RoundReport, SliceReport, elsewhere, ordinary_p99_us};
 use super::shape::Deviation;
 use super::threads::{Ramp, ThreadSeconds};
 use crate::answers::Kept;
@@ -241,6 +241,7 @@ impl Result {
             let mut outcomes = outcomes(tally, window);
             if let Some(each) = &p99_us {
                 outcomes.insert("ordinary_latency_p99_us".into(), each[index]);
+                outcomes.insert("cpu_elsewhere_share".into(), elsewhere(tally));
             }
             TargetReport {
                 name: name.clone(),

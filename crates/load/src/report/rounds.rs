@@ -89,6 +89,14 @@ pub fn ordinary_p99_us(targets: &[Tally]) -> Vec<Option<f64>> {
     rounds.iter().map(p99).collect()
 }
 
+/// The share of its CPU time that a target used in the slices of others; none if none is known.
+pub fn elsewhere(target: &Tally) -> Option<f64> {
+    let rounds = target.rounds.iter();
+    let used: u64 = rounds.clone().flat_map(|round| round.cpu.values()).sum();
+    let elsewhere: u64 = rounds.map(|round| round.elsewhere).sum();
+    (used > 0).then(|| elsewhere as f64 / used as f64)
+}
+
 fn of(targets: &[Tally]) -> Vec<&[Round]> {
     targets.iter().map(|tally| &tally.rounds[..]).collect()
 }

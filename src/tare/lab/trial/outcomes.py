@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tare.lab.trial import usage
 from tare.lab.trial.measure import Measurement
-from tare.model.instrument import ORDINARY_CPU, ORDINARY_P99, Result
+from tare.model.instrument import OF_DUELS, ORDINARY_CPU, Result
 from tare.model.outcome import Outcome
 from tare.model.paths import Path
 
@@ -57,7 +57,7 @@ class Measured:
         result = self.result
         match path.source:
             case "instrument":
-                return {ORDINARY_P99: None, **result.outcomes}
+                return dict.fromkeys(OF_DUELS) | result.outcomes
             case "load":
                 return result.load.figures() if result.load is not None else {}
             case "error":

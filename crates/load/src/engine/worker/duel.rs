@@ -1,6 +1,7 @@
 //! A duel as a worker keeps it: whose slice it is, and the answers of a round until it is known
 //! whether the round counts.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use crate::engine::accounts::Accounts;
@@ -12,6 +13,14 @@ use crate::engine::tally::{Tally, Times};
 /// Time without load before the accounts are read, in nanoseconds. The kernel charges a group when its
 /// task leaves the CPU, or up to 4 ms later: what has just answered must first have gone to sleep.
 const SETTLE: u64 = 100_000;
+
+/// CPU time of a target's groups in a round, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+struct Used {
+    roles: BTreeMap<String, u64>,
+    /// Of it, in the slices of others.
+    elsewhere: u64,
+}
 
 /// Times of requests and answers in a round, by target; it counts as a whole or not at all.
 #[derive(Debug)]
@@ -28,11 +37,13 @@ pub struct Duel {
     answers: Vec<u64>,
     /// The CPU time of each target.
     accounts: Vec<Accounts>,
+    /// That of the round so far, in nanoseconds, by target.
+    used: Vec<Used>,
     /// True if the generator lost time in this round.
     disturbed: bool,
     /// The time at which the round began.
     pub begin: u64,
-    /// The time since which the round's load is over.
+    /// The time since which the slice's load is over.
     over: Option<u64>,
     /// The time of the last look at the sockets.
     pub looked: u64,
@@ -54,6 +65,7 @@ impl Duel {
             within: vec![(0, 0); targets],
             answers: vec![0; targets],
             accounts: accounts?,
+            used: vec![Used::default(); targets],
             disturbed: false,
             begin: 0,
             over: None,
@@ -92,31 +104,44 @@ impl Duel {
 
     /// Begin a slice at `now`; return its target.
     pub fn turn(&mut self, now: u64) -> usize {
+        self.over = None;
         let target = self.schedule.turn(now);
         self.within[target].1 += self.schedule.end() - self.schedule.measured_from();
         target
     }
 
-    /// Return true if all that worked in the round has had time to rest; its load is over at `now`.
+    /// Return true if all that worked in the slice has had time to rest; its load is over at `now`.
     pub fn rests(&mut self, now: u64) -> bool {
         now - *self.over.get_or_insert(now) >= SETTLE
+    }
+
+    /// Read the accounts; what was used since the last reading is of the slice that ends.
+    pub fn charge(&mut self) {
+        let active = self.schedule.active();
+        for (target, accounts) in self.accounts.iter_mut().enumerate() {
+            let own = &mut self.used[target];
+            for (role, used) in accounts.read() {
+                *own.roles.entry(role).or_default() += used;
+                own.elsewhere += if active == Some(target) { 0 } else { used };
+            }
+        }
     }
 
     /// Begin a round at `now`; give the answers and the CPU time of the round before to `tallies`
     /// if it counts.
     pub fn close(&mut self, now: u64, counts: bool, tallies: &mut [Tally]) {
         let kept = counts && !self.disturbed;
-        let used = self.accounts.iter_mut().map(Accounts::read);
-        // Read in any case: what was used until now is not the next round's.
-        let used: Vec<_> = used.collect();
+        let targets = self.used.len();
+        let used = std::mem::replace(&mut self.used, vec![Used::default(); targets]);
         if counts {
             for (tally, within) in tallies.iter_mut().zip(&self.within) {
                 tally.slices.end(*within, kept);
             }
             if kept {
-                let part = |(cpu, requests): (_, &u64)| Round {
+                let part = |(used, requests): (Used, &u64)| Round {
                     requests: *requests,
-                    cpu,
+                    cpu: used.roles,
+                    elsewhere: used.elsewhere,
                     latencies: Vec::new(),
                 };
                 let mut parts: Vec<_> = used.into_iter().zip(&self.answers).map(part).collect();
@@ -138,6 +163,5 @@ impl Duel {
         self.answers.fill(0);
         self.disturbed = false;
         self.begin = now;
-        self.over = None;
     }
 }

@@ -17,10 +17,13 @@ impl<P: Protocol> Worker<'_, P> {
         if now < duel.schedule.end() || self.in_flight > 0 || waits || now >= self.timeline.stop() {
             return;
         }
+        if !duel.rests(now) {
+            return;
+        }
+        duel.charge();
+        // Reading takes time, in which nothing is due.
+        let now = self.timeline.now();
         if active.is_none() || duel.schedule.is_last() {
-            if !duel.rests(now) {
-                return;
-            }
             let whole = duel.begin >= self.timeline.start() && now <= self.timeline.end();
             let counts = active.is_some() && whole;
             duel.close(now, counts, &mut self.tallies);

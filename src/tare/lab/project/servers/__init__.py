@@ -250,6 +250,13 @@ _OUTCOMES: dict[str, Any] = {
         "better": "higher",
         "value": "instrument.requests_per_second",
     },
+    "cpu_elsewhere": {
+        "title": "Share of the server's CPU time that is used in the other's turns",
+        "unit": "%",
+        "better": "lower",
+        "value": "instrument.cpu_elsewhere_share",
+        "times": 100,
+    },
     "memory": {
         "title": "Server memory",
         "unit": "MB",
