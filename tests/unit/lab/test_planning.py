@@ -223,6 +223,12 @@ def test_every_study_has_a_number_of_generators_and_a_duel_has_one(tmp_path: Pat
         plan(loaded, overrides={"generators": 0}, pairing="trials")
 
 
+def test_a_level_may_set_the_number_of_generators(tmp_path: Path) -> None:
+    study = projects.STUDY.replace("{ connections = 8 }", "{ connections = 8, generators = 2 }")
+    found = plan(load("exp", root=projects.write(tmp_path, study=study)), scenarios=["loop=open"])
+    assert [each.parameters["generators"] for each in found.scenarios] == [2]
+
+
 def test_any_study_of_single_windows_can_be_paired_otherwise(
     loaded: Loaded, tmp_path: Path
 ) -> None:
