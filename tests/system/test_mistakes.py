@@ -19,8 +19,8 @@ _VARIANTS = (
     "never-ready, port-taken, silent-instrument, slow, slow-build, unavailable, wrong-answers"
 )
 _PARAMETERS = (
-    "there are: connections, threads, duration_s, warmup_s, spin, sut_cpus, sut_memory_mb, netns; "
-    "and parts: server"
+    "there are: connections, threads, duration_s, warmup_s, spin, sut_cpus, sut_memory_mb, netns, "
+    "generators; and parts: server"
 )
 _COMMANDS = f"there are: {', '.join(main.tare.list_commands(click.Context(main.tare)))}"
 

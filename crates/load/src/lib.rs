@@ -32,6 +32,7 @@ pub mod resolve;
 pub mod run;
 pub mod sample;
 pub mod spec;
+pub mod start;
 pub mod steps;
 pub mod stream;
 pub mod target;

@@ -31,6 +31,7 @@ use crate::report::result::{Answered, Result as Report};
 use crate::report::times;
 use crate::sample::{Sampled, Samples};
 use crate::spec::{KeySpec, Spec, SpecError, Tls};
+use crate::start;
 use crate::stream::Stream;
 use crate::stream::endpoint::{Address, Endpoint};
 use crate::stream::plain::Plain;
@@ -356,6 +357,9 @@ impl<O: Observer + ?Sized> Job<'_, O> {
     ) -> Result<Outcome, Error> {
         let header = self.header.take();
         let mut observer = Described::new(header, encryption, &mut *self.observer);
+        if let Some(file) = &self.spec.start_file {
+            start::wait(file, &mut observer, self.interrupt)?;
+        }
         Ok(engine::run(
             self.load,
             protocol,

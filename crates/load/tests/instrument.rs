@@ -19,7 +19,10 @@ struct File(std::path::PathBuf);
 impl File {
     fn with(name: &str, text: &str) -> Self {
         let name = format!("tare-load-{}-{name}.json", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        File::at(std::env::temp_dir().join(name), text)
+    }
+
+    fn at(path: std::path::PathBuf, text: &str) -> Self {
         std::fs::write(&path, text).expect("a writable directory");
         File(path)
     }
@@ -68,6 +71,63 @@ fn tells_its_events_in_order() {
     assert_eq!(count(result, "total.requests"), server.answered());
     assert_eq!(result["schema"], 1);
     assert_eq!(result["window_s"], 1.7);
+}
+
+#[test]
+fn a_run_with_a_start_file_begins_when_the_file_is_there() {
+    let server = Server::always(OK, || Then::Keep);
+    let name = format!("tare-load-{}-start", std::process::id());
+    let start = std::env::temp_dir().join(name);
+    let own = json!({"start_file": start, "warmup_s": 0, "duration_s": 0.1});
+    let file = File::with("started", &spec(server.address, &own).to_string());
+    let mut child = tare_load()
+        .arg("--spec")
+        .arg(&file.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut next = || lines.next().expect("a line").expect("text");
+    assert_eq!(next(), r#"{"event":"ready"}"#);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(server.answered(), 0, "nothing is sent before the start");
+    let _started = File::at(start, "");
+    assert!(next().contains("\"measure\""));
+    assert!(
+        lines
+            .last()
+            .expect("a line")
+            .expect("text")
+            .contains("\"result\"")
+    );
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    assert!(server.answered() > 0);
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_a_start_file() {
+    let server = Server::always(OK, || Then::Keep);
+    let own = json!({"start_file": "/nonexistent/start", "warmup_s": 30});
+    let file = File::with("waits", &spec(server.address, &own).to_string());
+    let mut child = tare_load()
+        .arg("--spec")
+        .arg(&file.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert_eq!(
+        lines.next().expect("a line").expect("text"),
+        r#"{"event":"ready"}"#
+    );
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
+    let last = lines.last().expect("a line").expect("text");
+    let result: Value = serde_json::from_str(&last).expect("JSON");
+    assert_eq!(
+        (&result["window_s"], &result["stopped_early"]),
+        (&json!(0.0), &json!(true))
+    );
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
 #[test]

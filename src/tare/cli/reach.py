@@ -75,16 +75,16 @@ def reach(found: list[Loaded], scenarios: list[str], overrides: Mapping[str, Any
 
 
 def _declared(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in overrides.items() if name in loaded.study.parameters}
+    return {name: value for name, value in overrides.items() if name in loaded.study.settable}
 
 
 def _remarks(chosen: list[Loaded], overrides: Mapping[str, Any]) -> list[str]:
     """Return a remark for each option that misses a study. Raises UnknownName if it misses all."""
     found = []
     for name in overrides:
-        without = [each.title for each in chosen if name not in each.study.parameters]
+        without = [each.title for each in chosen if name not in each.study.settable]
         if len(without) == len(chosen):
-            known = list(dict.fromkeys(key for each in chosen for key in each.study.parameters))
+            known = list(dict.fromkeys(key for each in chosen for key in each.study.settable))
             raise UnknownName(
                 f"{', '.join(without)}: no parameter {name!r}{_meant(name, known)}; "
                 f"there are: {', '.join(known)}{parts.also(chosen[0])}"

@@ -19,6 +19,7 @@ KINDS: Mapping[str, Kind] = {
     "achieved": "load",
     "send-lag": "generator",
     "generator": "generator",
+    "overlap": "generator",
     "little": "steady-state",
     "slices": "machine",
     "foreign-cpu": "machine",
@@ -46,6 +47,8 @@ class Gates(Record):
     since a generator that polls for the next send is always busy."""
     send_lag_max: float = 0.5
     """Largest share of the latency's p50 and p99 that the send lag's may be, in an open loop."""
+    overlap_min: float = 0.97
+    """Of the window: how much of it all of several generators must have had together."""
     bottleneck: str | None = None
     """The role that a closed loop must have waited for, in variants that have it."""
     bottleneck_min: float = 0.9

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from tare.model.base import Record
 from tare.model.fields import Key, Name
+from tare.model.role import INSTRUMENT_ROLE
 
 
 class MadeNetwork(Record):
@@ -63,12 +64,18 @@ class HostsFile(Record):
         """Return the name of the host that takes a role."""
         return next((name for name, host in self.hosts.items() if role in host.roles), self.default)
 
+    @property
+    def loads(self) -> list[str]:
+        """The names of the hosts of the load generators."""
+        named = [name for name, host in self.hosts.items() if INSTRUMENT_ROLE in host.roles]
+        return named or [self.default]
+
     def _faults(self) -> Iterator[str]:
         known = ", ".join(self.hosts)
         if self.default not in self.hosts:
             yield f"default: found {self.default!r}, expected one of: {known}"
         roles = [role for host in self.hosts.values() for role in host.roles]
-        for role in {role for role in roles if roles.count(role) > 1}:
+        for role in {role for role in roles if roles.count(role) > 1} - {INSTRUMENT_ROLE}:
             yield f"the role {role!r} is named by more than one host, expected one"
         places = [str(host.address) for host in self.hosts.values()]
         for place in {place for place in places if places.count(place) > 1}:

@@ -187,6 +187,17 @@ class Condition(Answer):
     found: float | None
 
 
+class Generators(Answer):
+    """Several generators that made one load together."""
+
+    start_spread_s: NonNegativeFloat
+    """From the first opening of a window to the last, as the laboratory saw them."""
+    overlap_s: NonNegativeFloat
+    """From the last opening to the first closing: the time in which all had their windows."""
+    each: dict[str, "Result"]
+    """Name → its own result."""
+
+
 _OF_A_SIDE = ("outcomes", "errors", "statuses", "total", "rounds", "histograms")
 
 
@@ -216,6 +227,8 @@ class Result(Answer):
     tls: Tls | None = None
     conditions: list[Condition] = []
     histograms: dict[str, str] = Field(default={}, repr=False)
+    generators: Generators | None = None
+    """Those whose results this is made of, if there are several."""
 
     @model_validator(mode="after")
     def _what_gates_need(self) -> Self:
@@ -240,6 +253,9 @@ class Result(Answer):
         found = {key: item for key, item in super().stored().items() if key != "histograms"}
         for target in found.get("targets", []):
             target.pop("histograms", None)
+        if self.generators is not None:
+            each = {name: own.stored() for name, own in self.generators.each.items()}
+            found["generators"] |= {"each": each}
         return found
 
     def side(self, name: str) -> "Result":

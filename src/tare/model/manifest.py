@@ -17,7 +17,7 @@ from tare.model.fields import Idle, Key, Name, Pattern, Priority, Requirement, S
 from tare.model.gates import checked_gates
 from tare.model.outcome import Outcome
 from tare.model.part import Part
-from tare.model.role import INSTRUMENT_ROLE, Instrument, Role
+from tare.model.role import Instrument, Role, is_instrument
 
 
 class Build(Record):
@@ -132,8 +132,8 @@ class Variant(Record):
     @field_validator("roles")
     @classmethod
     def _roles(cls, roles: dict[str, Role]) -> dict[str, Role]:
-        if INSTRUMENT_ROLE in roles:
-            raise ValueError(f"roles other than {INSTRUMENT_ROLE!r}, which is the instrument's")
+        if taken := next(filter(is_instrument, roles), None):
+            raise ValueError(f"roles other than {taken!r}, which is the instrument's")
         return roles
 
 

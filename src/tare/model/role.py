@@ -1,5 +1,6 @@
 """Roles: the processes of a variant, and the instrument that measures it."""
 
+import re
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -9,6 +10,14 @@ from tare.model.fields import Cpus, Key, Netns, Pattern, Priority, Within
 
 INSTRUMENT_ROLE = "load"
 """The name under which the instrument runs as a role."""
+GENERATORS = "generators"
+"""The parameter of every study that says how many generators make the load, on each of its hosts.
+"""
+
+
+def is_instrument(role: str) -> bool:
+    """Return true for the name under which the instrument runs, or one of several generators."""
+    return re.fullmatch(rf"{INSTRUMENT_ROLE}(-\d+)?", role) is not None
 
 
 class Ready(Record):

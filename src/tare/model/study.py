@@ -17,7 +17,7 @@ from tare.model.outcome import (
     expanded,
     expanded_names,
 )
-from tare.model.role import Instrument
+from tare.model.role import GENERATORS, Instrument
 
 
 class Factor(Record):
@@ -168,6 +168,13 @@ class Study(Record):
     def reported(self) -> list[str]:
         """The outcomes that get tables, judged ones first."""
         return [*self.judged, *self.shown]
+
+    @property
+    def settable(self) -> dict[str, Any]:
+        """The parameters that levels and options may set: its own, and how many generators there
+        are, which nothing needs to declare.
+        """
+        return {**self.parameters, GENERATORS: self.parameters.get(GENERATORS, 1)}
 
     def named(self) -> list[str]:
         """Return the reported outcomes, and the one that an analysis looks at."""

@@ -12,7 +12,7 @@ from tare.lab.run import planning
 from tare.lab.trial.gates.gate import Conditions
 from tare.lab.trial.gates.registry import GATES, judge
 from tare.model.gates import KINDS, Gates
-from tare.model.instrument import Result
+from tare.model.instrument import Generators, Result
 from tare.model.trial import Gate
 
 QUIET = {"foreign_share": 0.0, "steal_share": 0.0}
@@ -263,3 +263,33 @@ def test_a_side_of_a_duel_is_busy_in_its_own_slices(used: float, ok: bool) -> No
     limits = LIMITS.model_copy(update={"bottleneck": "sut"})
     judged = {gate.name: gate.ok for gate in judge(limits, window)}
     assert judged["bottleneck"] is ok
+
+
+def together(overlap_s: float = 0.99, **each: Result) -> Result:
+    """The good result of several generators, each of which has its own."""
+    several = {
+        "start_spread_s": 0.002,
+        "overlap_s": overlap_s,
+        "each": {name.replace("_", "-"): own for name, own in each.items()},
+    }
+    return result().model_copy(update={"generators": Generators.model_validate(several)})
+
+
+def test_each_of_several_generators_is_judged_by_its_name() -> None:
+    late = result(send_lag_p99_us=1e6)
+    found = gates(together(load_1=result(), load_2=late))
+    assert [name for name, gate in found.items() if not gate.ok] == ["send-lag-p99-load-2"]
+    assert found["send-lag-p99"].ok, "all together are not late"
+    assert "requests-load-1" in found and "errors-load-1" not in found
+    behind = gates(together(load_1=result(completed=1), load_2=result()))
+    assert not behind["achieved-load-1"].ok and behind["achieved-load-2"].ok
+    off = LIMITS.model_copy(update={"off": {"send-lag": "why"}})
+    assert gates(together(load_1=result(), load_2=late), limits=off)["send-lag-p99-load-2"].ok
+
+
+@pytest.mark.parametrize(("overlap_s", "ok"), [(0.971, True), (0.96, False), (0.0, False)])
+def test_several_generators_must_have_their_windows_together(overlap_s: float, ok: bool) -> None:
+    found = gates(together(overlap_s, load_1=result()))["overlap"]
+    assert found.ok is ok and found.kind == "generator"
+    assert "which opened theirs within 2.0 ms" in found.found
+    assert "overlap" not in gates(result())

@@ -66,6 +66,14 @@ def test_a_look_at_processes_of_other_hosts_is_refused() -> None:
             spread.refuse(example(), *planned("proxies/requests", **{option: True}))
 
 
+def test_several_hosts_of_the_load_make_trials_and_no_duels() -> None:
+    other = example().hosts["load"].model_copy(update={"address": "10.77.0.14"})
+    several = example().model_copy(update={"hosts": {**example().hosts, "more": other}})
+    with pytest.raises(UnknownName, match="a duel has one generator, and the hosts load, more "):
+        spread.refuse(several, *planned("proxies/requests"))
+    spread.refuse(several, *planned("proxies/requests", pairing="trials"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -210,6 +210,25 @@ def test_a_duel_is_refused_more_threads_than_one(tmp_path: Path) -> None:
     assert plan(loaded, overrides={"threads": 2}, pairing="trials").pairing == "trials"
 
 
+def test_every_study_has_a_number_of_generators_and_a_duel_has_one(tmp_path: Path) -> None:
+    study = projects.STUDY.replace('judged = ["cpu"]', 'judged = ["cpu"]\npairing = "slices"')
+    loaded = load("exp", root=projects.write(tmp_path, study=study))
+    found = plan(loaded, overrides={"generators": "2"}, pairing="trials")
+    assert [each.parameters["generators"] for each in found.scenarios] == [2]
+    assert found.scenarios[0].name.endswith("generators=2")
+    assert "generators" not in plan(loaded).scenarios[0].parameters, "runs stay comparable"
+    with pytest.raises(UnknownName, match="a duel has one generator"):
+        plan(loaded, overrides={"generators": 2})
+    with pytest.raises(UnknownName, match="parameter generators: found 0"):
+        plan(loaded, overrides={"generators": 0}, pairing="trials")
+
+
+def test_a_level_may_set_the_number_of_generators(tmp_path: Path) -> None:
+    study = projects.STUDY.replace("{ connections = 8 }", "{ connections = 8, generators = 2 }")
+    found = plan(load("exp", root=projects.write(tmp_path, study=study)), scenarios=["loop=open"])
+    assert [each.parameters["generators"] for each in found.scenarios] == [2]
+
+
 def test_any_study_of_single_windows_can_be_paired_otherwise(
     loaded: Loaded, tmp_path: Path
 ) -> None:

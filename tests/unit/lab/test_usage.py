@@ -2,15 +2,17 @@
 
 import pytest
 
-from tare.lab.trial import usage
+from tare.lab.trial import outcomes, usage
 from tare.lab.trial.measure import Measurement, Snapshot
 from tare.model.instrument import Result
 from tare.probes.probe import Seen
 from tare.probes.reading import Counter, Gauge
 
 
-def measured(**rounds: object) -> Measurement:
+def measured(*roles: str, **rounds: object) -> Measurement:
     """A window of 2 s of which the probes saw 4 s, with 1,000 requests."""
+
+    roles = roles or ("sut",)
 
     def seen(at: float, cpu_us: float) -> Snapshot:
         own = {
@@ -21,7 +23,7 @@ def measured(**rounds: object) -> Measurement:
             "switches": Counter(cpu_us / 10),
             "memory_bytes": Gauge(5.0),
         }
-        return Snapshot(at, Seen({"sut": own}, {}), {})
+        return Snapshot(at, Seen(dict.fromkeys(roles, own), {}), {})
 
     answer = {
         "event": "result",
@@ -70,3 +72,14 @@ def test_ordinary_rounds_have_a_cpu_time_of_their_own() -> None:
     assert found["ordinary_cpu_us"] == pytest.approx(5_000.0)
     part = {"requests": 0, "cpu_us": {}}
     assert "ordinary_cpu_us" not in usage.roles(measured(requests=4, ordinary=part))["sut"]
+
+
+def test_what_several_generators_use_is_the_instruments() -> None:
+    found = outcomes.of_window(measured("sut", "load-1", "load-2"), ["sut"]).roles
+    assert {role: read["cpu_us"] for role, read in found.items()} == {
+        "sut": 20_000.0,
+        "load-1": 20_000.0,
+        "load-2": 20_000.0,
+        "load": 40_000.0,
+    }
+    assert list(outcomes.of_window(measured("sut", "load"), ["sut"]).roles) == ["sut", "load"]

@@ -11,6 +11,7 @@ HOSTS: dict[str, Any] = {
     "load": {"address": "10.0.0.1", "ssh": "me@load", "roles": ["load"]},
     "server": {"address": "10.0.0.2", "namespace": "server"},
 }
+OTHER: dict[str, Any] = {"more": {"address": "10.0.0.3", "roles": ["load", "sut"]}}
 
 
 def made(**changes: Any) -> HostsFile:
@@ -26,11 +27,20 @@ def test_a_role_goes_to_the_host_that_names_it_and_else_to_the_default() -> None
     assert found.hosts["server"].control == "namespace server"
 
 
+def test_several_hosts_may_take_the_load() -> None:
+    assert made().loads == ["load"]
+    assert made(hosts=HOSTS | OTHER).loads == ["load", "more"]
+    assert made(hosts={"server": HOSTS["server"]}).loads == ["server"]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"default": "other"}, "default: found 'other', expected one of: load, server"),
-        ({"hosts": HOSTS | {"more": HOSTS["load"] | {"address": "10.0.0.3"}}}, "the role 'load'"),
+        (
+            {"hosts": {"server": HOSTS["server"] | {"roles": ["sut"]}} | OTHER},
+            "the role 'sut' is named by more than one host",
+        ),
         ({"hosts": HOSTS | {"more": {"address": "10.0.0.1"}}}, "the address 10.0.0.1"),
         ({"hosts": {"server": {"address": "10.0.0.1", "ssh": "a", "namespace": "b"}}}, "ssh or"),
         ({"hosts": {"server": {"address": "10.0.0.1", "ssh": "-oProxyCommand=x"}}}, "pattern"),

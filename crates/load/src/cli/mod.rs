@@ -179,6 +179,7 @@ impl Cli {
             ask: false,
             show: self.output.show,
             times_file: self.output.times.clone(),
+            start_file: None,
             seed: self.seed,
             expect: self.request.expect(),
         })

@@ -44,6 +44,14 @@ pub trait Observer {
         Ok(())
     }
 
+    /// Note that the run waits for its start, and could begin.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn ready(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Take a look between events, several times a second.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use crate::engine::{Observer, Phase};
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Event {
+    Ready,
     Progress(Figures),
     Measure { t_s: f64 },
     Measured { t_s: f64 },
@@ -39,6 +40,10 @@ impl<W: Write> Events<W> {
 }
 
 impl<W: Write> Observer for Events<W> {
+    fn ready(&mut self) -> io::Result<()> {
+        self.line(&Event::Ready)
+    }
+
     fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()> {
         self.line(&Event::Progress(Figures::of(second, phase)))
     }

@@ -186,6 +186,10 @@ impl<'a, O: Observer + ?Sized, E: Fn() -> Option<String>> Described<'a, O, E> {
 }
 
 impl<O: Observer + ?Sized, E: Fn() -> Option<String>> Observer for Described<'_, O, E> {
+    fn ready(&mut self) -> io::Result<()> {
+        self.observer.ready()
+    }
+
     fn look(&mut self) -> io::Result<()> {
         if self.header.is_none() {
             return Ok(());

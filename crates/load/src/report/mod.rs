@@ -36,6 +36,10 @@ impl Observer for All {
         self.0.iter_mut().try_for_each(|each| each.described(text))
     }
 
+    fn ready(&mut self) -> io::Result<()> {
+        self.0.iter_mut().try_for_each(|each| each.ready())
+    }
+
     fn second(&mut self, second: &Second, phase: Phase) -> io::Result<()> {
         self.0
             .iter_mut()

@@ -159,6 +159,9 @@ pub struct Spec {
     /// A file for the times of each answer.
     #[serde(default)]
     pub times_file: Option<PathBuf>,
+    /// A file whose appearance starts the run, so that several generators start together.
+    #[serde(default)]
+    pub start_file: Option<PathBuf>,
     /// Seed of all that is random.
     #[serde(default = "default::seed")]
     pub seed: u64,

@@ -19,12 +19,12 @@ def of_study(study: Study, experiment: Experiment) -> Iterator[str]:
 
     `study` has all that it leaves to the experiment.
     """
-    known = study.parameters
+    known, settable = study.parameters, study.settable
     outcomes = {**experiment.outcomes, **study.outcomes}
-    yield from _among("quick.parameters", study.quick.parameters if study.quick else [], known)
+    yield from _among("quick.parameters", study.quick.parameters if study.quick else [], settable)
     for factor, item in study.factors.items():
         for level, parameters in item.levels.items():
-            yield from _among(f"factors.{factor}.levels.{level}", parameters, known)
+            yield from _among(f"factors.{factor}.levels.{level}", parameters, settable)
     yield from _among("judged", study.judged, outcomes)
     yield from _among("shown", study.shown, outcomes)
     yield from _among("outcomes", study.outcomes, study.named())

@@ -210,7 +210,7 @@ def _loaded(
         else:
             all_of = {one for each in right for one in each["status"]}
             target["expect"] = {"status": sorted(all_of)}
-    result, _ = observe(list(sides.values()), what, lambda _: None)
+    result, _ = observe(list(sides.values()), [what], lambda _: None)
     return result
 
 

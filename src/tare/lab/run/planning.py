@@ -12,6 +12,7 @@ from tare.lab.project.catalog import Loaded
 from tare.lab.run import benchmarks
 from tare.model.analysis import Compare
 from tare.model.fields import Selection
+from tare.model.role import GENERATORS
 from tare.model.scenario import (
     Scenario,
     effective_levels,
@@ -26,7 +27,7 @@ from tare.model.trial import Plan, Until
 
 _SEED_BITS = 32
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-_POSITIVE = ("connections", "threads", "duration_s", "rate")
+_POSITIVE = ("connections", "threads", GENERATORS, "duration_s", "rate")
 """Parameters of loads: the options of the same names refuse 0 as well."""
 _MANY = Blocks(min=1, max=1000)
 """Of a run that ends when it is resolved or narrow enough, or when its time is over."""
@@ -118,7 +119,7 @@ def scenario_at(loaded: Loaded, levels: Selection, overrides: Mapping[str, Any])
 
 def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return `overrides` with values of the types that the study declares. Raises UnknownName."""
-    known = loaded.study.parameters
+    known = loaded.study.settable
     found = {}
     for name, value in overrides.items():
         if name not in known:
@@ -146,6 +147,11 @@ def _pairing(loaded: Loaded, asked: Pairing | None, scenarios: Sequence[Scenario
         raise UnknownName(
             f"{loaded.title}: a duel has one thread of load; leave --threads out, or add "
             "--pairing trials"
+        )
+    if any(each.parameters.get(GENERATORS, 1) != 1 for each in scenarios):
+        raise UnknownName(
+            f"{loaded.title}: a duel has one generator, which takes turns between its two sides; "
+            f"leave {GENERATORS} out, or add --pairing trials"
         )
     return found
 

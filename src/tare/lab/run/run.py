@@ -22,6 +22,7 @@ from tare.lab.trial.bench import LEDGER, Bench, open_bench
 from tare.lab.trial.duel import Opponents, run_duel
 from tare.lab.trial.trial import run_trial
 from tare.model.profile import Explained
+from tare.model.role import GENERATORS
 from tare.model.scenario import Scenario
 from tare.model.tail import Tails
 from tare.model.trial import Plan, PlannedTrial, Trial
@@ -116,7 +117,7 @@ class Run:
         cpus = host.assign(
             host.by_core(),
             server=self._most("server_cpus", 1),
-            client=self._most("threads", 1),
+            client=self._client_cpus() * self._loads_here(),
             backend=self._most("backend_cpus", 0),
         )
         bench = open_bench(
@@ -157,7 +158,7 @@ class Run:
             subject.own_servers(self._store),
             self._fingerprint,
             self._most("server_cpus", 1),
-            self._most("threads", 1),
+            self._client_cpus(),
             self._most("backend_cpus", 0),
         )
         with opened(bench, wanted, self._watcher.remark) as found:
@@ -170,6 +171,18 @@ class Run:
     def _most(self, parameter: str, default: int) -> int:
         """The largest value that any scenario gives the parameter."""
         return max(int(each.parameters.get(parameter, default)) for each in self._plan.scenarios)
+
+    def _client_cpus(self) -> int:
+        """The most CPUs that any scenario's generators want on one host."""
+        each = [scenario.parameters for scenario in self._plan.scenarios]
+        return max(int(own.get("threads", 1)) * int(own.get(GENERATORS, 1)) for own in each)
+
+    def _loads_here(self) -> int:
+        """Return how many hosts of the load share the CPUs of this machine; 1 without hosts."""
+        if (file := self._store.hosts()) is None:
+            return 1
+        loads = [file.hosts[name] for name in file.loads]
+        return max(1, sum(not (each.ssh or each.cpus) for each in loads))
 
     def _refuse_change(self) -> None:
         """Trials of two kinds would be compared as one. Raises TareError."""

@@ -165,7 +165,7 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
     order = [VARIANT, BASELINE]
     common, what = _common(sites), _assignment(sites)
     try:
-        result, watch = observe([sites[side] for side in order], what, progress)
+        result, watch = observe([sites[side] for side in order], [what], progress)
     except Exception:
         for side in order:
             with _blamed(side, sites):

@@ -43,7 +43,7 @@ def _profiled(sites: Mapping[str, Site], what: Assignment, program: Path) -> Exp
     first = next(iter(sites.values()))
     argv = [str(program), "--no-waits", *roles_of(sites)]
     with observing(first, ROLE, argv) as profiler:
-        result = instrument.run(list(sites.values()), what, profiler.follow)
+        result = instrument.run(list(sites.values()), [what], profiler.follow)
         profile = profiler.answer(Profile, "profile")
     return Explained(requests=_requests(result), profile=profile)
 
@@ -57,7 +57,7 @@ def _counted(sites: Mapping[str, Site], what: Assignment, reason: str) -> Explai
             counts = {name: activity(each.pids()) for name, each in _looked_at(sites)}
             seen.append((time.monotonic_ns(), counts))
 
-    result = instrument.run(list(sites.values()), what, on)
+    result = instrument.run(list(sites.values()), [what], on)
     (began, before), (ended, after) = seen
     roles = {
         name: Seen(counts={key: count - before[name][key] for key, count in counts.items()})

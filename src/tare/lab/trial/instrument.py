@@ -1,24 +1,28 @@
-"""One run of an instrument: its program, the events that it prints, and its answer."""
+"""One run of an instrument: its program or several, and the answer that they give together."""
 
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 
-from tare.lab.errors import RoleError
+from tare.lab.errors import ManifestError, RoleError
 from tare.lab.machine.process import Started, ending
 from tare.lab.project import faults, render
+from tare.lab.trial.generators import share_of_load
+from tare.lab.trial.merging import merged
+from tare.lab.trial.said import Said, said
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
-from tare.model.role import INSTRUMENT_ROLE as ROLE
+from tare.model.role import INSTRUMENT_ROLE
 
-_TICK_S = 0.2
 _SLACK_S = 15.0
 _FOUND_MAX = 120
 """Characters of what was found in an answer, as messages have them."""
+On = Callable[[Mapping[str, Any]], None]
+"""Is called with events of the instrument protocol."""
 
 
 @dataclass(frozen=True)
@@ -29,44 +33,174 @@ class Assignment:
     argv: list[str]
     cpus: str
     spec: dict[str, Any]
+    role: str = INSTRUMENT_ROLE
+
+
+def assignments(site: Site, own: Mapping[str, Any]) -> list[Assignment]:
+    """Render the instrument of the site's variant, with the names in `own` over the site's, and
+    those of the hook `workload` over both: once for each generator, which has its part of the load.
+
+    Raises ManifestError and HookError.
+    """
+    manifest, roles = site.manifest.instrument, site.generators.roles
+    workload = site.hooks.workload(site, site.parameters | dict(own))
+    found = []
+    for number, role in enumerate(roles):
+        names = site.names(role) | dict(own) | workload
+        where = f"{site.bench.loaded.name}/{site.variant}: instrument"
+        argv = [render.text(part, names, where) for part in manifest.argv]
+        spec = render.value(manifest.spec, names, where)
+        if len(roles) > 1:
+            try:
+                spec = share_of_load(spec, number, len(roles))
+            except ValueError as fault:
+                raise ManifestError(
+                    f"{where}: {len(roles)} generators cannot make its load together: {fault}"
+                ) from fault
+            where = f"{where} {site.generators.title(role)}"
+        found.append(Assignment(where, argv, manifest.cpus, spec, role))
+    return found
 
 
 def assignment(site: Site, own: Mapping[str, Any]) -> Assignment:
-    """Render the instrument of the site's variant, with the names in `own` over the site's, and
-    those of the hook `workload` over both. Raises ManifestError and HookError.
+    """Render the instrument where one generator makes all of the load, as `assignments` does.
+
+    Raises ManifestError for several, too.
     """
-    manifest = site.manifest.instrument
-    names = site.names(ROLE) | dict(own)
-    names |= site.hooks.workload(site, site.parameters | dict(own))
-    where = f"{site.bench.loaded.name}/{site.variant}: instrument"
-    argv = [render.text(part, names, where) for part in manifest.argv]
-    return Assignment(where, argv, manifest.cpus, render.value(manifest.spec, names, where))
+    first, *others = assignments(site, own)
+    if others:
+        raise ManifestError(
+            f"{site.bench.loaded.title}: found {len(others) + 1} generators, expected one, which "
+            "takes turns between the two sides of a duel"
+        )
+    return first
 
 
-def run(sites: Sequence[Site], what: Assignment, on: Callable[[Mapping[str, Any]], None]) -> Result:
-    """Run an instrument in the first site against all of them; `on` is called with each event but
-    the result. Raises RoleError when it or a role fails, or its answer is malformed.
+def run(sites: Sequence[Site], what: Sequence[Assignment], on: On) -> Result:
+    """Run an instrument in the first site against all of them: one program, or several that make
+    their parts of the load together. `on` is called with each event but the result; of several
+    programs the window opens with the last, and closes with the first.
+
+    Raises RoleError when one or a role fails, or an answer is malformed.
     """
-    site, spec = sites[0], what.spec
-    file = site.deliver(ROLE, "spec.json", json.dumps(spec, indent=1))
-    process = site.launch(ROLE, [*what.argv, "--spec", file], what.cpus, {}, piped=True)
-    planned = float(spec.get("warmup_s", 0)) + float(spec.get("duration_s", 0))
-    answer, seen = None, set()
-    for event in _Reader(sites, process, planned + _SLACK_S).events():
-        seen.add(event.get("event"))
-        if event.get("event") == "result":
-            answer = event
-        else:
-            on(event)
-    code = _exit_code(process)
+    site, begun = sites[0], _Begun(what, on)
+    several = len(what) > 1
+    start_file = f"start-{time.monotonic_ns()}"
+    processes: dict[str, Started] = {}
+    for each in what:
+        file, spec = "spec.json", each.spec
+        if several:
+            folder = site.host_of(each.role).folder(site.folder)
+            file, spec = f"{each.role}.json", {**spec, "start_file": str(folder / start_file)}
+        path = site.deliver(each.role, file, json.dumps(spec, indent=1))
+        argv = [*each.argv, "--spec", path]
+        processes[each.role] = site.launch(each.role, argv, each.cpus, {}, piped=True)
+    planned = max(
+        float(each.spec.get("warmup_s", 0)) + float(each.spec.get("duration_s", 0)) for each in what
+    )
+    for heard in said(sites, processes, planned + _SLACK_S):
+        if heard.event is None:
+            _ended(sites, begun.of[heard.role], processes, begun.seen[heard.role])
+        elif begun.take(heard):
+            site.write_for(list(processes), start_file)
+    answers = {each.role: parse(begun.answers[each.role], each.where) for each in what}
+    if not several:
+        return answers[what[0].role]
+    try:
+        named = {site.generators.title(role): answer for role, answer in answers.items()}
+        return merged(named, start_spread_s=begun.spread_s, overlap_s=begun.overlap_s)
+    except ValueError as error:
+        raise RoleError(f"the generators' results are not of one load: {error}") from error
+
+
+@dataclass
+class _Begun:
+    """The events of an instrument's programs so far."""
+
+    what: Sequence[Assignment]
+    on: On
+    seen: dict[str, dict[str, float]] = field(init=False)
+    """Role → event → when it came."""
+    answers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.of = {each.role: each for each in self.what}
+        self.seen = {role: {} for role in self.of}
+
+    def take(self, heard: Said) -> bool:
+        """Take an event; return True with the one by which all are ready."""
+        event = dict(heard.event or {})
+        kind = str(event.get("event"))
+        self.seen[heard.role].setdefault(kind, heard.at)
+        number = sum(kind in each for each in self.seen.values())
+        match kind:
+            case "result":
+                self.answers[heard.role] = event
+            case "ready":
+                return number == len(self.seen)
+            case "measure":
+                if number == len(self.seen):
+                    self.on(event)
+            case "measured":
+                if late := [
+                    self.of[role] for role, seen in self.seen.items() if "measure" not in seen
+                ]:
+                    raise RoleError(
+                        f"{late[0].where} opened no window before {self.of[heard.role].role} had "
+                        "closed its own"
+                    )
+                if number == 1:
+                    self.on(event)
+            case "progress":
+                self._progress(heard.role, event)
+            case _:
+                self.on(event)
+        return False
+
+    @property
+    def spread_s(self) -> float:
+        """From the first opening to the last."""
+        opened = self._when("measure")
+        return max(opened) - min(opened)
+
+    @property
+    def overlap_s(self) -> float:
+        """From the last opening to the first closing."""
+        return max(0.0, min(self._when("measured")) - max(self._when("measure")))
+
+    def _when(self, kind: str) -> list[float]:
+        return [each[kind] for each in self.seen.values()]
+
+    def _progress(self, role: str, event: dict[str, Any]) -> None:
+        """Pass on the first one's, with the rate of all; quantiles cannot be added."""
+        self.rates[role] = float(event.get("rate") or 0.0)
+        if len(self.seen) == 1:
+            self.on(event)
+        elif role == self.what[0].role:
+            alike: dict[str, Any] = {
+                key: event[key] for key in ("event", "t_s", "phase") if key in event
+            }
+            self.on({**alike, "rate": sum(self.rates.values())})
+
+
+def _ended(
+    sites: Sequence[Site],
+    what: Assignment,
+    processes: Mapping[str, Started],
+    seen: Mapping[str, float],
+) -> None:
+    """See that a program that has closed its output ended as it should. Raises RoleError."""
+    process = processes[what.role]
+    if (code := process.wait(_SLACK_S)) is None:
+        raise RoleError(f"{what.where} closed its output and did not end")
     process.kill()
-    site.processes.pop(ROLE)
-    if code != 0 or answer is None or not {"measure", "measured"} <= seen:
+    sites[0].processes.pop(what.role)
+    if code != 0 or not {"measure", "measured", "result"} <= seen.keys():
         for each in sites:
-            each.blame()
+            each.blame(apart=list(processes))
         lacks = "" if code else ", but without measure, measured and result"
         raise RoleError(f"{what.where} ended with {ending(code)}{lacks}{process.last_words()}")
-    return parse(answer, what.where)
 
 
 def parse(answer: Mapping[str, Any], where: str) -> Result:
@@ -92,52 +226,3 @@ def _faults(error: ValidationError) -> Iterator[str]:
                 found = problem["input"]
                 named = f"only {', '.join(found)}" if isinstance(found, dict) else repr(found)
                 yield f"{field}: found {named[:_FOUND_MAX]}, expected {faults.expected(problem)}"
-
-
-def _exit_code(process: Started) -> int:
-    if (code := process.wait(_SLACK_S)) is None:
-        raise RoleError("the instrument closed its output and did not end")
-    return code
-
-
-class _Reader:
-    """The instrument's lines as they come, with a watch on the roles and on the time."""
-
-    def __init__(self, sites: Sequence[Site], process: Started, patience_s: float) -> None:
-        self._sites, self._process = sites, process
-        self._give_up = time.monotonic() + patience_s
-        self._patience_s = patience_s
-        self._next_look = 0.0
-
-    def events(self) -> Iterator[dict[str, Any]]:
-        pending = b""
-        while True:
-            chunk = self._process.output(_TICK_S)
-            if chunk == b"":
-                return
-            *lines, pending = (pending + (chunk or b"")).split(b"\n")
-            for line in lines:
-                yield self._parse(line)
-            if time.monotonic() >= self._next_look:
-                self._watch()
-
-    def _watch(self) -> None:
-        self._next_look = time.monotonic() + _TICK_S
-        self._sites[0].bench.journal.poll()
-        for site in self._sites:
-            for role, process in site.processes.items():
-                if role != ROLE:
-                    process.ensure_alive()
-        if time.monotonic() > self._give_up:
-            raise RoleError(f"the instrument did not end within {self._patience_s:g} s")
-
-    def _parse(self, line: bytes) -> dict[str, Any]:
-        if not line.startswith(b'{"event":"result"') and not line.startswith(b'{"event": "result"'):
-            self._sites[0].bench.journal.write(ROLE, line.decode(errors="replace"))
-        try:
-            event = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise RoleError(f"the instrument printed {line[:80]!r}, expected JSON") from error
-        if not isinstance(event, dict):
-            raise RoleError(f"the instrument printed {line[:80]!r}, expected a JSON object")
-        return event

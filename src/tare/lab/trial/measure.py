@@ -9,7 +9,7 @@ from tare.lab.machine.hosts.host import Host
 from tare.lab.machine.hosts.looking import look
 from tare.lab.machine.process import Place
 from tare.lab.trial import instrument
-from tare.lab.trial.instrument import Assignment, assignment
+from tare.lab.trial.instrument import Assignment, assignments
 from tare.lab.trial.site import Site
 from tare.model.instrument import Result
 from tare.probes.probe import Seen
@@ -80,7 +80,7 @@ def measure(site: Site, progress: Progress, own: Mapping[str, Any] | None = None
     Raises RoleError when it or a role fails or its answer is malformed, and HookError.
     """
     changed = dict(own or {})
-    result, watch = observe([site], assignment(site, changed), progress)
+    result, watch = observe([site], assignments(site, changed), progress)
     return watch.measurement(0, changed, result)
 
 
@@ -149,7 +149,9 @@ class Watch:
         return found
 
 
-def observe(sites: Sequence[Site], what: Assignment, progress: Progress) -> tuple[Result, Watch]:
+def observe(
+    sites: Sequence[Site], what: Sequence[Assignment], progress: Progress
+) -> tuple[Result, Watch]:
     """Run an instrument against sites; return its answer, and the sites as the probes saw them.
 
     Raises as `instrument.run`.

@@ -9,6 +9,7 @@ from tare.lab.trial.measure import Measurement
 from tare.model.instrument import OF_DUELS, ORDINARY_CPU, Result
 from tare.model.outcome import Outcome
 from tare.model.paths import Path
+from tare.model.role import INSTRUMENT_ROLE, is_instrument
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,20 @@ def of_window(
     """
     return Measured(
         found.result,
-        usage.roles(found),
+        _with_all_generators(usage.roles(found)),
         counters or {},
         usage.probed(found),
         declared,
         analysis or {},
     )
+
+
+def _with_all_generators(
+    roles: Mapping[str, Mapping[str, float]],
+) -> dict[str, Mapping[str, float]]:
+    """Return what was read of roles, with the sum of several generators as the instrument's."""
+    generators = [read for role, read in roles.items() if is_instrument(role)]
+    if len(generators) < 2:
+        return dict(roles)
+    whole = {name: sum(read[name] for read in generators) for name in generators[0]}
+    return {**roles, INSTRUMENT_ROLE: whole}

@@ -7,7 +7,7 @@ import pwd
 import random
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from tare.lab.project.build import names
 from tare.lab.project.hooks import Hooks
 from tare.lab.trial import asking, caps
 from tare.lab.trial.bench import Bench
+from tare.lab.trial.generators import Generators
 from tare.lab.trial.readiness import await_ready
 from tare.lab.trial.rendered import kept
 from tare.model.fields import within
@@ -63,6 +64,7 @@ class Site:
         folder.mkdir(parents=True)
         self._random = random.Random(seed)
         self.parameters = render.parameters(parameters)
+        self.generators = Generators.of(self.parameters, bench.hosts.loads(), bench.loaded.title)
         self.part = parts.files(bench.loaded, variant)
         self.processes: dict[str, Started | RunningProcess] = {}
         self.rendered: dict[str, str] = {}
@@ -77,6 +79,8 @@ class Site:
         built = self.bench.built[self.variant]
         host = self.host_of(role)
         cpus, folder = host.cpus, host.folder(self.folder)
+        own = role in self.generators.roles
+        client = self.generators.client_cpus(role) if own else cpus.client
         return {
             **self.parameters,
             **names(built.components, built.own),
@@ -89,7 +93,7 @@ class Site:
             "properties": self.properties,
             "cpus": {
                 "server": cpus.server,
-                "client": cpus.client,
+                "client": client,
                 "backend": cpus.backend,
                 "support": cpus.support,
                 "all": cpus.tested,
@@ -107,7 +111,15 @@ class Site:
 
     def host_of(self, role: str) -> Host:
         """Return the host of a role."""
-        return self.bench.hosts.of(INSTRUMENT_ROLE if role == asking.ROLE else role)
+        if role in (asking.ROLE, INSTRUMENT_ROLE):
+            return self.generators.hosts[0]
+        own = role in self.generators.roles
+        return self.generators.host_of(role) if own else self.bench.hosts.of(role)
+
+    def write_for(self, roles: Sequence[str], file: str) -> None:
+        """Make an empty file in the site's folder on the hosts of roles, as soon as possible."""
+        for host in {id(each): each for each in map(self.host_of, roles)}.values():
+            host.write(self.folder, file, "")
 
     @property
     def host(self) -> str:
@@ -166,10 +178,11 @@ class Site:
         finally:
             self.processes.pop(asking.ROLE, None)
 
-    def ensure_alive(self) -> None:
-        """Raise RoleError when a role has ended."""
-        for process in self.processes.values():
-            process.ensure_alive()
+    def ensure_alive(self, apart: Sequence[str] = ()) -> None:
+        """Raise RoleError when a role has ended that is not one of those `apart`."""
+        for role, process in self.processes.items():
+            if role not in apart:
+                process.ensure_alive()
 
     def accounts(self) -> dict[str, Path]:
         """Return role → the file with the CPU time of its control group, where there are groups
@@ -183,13 +196,13 @@ class Site:
         }
         return {role: group.account() for role, group in groups.items() if group is not None}
 
-    def blame(self) -> None:
+    def blame(self, apart: Sequence[str] = ()) -> None:
         """Raise RoleError when a role has ended or is about to: who talks to it notices its end
-        before it can be collected.
+        before it can be collected. Roles that may end are set `apart`.
         """
         deadline = time.monotonic() + _ENDING_S
         while time.monotonic() < deadline:
-            self.ensure_alive()
+            self.ensure_alive(apart)
             time.sleep(_POLL_S)
 
     def launch(

@@ -31,7 +31,7 @@ def look(site: Site, program: Path, slowest: float) -> tuple[Tail, Result]:
     port = url.port or _PORTS[url.scheme]
     argv = [str(program), f"--port={port}", f"--slowest={slowest}", *roles_of({"": site})]
     with observing(site, _ROLE, argv) as observer:
-        result = instrument.run([site], what, observer.follow)
+        result = instrument.run([site], [what], observer.follow)
         observer.hear("ended")
         observer.say(str(times))
         return observer.answer(Tail, "tail"), result

@@ -98,10 +98,16 @@ class Hosts:
     """The one of every role that has no other."""
     placed: Mapping[str, Host] = field(default_factory=dict)
     """Role → its host."""
+    loading: Sequence[Host] = ()
+    """Those of the load generators, if not the default one."""
 
     def of(self, role: str) -> Host:
         """Return the host of a role."""
         return self.placed.get(role, self.default)
+
+    def loads(self) -> list[Host]:
+        """Return the hosts of the load generators."""
+        return list(self.loading) or [self.default]
 
     @property
     def apart(self) -> bool:
@@ -110,4 +116,5 @@ class Hosts:
 
     def all(self) -> list[Host]:
         """Return each host once."""
-        return list({id(each): each for each in (self.default, *self.placed.values())}.values())
+        known = (self.default, *self.placed.values(), *self.loading)
+        return list({id(each): each for each in known}.values())

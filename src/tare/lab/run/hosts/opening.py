@@ -83,11 +83,16 @@ def opened(bench: Bench, wanted: Wanted, say: Say) -> Iterator[Opened]:
             found[name] = remote
         roles = placed(file, wanted.plan, bench.loaded)
         for name in found:
-            own = [role for role, where in roles.items() if where == name]
+            own = _taken(file, name, roles)
             say(f"host {name} ({file.hosts[name].address}) takes: {', '.join(own) or 'no role'}")
-        hosts = Hosts(found[file.default], {role: found[name] for role, name in roles.items()})
+        hosts = Hosts(
+            found[file.default],
+            {role: found[name] for role, name in roles.items()},
+            [found[name] for name in file.loads],
+        )
         described = {
-            name: _description(each, file.hosts[name], roles) for name, each in found.items()
+            name: _description(each, file.hosts[name], _taken(file, name, roles))
+            for name, each in found.items()
         }
         yield Opened(hosts, remarks, described)
 
@@ -151,8 +156,8 @@ def _settings(remote: Remote, bench: Bench, wanted: Wanted) -> dict[str, Any]:
 
 def _counts(name: str, wanted: Wanted) -> tuple[int, int, int]:
     """Return how many CPUs the server's, the client's and the backends' roles get on a host."""
-    file, load = wanted.file, wanted.file.of(INSTRUMENT_ROLE)
-    if name != load:
+    file = wanted.file
+    if name not in file.loads:
         return wanted.server_cpus, 0, wanted.backend_cpus
     if name != file.default and file.hosts[name].roles == [INSTRUMENT_ROLE]:
         return wanted.client_cpus, 0, 0
@@ -166,12 +171,21 @@ def _here(bench: Bench, name: str, place: RoleHost) -> Local:
     return bench.local.at(name, str(place.address), cpus)
 
 
-def _description(each: Host, place: RoleHost, roles: Mapping[str, str]) -> dict[str, Any]:
+def _taken(file: HostsFile, name: str, roles: Mapping[str, str]) -> list[str]:
+    """Return the roles that a host takes; several may take the load's."""
+    return [
+        role
+        for role, where in roles.items()
+        if where == name or (role == INSTRUMENT_ROLE and name in file.loads)
+    ]
+
+
+def _description(each: Host, place: RoleHost, roles: list[str]) -> dict[str, Any]:
     known = each.facts if isinstance(each, Remote) else facts()
     return {
         "control": place.control,
         "address": str(place.address),
-        "roles": [role for role, where in roles.items() if where == each.name],
+        "roles": roles,
         "cpus": asdict(each.cpus),
         **{key: known.get(key) for key in _SHOWN},
     }

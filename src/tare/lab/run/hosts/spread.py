@@ -31,6 +31,11 @@ def _reasons(file: HostsFile, plan: Plan, loaded: Loaded) -> Iterator[str]:
     for option, looks in (("--why", plan.why), ("--tail", plan.tail)):
         if looks:
             yield f"{option} looks at processes of this machine only; leave it out"
+    if len(file.loads) > 1 and plan.pairing == "slices":
+        yield (
+            f"a duel has one generator, and the hosts {', '.join(file.loads)} have the role "
+            f"{INSTRUMENT_ROLE}; give it to one of them, or make trials (--pairing trials)"
+        )
     if len({*placed(file, plan, loaded).values()}) == 1 and not _is_elsewhere(file):
         return
     for name in plan.variants:

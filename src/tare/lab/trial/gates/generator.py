@@ -1,4 +1,4 @@
-"""Gates of the load generator: whether it was late, or had no room left."""
+"""Gates of the load generator: whether it was late, had no room left, or was not with others."""
 
 from collections.abc import Iterator
 
@@ -30,5 +30,20 @@ def _generator(limits: Gates, window: Conditions) -> Iterator[Finding]:
         yield most(load.cpu_busiest_thread, limits.generator_cpu_max, "of a CPU")
 
 
+def _overlap(limits: Gates, window: Conditions) -> Iterator[Finding]:
+    """Check that several generators had their windows at the same time."""
+    several = window.result.generators
+    if several is not None:
+        longest_s = window.result.window_s
+        share = several.overlap_s / longest_s if longest_s else 0.0
+        yield Finding(
+            share >= limits.overlap_min,
+            f"{share:.1%} of the window had all generators, which opened theirs within "
+            f"{several.start_spread_s * 1e3:.1f} ms",
+            f"at least {limits.overlap_min:.0%}",
+        )
+
+
 SEND_LAG = Gate("send-lag", _send_lag)
 GENERATOR = Gate("generator", _generator)
+OVERLAP = Gate("overlap", _overlap)

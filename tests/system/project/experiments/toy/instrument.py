@@ -113,10 +113,14 @@ def main() -> None:
     parser.add_argument("--spec", type=Path, required=True)
     spec = json.loads(parser.parse_args().spec.read_text())
     slices = spec.get("slices")
-    begun = time.perf_counter()
     addresses = [each["url"] for each in spec.get("targets", [spec])]
     ends = [address.removeprefix("toy://").split(":") for address in addresses]
     loads = [Load(host, int(port), spec["connections"]) for host, port in ends]
+    if "start_file" in spec:
+        say(event="ready")
+        while not Path(spec["start_file"]).exists():
+            time.sleep(0.001)
+    begun = time.perf_counter()
     length_s = slices["length_ms"] / 1e3 if slices else TICK_S
     in_turns(loads, length_s, begun + spec["warmup_s"])
     warm = sum(load.total for load in loads)
