@@ -1,5 +1,6 @@
 """`tare test`: everything that must hold, in the order in which it fails fastest."""
 
+import os
 import subprocess
 import sys
 import time
@@ -17,16 +18,17 @@ from tare.lab.paths import ROOT
 _PYTEST = [sys.executable, "-m", "pytest"]
 # Tests of real servers wait more than they compute. A file stays in one process, and so do the
 # servers that its tests share; those that take minutes come before the many quick ones.
-_TOGETHER = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
-# They count the processes of the whole machine, or make duels, which other tests would disturb.
-_ALONE = [
-    "tests/contract/sandbox",
-    "tests/contract/servers",
-    "tests/contract/calibration",
-    "tests/contract/tail",
-    "tests/system/test_duel.py",
-    "tests/system/test_limited_roles.py",
+_TOGETHER = [
+    "-n",
+    "4",
+    "--dist",
+    "loadfile",
+    "--no-loadscope-reorder",
+    "-m",
+    "not alone or together",
 ]
+# Those that make duels are not in tests/unit, which would take long to be looked through.
+_ALONE = ["-m", "alone and not together", "tests/contract", "tests/system"]
 
 _STEPS = {
     "lint": (
@@ -41,10 +43,7 @@ _STEPS = {
     "rust": (["cargo", "test", "--workspace", "--locked", "--no-fail-fast"],),
     # Here and not within tests, which end after some minutes.
     "setup": ([sys.executable, "-m", "tare", "setup"],),
-    "python": (
-        [*_PYTEST, *_TOGETHER, *(f"--ignore={path}" for path in _ALONE)],
-        [*_PYTEST, *_ALONE],
-    ),
+    "python": ([*_PYTEST, *_TOGETHER], [*_PYTEST, *_ALONE]),
 }
 _THOROUGH = "--thorough"
 
@@ -84,6 +83,8 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
         requirements.meet([Requirement(debian=name) for name in packages(ROOT)], say)
     except TareError as error:
         say(f"the tests of what is not there are skipped: {error}")
+    # Tests start Python some hundred times, each of which would else compile all modules again.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     failed = []
     for step, commands in steps(everything=everything, arguments=arguments).items():
         if only not in (None, step):
@@ -91,7 +92,7 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
         for argv in commands:
             begun = time.monotonic()
             say(f"{step}: {' '.join(argv[-3:] if argv[0] == sys.executable else argv)}")
-            if subprocess.run(argv, cwd=ROOT, check=False).returncode != 0:
+            if subprocess.run(argv, cwd=ROOT, env=environment, check=False).returncode != 0:
                 failed.append(" ".join(argv))
             say(f"{step}: {time.monotonic() - begun:.0f} s")
     for line in failed:

@@ -28,7 +28,7 @@ wire: Any = SimpleNamespace(
         for name, item in vars(_module(loaded.folder / "hooks.py")).items()
     }
 )
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 FIRST_USER = 2_000_000_000
 """Of the slots: `FIRST_USER` in the runtime's slot.rs."""
 # Modes whose workers are no processes of the host.

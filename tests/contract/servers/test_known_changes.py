@@ -12,7 +12,7 @@ from commands import tare
 
 from tare.lab.paths import ROOT
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "50", "-c", "2")
 
 

@@ -16,7 +16,7 @@ from commands import GOOD, nginx_conf, tare
 from tare.lab import paths
 from tare.lab.project import build
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "100", "-c", "2")
 CONFIG = nginx_conf("""
 listen {host}:{port};
@@ -110,6 +110,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.together
 def test_a_backend_that_no_server_knows_of_is_refused(
     duel: Callable[..., tuple[int, str]],
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_backend_that_no_server_knows_of_is_refused(
         assert code == 2 and words in text, text
 
 
+@pytest.mark.together
 def test_a_file_that_is_not_there_is_named(duel: Callable[..., tuple[int, str]]) -> None:
     code, text = duel(GOOD, f"{GOOD} {{file:nowhere}}", *SHORT)
     assert code == 1 and "new does not start: " in text and "nowhere: No such file" in text, text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import GOOD, SERVER, tare
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--rate", "300", "-c", "2", "--duration", "0.4", "--within", "2m")
 
 
@@ -65,6 +65,7 @@ def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.Mo
     assert "the work tree has changes, which are part of the new side" in err
 
 
+@pytest.mark.together
 def test_bad_usage_is_told(tmp_path: Path) -> None:
     for arguments, words in (
         ((GOOD, GOOD, "--fail-on", "cpu 2"), "expected OUTCOME > N%"),

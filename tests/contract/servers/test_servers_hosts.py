@@ -10,7 +10,7 @@ from namespaces import Spread
 from tare.lab.project import build
 from tare.model.trial import parse_trials
 
-pytestmark = [pytest.mark.contract, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.contract, pytest.mark.alone, pytest.mark.timeout(900)]
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "100", "-c", "2")
 CONFIG = nginx_conf("listen {host}:{port}; location / { proxy_pass http://{backend}; }")
 
@@ -42,6 +42,7 @@ def test_own_proxies_are_compared_between_hosts(tmp_path: Path, spread: Spread) 
     assert spread.left() == []
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "option",
     [
