@@ -114,7 +114,7 @@ class Site:
             return probe.connect_ex((self.host, port)) == 0
 
 
-def wait_until(condition: Callable[[], bool], otherwise: str, timeout_s: float = 10.0) -> None:
+def wait_until(condition: Callable[[], bool], otherwise: str, timeout_s: float = 60.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, otherwise
