@@ -29,8 +29,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # They take longest where tests run in several processes.
-    items.sort(key=lambda item: not item.nodeid.startswith(SANDBOXES))
     if config.getoption("--thorough"):
         return
     left = [item for item in items if item.get_closest_marker("thorough")]

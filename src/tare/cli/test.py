@@ -18,17 +18,10 @@ from tare.lab.paths import ROOT
 _PYTEST = [sys.executable, "-m", "pytest"]
 # Tests of real servers wait more than they compute. A file stays in one process, and so do the
 # servers that its tests share; those that take minutes come before the many quick ones.
-_TOGETHER = [
-    "-n",
-    "4",
-    "--dist",
-    "loadfile",
-    "--no-loadscope-reorder",
-    "-m",
-    "not alone or together",
-]
-# Those that make duels are not in tests/unit, which would take long to be looked through.
-_ALONE = ["-m", "alone and not together", "tests/contract", "tests/system"]
+_SPREAD = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", "-m", "not alone or together"]
+# Sandboxes keep what is mounted when they start: not beside tests of disks, which unmount them.
+# Tests of servers and their tails are alone but for those that measure nothing.
+_BESIDE_SANDBOXES = ["tests/contract/sandbox", "tests/contract/servers", "tests/contract/tail"]
 
 _STEPS = {
     "lint": (
@@ -43,7 +36,12 @@ _STEPS = {
     "rust": (["cargo", "test", "--workspace", "--locked", "--no-fail-fast"],),
     # Here and not within tests, which end after some minutes.
     "setup": ([sys.executable, "-m", "tare", "setup"],),
-    "python": ([*_PYTEST, *_TOGETHER], [*_PYTEST, *_ALONE]),
+    "python": (
+        [*_PYTEST, *_SPREAD, *(f"--ignore={path}" for path in _BESIDE_SANDBOXES), "tests/contract"],
+        [*_PYTEST, *_SPREAD, *_BESIDE_SANDBOXES, "tests/system", "tests/unit"],
+        # No test of tests/unit is alone, and to look through them takes long.
+        [*_PYTEST, "-m", "alone and not together", "tests/contract", "tests/system"],
+    ),
 }
 _THOROUGH = "--thorough"
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from commandline import call
 from commands import GOOD, nginx_conf, tare
 from namespaces import Spread
 
@@ -24,7 +25,7 @@ def test_own_proxies_are_compared_between_hosts(tmp_path: Path, spread: Spread) 
     program = build.component("nginx", print) / "sbin" / "nginx"
     (tmp_path / "own.conf").write_text(CONFIG)
     own = f"{program} -p {{folder}} -e stderr -c {{file:own.conf}}"
-    done = tare(tmp_path, "duel", own, own, "--backend", *SHORT, "--hosts", str(spread.file))
+    done = call(tmp_path, "duel", own, own, "--backend", *SHORT, "--hosts", str(spread.file))
     (plan,) = (tmp_path / "runs").glob("*/plan.json")
     trials, _ = parse_trials((plan.parent / "trials.jsonl").read_bytes())
     assert len(trials) >= 2, done.stdout + done.stderr
