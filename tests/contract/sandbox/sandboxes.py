@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -268,8 +269,10 @@ def named_like_workers() -> set[int]:
 
 def groups(pid: int) -> list[Path]:
     """Control groups of a daemon."""
-    found = Path("/sys/fs/cgroup").rglob(f"tare-sandbox*.{pid}.*")
-    return [path for path in found if path.is_dir()]
+    own = re.compile(rf"tare-sandbox.*\.{pid}\..*")
+    # Passes over the groups of others that are taken away meanwhile.
+    every = os.walk("/sys/fs/cgroup")
+    return [Path(at, name) for at, names, _ in every for name in names if own.fullmatch(name)]
 
 
 def wait_until(
