@@ -13,7 +13,7 @@ from tare.lab.errors import TareError
 from tare.lab.machine.proc import ended
 
 pytestmark = [pytest.mark.contract, pytest.mark.alone]
-SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "300", "-c", "2")
+SHORT = ("--duels", "2", "--duration", "0.3", "--rate", "300", "-c", "2")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_all_requests_of_a_file_are_compared_and_then_sent(
     assert code == 1 and "old and new: DELETE /b: bodies of 18 and 6 bytes" in text, text
     assert "GET /a:" not in text and not list(tmp_path.glob("runs/*")), text
     # Answers of three lengths, each as expected, or its trial would not count.
-    code, text = duel(f"{GOOD} paths", f"{GOOD} paths", *mix, *SHORT)
+    code, text = duel(f"{GOOD} paths", f"{GOOD} paths", *mix, "--duels", "1", *SHORT[2:])
     assert code == 0, text
     assert results(tmp_path)["scenarios"][0]["variants"]["new"]["status"] == "measured"
 
@@ -137,7 +137,7 @@ def test_the_first_look_is_where_runs_are_and_open_to_other_users(
 ) -> None:
     # A server that gives up root must get there in the first look as in a trial.
     noted = f"(cd {{folder}}/../.. && pwd && stat -c %a .) >> {tmp_path}/noted"
-    code, text = duel(GOOD, GOOD, *SHORT, "--setup", noted)
+    code, text = duel(GOOD, GOOD, "--duels", "1", *SHORT[2:], "--setup", noted)
     assert code == 0, text
     lines = (tmp_path / "noted").read_text().split()
     assert all(place.startswith(f"{tmp_path}/runs/") for place in lines[::2]), lines
@@ -182,7 +182,7 @@ def test_odd_servers_are_measured_all_the_same(
 def test_a_server_that_ignores_sigterm_is_killed_and_named(
     duel: Callable[..., tuple[int, str]],
 ) -> None:
-    code, text = duel(GOOD, f"{GOOD} stubborn", *SHORT)
+    code, text = duel(GOOD, f"{GOOD} stubborn", "--duels", "1", *SHORT[2:])
     assert code == 1
     assert "role sut did not end on SIGTERM within 5 s and was killed" in text
 

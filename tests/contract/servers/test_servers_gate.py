@@ -59,7 +59,7 @@ def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "mode").write_text("slow")
     refs = ("--against", "main", "--build", "cp mode built")
     start = f"{sys.executable} {SERVER} {{port}} $(cat built)"
-    code, out, err = gate(tmp_path, *refs, start, *SHORT, "--duels", "1")
+    code, out, err = gate(tmp_path, *refs, start, *SHORT, "--duels", "2")
     assert code == 0, out + err
     assert "the work tree has changes, which are part of the new side" in err
     (file,) = tmp_path.glob("runs/*/results.json")
