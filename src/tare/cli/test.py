@@ -18,10 +18,11 @@ from tare.lab.paths import ROOT
 _PYTEST = [sys.executable, "-m", "pytest"]
 # Tests of real servers wait more than they compute. A file stays in one process, and so do the
 # servers that its tests share; those that take minutes come before the many quick ones.
-_SPREAD = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", "-m", "not alone or together"]
+_SPREAD = ["--dist", "loadfile", "--no-loadscope-reorder", "-m", "not alone or together"]
 # Sandboxes keep what is mounted when they start: not beside tests of disks, which unmount them.
-# Tests of servers and their tails are alone but for those that measure nothing.
-_BESIDE_SANDBOXES = ["tests/contract/sandbox", "tests/contract/servers", "tests/contract/tail"]
+_BESIDE_SANDBOXES = [
+    f"tests/contract/{name}" for name in ("sandbox", "servers", "tail", "foreign", "proxies")
+]
 
 _STEPS = {
     "lint": (
@@ -37,8 +38,12 @@ _STEPS = {
     # Here and not within tests, which end after some minutes.
     "setup": ([sys.executable, "-m", "tare", "setup"],),
     "python": (
-        [*_PYTEST, *_SPREAD, *(f"--ignore={path}" for path in _BESIDE_SANDBOXES), "tests/contract"],
-        [*_PYTEST, *_SPREAD, *_BESIDE_SANDBOXES, "tests/system", "tests/unit"],
+        [
+            *(*_PYTEST, "-n", "3", *_SPREAD, "tests/contract"),
+            *(f"--ignore={path}" for path in _BESIDE_SANDBOXES),
+        ],
+        # In one process there are sandboxes, whose tests mostly wait.
+        [*_PYTEST, "-n", "4", *_SPREAD, *_BESIDE_SANDBOXES, "tests/system", "tests/unit"],
         # No test of tests/unit is alone, and to look through them takes long.
         [*_PYTEST, "-m", "alone and not together", "tests/contract", "tests/system"],
     ),
