@@ -62,6 +62,7 @@ def left(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.together
 def test_two_proxies_are_compared_before_an_origin_each(
     duel: Callable[..., tuple[int, str]], nginx: str, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commandline import call
 from commands import GOOD, tare
 
 from tare import api
@@ -179,12 +180,12 @@ def test_odd_servers_are_measured_all_the_same(
     assert results(tmp_path)["complete"]
 
 
-def test_a_server_that_ignores_sigterm_is_killed_and_named(
-    duel: Callable[..., tuple[int, str]],
-) -> None:
-    code, text = duel(GOOD, f"{GOOD} stubborn", "--duels", "1", *SHORT[2:])
-    assert code == 1
-    assert "role sut did not end on SIGTERM within 5 s and was killed" in text
+@pytest.mark.together
+def test_a_server_that_ignores_sigterm_is_killed_and_named(tmp_path: Path) -> None:
+    done = call(tmp_path, "duel", GOOD, f"{GOOD} stubborn", "--duels", "1", *SHORT[2:])
+    assert done.returncode == 1 and living(tmp_path) == []
+    told = done.stdout + done.stderr
+    assert "role sut did not end on SIGTERM within 5 s and was killed" in told
 
 
 def test_the_rate_is_found_with_whatever_status_is_right(

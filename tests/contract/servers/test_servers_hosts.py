@@ -21,6 +21,7 @@ def spread(tmp_path: Path) -> Spread:
     return Spread.made(tmp_path)
 
 
+@pytest.mark.together
 def test_own_proxies_are_compared_between_hosts(tmp_path: Path, spread: Spread) -> None:
     program = build.component("nginx", print) / "sbin" / "nginx"
     (tmp_path / "own.conf").write_text(CONFIG)
