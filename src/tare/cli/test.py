@@ -39,8 +39,9 @@ _STEPS = {
     "setup": ([sys.executable, "-m", "tare", "setup"],),
     "python": (
         [
-            *(*_PYTEST, "-n", "3", *_SPREAD, "tests/contract"),
+            *(*_PYTEST, "-n", "3", *_SPREAD),
             *(f"--ignore={path}" for path in _BESIDE_SANDBOXES),
+            "tests/contract",
         ],
         # In one process there are sandboxes, whose tests mostly wait.
         [*_PYTEST, "-n", "4", *_SPREAD, *_BESIDE_SANDBOXES, "tests/system", "tests/unit"],
