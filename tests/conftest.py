@@ -1,9 +1,27 @@
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 # The same examples on every machine: a test that fails by luck teaches people to ignore it.
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
+
+SANDBOXES = "tests/contract/sandbox/"
+
+
+class Spread(LoadFileScheduling):
+    """A file stays in one process, and so do all tests of sandboxes, in turn: the functions of any
+    two run as the same users, and tests count them.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return SANDBOXES if nodeid.startswith(SANDBOXES) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Spread:
+    return Spread(config, log)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

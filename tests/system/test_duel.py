@@ -7,7 +7,7 @@ from laboratory import Laboratory, end, wait_for
 
 from tare.stats.blocks import planned_trials
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.alone]
 
 
 def test_a_run_by_duel_has_both_sides_of_each(lab: Laboratory) -> None:

@@ -7,6 +7,7 @@ from tare.lab.machine import cgroup
 
 pytestmark = [
     pytest.mark.system,
+    pytest.mark.alone,
     pytest.mark.skipif(
         "memory" not in cgroup.detect().bases and cgroup.detect().kind != "v2",
         reason="no control groups with the memory controller here",

@@ -1,5 +1,6 @@
 """`tare test`: everything that must hold, in the order in which it fails fastest."""
 
+import os
 import subprocess
 import sys
 import time
@@ -17,15 +18,10 @@ from tare.lab.paths import ROOT
 _PYTEST = [sys.executable, "-m", "pytest"]
 # Tests of real servers wait more than they compute. A file stays in one process, and so do the
 # servers that its tests share; those that take minutes come before the many quick ones.
-_TOGETHER = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
-# They count the processes of the whole machine, or make duels, which other tests would disturb.
-_ALONE = [
-    "tests/contract/sandbox",
-    "tests/contract/servers",
-    "tests/contract/calibration",
-    "tests/contract/tail",
-    "tests/system/test_duel.py",
-    "tests/system/test_limited_roles.py",
+_SPREAD = ["--dist", "loadfile", "--no-loadscope-reorder", "-m", "not alone or together"]
+# Sandboxes keep what is mounted when they start: not beside tests of disks, which unmount them.
+_BESIDE_SANDBOXES = [
+    f"tests/contract/{name}" for name in ("sandbox", "servers", "tail", "foreign", "proxies")
 ]
 
 _STEPS = {
@@ -42,8 +38,15 @@ _STEPS = {
     # Here and not within tests, which end after some minutes.
     "setup": ([sys.executable, "-m", "tare", "setup"],),
     "python": (
-        [*_PYTEST, *_TOGETHER, *(f"--ignore={path}" for path in _ALONE)],
-        [*_PYTEST, *_ALONE],
+        [
+            *(*_PYTEST, "-n", "3", *_SPREAD),
+            *(f"--ignore={path}" for path in _BESIDE_SANDBOXES),
+            "tests/contract",
+        ],
+        # In one process there are sandboxes, whose tests mostly wait.
+        [*_PYTEST, "-n", "4", *_SPREAD, *_BESIDE_SANDBOXES, "tests/system", "tests/unit"],
+        # No test of tests/unit is alone, and to look through them takes long.
+        [*_PYTEST, "-m", "alone and not together", "tests/contract", "tests/system"],
     ),
 }
 _THOROUGH = "--thorough"
@@ -84,6 +87,8 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
         requirements.meet([Requirement(debian=name) for name in packages(ROOT)], say)
     except TareError as error:
         say(f"the tests of what is not there are skipped: {error}")
+    # Tests start Python some hundred times, each of which would else compile all modules again.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     failed = []
     for step, commands in steps(everything=everything, arguments=arguments).items():
         if only not in (None, step):
@@ -91,7 +96,7 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
         for argv in commands:
             begun = time.monotonic()
             say(f"{step}: {' '.join(argv[-3:] if argv[0] == sys.executable else argv)}")
-            if subprocess.run(argv, cwd=ROOT, check=False).returncode != 0:
+            if subprocess.run(argv, cwd=ROOT, env=environment, check=False).returncode != 0:
                 failed.append(" ".join(argv))
             say(f"{step}: {time.monotonic() - begun:.0f} s")
     for line in failed:

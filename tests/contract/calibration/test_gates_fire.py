@@ -13,7 +13,7 @@ import pytest
 
 from tare.model.trial import Trial
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 
 
 def refused(found: Trial) -> set[str]:

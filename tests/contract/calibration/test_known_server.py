@@ -14,7 +14,7 @@ from tare.lab.trial.bench import Bench
 from tare.lab.trial.site import Site
 from tare.model.trial import Trial
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n"
 BAD = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

@@ -22,6 +22,7 @@ from tare.model.tail import Tails
 
 pytestmark = [
     pytest.mark.contract,
+    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at processes"),
 ]
 CALL = "syscall.clock_gettime"

@@ -42,7 +42,8 @@ class Probe:
         """All CPU time so far."""
         with socket.socket(socket.AF_UNIX) as asked:
             asked.settimeout(10)
-            asked.connect(str(self.control))
+            # It is there a moment before it is listened to.
+            wait_until(lambda: asked.connect_ex(str(self.control)) == 0, self.log.read_text)
             with asked.makefile("rb") as stream:
                 return dict(json.loads(stream.read()))
 

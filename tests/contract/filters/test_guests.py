@@ -302,6 +302,8 @@ def test_a_reload_with_a_broken_guest_changes_nothing(site, hooks, tmp_path, var
     started.env["LUA_MODULE_PATH" if variant == "luajit" else "WASM_MODULE_PATH"] = str(file)
     started.start()
     file.write_bytes(b"return 7")
+    # Its port is open before it is ready for signals, and with a worker it is.
+    all_workers(started)
     started.processes["sut"].send_signal(signal.SIGHUP)
     wait_until(lambda: "refuses the prefix" in started.log("sut"), "the reload was not refused")
     (worker,) = all_workers(started)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -28,7 +29,7 @@ wire: Any = SimpleNamespace(
         for name, item in vars(_module(loaded.folder / "hooks.py")).items()
     }
 )
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 FIRST_USER = 2_000_000_000
 """Of the slots: `FIRST_USER` in the runtime's slot.rs."""
 # Modes whose workers are no processes of the host.
@@ -268,8 +269,10 @@ def named_like_workers() -> set[int]:
 
 def groups(pid: int) -> list[Path]:
     """Control groups of a daemon."""
-    found = Path("/sys/fs/cgroup").rglob(f"tare-sandbox*.{pid}.*")
-    return [path for path in found if path.is_dir()]
+    own = re.compile(rf"tare-sandbox.*\.{pid}\..*")
+    # Passes over the groups of others that are taken away meanwhile.
+    every = os.walk("/sys/fs/cgroup")
+    return [Path(at, name) for at, names, _ in every for name in names if own.fullmatch(name)]
 
 
 def wait_until(

@@ -25,6 +25,7 @@ CALLS = 400
 CALLS_SLOW = 12
 # Instead of these: TARE_SOAK_CALLS=100000 takes minutes a mode, and hours in those of containers.
 SOAK = int(os.environ.get("TARE_SOAK_CALLS", "0"))
+OTHERS = ("/pytest-of-", "/run/netns")
 TOOLS = ("bwrap", "crun", "runc", "runsc")
 
 
@@ -32,8 +33,12 @@ def leavings(own: Path) -> dict[str, object]:
     """What the machine has that a sandbox in the folder `own` could leave behind."""
     mounts = Path("/proc/self/mounts").read_text().splitlines()
     return {
-        # Other tests mount disks in folders of theirs.
-        "mounts": [line for line in mounts if "/pytest-of-" not in line or str(own) in line],
+        # Other tests mount disks in folders of theirs, and networks have names.
+        "mounts": [
+            line
+            for line in mounts
+            if str(own) in line or not any(place in line for place in OTHERS)
+        ],
         "shared memory": Path("/proc/sysvipc/shm").read_text().count("\n"),
         "queues": Path("/proc/sysvipc/msg").read_text().count("\n"),
         "/dev/shm": sorted(

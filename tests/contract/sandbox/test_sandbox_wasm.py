@@ -75,14 +75,14 @@ def module(body: bytes = b"", *, functions: tuple[bytes, ...] = (), **more: byte
 
 @pytest.fixture
 def sandbox(serve: Callable[..., Sandbox]) -> Sandbox:
-    return serve("wasm", "--memory-mb", "8", "--deadline-ms", "400", "--workers", "1")
+    return serve("wasm", "--memory-mb", "8", "--deadline-ms", "2000", "--workers", "1")
 
 
 def load(sandbox: Sandbox, folder: Path, made: bytes) -> str:
     """Load a module as `udf`; what the sandbox says if it refuses."""
     file = folder / "module"
     file.write_bytes(made)
-    options = ("--memory-mb", "8", "--deadline-ms", "400", "--start-ms", "400", "--workers", "1")
+    options = ("--memory-mb", "8", "--deadline-ms", "2000", "--start-ms", "2000", "--workers", "1")
     done = sandbox.cli("load", *options, "udf", str(file), text=True)
     assert (done.returncode == 0) == (done.stderr == "")
     return str(done.stderr)

@@ -12,7 +12,7 @@ from commands import tare
 
 from tare.lab.paths import ROOT
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "50", "-c", "2")
 
 
@@ -48,7 +48,11 @@ def test_a_sleep_of_1_ms_is_found(tmp_path: Path) -> None:
     old, new = commands("sleep")
     slow = new.replace("SLEEP_US=100", "SLEEP_US=1000")
     many = ("--duels", "8", "--duration", "1", "--rate", "60", "-c", "2")
-    verdicts = {verdict(tmp_path / str(number), old, slow, *many) for number in range(2)}
+    verdicts = set()
+    for number in range(2):
+        verdicts.add(verdict(tmp_path / str(number), old, slow, *many))
+        if "costs" in verdicts:
+            break
     if verdicts <= {"unresolved", None}:
         pytest.skip("other work of the machine disturbed the duels")
     assert verdicts <= {"costs", "unresolved", None}, verdicts

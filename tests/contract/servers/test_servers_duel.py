@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commandline import call
 from commands import GOOD, tare
 
 from tare import api
 from tare.lab.errors import TareError
 from tare.lab.machine.proc import ended
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--duels", "2", "--duration", "0.3", "--rate", "300", "-c", "2")
 
 
@@ -90,6 +91,7 @@ def test_servers_may_be_named_and_saturated(
     assert "requests_per_second" in scenario["variants"]["theirs"]["outcomes"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("second", "words"),
     [
@@ -143,6 +145,7 @@ def test_the_first_look_is_where_runs_are_and_open_to_other_users(
     assert {*lines[1::2]} == {"755"}, lines
 
 
+@pytest.mark.together
 def test_a_setup_that_fails_is_told(duel: Callable[..., tuple[int, str]]) -> None:
     code, text = duel(GOOD, GOOD, *SHORT, "--setup", "test -e {folder}/db || exit 7")
     assert code == 1 and "old does not start: " in text, text
@@ -177,12 +180,12 @@ def test_odd_servers_are_measured_all_the_same(
     assert results(tmp_path)["complete"]
 
 
-def test_a_server_that_ignores_sigterm_is_killed_and_named(
-    duel: Callable[..., tuple[int, str]],
-) -> None:
-    code, text = duel(GOOD, f"{GOOD} stubborn", "--duels", "1", *SHORT[2:])
-    assert code == 1
-    assert "role sut did not end on SIGTERM within 5 s and was killed" in text
+@pytest.mark.together
+def test_a_server_that_ignores_sigterm_is_killed_and_named(tmp_path: Path) -> None:
+    done = call(tmp_path, "duel", GOOD, f"{GOOD} stubborn", "--duels", "1", *SHORT[2:])
+    assert done.returncode == 1 and living(tmp_path) == []
+    told = done.stdout + done.stderr
+    assert "role sut did not end on SIGTERM within 5 s and was killed" in told
 
 
 def test_the_rate_is_found_with_whatever_status_is_right(
@@ -200,6 +203,7 @@ def test_a_rate_that_no_server_can_hold_is_refused(duel: Callable[..., tuple[int
     assert code == 1 and "--rate 5000000: the slower server answers about" in text, text
 
 
+@pytest.mark.together
 def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
     for arguments, words in (
         ((GOOD,), "found one command, expected two or more"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import GOOD, SERVER, tare
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--rate", "300", "-c", "2", "--duration", "0.4", "--within", "2m")
 
 
@@ -59,12 +59,19 @@ def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "mode").write_text("slow")
     refs = ("--against", "main", "--build", "cp mode built")
     start = f"{sys.executable} {SERVER} {{port}} $(cat built)"
-    code, out, err = decided(tmp_path, *refs, start, *SHORT)
-    assert code == 3, out + err
-    assert "fail: new: Server CPU per request" in out
+    code, out, err = gate(tmp_path, *refs, start, *SHORT, "--duels", "2")
+    assert code == 0, out + err
     assert "the work tree has changes, which are part of the new side" in err
+    (file,) = tmp_path.glob("runs/*/results.json")
+    (scenario,) = json.loads(file.read_text())["scenarios"]
+    cost = {
+        name: each["outcomes"]["cpu_us_per_request"]["median"]
+        for name, each in scenario["variants"].items()
+    }
+    assert cost["new"] > cost["old"] > 0
 
 
+@pytest.mark.together
 def test_bad_usage_is_told(tmp_path: Path) -> None:
     for arguments, words in (
         ((GOOD, GOOD, "--fail-on", "cpu 2"), "expected OUTCOME > N%"),

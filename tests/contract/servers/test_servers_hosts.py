@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from commandline import call
 from commands import GOOD, nginx_conf, tare
 from namespaces import Spread
 
 from tare.lab.project import build
 from tare.model.trial import parse_trials
 
-pytestmark = [pytest.mark.contract, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.contract, pytest.mark.alone, pytest.mark.timeout(900)]
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "100", "-c", "2")
 CONFIG = nginx_conf("listen {host}:{port}; location / { proxy_pass http://{backend}; }")
 
@@ -20,11 +21,12 @@ def spread(tmp_path: Path) -> Spread:
     return Spread.made(tmp_path)
 
 
+@pytest.mark.together
 def test_own_proxies_are_compared_between_hosts(tmp_path: Path, spread: Spread) -> None:
     program = build.component("nginx", print) / "sbin" / "nginx"
     (tmp_path / "own.conf").write_text(CONFIG)
     own = f"{program} -p {{folder}} -e stderr -c {{file:own.conf}}"
-    done = tare(tmp_path, "duel", own, own, "--backend", *SHORT, "--hosts", str(spread.file))
+    done = call(tmp_path, "duel", own, own, "--backend", *SHORT, "--hosts", str(spread.file))
     (plan,) = (tmp_path / "runs").glob("*/plan.json")
     trials, _ = parse_trials((plan.parent / "trials.jsonl").read_bytes())
     assert len(trials) >= 2, done.stdout + done.stderr
@@ -42,6 +44,7 @@ def test_own_proxies_are_compared_between_hosts(tmp_path: Path, spread: Spread) 
     assert spread.left() == []
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "option",
     [

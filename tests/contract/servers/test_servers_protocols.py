@@ -13,7 +13,7 @@ from tare import api
 from tare.lab.errors import TareError
 from tare.lab.project import build
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SPEAKER = Path(__file__).with_name("speaker.py")
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "100", "-c", "2")
 CALL = ("-p", "grpc", "--get", "/pkg.Service/One", "--body", "you")
@@ -80,6 +80,7 @@ def test_equal_servers_of_each_protocol_are_compared(
     assert measured(tmp_path) == protocol
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("protocol", "mode", "words"),
     [
@@ -122,6 +123,7 @@ def test_a_gate_and_python_take_the_same_protocols(
         api.duel(server, speaker("echo", "wrong"), url="tcp://127.0.0.1:{port}", **short)
 
 
+@pytest.mark.together
 def test_a_server_of_another_protocol_is_told(duel: Callable[..., tuple[int, str]]) -> None:
     for server, options, words in (
         (speaker("grpc"), (), "old: no answer to GET /: not an HTTP/1.1 head"),
@@ -155,6 +157,7 @@ def test_answers_are_compared_over_the_protocol_that_is_timed(
     assert measured(tmp_path) == protocol
 
 
+@pytest.mark.together
 def test_what_makes_no_sense_with_a_protocol_is_refused(
     duel: Callable[..., tuple[int, str]],
 ) -> None:

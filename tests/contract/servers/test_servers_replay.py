@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import GOOD
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--duels", "1", "--duration", "0.3", "-c", "2")
 
 
@@ -53,6 +53,7 @@ def test_a_log_may_be_replayed_as_fast_as_the_servers_answer(
     assert "rate" not in measured(tmp_path)
 
 
+@pytest.mark.together
 def test_all_different_requests_of_a_log_are_compared(
     duel: Callable[..., tuple[int, str]], tmp_path: Path, log: str
 ) -> None:
@@ -61,6 +62,7 @@ def test_all_different_requests_of_a_log_are_compared(
     assert "GET /a:" not in text and not list(tmp_path.glob("runs/*")), text
 
 
+@pytest.mark.together
 def test_what_makes_no_sense_with_a_log_is_told(
     duel: Callable[..., tuple[int, str]], tmp_path: Path, log: str
 ) -> None:

@@ -15,7 +15,7 @@ from commands import GOOD, SERVER, tare
 from tare.cli.main import tare as group
 from tare.lab.errors import TareError
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "300", "-c", "2")
 
 
@@ -60,6 +60,7 @@ def test_running_servers_are_measured_and_left_alone(
     assert scenario["noise_floor"]["latency_p50_us"]["blocks"] == 1
 
 
+@pytest.mark.together
 def test_what_cannot_be_measured_is_told(
     serve: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from commands import SERVER, nginx_conf, tare
 
 from tare.lab.project import build
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.alone]
 SHORT = ("--duels", "1", "--duration", "0.3", "--rate", "200", "-c", "2")
 GOOD = f"{sys.executable} {SERVER} {{folder}}/sock"
 URL = "http://unix:{folder}/sock:/"
@@ -76,13 +76,14 @@ def test_messages_over_a_socket_are_compared(short: Path) -> None:
     assert code == 0, told
 
 
+@pytest.mark.together
 def test_what_makes_no_sense_with_a_socket_is_told(short: Path) -> None:
     late = f"sleep 30; {GOOD}"
     for commands, arguments, code, words in (
         ((GOOD, GOOD), ("--url", "http://unix:/tmp/a:/"), 2, "expected {folder}/NAME"),
         ((GOOD, GOOD), ("--url", "https://unix:{folder}/a:/", "-p", "h3"), 2, "h3 has no Unix"),
         (("./a", GOOD), ("--url", URL), 2, "found './a', expected {folder} in it"),
-        ((GOOD, late), ("--url", URL, "--ready-within", "0.5"), 1, "new/sut/sock)"),
+        ((GOOD, late), ("--url", URL, "--ready-within", "5"), 1, "new/sut/sock)"),
         ((GOOD, GOOD), ("--url", f"http://unix:{{folder}}/{'x' * 108}:/"), 1, "are too many for"),
         (("http://unix:/a:/", "http://unix:/b:/"), (), 2, "found by its port"),
     ):

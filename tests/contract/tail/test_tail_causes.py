@@ -20,6 +20,7 @@ from tare.lab.machine.limits import Caps
 
 pytestmark = [
     pytest.mark.contract,
+    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at processes"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
 ]
@@ -160,6 +161,7 @@ def test_a_neighbour_is_named(
         started.wait()
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -183,6 +185,7 @@ def test_too_few_requests_say_so(slow: Path, tmp_path: Path) -> None:
     assert done.stdout.startswith("Too few requests to tell slow ones from others")
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("option", "words"),
     [

@@ -5,6 +5,8 @@ import pytest
 from tare.cli.test import packages, steps
 from tare.lab.paths import ROOT
 
+ALONE = "pytest.mark." + "alone"
+
 
 @pytest.mark.parametrize("arguments", [(), ("tests/unit", "-k", "x")])
 def test_thorough_tests_are_run_where_all_are_asked_for(arguments: tuple[str, ...]) -> None:
@@ -17,6 +19,18 @@ def test_thorough_tests_are_run_where_all_are_asked_for(arguments: tuple[str, ..
 def test_arguments_go_to_pytest_which_runs_once() -> None:
     (only,) = steps(everything=False, arguments=("tests/unit",))["python"]
     assert only[-2:] == ["pytest", "tests/unit"]
+
+
+def test_every_test_is_run_by_one_of_the_pytests() -> None:
+    first, second, alone = steps(everything=False)["python"]
+    apart = [each.removeprefix("--ignore=") for each in first if each.startswith("--ignore=")]
+    assert apart and set(apart) < set(second)
+    tests = ROOT / "tests"
+    folders = {f"tests/{file.relative_to(tests).parts[0]}" for file in tests.glob("*/**/test_*.py")}
+    assert folders == {*first, *second} & {f"tests/{path.name}" for path in tests.iterdir()}
+    for folder in folders - set(alone):
+        marked = [file for file in (ROOT / folder).rglob("test_*.py") if ALONE in file.read_text()]
+        assert not marked
 
 
 def test_packages_that_tests_can_do_without_are_listed() -> None:
