@@ -169,19 +169,27 @@ class BlockedTrials:
             pair: (family[pair].effect, found) for pair, found in zip(family, verdicts, strict=True)
         }
 
-    def unresolved(self) -> list[Key]:
-        """The awaited comparisons without a verdict; a variant that failed awaits none, nor does
-        one that is surely beyond a limit of a gate.
-        """
+    def awaited(self) -> list[Key]:
+        """The comparisons that the run waits for; a variant that failed awaits none."""
         failed = {t.variant for t in self._own if t.status in ("failed", "unavailable")}
-        verdicts = self.judge()
         awaited = [name for name in self.judged() if name in self.plan.awaited]
         return [
             (variant, outcome)
             for variant in self.plan.variants[1:]
-            if variant not in failed and not self._beyond(variant)
+            if variant not in failed
             for outcome in awaited
             if self.has_values(outcome)
+        ]
+
+    def unresolved(self) -> list[Key]:
+        """The awaited comparisons without a verdict; a variant that is surely beyond a limit of a
+        gate has none of them.
+        """
+        verdicts = self.judge()
+        return [
+            (variant, outcome)
+            for variant, outcome in self.awaited()
+            if not self._beyond(variant)
             and not self._settled(variant, outcome, verdicts.get((variant, outcome)))
         ]
 
