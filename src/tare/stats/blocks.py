@@ -14,6 +14,7 @@ from tare.stats.effect import Effect, effect_of, effect_so_far, paired_log_ratio
 from tare.stats.floor import NoiseFloor
 from tare.stats.plan_order import CONTROL, block_order
 from tare.stats.power import blocks_needed
+from tare.stats.rounding import counted
 from tare.stats.stopping import Stop, StoppingRule
 from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdict, judge_family
 
@@ -305,7 +306,9 @@ def shortage(plan: Plan) -> str | None:
     fewest = fewest_blocks(plan) if plan.until == "resolved" else blocks_needed(family)
     if most >= fewest:
         return None
-    what = f"{most} blocks cannot show a difference among {family} comparisons"
+    what = (
+        f"{counted(most, 'block')} cannot show a difference among {counted(family, 'comparison')}"
+    )
     return f"{what}: it takes {fewest}"
 
 
