@@ -1,5 +1,6 @@
 """The part that `tare duel` and `tare gate` share: servers, and the plan of their duels."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,7 @@ from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
+from tare.model.fields import NAME
 from tare.model.servers import Body, Headers, Load, Replay, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
@@ -249,7 +251,15 @@ def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:
     if len(given) > count:
         raise click.UsageError(f"--name: found {len(given)} names, expected {count} or fewer")
     numbered = ["server"] if count == 1 else [f"server-{number}" for number in range(1, count + 1)]
-    return [*given, *[*usual, *numbered[len(usual) :]][len(given) : count]]
+    names = [*given, *[*usual, *numbered[len(usual) :]][len(given) : count]]
+    if odd := [name for name in given if not re.fullmatch(NAME, name)]:
+        raise click.UsageError(
+            f"--name: found {odd[0]!r}, expected lower-case letters, digits and hyphens, with "
+            "a letter or digit first"
+        )
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"--name: found {', '.join(names)}, expected names that differ")
+    return names
 
 
 def _socket(url: str | None) -> tuple[str | None, str | None]:
