@@ -74,7 +74,7 @@ def test_a_run_that_cannot_be_meant_is_refused_before_it_begins(lab: Laboratory)
 
 def test_a_dry_run_says_what_it_would_measure_and_makes_nothing(lab: Laboratory) -> None:
     text = lab.tare("run", "toy", "--quick", "--dry-run")
-    assert "toy/cost: 2 variants, 1 scenarios, 6 trials, about " in text
+    assert "toy/cost: 2 variants, 1 scenario, 6 trials, about " in text
     assert "verdicts   none: 2 blocks cannot show a difference among" in text
     (made,) = json.loads(lab.tare("run", "toy", "--quick", "--dry-run", "--json"))
     assert made["variants"] == ["plain", "slow"] and made["estimate"]["trials"] == [6, 6]

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use crate::engine::Observer;
 use crate::report::conditions::Condition;
 use crate::report::result::Result as Report;
-use crate::report::verdict::is_well;
+use crate::report::verdict::complaints;
 use crate::run::{Error, run};
 use crate::spec::{Pace, Spec, Spread, Wait};
 use crate::time::format_us;
@@ -55,6 +55,8 @@ pub struct Step {
     pub report: Report,
     /// True if all was well, and it was not stopped early.
     pub held: bool,
+    /// Why it did not hold, a sentence for each reason.
+    pub why: Vec<String>,
 }
 
 /// Run `spec` at each of the rates, each with connections of its own. A set `interrupt` cuts the step
@@ -84,8 +86,14 @@ pub fn trace(
         };
         let report = run(&spec, &mut *observer(&spec), interrupt)?;
         let stopped = report.stopped_early;
-        let held = is_well(&report, conditions) && !stopped;
-        traced.push(Step { rate, report, held });
+        let why = complaints(&report, conditions);
+        let held = why.is_empty() && !stopped;
+        traced.push(Step {
+            rate,
+            report,
+            held,
+            why,
+        });
         if stopped {
             break;
         }
@@ -99,7 +107,7 @@ pub fn knee(steps: &[Step]) -> Option<f64> {
     held.last().map(|step| step.rate)
 }
 
-/// The steps as a table, and the knee below it.
+/// The steps as a table, and below it why some did not hold, and the knee.
 pub fn table(steps: &[Step]) -> String {
     let columns = [
         "answered/s",
@@ -141,6 +149,11 @@ pub fn table(steps: &[Step]) -> String {
             step if step.report.stopped_early => "   stopped early\n",
             _ => "   did not hold\n",
         });
+    }
+    for step in steps.iter().filter(|step| !step.report.stopped_early) {
+        for why in &step.why {
+            let _ = writeln!(text, "{}/s did not hold: {why}", step.rate);
+        }
     }
     text += &match knee(steps) {
         Some(rate) => format!("highest rate that held, as all below it: {rate}/s\n"),

@@ -1,5 +1,6 @@
 """The part that `tare duel` and `tare gate` share: servers, and the plan of their duels."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -19,7 +20,8 @@ from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
-from tare.model.servers import Body, Load, Replay, Request, Server, Servers
+from tare.model.fields import NAME
+from tare.model.servers import Body, Headers, Load, Replay, Request, Server, Servers
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
 _WITHIN_S = {False: 30.0, True: 90.0}
@@ -123,7 +125,7 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         "protocol": protocol,
         "path": asked.path or (target.path or "/") + query,
         "method": asked.method,
-        "headers": dict(_pairs(asked.headers, ":", "--header")),
+        "headers": _headers(asked.headers),
         "body": _body(asked),
     }
     processes = running_servers.found(commands, protocol) if running else [None] * len(commands)
@@ -249,7 +251,15 @@ def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:
     if len(given) > count:
         raise click.UsageError(f"--name: found {len(given)} names, expected {count} or fewer")
     numbered = ["server"] if count == 1 else [f"server-{number}" for number in range(1, count + 1)]
-    return [*given, *[*usual, *numbered[len(usual) :]][len(given) : count]]
+    names = [*given, *[*usual, *numbered[len(usual) :]][len(given) : count]]
+    if odd := [name for name in given if not re.fullmatch(NAME, name)]:
+        raise click.UsageError(
+            f"--name: found {odd[0]!r}, expected lower-case letters, digits and hyphens, with "
+            "a letter or digit first"
+        )
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"--name: found {', '.join(names)}, expected names that differ")
+    return names
 
 
 def _socket(url: str | None) -> tuple[str | None, str | None]:
@@ -322,6 +332,15 @@ def _pairs(texts: tuple[str, ...], mark: str, option: str) -> list[tuple[str, st
             raise click.BadParameter(f"{text!r}: expected NAME{mark}VALUE", param_hint=option)
         found.append((name.strip(), value.strip()))
     return found
+
+
+def _headers(texts: tuple[str, ...]) -> Headers:
+    """Return the headers, one that was given several times with all its values in order."""
+    found: dict[str, list[str]] = {}
+    written: dict[str, str] = {}
+    for name, value in _pairs(texts, ":", "--header"):
+        found.setdefault(written.setdefault(name.lower(), name), []).append(value)
+    return {name: own[0] if len(own) == 1 else own for name, own in found.items()}
 
 
 def _refuse(found: Sequence[tuple[str, Difference]], first: str) -> None:

@@ -17,7 +17,7 @@ from rich.progress import (
 from tare.cli.output import errors, say
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.report.numbers import span
-from tare.stats.blocks import BlockedTrials, fewest_blocks, judged
+from tare.stats.blocks import BlockedTrials, fewest_blocks
 from tare.stats.stopping import Stop
 
 
@@ -125,12 +125,9 @@ class Follower:
 
     def _known(self) -> str:
         """Return how many of the comparisons that the run awaits have one: `2 of 8 verdicts`."""
-        names = [name for name in judged(self._plan) if name in self._plan.awaited]
-        failed = {t.variant for t in self._trials if t.status in ("failed", "unavailable")}
-        measured = [name for name in self._plan.variants[1:] if name not in failed]
-        every = len(measured) * len(names) * len(self._plan.scenarios)
-        open_ = sum(
-            len(BlockedTrials(self._plan, scenario, self._trials).unresolved())
-            for scenario in self._plan.scenarios
-        )
-        return f"{max(every - open_, 0)} of {every} verdicts" if every else ""
+        scenarios = [
+            BlockedTrials(self._plan, scenario, self._trials) for scenario in self._plan.scenarios
+        ]
+        every = sum(len(each.awaited()) for each in scenarios)
+        open_ = sum(len(each.unresolved()) for each in scenarios)
+        return f"{every - open_} of {every} verdicts" if every else ""

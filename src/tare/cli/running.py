@@ -19,6 +19,7 @@ from tare.probes import bystanders
 from tare.report import calibration, html, results, stored, table
 from tare.report import folder as run_folder
 from tare.stats.blocks import shortage
+from tare.stats.rounding import counted
 from tare.stats.sign_flips import FEWEST
 
 _PREFLIGHT_S = 0.5
@@ -166,7 +167,7 @@ def outlook(plan: Plan, found: estimate.Estimate) -> str:
     """Return a plan's size in words."""
     counts, spans = map(str, found.trials), map(_duration, found.seconds)
     return (
-        f"{len(plan.variants)} variants, {len(plan.scenarios)} scenarios, "
+        f"{counted(len(plan.variants), 'variant')}, {counted(len(plan.scenarios), 'scenario')}, "
         f"{_range(*counts)} trials, about {_range(*spans)} "
         f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
     )

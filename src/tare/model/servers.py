@@ -40,6 +40,8 @@ class Server(Record):
 
 Body = str | dict[Literal["base64", "file"], str] | dict[Literal["size"], int]
 """A text, bytes, the content of a file, or so many arbitrary bytes."""
+Headers = dict[str, str | list[str]]
+"""Name → value, or several, each of which is sent as a header of its own."""
 
 
 class Mixed(Record):
@@ -48,7 +50,7 @@ class Mixed(Record):
     url: str = Field(pattern=r"^/\S*$")
     """Path and query."""
     method: str | None = None
-    headers: dict[str, str] = {}
+    headers: Headers = {}
     body: Body | None = None
     weight: float = Field(default=1.0, gt=0)
 
@@ -58,7 +60,7 @@ class Asked(Record):
 
     path: str
     method: str
-    headers: dict[str, str]
+    headers: Headers
     body: Body | None
 
 
@@ -71,7 +73,7 @@ class Request(Record):
     """The Unix socket that each server listens on, instead of its port."""
     path: str = "/"
     method: str = "GET"
-    headers: dict[str, str] = {}
+    headers: Headers = {}
     body: Body | None = None
 
 

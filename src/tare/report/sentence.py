@@ -200,7 +200,9 @@ def _told(results: Results, ranking: Ranking, own: Standing) -> str:
     if own.interval and (own.interval[0] > 0 or own.interval[1] < 0):
         words += f", but {own.why}"
     if own.more_blocks and results.block_s:
-        words += f"; about {span(own.more_blocks * results.block_s)} more would tell"
+        more = f"{span(own.more_blocks * results.block_s)} more"
+        # Without an interval nobody knows how wide it will be.
+        words += f"; about {more} would tell" if own.interval else f"; it takes {more} at least"
     return words
 
 

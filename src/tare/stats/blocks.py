@@ -14,6 +14,7 @@ from tare.stats.effect import Effect, effect_of, effect_so_far, paired_log_ratio
 from tare.stats.floor import NoiseFloor
 from tare.stats.plan_order import CONTROL, block_order
 from tare.stats.power import blocks_needed
+from tare.stats.rounding import counted
 from tare.stats.stopping import Stop, StoppingRule
 from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdict, judge_family
 
@@ -169,19 +170,27 @@ class BlockedTrials:
             pair: (family[pair].effect, found) for pair, found in zip(family, verdicts, strict=True)
         }
 
-    def unresolved(self) -> list[Key]:
-        """The awaited comparisons without a verdict; a variant that failed awaits none, nor does
-        one that is surely beyond a limit of a gate.
-        """
+    def awaited(self) -> list[Key]:
+        """The comparisons that the run waits for; a variant that failed awaits none."""
         failed = {t.variant for t in self._own if t.status in ("failed", "unavailable")}
-        verdicts = self.judge()
         awaited = [name for name in self.judged() if name in self.plan.awaited]
         return [
             (variant, outcome)
             for variant in self.plan.variants[1:]
-            if variant not in failed and not self._beyond(variant)
+            if variant not in failed
             for outcome in awaited
             if self.has_values(outcome)
+        ]
+
+    def unresolved(self) -> list[Key]:
+        """The awaited comparisons without a verdict; a variant that is surely beyond a limit of a
+        gate has none of them.
+        """
+        verdicts = self.judge()
+        return [
+            (variant, outcome)
+            for variant, outcome in self.awaited()
+            if not self._beyond(variant)
             and not self._settled(variant, outcome, verdicts.get((variant, outcome)))
         ]
 
@@ -297,7 +306,9 @@ def shortage(plan: Plan) -> str | None:
     fewest = fewest_blocks(plan) if plan.until == "resolved" else blocks_needed(family)
     if most >= fewest:
         return None
-    what = f"{most} blocks cannot show a difference among {family} comparisons"
+    what = (
+        f"{counted(most, 'block')} cannot show a difference among {counted(family, 'comparison')}"
+    )
     return f"{what}: it takes {fewest}"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from tare.stats.interval import Interval
 from tare.stats.location import locate
 from tare.stats.modes import Modes, two_modes
+from tare.stats.rounding import counted
 from tare.stats.sequential import look
 from tare.stats.signed_rank import Floats
 
@@ -62,7 +63,8 @@ def effect_so_far(differences: Floats, level: float = 0.95) -> Effect:
     that are good at every look (`tare.stats.sequential`).
     """
     found, looked = locate(differences, level), look(differences, level)
-    missing = "" if looked.interval else f"{found.n} pairs give no interval yet"
+    give = "gives" if found.n == 1 else "give"
+    missing = "" if looked.interval else f"{counted(found.n, 'pair')} {give} no interval yet"
     modes = two_modes(differences)
     return Effect(found.n, found.estimate, looked.interval, missing, looked.p, found.spread, modes)
 

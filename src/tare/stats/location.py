@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tare.stats.interval import Interval
+from tare.stats.rounding import counted
 from tare.stats.signed_rank import Floats, fewest_for, interval_rank, p_value
 
 
@@ -45,7 +46,8 @@ def locate(values: Floats, level: float = 0.95) -> Location:
     interval, missing = None, ""
     if bounds is None:
         fewest = fewest_for(1 - level)
-        missing = f"{n} blocks give no {100 * level:g} % interval: it takes {fewest}"
+        give = "gives" if n == 1 else "give"
+        missing = f"{counted(n, 'block')} {give} no {100 * level:g} % interval: it takes {fewest}"
     else:
         k, achieved = bounds
         interval = Interval(float(walsh[k - 1]), float(walsh[-k]), achieved)

@@ -1,4 +1,4 @@
-"""Rounding for text: two significant digits, and never an exponent."""
+"""Numbers for text: two significant digits and never an exponent, and counts."""
 
 import math
 
@@ -25,3 +25,8 @@ def reach_text(percent: float) -> str:
     if percent >= _DOUBLE:
         return f"a factor of {two_digits(1 + percent / 100)}"
     return f"{two_digits(percent)} %"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: `1 block`, `2 blocks`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -13,7 +13,7 @@ from tare.stats.effect import Effect, from_percent, to_percent
 from tare.stats.floor import NoiseFloor
 from tare.stats.holm import holm
 from tare.stats.power import blocks_needed, blocks_to_detect
-from tare.stats.rounding import reach_text, two_digits
+from tare.stats.rounding import counted, reach_text, two_digits
 
 
 class Direction(StrEnum):
@@ -132,18 +132,29 @@ def _doubt(
     assert effect.interval is not None
     fewest = blocks_needed(family, criteria.alpha)
     if effect.interval.excludes(0) and effect.n < fewest:
-        why = f"{effect.n} blocks cannot show a difference among {family} comparisons"
-        return f"{why}: it takes {fewest}", fewest - effect.n
+        own, all_of = counted(effect.n, "block"), counted(family, "comparison")
+        why = f"{own} cannot show a difference among {all_of}: it takes {fewest}"
+        more = fewest - effect.n
+        if floor is None or floor.reach is None or abs(effect.log_ratio) > floor.reach:
+            return why, more
+        below, lowering = _below(effect, floor)
+        return f"{why}; the effect is {below}", lowering and max(more, lowering)
     if not effect.interval.excludes(0) or p_adjusted > criteria.alpha:
         target = max(abs(effect.log_ratio), from_percent(criteria.margin_percent))
         more = blocks_to_detect(effect.spread, target, criteria.alpha / family) - effect.n
-        why = f"p {p_adjusted:.2g} after Holm over {family} comparisons"
+        why = f"p {p_adjusted:.2g} after Holm over {counted(family, 'comparison')}"
         if not effect.interval.excludes(0):
             why = f"the interval contains 0 and reaches beyond ±{criteria.margin_percent:g} %"
         return why, more if more > 0 else None
     assert floor is not None
     if floor.effect.interval is None or floor.reach is None:
         return f"there is no noise floor: {floor.effect.missing}", None
+    return _below(effect, floor)
+
+
+def _below(effect: Effect, floor: NoiseFloor) -> tuple[str, int | None]:
+    """Return that an effect is below the floor, and roughly how many more blocks would lower it."""
+    assert floor.effect.interval is not None and floor.reach is not None
     why = f"below the noise floor of {reach_text(to_percent(floor.reach))}"
     if floor.effect.interval.excludes(0):
         return f"{why}, where the A/A control itself differs from the baseline", None

@@ -25,3 +25,17 @@ def test_every_server_has_a_name(
 def test_more_names_than_servers_are_refused() -> None:
     with pytest.raises(click.UsageError, match="--name: found 3 names, expected 2 or fewer"):
         _names(("a", "b", "c"), 2, ())
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a@b", "é", "A", "-x", ".."])
+def test_a_name_that_no_folder_or_label_may_have_is_refused_in_words(name: str) -> None:
+    with pytest.raises(click.UsageError, match=r"^--name: found .* expected lower-case letters"):
+        _names((name,), 2, ("old", "new"))
+
+
+@pytest.mark.parametrize("given", [("a", "a"), ("new",)])
+def test_two_servers_of_one_name_are_refused_in_words(given: tuple[str, ...]) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        _names(given, 2, ("old", "new"))
+    name = given[0]
+    assert caught.value.message == f"--name: found {name}, {name}, expected names that differ"

@@ -81,3 +81,25 @@ def test_a_block_s_line_says_what_is_known_and_what_is_left(
     assert len(lines) == 9
     assert f"; 0 of {verdicts} verdicts; at least " in lines[0] and lines[0].endswith(" left")
     assert lines[8].endswith(f"; {verdicts} of {verdicts} verdicts")
+
+
+def test_an_outcome_that_no_trial_could_name_is_not_among_the_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded = load("exp", root=projects.write(tmp_path, variants={"none": "", "other": ""}))
+    plan = planning.make(
+        loaded, quick=False, variants=None, scenarios=None, blocks=9, seed=1, overrides={}
+    )
+    names = ["cpu", "p99"]
+    outcomes = dict.fromkeys(names, plan.outcomes["cpu"])
+    plan = plan.model_copy(update={"judged": names, "awaited": names, "outcomes": outcomes})
+    known: dict[str, float | None] = dict.fromkeys(names, 1.0)
+    # As p99 of too few requests.
+    known["p99"] = None
+    with Follower(plan, 3) as follower:
+        for planned in planned_trials(plan, 0):
+            follower.begins(planned, 1)
+            follower.ends(trial(planned, outcomes=known))
+        follower.block(1, Stop.GO_ON)
+    (line,) = re.findall(r"tare: (block .*)", capsys.readouterr().err)
+    assert f"; 0 of {len(plan.scenarios)} verdicts; " in line

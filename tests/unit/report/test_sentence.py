@@ -76,6 +76,19 @@ def test_outcomes_of_which_the_same_is_said_stand_together() -> None:
     ]
 
 
+def test_without_an_interval_the_time_to_tell_is_a_least_one() -> None:
+    open_ = outcome("CPU per request", "unresolved", 0.0, -3.0, 4.0) | {"more_blocks": 2}
+    assert answers(results(case({"new": {"one": open_}}))) == [
+        "new against old: CPU per request could not be told: between -3 % and +4 %; about 60 s "
+        "more would tell."
+    ]
+    few = open_ | {"ci_pct": None, "why": "6 pairs give no interval yet"}
+    assert answers(results(case({"new": {"one": few}}))) == [
+        "new against old: CPU per request could not be told: 6 pairs give no interval yet; it "
+        "takes 60 s more at least."
+    ]
+
+
 def test_many_variants_are_ranked_and_the_indistinguishable_stand_together() -> None:
     variants = many(
         dear=("costs", 860.0), near=("costs", 190.0), twin=("costs", 204.0),

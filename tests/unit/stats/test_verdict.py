@@ -108,12 +108,24 @@ def test_too_few_blocks_for_so_many_comparisons_says_how_many() -> None:
     assert judgement.more_blocks == 1
 
 
+def test_too_few_blocks_below_a_noise_floor_count_those_that_lower_it() -> None:
+    """A few more would allow a verdict among so many comparisons, and not give one."""
+    judgement = judge_family([comparison(9, n=8, floor_spread=18)] * 12)[0]
+    assert "it takes 9; the effect is below the noise floor of " in judgement.why
+    assert judgement.more_blocks is not None and judgement.more_blocks > 8
+    biased = NoiseFloor(effect_of(0.1 + 0.01 * np.linspace(-1, 1, 8)))
+    judgement = judge_family([replace(comparison(9, n=8), floor=biased)] * 12)[0]
+    assert judgement.why.endswith("where the A/A control itself differs from the baseline")
+    assert judgement.more_blocks is None
+
+
 def test_too_few_blocks_for_an_interval_says_how_many() -> None:
     judgement = alone(comparison(9, n=4))
     assert judgement.verdict is Verdict.UNRESOLVED
     assert judgement.why == "4 blocks give no 95 % interval: it takes 6"
     assert judgement.more_blocks == 2
     assert judge_family([comparison(9, n=4)] * 6)[0].more_blocks == 4
+    assert alone(comparison(9, n=1)).why == "1 block gives no 95 % interval: it takes 6"
 
 
 def test_noise_leaves_it_unresolved_and_says_what_it_takes() -> None:

@@ -7,10 +7,20 @@ use super::schedule;
 /// Return true if `report` meets all `conditions`, its schedule was kept, and nothing failed; where
 /// a condition is about errors, it decides about them alone.
 pub fn is_well(report: &Report, conditions: &[Condition]) -> bool {
-    let met = conditions
-        .iter()
-        .all(|condition| condition.judge(report).ok);
+    complaints(report, conditions).is_empty()
+}
+
+/// Return why all is not well with `report`, a sentence for each reason.
+pub fn complaints(report: &Report, conditions: &[Condition]) -> Vec<String> {
+    let judged = conditions.iter().map(|condition| condition.judge(report));
+    let mut found: Vec<String> = judged
+        .filter(|judgement| !judgement.ok)
+        .map(|judgement| judgement.to_string())
+        .collect();
+    found.extend(schedule::lateness(report));
     let errors_are_judged = conditions.iter().any(Condition::is_about_errors);
-    let failed = report.failures() > 0 && !errors_are_judged;
-    met && schedule::lateness(report).is_empty() && !failed
+    if report.failures() > 0 && !errors_are_judged {
+        found.push(format!("errors: {}", report.failures()));
+    }
+    found
 }

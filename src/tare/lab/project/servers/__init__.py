@@ -141,7 +141,10 @@ def _sent(asked: Asked, expected: Expected | None) -> dict[str, Any]:
     """Return a request, and its right answer, as the generator's spec has them."""
     found: dict[str, Any] = {
         "method": asked.method,
-        "headers": {key: raw(value) for key, value in asked.headers.items()},
+        "headers": {
+            key: raw(value) if isinstance(value, str) else [raw(each) for each in value]
+            for key, value in asked.headers.items()
+        },
         "expect": {
             "status": [expected.status if expected else 200],
             "body_length": expected.body_length if expected else None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tare.lab.errors import TareError
-from tare.model.servers import Asked, Mixed, Servers
+from tare.model.servers import Asked, Headers, Mixed, Servers
 
 _MOST = 1000
 """Each is asked before every duel."""
@@ -75,10 +75,10 @@ def _told(error: ValueError) -> str:
     return f"{where}: found {problem['input']!r}; {problem['msg']}"
 
 
-def _over(common: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+def _over(common: Headers, own: Headers) -> Headers:
     """Return the common headers with a request's own, which replace those of the same name."""
 
-    def kept() -> Iterator[tuple[str, str]]:
+    def kept() -> Iterator[tuple[str, str | list[str]]]:
         replaced = {name.lower() for name in own}
         return ((name, value) for name, value in common.items() if name.lower() not in replaced)
 
