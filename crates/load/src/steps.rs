@@ -55,7 +55,7 @@ pub struct Step {
     pub report: Report,
     /// True if all was well, and it was not stopped early.
     pub held: bool,
-    /// Why it did not hold, a sentence for each reason.
+    /// Reasons for not holding, a sentence each.
     pub why: Vec<String>,
 }
 

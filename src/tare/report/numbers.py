@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 
 from tare.stats.rounding import two_digits
 
@@ -31,15 +32,13 @@ def figure(value: float | None, interval: Interval | None) -> str:
     places = _places(value, interval)
     if interval[0] == interval[1] and value == int(value):
         places = 0
-    low, high = (_round(bound, places) for bound in interval)
-    return f"{_round(value, places)} [{low}, {high}]"
+    return _written(value, interval, places, _round)
 
 
 def signed(value: float, interval: Interval) -> str:
     """Return a difference: `+29 [+24, +34]`."""
     places = _places(value, interval)
-    low, high = (_signed(bound, places) for bound in interval)
-    return f"{_signed(value, places)} [{low}, {high}]"
+    return _written(value, interval, places, _signed)
 
 
 def short(value: float | None, interval: Interval | None) -> str:
@@ -76,8 +75,7 @@ def relative(percent: float | None, interval: Interval | None) -> str:
     if max(map(abs, ends)) < _EQUAL_PERCENT:
         return f"equal within {2 * _EQUAL_PERCENT} %"
     places = min(_PERCENT_PLACES, _places(percent, interval))
-    low, high = (_signed(bound, places) for bound in interval)
-    return f"{_signed(percent, places)} % [{low}, {high}]"
+    return _written(percent, interval, places, _signed, " %")
 
 
 def factor(percent: float) -> str:
@@ -114,6 +112,24 @@ def unglued(text: str) -> str:
 def listed(items: list[str], word: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}"
+
+
+def _written(
+    value: float,
+    interval: Interval,
+    places: int,
+    write: Callable[[float, int], str],
+    unit: str = "",
+) -> str:
+    """Return the value and its interval in words. What has an interval without 0 is never written
+    as 0, which would hide its sign.
+    """
+
+    def one(number: float) -> str:
+        hidden = (interval[0] > 0 or interval[1] < 0) and not float(f"{number:.{places}f}")
+        return write(number, -math.floor(math.log10(abs(number))) if hidden else places)
+
+    return f"{one(value)}{unit} [{one(interval[0])}, {one(interval[1])}]"
 
 
 def _places(value: float, interval: Interval | None) -> int:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.report.numbers import factor, figure, glued, relative, span
+from tare.report.numbers import factor, figure, glued, relative, signed, span
 
 FLOATS = st.floats(-1e9, 1e9, allow_nan=False)
 
@@ -44,6 +44,9 @@ def test_figures(value: float | None, interval: tuple[float, float] | None, text
         (0.0, (0.0, 0.0), "exactly equal"),
         (1e-9, (-1.3e-9, 1.3e-9), "equal within 0.01 %"),
         (0.0, (-1.2, 1.3), "0 % [-1.2, +1.3]"),
+        (24.0, (0.3, 49.0), "+24 % [+0.3, +49]"),
+        (24.0, (-0.3, 49.0), "+24 % [0, +49]"),
+        (-0.034, (-0.066, -0.0004), "-0.03 % [-0.07, -0.0004]"),
         (None, None, ""),
     ],
 )
@@ -59,6 +62,14 @@ def test_an_interval_that_is_not_empty_does_not_look_empty(a: float, b: float, c
     value, lower, upper = (float(part.replace(" ", "")) for part in found.groups())
     assert lower <= value <= upper
     assert lower < upper or high - low < 1e-5
+
+
+@given(st.floats(1e-9, 1e6), st.floats(1e-9, 1e6), st.floats(1e-9, 1e6))
+def test_an_interval_without_zero_shows_no_zero(a: float, b: float, c: float) -> None:
+    low, middle, high = sorted((a, b, c))
+    for told in (figure(middle, (low, high)), signed(-middle, (-high, -low))):
+        found = re.findall(r"[-\d.]+", told.replace(" ", ""))
+        assert all(float(each) != 0 for each in found) or low == high, told
 
 
 @pytest.mark.parametrize(
