@@ -33,6 +33,12 @@ def test_every_test_is_run_by_one_of_the_pytests() -> None:
         assert not marked
 
 
+def test_every_test_file_has_a_name_of_its_own() -> None:
+    """pytest imports them by their names."""
+    names = [file.name for file in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_packages_that_tests_can_do_without_are_listed() -> None:
     assert {"nghttp2-server", "nodejs"} <= set(packages(ROOT))
     assert all(name.replace("-", "").isalnum() for name in packages(ROOT))
