@@ -112,12 +112,14 @@ void *event_queue_pop(struct task_queue *base, unsigned consumer)
         }
         uint32_t ticket = parking_enter(&queue->parking);
         bool stopped = atomic_load(&queue->stopped);
-        if (waiting(queue) == 0 && stopped) {
+        /* Once: others take meanwhile, and after the last one nobody wakes whom the stop has woken. */
+        bool empty = waiting(queue) == 0;
+        if (empty && stopped) {
             parking_leave(&queue->parking);
             event_device_leave();
             return NULL;
         }
-        if (waiting(queue) == 0) {
+        if (empty) {
             parking_sleep(&queue->parking, ticket);
             looks = 0;
         } else if (looks < LOOKS) {
