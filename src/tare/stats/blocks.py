@@ -171,7 +171,9 @@ class BlockedTrials:
         }
 
     def awaited(self) -> list[Key]:
-        """The comparisons that the run waits for; a variant that failed awaits none."""
+        """The comparisons that the run waits for; a variant that failed awaits none, nor is one
+        awaited of which a side does not have the outcome, as without a proxy its CPU time.
+        """
         failed = {t.variant for t in self._own if t.status in ("failed", "unavailable")}
         awaited = [name for name in self.judged() if name in self.plan.awaited]
         return [
@@ -179,7 +181,8 @@ class BlockedTrials:
             for variant in self.plan.variants[1:]
             if variant not in failed
             for outcome in awaited
-            if self.has_values(outcome)
+            if self._may_have(variant, outcome)
+            and self._may_have(self.plan.opponent_of(variant), outcome)
         ]
 
     def unresolved(self) -> list[Key]:
@@ -193,6 +196,11 @@ class BlockedTrials:
             if not self._beyond(variant)
             and not self._settled(variant, outcome, verdicts.get((variant, outcome)))
         ]
+
+    def _may_have(self, label: str, outcome: str) -> bool:
+        """Return false if trials of the label counted and none of them could name the outcome."""
+        counted = any(own == label for own, _ in self._values)
+        return not counted or (label, outcome) in self._values
 
     def has_values(self, outcome: str) -> bool:
         """Return false if trials counted and none of them could name the outcome."""

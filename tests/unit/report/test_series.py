@@ -114,6 +114,7 @@ def test_the_published_series_is_what_its_record_shows() -> None:
         "ordinary_cpu_us_per_request": "CPU per request, ordinary rounds",
         "cpu_us_per_request": "CPU per request, all rounds",
         "latency_p50_us": "median latency",
+        "ordinary_latency_p99_us": "p99 latency, ordinary rounds",
     }
     for each in series.cut([record], calibrates, 8):
         for how, looks in (("once", each.fixed), ("after every duel", each.peeking)):

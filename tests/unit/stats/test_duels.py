@@ -100,3 +100,24 @@ def test_what_a_running_process_uses_is_judged_without_a_control() -> None:
     assert BlockedTrials(running, CLOSED, done).judge()["one", "cpu"].verdict == "costs"
     started = running.model_copy(update={"running": False})
     assert BlockedTrials(started, CLOSED, done).judge()["one", "cpu"].verdict == "unresolved"
+
+
+def test_what_a_baseline_does_not_have_is_not_awaited() -> None:
+    """As the CPU time of a proxy, where the baseline has none."""
+    made = plan(pairing="slices")
+    assert set(made.awaited) >= {"cpu"}
+
+    def lacks(trial: Trial) -> bool:
+        return trial.shown_as == "none" and trial.label != CONTROL
+
+    done = [
+        trial.model_copy(update={"outcomes": {**trial.outcomes, "cpu": None}})
+        if lacks(trial)
+        else trial
+        for trial in duels(made, 2)
+    ]
+    every = {("one", name) for name in made.awaited} | {("two", name) for name in made.awaited}
+    assert set(BlockedTrials(made, CLOSED, []).awaited()) == every
+    assert set(BlockedTrials(made, CLOSED, duels(made, 2)).awaited()) == every
+    left = {(label, name) for label, name in every if name != "cpu"}
+    assert set(BlockedTrials(made, CLOSED, done).awaited()) == left
