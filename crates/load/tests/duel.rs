@@ -186,6 +186,26 @@ fn a_tail_in_ordinary_rounds_takes_rounds_of_some_answers() {
 }
 
 #[test]
+fn answers_that_outlast_their_slice_are_part_of_the_rate() {
+    const ANSWER_MS: u64 = 20;
+    let servers = [(); 2].map(|()| {
+        Server::start(|stream, _| {
+            thread::sleep(Duration::from_millis(ANSWER_MS));
+            stream.write_all(OK)?;
+            Ok(Then::Keep)
+        })
+    });
+    let slices = json!({"length_ms": 5, "gap_us": NEVER_US});
+    let result = duel([&servers[0], &servers[1]], &json!({"slices": slices}));
+    for target in 0..2 {
+        let rate = result["targets"][target]["outcomes"]["requests_per_second"].as_f64();
+        // Three connections, each with one request a slice.
+        let most = 3.0 / (ANSWER_MS as f64 / 1e3);
+        assert!(rate > Some(0.0) && rate <= Some(most), "{result}");
+    }
+}
+
+#[test]
 fn lateness_of_a_dropped_round_is_dropped_with_it() {
     let servers = [(); 2].map(|()| Server::always(OK, || Then::Keep));
     for (gap_us, kept) in [(NEVER_US, true), (0.001, false)] {

@@ -2,8 +2,8 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Output, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use common::{OK, Server, Then, count, spec};
 use rustix::process::{Pid, Signal, kill_process};
@@ -43,6 +43,18 @@ fn lines(output: &[u8]) -> Vec<Value> {
         .collect()
 }
 
+/// The binary on its way, with what it prints.
+fn started(spec: &File) -> (Child, Lines<BufReader<ChildStdout>>) {
+    let mut child = tare_load()
+        .arg("--spec")
+        .arg(&spec.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    (child, lines)
+}
+
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -80,13 +92,7 @@ fn a_run_with_a_start_file_begins_when_the_file_is_there() {
     let start = std::env::temp_dir().join(name);
     let own = json!({"start_file": start, "warmup_s": 0, "duration_s": 0.1});
     let file = File::with("started", &spec(server.address, &own).to_string());
-    let mut child = tare_load()
-        .arg("--spec")
-        .arg(&file.0)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let (mut child, mut lines) = started(&file);
     let mut next = || lines.next().expect("a line").expect("text");
     assert_eq!(next(), r#"{"event":"ready"}"#);
     std::thread::sleep(std::time::Duration::from_millis(100));
@@ -109,13 +115,7 @@ fn a_signal_ends_the_wait_for_a_start_file() {
     let server = Server::always(OK, || Then::Keep);
     let own = json!({"start_file": "/nonexistent/start", "warmup_s": 30});
     let file = File::with("waits", &spec(server.address, &own).to_string());
-    let mut child = tare_load()
-        .arg("--spec")
-        .arg(&file.0)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let (mut child, mut lines) = started(&file);
     assert_eq!(
         lines.next().expect("a line").expect("text"),
         r#"{"event":"ready"}"#
@@ -137,14 +137,7 @@ fn a_signal_still_brings_the_result() {
         "signal",
         &spec(server.address, &json!({"duration_s": 600})).to_string(),
     );
-    let mut command = tare_load();
-    let mut child = command
-        .arg("--spec")
-        .arg(&file.0)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let (mut child, mut lines) = started(&file);
     let first = lines.next().expect("a line").expect("text");
     assert!(first.contains("\"measure\""), "{first}");
     kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");

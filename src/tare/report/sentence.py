@@ -79,12 +79,12 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     others = {each.label for one in found for each in one.standings}
     if len(others) <= _FEW:
         words = [_of_variant(results, found, label) for label in sorted(others)]
-        warnings = (cross_talk.warning(results, scenario, found, label) for label in sorted(others))
-        words += filter(None, warnings)
     else:
         words = [of_outcome(results, found[0])]
         if more := doubt(results, found[0]):
             words.append(more)
+    warnings = (cross_talk.warning(results, scenario, found, label) for label in sorted(others))
+    words += filter(None, warnings)
     for cause in scenario.causes:
         if cause.label != CONTROL:
             words += because(cause, results.baseline_of(cause.label))

@@ -127,9 +127,9 @@ pub struct SliceCounts {
     pub all: u64,
     /// Those of rounds that count.
     pub kept: u64,
-    /// Correct answers that came within the kept slices.
+    /// Correct answers to the requests of the kept slices.
     pub answers: u64,
-    /// The kept slices' time, in nanoseconds.
+    /// Time from the kept slices' begin to the last of these answers, in nanoseconds.
     pub time: u64,
 }
 

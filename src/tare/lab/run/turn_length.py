@@ -5,8 +5,8 @@ from tare.model.study import Slices
 from tare.stats.rounding import two_digits
 
 _CLOCKED, _SATURATED = 2, 10
-"""Turn in times of an answer: by the clock, and as fast as servers answer. There an answer counts
-only within its turn. Each turn so lacks half an answer, and an effect looks larger by a twentieth.
+"""Turn in times of an answer: by the clock, and as fast as servers answer. There a turn begins
+with a request on every connection at once and ends with the last answer, unlike what is between.
 """
 _GAP = 0.025
 """Of a turn: how long the generator may be away without spoiling a round."""

@@ -31,8 +31,9 @@ pub struct Duel {
     held: Vec<(usize, Times)>,
     /// The send lags of the round's requests, and their targets.
     lags: Vec<(usize, u64)>,
-    /// Answers within the slices of the round, and the slices' time, by target.
-    within: Vec<(u64, u64)>,
+    /// Answers to the requests of the round's slices, and the time from the slices' begin to the last
+    /// of these answers, by target.
+    loads: Vec<(u64, u64)>,
     /// Correct answers of the round, by target.
     answers: Vec<u64>,
     /// The CPU time of each target.
@@ -62,7 +63,7 @@ impl Duel {
             gap: sliced.slices.gap,
             held: Vec::new(),
             lags: Vec::new(),
-            within: vec![(0, 0); targets],
+            loads: vec![(0, 0); targets],
             answers: vec![0; targets],
             accounts: accounts?,
             used: vec![Used::default(); targets],
@@ -84,15 +85,13 @@ impl Duel {
         self.answers[target] += 1;
     }
 
-    /// Keep the times of an answer that came at `now`, until the round has ended.
-    pub fn hold(&mut self, target: usize, intended: u64, times: Times, now: u64) {
+    /// Keep the times of an answer until the round has ended.
+    pub fn hold(&mut self, target: usize, intended: u64, times: Times) {
         if intended < self.schedule.measured_from() {
             return;
         }
         self.held.push((target, times));
-        if now < self.schedule.end() {
-            self.within[target].0 += 1;
-        }
+        self.loads[target].0 += 1;
     }
 
     /// Keep how late a request was sent, until the round has ended.
@@ -105,9 +104,7 @@ impl Duel {
     /// Begin a slice at `now`; return its target.
     pub fn turn(&mut self, now: u64) -> usize {
         self.over = None;
-        let target = self.schedule.turn(now);
-        self.within[target].1 += self.schedule.end() - self.schedule.measured_from();
-        target
+        self.schedule.turn(now)
     }
 
     /// Return true if all that worked in the slice has had time to rest; its load is over at `now`.
@@ -115,9 +112,12 @@ impl Duel {
         now - *self.over.get_or_insert(now) >= SETTLE
     }
 
-    /// Read the accounts; what was used since the last reading is of the slice that ends.
-    pub fn charge(&mut self) {
+    /// End the slice: its load lasted until now, and what was used since the last reading is its.
+    pub fn end(&mut self) {
         let active = self.schedule.active();
+        if let (Some(target), Some(over)) = (active, self.over) {
+            self.loads[target].1 += over - self.schedule.measured_from();
+        }
         for (target, accounts) in self.accounts.iter_mut().enumerate() {
             let own = &mut self.used[target];
             for (role, used) in accounts.read() {
@@ -134,8 +134,8 @@ impl Duel {
         let targets = self.used.len();
         let used = std::mem::replace(&mut self.used, vec![Used::default(); targets]);
         if counts {
-            for (tally, within) in tallies.iter_mut().zip(&self.within) {
-                tally.slices.end(*within, kept);
+            for (tally, load) in tallies.iter_mut().zip(&self.loads) {
+                tally.slices.end(*load, kept);
             }
             if kept {
                 let part = |(used, requests): (Used, &u64)| Round {
@@ -159,7 +159,7 @@ impl Duel {
         }
         self.held.clear();
         self.lags.clear();
-        self.within.fill((0, 0));
+        self.loads.fill((0, 0));
         self.answers.fill(0);
         self.disturbed = false;
         self.begin = now;

@@ -59,7 +59,7 @@ impl<P: Protocol> Worker<'_, P> {
         };
         if self.tallies[target].answer(&answer, in_window) {
             match &mut self.duel {
-                Some(duel) => duel.hold(target, request.intended, times, now),
+                Some(duel) => duel.hold(target, request.intended, times),
                 None => self.tallies[target].record(&times),
             }
         }

@@ -20,7 +20,7 @@ impl<P: Protocol> Worker<'_, P> {
         if !duel.rests(now) {
             return;
         }
-        duel.charge();
+        duel.end();
         // Reading takes time, in which nothing is due.
         let now = self.timeline.now();
         if active.is_none() || duel.schedule.is_last() {
