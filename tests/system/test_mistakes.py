@@ -196,6 +196,11 @@ MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
         "tare: toy/plain is not up; up is: nothing. Start it with: tare up toy/plain",
     ),
     (
+        ("logs", "toyy"),
+        2,
+        "tare: there is no experiment 'toyy'; did you mean 'toy'? there are: search, toy",
+    ),
+    (
         ("stats",),
         1,
         "tare: nothing is up; start a variant with: tare up EXPERIMENT/VARIANT",

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -42,7 +43,7 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     from tare.cli.running import execute, written
     from tare.report.gate import rulings
 
-    limits = dict(_limit(text) for text in fail_on or _LIMITS)
+    limits = _limits(fail_on or _LIMITS)
     store = prepare(Asked(**given), limits)
     execute(store)
     results = written(store.folder)
@@ -60,6 +61,17 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     click.echo(FORMATS[form](found, words, store.folder.name))
     say(f"report: {store.folder / 'report.html'}")
     sys.exit(_REGRESSION if failed else 0)
+
+
+def _limits(texts: Sequence[str]) -> dict[str, float]:
+    """Return each limited outcome with its limit. Raises click.BadParameter."""
+    limits: dict[str, float] = {}
+    for outcome, percent in map(_limit, texts):
+        if outcome in limits:
+            found = f"found two limits of {outcome}, expected one"
+            raise click.BadParameter(found, param_hint="--fail-on")
+        limits[outcome] = percent
+    return limits
 
 
 def _limit(text: str) -> tuple[str, float]:

@@ -41,6 +41,8 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     """
     if asked.saturated and asked.rate is not None:
         raise click.UsageError("--saturated and --rate: expected one of them")
+    if asked.duels is not None and asked.within_s is not None:
+        raise click.UsageError("--duels and --within: expected one of them")
     hosts = hosts_option.read(asked.hosts)
     if hosts is not None:
         _refuse_files(asked)

@@ -1,7 +1,8 @@
 """Find the running instances that a command names."""
 
-from tare.lab.errors import TareError
+from tare.lab.errors import TareError, UnknownName, no_such
 from tare.lab.project.catalog import split_target
+from tare.lab.project.index import experiment_names
 from tare.lab.run import instances
 from tare.lab.run.instances import Instance
 
@@ -14,6 +15,8 @@ def chosen(target: str | None) -> list[Instance]:
     name, variant = split_target(target)
     found = [each for each in known if each.experiment == name and variant in (None, each.variant)]
     if not found:
+        if name not in experiment_names():
+            raise UnknownName(no_such("experiment", name, experiment_names()))
         up = ", ".join(each.name for each in known) or "nothing"
         wanted = target if variant else f"{target}/VARIANT"
         raise TareError(f"{target} is not up; up is: {up}. Start it with: tare up {wanted}")

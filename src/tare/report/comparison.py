@@ -83,7 +83,11 @@ def _unlike_scenarios(before: Results, after: Results) -> dict[str, str]:
         unlike = [each for each in _parameters(first, last) if each[0] not in EFFORT]
         if unlike:
             said = "; ".join(f"{key} {one}, then {other}" for key, one, other in unlike)
-            found[name] = f"{name} cannot be compared: {said}"
+            rate = first.parameters.get("rate")
+            by_rate = rate is not None and [key for key, *_ in unlike] == ["rate"]
+            # Of the user's own servers each run chooses its own where none is given.
+            remedy = f"; make the later one again with --rate {rate:.10g}" if by_rate else ""
+            found[name] = f"{name} cannot be compared: {said}{remedy}"
     return found
 
 

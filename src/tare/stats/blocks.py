@@ -336,7 +336,7 @@ def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
         for effect in BlockedTrials(plan, scenario, known).watched()
     ]
     found = rule.decide(watched, blocks)
-    return Stop.TIME if found is Stop.GO_ON and _is_over(plan, known) else found
+    return Stop.TIME if found is Stop.GO_ON and is_over(plan, known) else found
 
 
 def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
@@ -346,11 +346,11 @@ def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
     scenarios = [BlockedTrials(plan, scenario, trials) for scenario in plan.scenarios]
     if not any(each.unresolved() for each in scenarios):
         return Stop.RESOLVED
-    return Stop.TIME if _is_over(plan, trials) else Stop.GO_ON
+    return Stop.TIME if is_over(plan, trials) else Stop.GO_ON
 
 
-def _is_over(plan: Plan, trials: Iterable[Trial]) -> bool:
-    """Return true if the plan's time is used up."""
+def is_over(plan: Plan, trials: Iterable[Trial]) -> bool:
+    """Return true if the plan's time is used up, so that no trial begins any more."""
     # Both sides of a duel have its time.
     spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
     return plan.within_s is not None and spent >= plan.within_s

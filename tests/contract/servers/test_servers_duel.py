@@ -208,6 +208,7 @@ def test_usage_is_explained(duel: Callable[..., tuple[int, str]]) -> None:
     for arguments, words in (
         ((GOOD,), "found one command, expected two or more"),
         ((GOOD, GOOD, "--rate", "5", "--saturated"), "expected one of them"),
+        ((GOOD, GOOD, "--duels", "5", "--within", "1m"), "--duels and --within: expected one"),
         ((GOOD, GOOD, "--in-order"), "expected --requests beside it"),
         ((GOOD, GOOD, "--requests", __file__, "--get", "/"), "expected one of them"),
         ((GOOD, GOOD, "-H", "nothing"), "'nothing': expected NAME:VALUE"),

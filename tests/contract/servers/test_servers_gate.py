@@ -9,7 +9,8 @@ import pytest
 from commands import GOOD, SERVER, tare
 
 pytestmark = [pytest.mark.contract, pytest.mark.alone]
-SHORT = ("--rate", "300", "-c", "2", "--duration", "0.4", "--within", "2m")
+BRIEF = ("--rate", "300", "-c", "2", "--duration", "0.4")
+SHORT = (*BRIEF, "--within", "2m")
 
 
 def gate(folder: Path, *arguments: str) -> tuple[int, str, str]:
@@ -43,7 +44,7 @@ def test_a_change_that_costs_less_than_the_limit_passes(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_told_does_not_fail(tmp_path: Path) -> None:
-    code, out, err = decided(tmp_path, GOOD, GOOD, *SHORT, "--duels", "1")
+    code, out, err = decided(tmp_path, GOOD, GOOD, *BRIEF, "--duels", "1")
     assert code == 0 and "cannot-tell: new: " in out, out + err
 
 
@@ -59,7 +60,7 @@ def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "mode").write_text("slow")
     refs = ("--against", "main", "--build", "cp mode built")
     start = f"{sys.executable} {SERVER} {{port}} $(cat built)"
-    code, out, err = gate(tmp_path, *refs, start, *SHORT, "--duels", "2")
+    code, out, err = gate(tmp_path, *refs, start, *BRIEF, "--duels", "2")
     assert code == 0, out + err
     assert "the work tree has changes, which are part of the new side" in err
     (file,) = tmp_path.glob("runs/*/results.json")
@@ -75,6 +76,10 @@ def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.Mo
 def test_bad_usage_is_told(tmp_path: Path) -> None:
     for arguments, words in (
         ((GOOD, GOOD, "--fail-on", "cpu 2"), "expected OUTCOME > N%"),
+        (
+            (GOOD, GOOD, "--fail-on", "cpu > 2%", "--fail-on", "cpu > 3%"),
+            "found two limits of cpu, expected one",
+        ),
         ((GOOD, "--against", "main"), "expected both, or none of them"),
         ((GOOD, GOOD, "--against", "main", "--build", "true"), "expected one for both refs"),
         (("--against", "main", "--build", "true", GOOD), "not a git repository"),

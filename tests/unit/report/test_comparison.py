@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from tare.cli.main import tare
 from tare.lab.paths import ROOT
 from tare.model.results import Results
+from tare.model.scenario import Scenario
 from tare.report import results
 from tare.report.comparison import NotComparable, compare
 from tare.report.folder import read
@@ -75,6 +76,18 @@ def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
     bare = [each.model_copy(update={"variants": {}}) for each in before.scenarios]
     with pytest.raises(NotComparable, match="no judged outcome of a variant in common"):
         compare(before.model_copy(update={"scenarios": bare}), after)
+
+
+def test_servers_that_were_asked_at_another_rate_are_refused_with_the_remedy(
+    tmp_path: Path,
+) -> None:
+    def made(rate: float) -> Results:
+        scenarios = [Scenario(name="default", parameters={"rate": rate})]
+        return run(tmp_path / f"{rate:g}", 1.2, scenarios=scenarios)[1]
+
+    wanted = "rate 5000.0, then 4800.0; make the later one again with --rate 5000$"
+    with pytest.raises(NotComparable, match=wanted):
+        compare(made(5000.0), made(4800.0))
 
 
 def test_a_slope_that_grew_is_a_regression(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
@@ -79,7 +79,8 @@ class Run:
         with self._begun() as bench:
             block, decision = 0, Stop.GO_ON
             while decision is Stop.GO_ON:
-                self._make_block(bench, block)
+                for planned in blocks.planned_trials(self._plan, block):
+                    self._fill(bench, planned, self._is_over)
                 block += 1
                 so_far = [trial for trial in self._trials if trial.block < block]
                 decision = blocks.stop(self._plan, so_far, block)
@@ -89,7 +90,9 @@ class Run:
     def make_block(self, block: int) -> None:
         """Make the trials that one block still lacks. Raises as `execute`."""
         with self._begun() as bench:
-            self._make_block(bench, block)
+            # What time is left is known where all blocks come together.
+            for planned in blocks.planned_trials(self._plan, block):
+                self._fill(bench, planned, lambda: False)
         self._store.finish()
 
     @contextmanager
@@ -107,9 +110,8 @@ class Run:
             self._describe(bench)
             yield bench
 
-    def _make_block(self, bench: Bench, block: int) -> None:
-        for planned in blocks.planned_trials(self._plan, block):
-            self._fill(bench, planned)
+    def _is_over(self) -> bool:
+        return blocks.is_over(self._plan, self._trials)
 
     @contextmanager
     def _bench(self) -> Iterator[Bench]:
@@ -194,8 +196,8 @@ class Run:
                 f"--seed {self._plan.seed}"
             )
 
-    def _fill(self, bench: Bench, planned: PlannedTrial) -> None:
-        """Make the attempts that the planned trial still lacks."""
+    def _fill(self, bench: Bench, planned: PlannedTrial, is_over: Callable[[], bool]) -> None:
+        """Make the attempts that the planned trial still lacks, as long as the time is not over."""
         scenario = self._scenarios[planned.scenario]
         made = [trial for trial in self._trials if _same(trial, planned)]
         if any(trial.status != "invalid" for trial in made):
@@ -209,6 +211,8 @@ class Run:
         # All that the machine spoilt was made before this run was resumed.
         spent = sum(not spoilt(trial) for trial in made)
         for attempt in range(len(made) + 1, len(made) + retries + 2 - spent):
+            if is_over():
+                break
             self._watcher.begins(planned, attempt)
             self._reach(bench, poll=self._polls(parameters))
             ended = self._make(bench, planned, attempt, parameters)
