@@ -20,6 +20,7 @@ from tare.lab.project.servers import requests
 from tare.lab.project.servers.answer import Difference
 from tare.lab.run import facing, planning, subject
 from tare.lab.run.store import Store
+from tare.lab.trial.tail import untold
 from tare.model.fields import NAME
 from tare.model.servers import Body, Headers, Load, Replay, Request, Server, Servers
 
@@ -166,21 +167,11 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
 def refuse_untold(servers: Servers, asked: Asked) -> None:
     """Refuse requests that the look at the slowest cannot tell apart. Raises click.UsageError."""
     request = servers.request
-    if request.protocol not in ("h1", "h2"):
-        raise click.UsageError(
-            "--protocol: expected h1 or h2, whose requests are found in what a server reads"
-        )
-    if request.protocol == "h2" and request.scheme != "http":
-        raise click.UsageError(
-            "--url: expected http:// beside h2: in TLS a request cannot be found by its place in "
-            "the connection's bytes"
-        )
+    if found := untold(request.protocol, request.scheme, asked.depth):
+        setting, expected = found
+        raise click.UsageError(f"--{setting}: {expected}")
     if request.socket is not None:
         raise click.UsageError("--url: expected a port: connections are known by theirs")
-    if request.protocol == "h1" and asked.depth > 1:
-        raise click.UsageError(
-            "--depth: expected 1 beside h1, so that a connection has a request at a time"
-        )
 
 
 def _refuse_beside_log(asked: Asked) -> None:

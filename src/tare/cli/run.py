@@ -13,6 +13,7 @@ from tare.cli.completion import targets
 from tare.cli.completion import variants as complete_variants
 from tare.cli.hosts_option import hosts_option
 from tare.cli.hosts_option import read as read_hosts
+from tare.cli.looks import tail_option, why_option
 from tare.cli.output import json_option, say
 from tare.cli.ranges import Amount, Count
 from tare.cli.span import span_option
@@ -78,12 +79,8 @@ from tare.model.trial import Until
 @click.option("--threads", type=Count(1), help="Threads of the load generator, each on a CPU.")
 @click.option("--rate", type=Amount(), help="Requests per second of the open loop.")
 @click.option("-p", "--param", multiple=True, metavar="NAME=VALUE", help="Any other parameter.")
-@click.option(
-    "--why",
-    is_flag=True,
-    help="Look at the processes of each duel in a second window, and say where a difference comes "
-    "from; as root.",
-)
+@why_option
+@tail_option
 @benches_option
 @hosts_option
 @click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals.")
@@ -110,6 +107,7 @@ def command(
     rate: float | None,
     param: tuple[str, ...],
     why: bool,
+    tail: bool,
     benches: Path | None,
     hosts: Path | None,
     seed: int | None,
@@ -133,6 +131,7 @@ def command(
     tare run filters/steady --variants c-module --rate 10000
     tare run filters/requests --duration 10 --connections 100 -p url_path=/aaaa
     tare run filters/requests --variants njs --why
+    tare run calibration/cpu --scenarios added=20pct --tail
     tare run echo --connections 20 --size 128
     tare run filters/requests --library example-filter.so
     tare run proxies --variants nginx,mine --baseline nginx --variants-dir DIR
@@ -191,6 +190,7 @@ def command(
             resolve_pct=resolve_pct,
             within_s=within_s,
             why=why,
+            tail=tail,
         )
         for each in reached.requests
     ]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tare.cli.looks import tail_option, why_option
 from tare.cli.protocols import PROTOCOLS
 from tare.cli.ranges import Amount, Count
 from tare.cli.span import span_option
@@ -118,18 +119,8 @@ _DUELING = (
         metavar="status|body|header:NAME",
         help="A difference between the answers that is meant.",
     ),
-    click.option(
-        "--why",
-        is_flag=True,
-        help="Look at the processes of each duel in a second window, and say where a difference "
-        "comes from; as root.",
-    ),
-    click.option(
-        "--tail",
-        is_flag=True,
-        help="Look at the slowest 1 % of each server's requests in two more windows of each duel, "
-        "and say why one server's take longer; as root.",
-    ),
+    why_option,
+    tail_option,
     click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
 )
 """How they are compared."""

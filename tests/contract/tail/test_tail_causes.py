@@ -202,6 +202,23 @@ def test_a_duel_whose_tail_cannot_be_looked_at_is_refused(
     assert done.returncode == 2 and words in done.stderr, done.stderr
 
 
+def test_the_duels_of_a_study_are_looked_at_too(tmp_path: Path) -> None:
+    short = ("--blocks", "1", "--duration", "0.5", "-p", "warmup_s=0.1")
+    where = ("calibration/cpu", "--scenarios", "added=20pct", "--tail")
+    done = call(tmp_path, "run", *where, *short)
+    looked = sorted(path.stem for path in tmp_path.glob("runs/*/tails/*.json"))
+    assert looked == ["b00-s0-control", "b00-s0-more"], done.stderr
+    assert "--tail: it takes 6 duels whose slowest requests were looked at" in done.stderr
+
+
+def test_the_tail_of_requests_that_come_by_no_clock_is_not_looked_at(tmp_path: Path) -> None:
+    short = ("--blocks", "1", "--duration", "0.2", "-p", "warmup_s=0.1")
+    where = ("filters/requests", "--variants", "c-module", "--tail")
+    done = call(tmp_path, "run", *where, *short)
+    assert "loop: expected open: how slow the slowest are depends on the rate" in done.stderr
+    assert not list(tmp_path.glob("runs/*/tails/*.json"))
+
+
 @pytest.mark.thorough
 def test_the_cause_of_a_longer_tail_is_named_in_a_duel(slow: Path, tmp_path: Path) -> None:
     servers = [f"{slow} {{port}} {cause}" for cause in ("none", "sleep")]

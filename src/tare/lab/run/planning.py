@@ -98,8 +98,11 @@ def make(
             role.running for name in chosen for role in loaded.variants[name].roles.values()
         ),
     )
-    if why and plan.pairing != "slices":
-        raise UnknownName(f"{loaded.title}: --why looks at duels, and this study makes trials")
+    for option, asked in (("--why", why), ("--tail", tail)):
+        if asked and plan.pairing != "slices":
+            raise UnknownName(
+                f"{loaded.title}: {option} looks at duels, and this study makes trials"
+            )
     named = {}
     for levels, scenario in made:
         gate_limits.limits(study.gates, scenario.parameters, loaded.title)

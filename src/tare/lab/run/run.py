@@ -66,8 +66,8 @@ class Run:
         self._trials: list[Trial] = []
         self._environment: dict[str, Any] = {}
         self._remarks: list[str] = []
-        self._unseen: set[str] = set()
-        """Options of which it was said why nothing was seen."""
+        self._unseen: set[tuple[str, str]] = set()
+        """Options and scenarios of which it was said why nothing was seen."""
         self._hosts: dict[str, Any] = {}
         self._patience = Patience(plan.run)
         self._fingerprint = fingerprint(loaded, prepared)
@@ -331,8 +331,9 @@ class Run:
         if isinstance(done.tails, Tails):
             self._store.keep_tails(done.trial, done.tails)
         for option, found in (("--why", done.explained), ("--tail", done.tails)):
-            if isinstance(found, str) and option not in self._unseen:
-                self._unseen.add(option)
+            where = (option, done.trial.scenario)
+            if isinstance(found, str) and where not in self._unseen:
+                self._unseen.add(where)
                 self._watcher.remark(f"{option}: {done.trial.id}: {found}")
 
     def _describe(self, bench: Bench) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tare.lab.errors import RoleError
+from tare.lab.errors import RoleError, Unavailable
 from tare.lab.trial import instrument
 from tare.lab.trial.explain import roles_of
 from tare.lab.trial.instrument import assignment
@@ -18,16 +18,37 @@ _ROLE = "observer"
 _PORTS = {"http": 80, "https": 443}
 
 
+def untold(protocol: str, scheme: str, depth: int) -> tuple[str, str] | None:
+    """Return the setting that keeps requests from being told from each other in what a server
+    reads, and what is expected of it; None if they can be.
+    """
+    if protocol not in ("h1", "h2"):
+        return "protocol", "expected h1 or h2, whose requests are found in what a server reads"
+    if protocol == "h2" and scheme != "http":
+        return "url", (
+            "expected http:// beside h2: in TLS a request cannot be found by its place in the "
+            "connection's bytes"
+        )
+    if protocol == "h1" and depth > 1:
+        return "depth", "expected 1 beside h1, so that a connection has a request at a time"
+    return None
+
+
 def look(site: Site, program: Path, slowest: float) -> tuple[Tail, Result]:
     """Load a site; return where the time of its slowest requests went, which are this share of all,
     and what the instrument measured meanwhile.
 
     Raises RoleError when a program fails, and Unavailable where the kernel does not let processes
-    be looked at.
+    be looked at, or the load is not of a kind that can be.
     """
     plain = assignment(site, site.bench.loaded.study.analysis.window)
-    times, url = site.folder / "times.csv", urlsplit(plain.spec["url"])
-    what = replace(plain, spec={**plain.spec, "times_file": str(times)})
+    spec = plain.spec
+    times, url = site.folder / "times.csv", urlsplit(spec.get("url", ""))
+    if spec.get("loop", {}).get("kind") != "open" and "replay" not in spec:
+        raise Unavailable("loop: expected open: how slow the slowest are depends on the rate")
+    if found := untold(spec.get("protocol", "h1"), url.scheme, spec.get("depth", 1)):
+        raise Unavailable(": ".join(found))
+    what = replace(plain, spec={**spec, "times_file": str(times)})
     port = url.port or _PORTS[url.scheme]
     argv = [str(program), f"--port={port}", f"--slowest={slowest}", *roles_of({"": site})]
     with observing(site, _ROLE, argv) as observer:
