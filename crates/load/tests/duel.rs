@@ -84,6 +84,8 @@ fn rounds_are_kept_unless_the_generator_lost_time() {
         assert!(rounds > 0, "{result}");
         let expected = if kept { rounds } else { 0 };
         assert_eq!(count(&result, "slices.kept"), expected);
+        let error = &result["slices"]["standard_errors"]["latency_p50_us"];
+        assert_eq!(error.as_f64() > Some(0.0), kept && rounds >= 10, "{result}");
         for side in 0..2 {
             let target = &result["targets"][side];
             assert_eq!(target["outcomes"]["latency_p50_us"].is_f64(), kept);

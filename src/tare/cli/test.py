@@ -16,6 +16,8 @@ from tare.lab.errors import TareError
 from tare.lab.paths import ROOT
 
 _PYTEST = [sys.executable, "-m", "pytest"]
+# Many tests of the Rust programs wait for servers, kernels and time limits.
+_RUST_THREADS_A_CPU = 3
 # Tests of real servers wait more than they compute. A file stays in one process, and so do the
 # servers that its tests share; those that take minutes come before the many quick ones.
 _SPREAD = ["--dist", "loadfile", "--no-loadscope-reorder", "-m", "not alone or together"]
@@ -89,6 +91,8 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
         say(f"the tests of what is not there are skipped: {error}")
     # Tests start Python some hundred times, each of which would else compile all modules again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    threads = _RUST_THREADS_A_CPU * len(os.sched_getaffinity(0))
+    environment.setdefault("RUST_TEST_THREADS", str(threads))
     failed = []
     for step, commands in steps(everything=everything, arguments=arguments).items():
         if only not in (None, step):

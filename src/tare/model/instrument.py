@@ -154,6 +154,18 @@ class Target(Answer):
         }
 
 
+class StandardErrors(Answer):
+    """The spread of the logarithm of two sides' ratio within their duel, by the means of batches of
+    its rounds. What has too few rounds is left out, or None.
+    """
+
+    cpu_us: dict[str, NonNegativeFloat] = {}
+    """Of CPU time per request, by role."""
+    ordinary_cpu_us: dict[str, NonNegativeFloat] = {}
+    """Likewise in ordinary rounds."""
+    latency_p50_us: NonNegativeFloat | None = None
+
+
 class Slices(Answer):
     """The slices in which targets took turns, in the window."""
 
@@ -165,6 +177,7 @@ class Slices(Answer):
     """Rounds in which the generator lost no time: latencies and rates are of these alone."""
     share: NonNegativeFloat
     """Of the window in which a slice had the load, and not the wait for its last answers."""
+    standard_errors: StandardErrors | None = None
 
 
 class Tls(Answer):

@@ -239,6 +239,15 @@ class TailResult(Record):
     """Those with a noticeable share of the time, the largest difference first."""
 
 
+class WithinResult(Record):
+    """The share, 0 to 1, of the variance of an outcome's ratios from duel to duel that is there
+    within duels already.
+    """
+
+    share: float
+    ci: tuple[float, float]
+
+
 class ScenarioResult(Record):
     """One scenario: the noise floor, every variant, and every pair of them."""
 
@@ -254,6 +263,8 @@ class ScenarioResult(Record):
     """Of the duels whose processes were looked at."""
     tails: list[TailResult] = []
     """Of the duels whose slowest requests were looked at."""
+    within: dict[str, WithinResult] = {}
+    """By judged outcome, of duels that told the spread within them."""
 
 
 class BenchEffect(Record):

@@ -1,7 +1,7 @@
 """The footnotes that a reader needs for the tables of a run."""
 
 from tare.model.results import Results
-from tare.report import benches, overview, pairs, slopes
+from tare.report import benches, overview, pairs, slopes, starts
 from tare.report.titles import common, other_baselines, titles
 
 
@@ -15,7 +15,7 @@ def notes(results: Results) -> list[str]:
         *other_baselines(results),
         f"Measuring took {results.measured_share:.0%} of the trials' wall time.",
     ]
-    lines += benches.lines(results)
+    lines += [*benches.lines(results), *starts.lines(results)]
     for scenario in results.scenarios:
         found = {name: item.trials_invalid for name, item in scenario.variants.items()}
         if lost := ", ".join(f"{name} {count}" for name, count in found.items() if count):

@@ -14,13 +14,13 @@ from tare.model.results import (
     VariantResult,
 )
 from tare.model.trial import Trial
-from tare.report import benches
+from tare.report import benches, starts
 from tare.report.causes import causes
 from tare.report.folder import RunFolder
 from tare.report.sentence import answers
 from tare.report.slopes import slopes
 from tare.report.tails import tails
-from tare.stats.blocks import BlockedTrials, Key, judge_control, planned_trials, stop
+from tare.stats.blocks import BlockedTrials, Key, is_over, judge_control, planned_trials, stop
 from tare.stats.histogram import Histogram
 from tare.stats.plan_order import CONTROL
 from tare.stats.quantile import median
@@ -94,7 +94,7 @@ def complete(folder: RunFolder) -> bool:
                 (planned.scenario, plan.baseline),
             } & lost
             if (planned.block, planned.scenario, planned.label) not in made and not given_up:
-                return False
+                return is_over(plan, folder.trials)
         block += 1
         so_far = [trial for trial in folder.trials if trial.block < block]
         decision = stop(plan, so_far, block)
@@ -153,6 +153,7 @@ def _scenario(
         slopes=slopes(paired),
         causes=causes(folder, name, [*plan.variants, CONTROL]),
         tails=tails(folder, name, [*plan.variants, CONTROL]),
+        within=starts.of_scenario(paired),
     )
 
 

@@ -99,7 +99,7 @@ class BlockedTrials:
         from their common one.
         """
         if self.plan.pairing == "slices":
-            return self._paired(self._ratios(label, outcome), self._ratios(other, outcome))
+            return self._paired(self.ratios(label, outcome), self.ratios(other, outcome))
         return self._paired(self._positive(label, outcome), self._positive(other, outcome))
 
     def _positive(self, label: str, outcome: str) -> Mapping[int, float]:
@@ -109,7 +109,7 @@ class BlockedTrials:
         found = self._values.get((label, outcome), {})
         return {block: value for block, value in found.items() if value > 0}
 
-    def _ratios(self, label: str, outcome: str) -> Mapping[int, float]:
+    def ratios(self, label: str, outcome: str) -> Mapping[int, float]:
         """Block → the value in the units of the baseline's in the same duel."""
         own = self._positive(label, outcome)
         base = self._positive(self.plan.opponent_of(label), outcome)

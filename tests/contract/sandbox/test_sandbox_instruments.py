@@ -11,7 +11,7 @@ from sandboxes import Sandbox, as_it_runs, program, udf
 
 from tare.model.trial import Trial
 
-SHORT = {"schema": 1, "workers": 1, "warmup_s": 0.05, "duration_s": 0.2}
+SHORT = {"schema": 1, "workers": 1, "warmup_s": 0.1, "duration_s": 0.2}
 
 
 def measured(

@@ -110,6 +110,14 @@ def test_a_run_in_progress_is_not_complete(tmp_path: Path) -> None:
     assert make(runs.write(tmp_path / "whole", plan, done)).complete
 
 
+def test_a_run_whose_time_ended_within_a_block_is_complete(tmp_path: Path) -> None:
+    plan = runs.plan(until="resolved", within_s=10.0, blocks={"min": 1, "max": 1000})
+    done = runs.trials(plan, 2, {"dear": 1.2})
+    for trials, is_over in ((4, False), (5, True)):  # of two seconds each
+        folder = runs.write(tmp_path / str(trials), plan, done[:trials])
+        assert make(folder).complete == is_over
+
+
 def test_a_scenario_without_its_baseline_is_given_up_and_complete(tmp_path: Path) -> None:
     plan = runs.plan(blocks={"min": 2, "max": 2})
     done = [

@@ -4,6 +4,7 @@
 
 pub mod accounts;
 pub mod arrivals;
+pub mod batches;
 pub mod cpu;
 mod duty;
 mod limits;

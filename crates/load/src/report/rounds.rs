@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::outcomes::quantile_us;
 use crate::engine::Outcome;
+use crate::engine::batches::standard_error;
 use crate::engine::rounds::{Round, ordinary_in_cpu, ordinary_in_latency};
 use crate::engine::slices::Slices;
 use crate::engine::tally::{Tally, histogram};
@@ -42,6 +43,64 @@ pub struct SliceReport {
     pub kept: u64,
     /// Share of the window in which a slice had the load, and not a drain.
     pub share: f64,
+    /// Of two targets.
+    pub standard_errors: Option<StandardErrors>,
+}
+
+/// The spread of the logarithm of two targets' ratio within the duel, by outcome.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct StandardErrors {
+    /// CPU time per request, by role.
+    pub cpu_us: BTreeMap<String, f64>,
+    /// Likewise in ordinary rounds.
+    pub ordinary_cpu_us: BTreeMap<String, f64>,
+    pub latency_p50_us: Option<f64>,
+}
+
+impl StandardErrors {
+    fn new(targets: &[Tally]) -> Option<Self> {
+        let rounds = of(targets);
+        let [first, second] = rounds[..] else {
+            return None;
+        };
+        let all = [first, second].map(|own| own.iter().collect::<Vec<_>>());
+        let is = ordinary_in_cpu(&rounds);
+        let chosen = |is| [first, second].map(|own| among(own, is).collect::<Vec<_>>());
+        let ordinary = is.as_deref().map(chosen);
+        Some(StandardErrors {
+            cpu_us: cpu_errors(&all),
+            ordinary_cpu_us: ordinary.as_ref().map(cpu_errors).unwrap_or_default(),
+            latency_p50_us: standard_error(all.each_ref().map(|own| &own[..]), median),
+        })
+    }
+}
+
+/// The standard errors of CPU time per request, by role.
+fn cpu_errors(targets: &[Vec<&Round>; 2]) -> BTreeMap<String, f64> {
+    let first = targets[0].first();
+    let roles = first.into_iter().flat_map(|round| round.cpu.keys());
+    let error = |role: &String| {
+        let per_request = |rounds: &[&Round]| {
+            let ns = rounds.iter().filter_map(|round| round.cpu.get(role));
+            let requests: u64 = rounds.iter().map(|round| round.requests).sum();
+            (requests > 0).then(|| ns.sum::<u64>() as f64 / requests as f64)
+        };
+        let found = standard_error(targets.each_ref().map(|own| &own[..]), per_request)?;
+        Some((role.clone(), found))
+    };
+    roles.filter_map(error).collect()
+}
+
+fn median(rounds: &[&Round]) -> Option<f64> {
+    let each = rounds.iter().flat_map(|round| &round.latencies);
+    let mut latencies: Vec<f32> = each.copied().collect();
+    let middle = latencies.len() / 2;
+    if latencies.is_empty() {
+        return None;
+    }
+    let (_, found, _) = latencies.select_nth_unstable_by(middle, f32::total_cmp);
+    Some(f64::from(*found))
 }
 
 impl PartReport {
@@ -117,6 +176,7 @@ impl SliceReport {
             kept: outcome.targets[0].slices.kept,
             share: outcome.tally.slices.all as f64 * length_s
                 / outcome.window_s.max(f64::MIN_POSITIVE),
+            standard_errors: StandardErrors::new(&outcome.targets),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Random programs find the faults that are planted, and none where there is none.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Fault, Misread, PLANTED};
@@ -112,8 +113,23 @@ fn search(fault: Option<Fault>, seed: u64, most: u64, told: &Told) -> Option<Str
     None
 }
 
+/// Have children say nothing of panics that they catch. Set before any fork: the lock of the hook may be held by
+/// another test's thread, which a child does not have.
+fn quiet_children() {
+    static SET: Once = Once::new();
+    SET.call_once(|| {
+        let (usual, own) = (panic::take_hook(), std::process::id());
+        panic::set_hook(Box::new(move |panicked| {
+            if std::process::id() == own {
+                usual(panicked);
+            }
+        }));
+    });
+}
+
 /// Search in a process of its own: a fault may let machine code do anything.
 fn hunt(fault: Option<Fault>, seed: u64, most: u64) -> Hunt {
+    quiet_children();
     // SAFETY: memory that both processes see, zeroed, which is a `Told`; the child does nothing but search, with
     // glibc's allocator, which works after a fork, and ends.
     unsafe {
@@ -132,7 +148,6 @@ fn hunt(fault: Option<Fault>, seed: u64, most: u64) -> Hunt {
         let child = libc::fork();
         if child == 0 {
             libc::alarm(LIMIT);
-            panic::set_hook(Box::new(|_| {}));
             let found = search(fault, seed, most, &*told);
             if let Some(text) = &found {
                 let text = &text.as_bytes()[..text.len().min(2048)];
