@@ -8,8 +8,8 @@ from tare.stats.rounding import two_digits
 
 NONE = "–"
 """Where there is no such figure."""
-TIMES = 2.0
-"""From this factor on, a change is told as a factor and not in percent."""
+TIMES = 1.995
+"""From this factor on, a change is told as a factor and not in percent: two digits would be 100."""
 _FALLBACK_DIGITS = 3
 _PERCENT_PLACES = 2
 _EQUAL_PERCENT = 0.005

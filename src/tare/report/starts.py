@@ -1,4 +1,4 @@
-"""What differs from duel to duel: more than what differs within one?"""
+"""The part of what differs from duel to duel that differs within one already."""
 
 from collections.abc import Mapping
 from typing import Any
