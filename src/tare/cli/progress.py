@@ -17,7 +17,7 @@ from rich.progress import (
 from tare.cli.output import errors, say
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.report.numbers import span
-from tare.stats.blocks import BlockedTrials, fewest_blocks
+from tare.stats.blocks import BlockedTrials, comparisons, fewest_blocks
 from tare.stats.stopping import Stop
 
 
@@ -124,10 +124,14 @@ class Follower:
         return f"block {done}{of}: {made}{refused}{known and f'; {known}'}{rest}"
 
     def _known(self) -> str:
-        """Return how many of the comparisons that the run awaits have one: `2 of 8 verdicts`."""
+        """Return how many of the comparisons that the run awaits have one: `2 of 8 verdicts`, or
+        `2 of 8 awaited verdicts` where it makes others beside.
+        """
         scenarios = [
             BlockedTrials(self._plan, scenario, self._trials) for scenario in self._plan.scenarios
         ]
         every = sum(len(each.awaited()) for each in scenarios)
         open_ = sum(len(each.unresolved()) for each in scenarios)
-        return f"{every - open_} of {every} verdicts" if every else ""
+        only = every == comparisons(self._plan) * len(scenarios)
+        kind = "verdicts" if only else "awaited verdicts"
+        return f"{every - open_} of {every} {kind}" if every else ""

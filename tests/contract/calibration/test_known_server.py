@@ -107,6 +107,9 @@ def test_a_server_that_errs_fails_its_oracle(site: Callable[..., Site]) -> None:
 
 def test_a_duel_knows_the_truth(duel: Callable[..., tuple[Trial, Trial]]) -> None:
     plain, more = duel(cpu_pct=20.0)
+    for side in (plain, more):
+        # Not of the neighbour, which would decide which rounds are ordinary.
+        assert set(side.instrument["rounds"]["cpu_us"]) <= {"sut"}
     for each in (plain, more):
         assert each.status in ("valid", "invalid"), each.reason
         assert each.outcomes["cpu_us_per_request"]

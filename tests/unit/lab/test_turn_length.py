@@ -18,8 +18,8 @@ def test_quick_answers_leave_the_turns_short(answer_ms: float, saturated: bool) 
         (5.0, False, 10.0, 250.0, 1.0),
         (1.0, True, 10.0, 250.0, 1.0),
         (5.0, True, 50.0, 1250.0, 1.0),
-        (200.0, False, 400.0, 10_000.0, 4.8),
-        (200.0, True, 2000.0, 50_000.0, 18.0),
+        (200.0, False, 400.0, 10_000.0, 6.0),
+        (200.0, True, 2000.0, 50_000.0, 22.0),
     ],
 )
 def test_slow_answers_get_longer_turns_and_duels(

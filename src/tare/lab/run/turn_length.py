@@ -11,7 +11,7 @@ with a request on every connection at once and ends with the last answer, unlike
 _GAP = 0.025
 """Of a turn: how long the generator may be away without spoiling a round."""
 _ROUNDS = 4
-"""Turns of each side in a duel, at least."""
+"""Turns of each side in a duel, at least, where answers take no longer than in the first look."""
 
 
 def suited(load: Load, answer_ms: float, *, saturated: bool) -> Load:
@@ -24,7 +24,8 @@ def suited(load: Load, answer_ms: float, *, saturated: bool) -> Load:
     else:
         length_ms = _CLOCKED * answer_ms if answer_ms > short.length_ms else short.length_ms
     length_ms = float(two_digits(length_ms))
-    shortest_s = float(two_digits(_ROUNDS * 2 * (length_ms + answer_ms) / 1e3))
+    # At both ends of the window a part of a round is left over.
+    shortest_s = float(two_digits((_ROUNDS + 1) * 2 * (length_ms + answer_ms) / 1e3))
     slices = Slices(length_ms=length_ms, gap_us=max(short.gap_us, _GAP * length_ms * 1e3))
     duration_s = max(load.duration_s, shortest_s)
     return load.model_copy(update={"slices": slices, "duration_s": duration_s})

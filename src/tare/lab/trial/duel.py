@@ -157,7 +157,21 @@ def _fought(sites: Mapping[str, Site], progress: Progress) -> dict[str, Attempt]
 def _assignment(sites: Mapping[str, Site]) -> Assignment:
     study = sites[VARIANT].bench.loaded.study
     each = {side: assignment(site, study.analysis.window) for side, site in sites.items()}
-    return in_turns(each, study.slices, {side: site.accounts() for side, site in sites.items()})
+    return in_turns(each, study.slices, {side: _accounts(site) for side, site in sites.items()})
+
+
+def _accounts(site: Site) -> dict[str, Path]:
+    """Return the accounts of the roles that a reported outcome names. What else runs beside the
+    subject must not decide which rounds are ordinary.
+    """
+    loaded = site.bench.loaded
+    named = {
+        path.of
+        for name in loaded.study.reported
+        for path in loaded.outcomes[name].paths
+        if path.source == "role"
+    }
+    return {role: file for role, file in site.accounts().items() if role in named}
 
 
 def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measurement]:
