@@ -56,9 +56,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
     """Makes a short trial of a variant in a study's scenario, with oracle and audit."""
 
-    def make(variant: str, study: str, **levels: str) -> Trial:
+    def make(
+        variant: str, study: str, *, warmup_s: float = SHORT["warmup_s"], **levels: str
+    ) -> Trial:
         own = of_study(bench, study)
-        scenario = planning.scenario_at(own.loaded, levels, SHORT)
+        scenario = planning.scenario_at(own.loaded, levels, SHORT | {"warmup_s": warmup_s})
         return run_trial(
             own,
             PlannedTrial(

@@ -93,7 +93,8 @@ def test_workers_wait_until_the_instrument_is_started_again(
 
 
 def test_a_trial_of_ready_workers_has_their_memory(trial: Callable[..., Trial]) -> None:
-    made = trial("none", "memory")
+    # There it is the most that is waited for workers.
+    made = trial("none", "memory", warmup_s=20.0)
     assert made.status in ("valid", "invalid"), made.reason
     doses = {window["dose"] for window in made.instrument["slope"]["windows"]}
     # A gate that others on the machine close ends it before the last dose.

@@ -192,7 +192,8 @@ def slow() -> bytes:
 
 
 COMPILING = {
-    "time": (("--compile-s", "1", "--compile-mb", "8192"), "more than 1 s of CPU time", "-s"),
+    # On a busy machine four times as long passes before.
+    "time": (("--compile-s", "1", "--compile-mb", "8192"), "more than (1 s of CPU time|4 s)", "-s"),
     "memory": (("--compile-s", "100", "--compile-mb", "128"), "more than 128 MiB", "-mb"),
 }
 
@@ -202,7 +203,7 @@ def test_compiling_is_limited(limit: str, serve: Callable[..., Sandbox], tmp_pat
     options, what, option = COMPILING[limit]
     sandbox = serve("wasm", *options)
     refusal = load(sandbox, tmp_path, slow())
-    assert what in refusal
+    assert re.search(what, refusal)
     assert f"larger --compile{option}" in refusal
     status = Path(f"/proc/{sandbox.process.pid}/status").read_text()
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
