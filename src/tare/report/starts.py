@@ -66,8 +66,8 @@ def lines(results: Results) -> list[str]:
     """Return a footnote for each scenario whose duels told the spread within them."""
     named = titles(results)
     return [
-        f"Of the variance between duels in {named[each.name]}, so much is there within one "
-        f"already, and goes down with longer duels; the rest is from start to start: {shares}."
+        f"Longer duels would average out a part of the variance between duels in "
+        f"{named[each.name]}: {shares}. The rest comes from start to start."
         for each in results.scenarios
         if (shares := _shares(each))
     ]

@@ -39,7 +39,9 @@ def test_the_share_is_told_for_each_outcome_whose_spread_is_known(tmp_path: Path
     share = scenario.within["cpu"]
     assert 0 < share.ci[0] < share.share < share.ci[1] <= 1
     (line,) = starts.lines(found)
-    assert line.startswith("Of the variance between duels in ")
+    assert line.startswith(
+        "Longer duels would average out a part of the variance between duels in "
+    )
     assert f": CPU {share.share:.0%} [" in line
 
 

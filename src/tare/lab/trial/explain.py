@@ -23,7 +23,7 @@ from tare.probes.activity import activity
 
 ROLE = "profiler"
 _SAMPLES_HZ = 4999
-"""On each CPU. It is odd, so that no timer of a server keeps step; the window does not count."""
+"""On each CPU. Odd, so as not to keep step with timers; as the window does not count, many."""
 
 
 def explain(sites: Mapping[str, Site], what: Assignment, program: Path | str) -> Explained:
