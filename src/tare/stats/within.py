@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
 
 from tare.stats.interval import Interval
 from tare.stats.signed_rank import Floats
@@ -40,6 +39,9 @@ def within(groups: Sequence[Duels], level: float = 0.95) -> Within | None:
     The interval is that of the variance of normal values (chi-squared); what is measured within
     duels is taken as known, since each has many rounds.
     """
+    # Importing scipy costs half a second, which a command that judges nothing need not pay.
+    from scipy.special import chdtri
+
     freedom = sum(len(each.log_ratios) - 1 for each in groups if len(each.log_ratios) > 1)
     if freedom < FEWEST:
         return None
@@ -50,5 +52,5 @@ def within(groups: Sequence[Duels], level: float = 0.95) -> Within | None:
     errors = np.concatenate([each.standard_errors for each in groups])
     share = float((errors**2).mean()) / variance
     tails = (1 - level) / 2
-    low, high = (share * float(chi2.ppf(q, freedom)) / freedom for q in (tails, 1 - tails))
+    low, high = (share * float(chdtri(freedom, above)) / freedom for above in (1 - tails, tails))
     return Within(min(share, 1.0), Interval(min(low, 1.0), min(high, 1.0), level))

@@ -1,8 +1,8 @@
 /* queue_stress KIND CONSUMERS TASKS CAPACITY SEED
  *
- * Sends tasks through a queue and back over the done stack, with pauses in which all consumers fall
- * asleep and bursts in which the queue is full, and ends it while tasks wait. Every task must be run
- * once and come back once; what a single consumer gets of one class must be in order. Prints the
+ * Sends tasks through a queue and back over the done stack. It fills the queue before there are any
+ * consumers, then sends bursts, with pauses in which all consumers fall asleep, and ends the queue
+ * while tasks wait. Every task must be run once and come back once; what a single consumer gets of one class must be in order. Prints the
  * refusals and wake-ups; exits with 1, and says why, when anything is wrong, and with 3 where there is
  * no such queue.
  */
@@ -146,6 +146,14 @@ static struct task_queue *create(
     return made;
 }
 
+static bool post(struct task *task, unsigned long number, uint64_t *random)
+{
+    *task = (struct task){
+        .number = number, .class = next_random(random) % TASK_CLASSES, .sent = number + 1};
+    RELEASE(task);
+    return task_queue_push(queue, task, task->class);
+}
+
 /* What waits is taken by its class, and within one in the order in which it came. */
 static void check_classes(const struct task_queue_kind *kind)
 {
@@ -194,18 +202,19 @@ int main(int argc, char **argv)
     if (tasks == NULL || threads == NULL || thread_ids == NULL)
         fail("no memory", 0);
     told = eventfd(0, EFD_NONBLOCK);
+    unsigned long posted = 0, back = 0, refused = 0;
+    /* While nobody takes any, a queue must be full at last. */
+    while (posted < total && post(&tasks[posted], posted, &random))
+        posted++;
+    if (posted == total)
+        fail("a queue takes more than it has room for", posted);
     for (unsigned each = 0; each < consumers; each++)
         pthread_create(&threads[each], NULL, consume, (void *)(uintptr_t)each);
 
-    unsigned long posted = 0, back = 0, refused = 0;
     while (posted < total) {
         unsigned long burst = 1 + next_random(&random) % (3 * capacity);
         for (; burst > 0 && posted < total; burst--) {
-            struct task *task = &tasks[posted];
-            *task = (struct task){.number = posted,
-                .class = next_random(&random) % TASK_CLASSES, .sent = posted + 1};
-            RELEASE(task);
-            if (!task_queue_push(queue, task, task->class)) {
+            if (!post(&tasks[posted], posted, &random)) {
                 refused++;
                 break;
             }
