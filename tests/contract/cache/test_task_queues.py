@@ -1,6 +1,5 @@
 """Every task queue under stress, watched by sanitisers: nothing is lost, doubled or raced for."""
 
-import re
 import subprocess
 from pathlib import Path
 
@@ -35,8 +34,8 @@ def stress(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return program
 
 
-def run(program: Path, kind: str, consumers: int, capacity: int) -> tuple[int, int]:
-    """Refusals and wake-ups of a run that went well."""
+def run(program: Path, kind: str, consumers: int, capacity: int) -> int:
+    """Wake-ups of a run that went well."""
     # Where addresses are too random, the thread sanitiser cannot place its shadow.
     seed = 7 * consumers + capacity
     # A device in software takes much longer for a task where other work has the CPUs.
@@ -46,14 +45,11 @@ def run(program: Path, kind: str, consumers: int, capacity: int) -> tuple[int, i
         [str(part) for part in argv], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0 and not done.stderr, done.stderr
-    refused, wakes = re.findall(r"\d+", done.stdout)
-    return int(refused), int(wakes)
+    return int(done.stdout.split()[0])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("consumers", "capacity"), [(1, 8), (2, 4), (4, 64)])
 def test_no_task_is_lost(stress: Path, kind: str, consumers: int, capacity: int) -> None:
-    refused, wakes = run(stress, kind, consumers, capacity)
+    wakes = run(stress, kind, consumers, capacity)
     assert wakes > 0, "consumers that slept were woken"
-    if capacity < 10:
-        assert refused > 0, "the queue was full at times"
