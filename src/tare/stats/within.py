@@ -39,9 +39,6 @@ def within(groups: Sequence[Duels], level: float = 0.95) -> Within | None:
     The interval is that of the variance of normal values (chi-squared); what is measured within
     duels is taken as known, since each has many rounds.
     """
-    # Importing scipy costs half a second, which a command that judges nothing need not pay.
-    from scipy.special import chdtri
-
     freedom = sum(len(each.log_ratios) - 1 for each in groups if len(each.log_ratios) > 1)
     if freedom < FEWEST:
         return None
@@ -49,6 +46,9 @@ def within(groups: Sequence[Duels], level: float = 0.95) -> Within | None:
     variance = float(squares) / freedom
     if variance <= 0:
         return None
+    # Importing scipy costs half a second, which a run of few duels need not pay.
+    from scipy.special import chdtri
+
     errors = np.concatenate([each.standard_errors for each in groups])
     share = float((errors**2).mean()) / variance
     tails = (1 - level) / 2
