@@ -7,7 +7,7 @@ import click
 
 from tare.cli import own
 from tare.cli.completion import targets
-from tare.cli.output import json_option, print_json, say
+from tare.cli.output import json_option, print_json
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab.project.catalog import load, split_target
 from tare.lab.project.index import experiment_names
@@ -36,6 +36,7 @@ def command(
     tare check filters/c-module
     tare check filters --library example-filter.so
     """
+    from tare.cli.builds import Builds
     from tare.cli.run import named_parameters
     from tare.lab.project import parts
     from tare.lab.run import planning
@@ -52,7 +53,7 @@ def command(
             loaded = parts.exchange(loaded, files, chosen)
             chosen = own.taking(loaded)
         scenario = planning.scenario_at(loaded, {}, overrides)
-        found += check(loaded, chosen, say, [scenario])
+        found += check(loaded, chosen, Builds([(loaded, chosen)]).say, [scenario])
     if as_json:
         print_json([verdict.model_dump() for verdict in found])
     else:

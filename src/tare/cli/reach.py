@@ -34,8 +34,8 @@ class Reach:
 
 def studies(target: str | None, *, quick: bool, outside: Path | None = None) -> list[Loaded]:
     """Return the studies of EXPERIMENT[/STUDY]; without a study its default ones, of these with
-    `quick` those that have a quick version; without a target those of every experiment. `outside`
-    is the user's folder of further variants.
+    `quick` those that have a quick version; without a target the first such of every experiment.
+    `outside` is the user's folder of further variants.
 
     Raises ManifestError, and UnknownName.
     """
@@ -47,7 +47,9 @@ def studies(target: str | None, *, quick: bool, outside: Path | None = None) -> 
             continue
         names = catalog.load(experiment, outside=outside).experiment.studies
         every = [catalog.load(experiment, each, outside=outside) for each in names]
-        found += [each for each in every if each.study.quick is not None] if quick else every
+        if quick:
+            every = [each for each in every if each.study.quick is not None]
+        found += every if target else every[:1]
     if not found:
         raise UnknownName(f"{target} has no study with a quick version; run it without --quick")
     return found

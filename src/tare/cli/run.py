@@ -117,12 +117,14 @@ def command(
     """Measure the variants of EXPERIMENT against their baseline, study by study.
 
     Without STUDY, measure the experiment's default studies (tare list names them); without
-    EXPERIMENT, take a quick look at every experiment. Every parameter of a study is an option, too;
-    it reaches the studies that declare it. So is every part of the variants, for your own file in
-    its place; without --variants only those with the part are measured, and the baseline.
+    EXPERIMENT, take a quick look at every experiment, five minutes in all. Every parameter of a
+    study is an option, too; it reaches the studies that declare it. So is every part of the
+    variants, for your own file in its place; without --variants only those with the part are
+    measured, and the baseline.
     BENCHMARK_OUT=FILE in the environment writes the results in Google Benchmark's format, too.
 
     \b
+    tare run
     tare run filters --quick
     tare run filters/requests --scenarios all --dry-run
     tare run filters --blocks 20 --seed 7
@@ -139,8 +141,9 @@ def command(
     tare run proxies --hosts FILE
     """
     from tare.cli import benchmark_out, own
+    from tare.cli.planned import in_all, show_plan
     from tare.cli.reach import reach, studies
-    from tare.cli.running import go_on, show_plan
+    from tare.cli.running import go_on
     from tare.lab.project import environment
     from tare.lab.run import checking, planning
     from tare.lab.run.hosts import spread
@@ -206,6 +209,8 @@ def command(
         if plan.parts:
             say(f"{each.loaded.title}: trying your own files before anything is timed")
             checking.refuse(plan, each.loaded, say)
+    if len(plans) > 1:
+        say(in_all(plans))
     stores, done = [], []
     for number, plan in enumerate(plans):
         stores.append(Store.create(paths.runs(), plan))

@@ -4,22 +4,21 @@ from pathlib import Path
 
 import click
 
+from tare.cli.builds import Builds
 from tare.cli.output import console, print_json, say
+from tare.cli.planned import outlook
 from tare.cli.progress import Follower
 from tare.lab import paths
 from tare.lab.errors import Interrupted
-from tare.lab.project import levels, parts
 from tare.lab.project.preparation import Prepared, prepare, with_observers
 from tare.lab.run import calibrated, estimate, subject
 from tare.lab.run.run import Run
 from tare.lab.run.store import Store
 from tare.model.results import Results
-from tare.model.trial import Plan
 from tare.probes import bystanders
 from tare.report import calibration, html, results, stored, table
 from tare.report import folder as run_folder
 from tare.stats.blocks import shortage
-from tare.stats.rounding import counted
 from tare.stats.sign_flips import FEWEST
 
 _PREFLIGHT_S = 0.5
@@ -68,7 +67,8 @@ def execute(store: Store) -> None:
     """Carry out what the stored plan still lacks. Raises Interrupted."""
     plan = store.plan()
     loaded = subject.of(store, plan)
-    prepared = prepare(loaded, plan.variants, say, plan.scenarios)
+    progress = Builds([(loaded, plan.variants)])
+    prepared = prepare(loaded, plan.variants, progress.say, plan.scenarios)
     prepared = with_observers(prepared, say, why=plan.why, tail=plan.tail)
     expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
@@ -132,52 +132,3 @@ def report(folder: Path, *, as_json: bool, everything: bool = False) -> tuple[Re
 def _write(read: run_folder.RunFolder, found: Results) -> None:
     (read.path / "results.json").write_text(stored.text(found))
     (read.path / "report.html").write_text(html.render(read, found))
-
-
-def show_plan(plans: list[Plan], *, as_json: bool) -> None:
-    """Print what would be measured, and about how long it would take."""
-    loaded = [subject.planned(plan) for plan in plans]
-    expected = [
-        estimate.estimate(plan, each, paths.runs(), Prepared())
-        for plan, each in zip(plans, loaded, strict=True)
-    ]
-    if as_json:
-        print_json(
-            [
-                plan.model_dump(mode="json") | {"estimate": found.model_dump(mode="json")}
-                for plan, found in zip(plans, expected, strict=True)
-            ]
-        )
-        return
-    for plan, each, found in zip(plans, loaded, expected, strict=True):
-        click.echo(f"{plan.experiment}/{plan.study}: {outlook(plan, found)}")
-        if lack := shortage(plan):
-            click.echo(f"  verdicts   none: {lack}")
-        click.echo(f"  variants   {', '.join(plan.variants)}")
-        for line in parts.remarks(plan.parts):
-            click.echo(f"  part       {line}")
-        for scenario in plan.scenarios:
-            click.echo(f"  scenario   {scenario.name}")
-            for name in plan.variants:
-                if why := levels.unsupported(each, name, scenario):
-                    click.echo(f"             without {name}: {why}")
-
-
-def outlook(plan: Plan, found: estimate.Estimate) -> str:
-    """Return a plan's size in words."""
-    counts, spans = map(str, found.trials), map(_duration, found.seconds)
-    return (
-        f"{counted(len(plan.variants), 'variant')}, {counted(len(plan.scenarios), 'scenario')}, "
-        f"{_range(*counts)} trials, about {_range(*spans)} "
-        f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
-    )
-
-
-def _range(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

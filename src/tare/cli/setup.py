@@ -5,7 +5,6 @@ import sys
 import click
 
 from tare.cli.completion import targets
-from tare.cli.output import say
 from tare.lab.project import catalog
 from tare.lab.project.index import experiment_names
 
@@ -14,13 +13,16 @@ from tare.lab.project.index import experiment_names
 @click.argument("experiment", required=False, shell_complete=targets())
 def command(experiment: str | None) -> None:
     """Install and build everything EXPERIMENT (or every experiment) needs; `run` does so too."""
+    from tare.cli.builds import Builds
     from tare.lab.project.preparation import prepare
 
     failed = False
-    for name in [experiment] if experiment else experiment_names():
-        loaded = catalog.load(name)
-        variants = loaded.choose(loaded.listed())
-        prepared = prepare(loaded, variants, say)
+    names = [experiment] if experiment else experiment_names()
+    known = [catalog.load(name) for name in names]
+    wanted = [(loaded, loaded.choose(loaded.listed())) for loaded in known]
+    progress = Builds(wanted)
+    for name, (loaded, variants) in zip(names, wanted, strict=True):
+        prepared = prepare(loaded, variants, progress.say)
         for variant in variants:
             why = prepared.why_not(variant)
             click.echo(f"{name}/{variant}: {why or prepared.versions[variant]}")

@@ -55,6 +55,7 @@ def start(
     """Start a variant with the parameters and files that are given; else with those of variables of
     the environment, or else with those that it had `before`.
     """
+    from tare.cli.builds import Builds
     from tare.lab.project import environment, parts
     from tare.lab.run import instances
 
@@ -67,7 +68,9 @@ def start(
         for remark in parts.remarks(loaded.parts):
             say(remark)
     remembered = before.overrides if before else {}
-    return instances.up(loaded, variant, remembered | taken.parameters | overrides, say)
+    progress = Builds([(loaded, [variant])])
+    own_parameters = remembered | taken.parameters | overrides
+    return instances.up(loaded, variant, own_parameters, progress.say)
 
 
 def announce(found: Instance, *, as_json: bool) -> None:

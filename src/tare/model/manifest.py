@@ -28,6 +28,8 @@ class Build(Record):
     """Files or folders beyond its own that the output depends on, relative to the project;
     `Cargo.lock#PACKAGE` is what that package takes of it."""
     outputs: list[str] = Field(min_length=1)
+    about_s: int = Field(default=10, ge=1)
+    """Seconds that it took on two CPUs, for an estimate of the time left."""
 
 
 class VariantBuild(Build):

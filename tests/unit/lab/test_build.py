@@ -13,6 +13,8 @@ from tare.lab import paths
 from tare.lab.errors import BuildError, Interrupted
 from tare.lab.interrupt import raising
 from tare.lab.project import build, catalog
+from tare.lab.project.outstanding import Outstanding
+from tare.model.fields import Requirement
 from tare.model.manifest import VariantBuild
 
 COMPONENT = """
@@ -94,6 +96,32 @@ def test_it_is_known_whether_it_is_built_without_building_it(project: Project) -
     (project.folder / "number").write_text("2\n")
     build._content.cache_clear()
     assert not build.is_built("thing")
+
+
+def test_a_long_build_says_how_long_and_the_time_does_not_decide(project: Project) -> None:
+    file = project.folder / "component.toml"
+    place = project.build()[-1]
+    file.write_text(file.read_text().replace("[version]", "about_s = 200\n\n[version]"))
+    assert project.build() == [place]
+    (project.folder / "number").write_text("2\n")
+    assert project.build()[0] == "building thing, which takes about 3 min …"
+
+
+def test_builds_that_variants_lack_are_known_with_their_times(project: Project) -> None:
+    (project.home / "variant").mkdir()
+    own = VariantBuild(argv=["true"], outputs=["program"], about_s=90)
+    here = SimpleNamespace(components=["thing"], build=own, requires=[])
+    absent = Requirement(path="/no/such/file", remedy="get it")
+    away = SimpleNamespace(components=[], build=own, requires=[absent])
+    loaded: Any = SimpleNamespace(
+        name="toy",
+        variants={"here": here, "away": away},
+        variant_folder=lambda _: project.home / "variant",
+    )
+    both = Outstanding([(loaded, ["here", "away"])])
+    assert list(both.builds().items()) == [("toy-here", 90), ("thing", 10)]
+    project.build()
+    assert both.builds() == {"toy-here": 90}
 
 
 def test_what_it_is_made_of_decides_and_nothing_else(project: Project) -> None:

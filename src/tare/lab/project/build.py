@@ -23,6 +23,7 @@ from tare.model.manifest import Build, Version
 Say = Callable[[str], None]
 RECEIPT = "built.json"
 """The file that a complete build holds."""
+_LONG_S = 60
 _SKIPPED = {"README.md", "__pycache__", "target", "component.toml", "variant.toml", "hooks.py"}
 
 
@@ -122,7 +123,8 @@ def _make(
     version: Version | None,
 ) -> None:
     kept = "" if paths.IS_CLONE else f" at first use, into {out.parent}"
-    say(f"building {name}{kept} …")
+    long = f", which takes about {build.about_s / 60:.0f} min" if build.about_s >= _LONG_S else ""
+    say(f"building {name}{kept}{long} …")
     if out.exists():
         shutil.rmtree(out)
     for left in out.parent.glob("staging-*"):  # of a build that was killed: the lock is ours
@@ -191,7 +193,9 @@ def _taken(out: Path, build: Build) -> bool:
 
 
 def _digest(folder: Path, build: Build, below: dict[str, Path]) -> str:
-    parts = [build.model_dump_json(), *(f"{key}={path.name}" for key, path in below.items())]
+    # The time that it takes changes nothing of what is built.
+    made_by = build.model_dump_json(exclude={"about_s"})
+    parts = [made_by, *(f"{key}={path.name}" for key, path in below.items())]
     parts += [_content(folder), *map(_input, build.inputs)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

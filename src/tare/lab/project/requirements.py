@@ -52,6 +52,11 @@ def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
     return [item for item in requirements if not _met(item)]
 
 
+def attainable(requirements: Iterable[Requirement]) -> bool:
+    """Return true if what is missing can be installed."""
+    return all(item.debian and not item.root for item in missing(requirements))
+
+
 def meet(requirements: Iterable[Requirement], say: Say) -> None:
     """Install what is missing. Raises Unavailable with the remedy where it cannot, and then
     nothing is installed.

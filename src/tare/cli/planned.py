@@ -1,0 +1,78 @@
+"""Plans in words: what is measured, how long that takes, and what is built before it."""
+
+import click
+
+from tare.cli.builds import before
+from tare.cli.output import print_json
+from tare.lab import paths
+from tare.lab.project import levels, parts
+from tare.lab.project.catalog import Loaded
+from tare.lab.project.outstanding import Outstanding
+from tare.lab.project.preparation import Prepared
+from tare.lab.run import subject
+from tare.lab.run.estimate import Estimate, estimate
+from tare.model.trial import Plan
+from tare.report.numbers import span
+from tare.stats.blocks import shortage
+from tare.stats.rounding import counted
+
+
+def show_plan(plans: list[Plan], *, as_json: bool) -> None:
+    """Print what would be measured, and about how long it would take."""
+    loaded, expected = _estimated(plans)
+    if as_json:
+        print_json(
+            [
+                plan.model_dump(mode="json") | {"estimate": found.model_dump(mode="json")}
+                for plan, found in zip(plans, expected, strict=True)
+            ]
+        )
+        return
+    for plan, each, found in zip(plans, loaded, expected, strict=True):
+        click.echo(f"{plan.experiment}/{plan.study}: {outlook(plan, found)}")
+        if lack := shortage(plan):
+            click.echo(f"  verdicts   none: {lack}")
+        click.echo(f"  variants   {', '.join(plan.variants)}")
+        for line in parts.remarks(plan.parts):
+            click.echo(f"  part       {line}")
+        for scenario in plan.scenarios:
+            click.echo(f"  scenario   {scenario.name}")
+            for name in plan.variants:
+                if why := levels.unsupported(each, name, scenario):
+                    click.echo(f"             without {name}: {why}")
+    if said := _in_all(plans, loaded, expected):
+        click.echo(said)
+
+
+def in_all(plans: list[Plan]) -> str:
+    """Return in words how long several plans take together, and what is to be built for them."""
+    loaded, expected = _estimated(plans)
+    return _in_all(plans, loaded, expected)
+
+
+def _estimated(plans: list[Plan]) -> tuple[list[Loaded], list[Estimate]]:
+    loaded = [subject.planned(plan) for plan in plans]
+    pairs = zip(plans, loaded, strict=True)
+    return loaded, [estimate(plan, each, paths.runs(), Prepared()) for plan, each in pairs]
+
+
+def _in_all(plans: list[Plan], loaded: list[Loaded], expected: list[Estimate]) -> str:
+    wanted = zip(loaded, (plan.variants for plan in plans), strict=True)
+    builds = Outstanding(list(wanted)).builds()
+    sums = (sum(found.seconds[end] for found in expected) for end in (0, 1))
+    measuring = f"in all about {_range(*map(span, sums))}" if len(plans) > 1 else ""
+    return "; ".join(filter(None, [measuring, before(builds) if builds else ""]))
+
+
+def outlook(plan: Plan, found: Estimate) -> str:
+    """Return a plan's size in words."""
+    counts, spans = map(str, found.trials), map(span, found.seconds)
+    return (
+        f"{counted(len(plan.variants), 'variant')}, {counted(len(plan.scenarios), 'scenario')}, "
+        f"{_range(*counts)} trials, about {_range(*spans)} "
+        f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
+    )
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
