@@ -166,9 +166,10 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
 def outlook(plan: Plan, found: estimate.Estimate) -> str:
     """Return a plan's size in words."""
     counts, spans = map(str, found.trials), map(_duration, found.seconds)
+    trials = "trial" if found.trials[1] == 1 else "trials"
     return (
         f"{counted(len(plan.variants), 'variant')}, {counted(len(plan.scenarios), 'scenario')}, "
-        f"{_range(*counts)} trials, about {_range(*spans)} "
+        f"{_range(*counts)} {trials}, about {_range(*spans)} "
         f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tare.stats import sequential
 from tare.stats.effect import Effect, from_percent, to_percent
 from tare.stats.floor import NoiseFloor
 from tare.stats.holm import holm
@@ -37,11 +38,19 @@ class Criteria:
     """The thresholds that a verdict needs.
 
     `alpha` bounds the chance of any false costs or saves in a family, `margin_percent` is the
-    smallest effect of interest: an effect surely within it is equivalent.
+    smallest effect of interest: an effect surely within it is equivalent. `at_every_look` is true
+    of effects from `effect_so_far`, whose test takes other numbers of blocks.
     """
 
     alpha: float = 0.05
     margin_percent: float = 2.0
+    at_every_look: bool = False
+
+    def fewest_blocks(self, comparisons: int) -> int:
+        """Return the fewest blocks that can show a difference among so many comparisons."""
+        if self.at_every_look:
+            return sequential.fewest_for(self.alpha / comparisons)
+        return blocks_needed(comparisons, self.alpha)
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ def judge(
     effect, floor = comparison.effect, comparison.floor
     interval = effect.interval
     if interval is None:
-        more = blocks_needed(family, criteria.alpha) - effect.n
+        more = criteria.fewest_blocks(family) - effect.n
         return Judgement(Verdict.UNRESOLVED, p_adjusted, effect.missing, more if more > 0 else None)
     margin = from_percent(criteria.margin_percent)
     within = f"within ±{criteria.margin_percent:g} %"
@@ -130,7 +139,7 @@ def _doubt(
     """Return why an effect is unresolved, and roughly how many more blocks would help."""
     effect, floor = comparison.effect, comparison.floor
     assert effect.interval is not None
-    fewest = blocks_needed(family, criteria.alpha)
+    fewest = criteria.fewest_blocks(family)
     if effect.interval.excludes(0) and effect.n < fewest:
         own, all_of = counted(effect.n, "block"), counted(family, "comparison")
         why = f"{own} cannot show a difference among {all_of}: it takes {fewest}"
