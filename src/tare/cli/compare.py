@@ -46,6 +46,7 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     tare compare record/proxies-requests last --fail-on requests_per_second:5
     """
     from tare.report.comparison import compare
+    from tare.stats.rounding import reach_text
 
     limits = [_limit(text) for text in fail_on]
     found = compare(*_runs(before, after))
@@ -69,7 +70,7 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     ]
     for change in regressions:
         where = f"{change.scenario}, {change.variant}, {change.outcome}"
-        say(f"regression: {where}: surely worse by {change.worse_by_pct:.1f} %")
+        say(f"regression: {where}: surely worse by {reach_text(change.worse_by_pct)} or more")
     sys.exit(_REGRESSION if regressions or (limits and found.lost) else 0)
 
 
@@ -132,7 +133,7 @@ def _show(found: "RunComparison") -> None:
 
 def _grids(found: "RunComparison") -> "Iterator[tuple[str, Grid]]":
     """Yield a table of effects for each scenario, then one of slopes, each with its heading."""
-    from tare.report.numbers import figure, relative
+    from tare.report.numbers import factor, figure, relative
 
     for scenario in dict.fromkeys(item.scenario for item in found.changes):
         own = [item for item in found.changes if item.scenario == scenario]
@@ -148,7 +149,7 @@ def _grids(found: "RunComparison") -> "Iterator[tuple[str, Grid]]":
                 slopes,
                 [f"{figure(item.before, item.before_ci)} {item.unit}" for item in slopes],
                 [f"{figure(item.after, item.after_ci)} {item.unit}" for item in slopes],
-                ["" if item.change_pct is None else f"{item.change_pct:+.0f} %" for item in slopes],
+                ["" if item.change_pct is None else factor(item.change_pct) for item in slopes],
             ),
         )
 

@@ -14,7 +14,7 @@ from tare.stats.effect import Effect, from_percent, to_percent
 from tare.stats.floor import NoiseFloor
 from tare.stats.holm import holm
 from tare.stats.power import blocks_needed, blocks_to_detect
-from tare.stats.rounding import counted, reach_text, two_digits
+from tare.stats.rounding import change_text, counted, reach_text
 
 
 class Direction(StrEnum):
@@ -177,6 +177,5 @@ def _bimodal(effect: Effect, criteria: Criteria) -> str:
     modes = effect.modes
     if modes is None or modes.gap <= from_percent(criteria.margin_percent):
         return ""
-    percent = to_percent(modes.apart)
-    change = f"{two_digits(abs(percent))} % {'higher' if percent > 0 else 'lower'}"
+    change = change_text(to_percent(modes.apart))
     return f"; bimodal: in {modes.few} of {modes.n} blocks it is {change} than in the others"

@@ -36,13 +36,13 @@ def many(**verdicts: tuple[str, float]) -> dict[str, dict[str, Any]]:
         (("CPU per request", "costs", 140.0, 131.0, 152.0),
          "CPU per request is 2.40 times [2.31, 2.52] as high"),
         (("Rate", "saves", -80.0, -82.0, -78.0),
-         "rate is 5.0 times [4.5, 5.6] lower"),
+         "rate is a factor of 5.0 [4.5, 5.6] lower"),
         (("p99 latency", "equivalent", 0.1, -0.4, 0.6),
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
-         "p99 latency could not be told: between -4.2 % and +10 %"),
+         "p99 latency could not be told: between -4 % and +10 %"),
         (("p99 latency", "unresolved", 3.0, 1.2, 310.0),
-         "p99 latency could not be told: between +1.2 % and 4.1 times, but w"),
+         "p99 latency could not be told: between 1.01 and 4.1 times as high, but w"),
     ],
 )  # fmt: skip
 def test_a_verdict_in_words(told: tuple[Any, ...], words: str) -> None:
@@ -79,7 +79,7 @@ def test_outcomes_of_which_the_same_is_said_stand_together() -> None:
 def test_without_an_interval_the_time_to_tell_is_a_least_one() -> None:
     open_ = outcome("CPU per request", "unresolved", 0.0, -3.0, 4.0) | {"more_blocks": 2}
     assert answers(results(case({"new": {"one": open_}}))) == [
-        "new against old: CPU per request could not be told: between -3 % and +4 %; about 60 s "
+        "new against old: CPU per request could not be told: between -3.0 % and +4.0 %; about 60 s "
         "more would tell."
     ]
     few = open_ | {"ci_pct": None, "why": "6 pairs give no interval yet"}
@@ -136,7 +136,8 @@ def test_more_of_what_is_better_comes_first_where_higher_is_better() -> None:
     for own in variants.values():
         own["cpu"]["better"] = "higher"
     assert answers(results(case(variants))) == [
-        "CPU per request: against old, fast 2.4 times as high, mid 20 % lower, slow 5 times lower."
+        "CPU per request: against old, fast 2.4 times as high, mid 20 % lower, "
+        "slow a factor of 5 lower."
     ]
 
 
