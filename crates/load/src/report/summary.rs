@@ -84,8 +84,8 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         false => "",
     };
     let rates = format!(
-        "{:.0} requests in {:.2} s{stopped}: {:.0} req/s, {:.2} MB/s",
-        figure("requests"),
+        "{} in {:.2} s{stopped}: {:.0} req/s, {:.2} MB/s",
+        counted(figure("requests")),
         result.window_s,
         figure("requests_per_second"),
         figure("bytes_per_second") / 1e6,
@@ -116,7 +116,9 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         .map(|(status, count)| format!("{status}: {count}"))
         .collect();
     if !statuses.is_empty() {
-        writeln!(text, "statuses      {}", statuses.join(", "))?;
+        let all = result.total.requests as f64 > figure("requests");
+        let whole = if all { ", warm-up included" } else { "" };
+        writeln!(text, "statuses      {}{whole}", statuses.join(", "))?;
     }
     if let Some(ratio) = outcome("hit_ratio") {
         writeln!(text, "cache         {:.2} % hits", ratio * 100.0)?;
@@ -145,6 +147,12 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         load.cpu_busiest_thread * 100.0,
         load.in_flight_mean,
     )
+}
+
+/// A number of requests in words.
+pub(super) fn counted(requests: f64) -> String {
+    let plural = if requests == 1.0 { "" } else { "s" };
+    format!("{requests:.0} request{plural}")
 }
 
 /// A sentence in lines that fit a terminal of 80 columns behind a label.
