@@ -1,5 +1,6 @@
 """`tare compare`: how a run differs from a stored one."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tare.report.layout import Grid
 
 _REGRESSION = 3
+_LIMIT = re.compile(r"(\w+)(?::(\d+(?:\.\d+)?) ?%?)?")
 _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved": "yellow"}
 
 
@@ -30,7 +32,8 @@ _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved"
     "--fail-on",
     multiple=True,
     metavar="any|OUTCOME[:PERCENT]",
-    help="Exit with 3 if this surely got worse (by more than PERCENT) or is missing; repeatable.",
+    help="Exit with 3 if this surely got worse (by more than PERCENT), is missing, or cannot be "
+    "compared; repeatable.",
 )
 @json_option
 def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) -> None:
@@ -51,7 +54,7 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     limits = [_limit(text) for text in fail_on]
     found = compare(*_runs(before, after))
     judged: list[Changed | ChangedSlope] = [*found.changes, *found.slopes]
-    known = {change.outcome for change in judged}
+    known = {each.outcome for each in (*judged, *found.outcomes_lost)}
     for name, _ in limits:
         if name not in (known | {"any"}):
             expected = ", ".join(["any", *sorted(known)])
@@ -71,7 +74,10 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     for change in regressions:
         where = f"{change.scenario}, {change.variant}, {change.outcome}"
         say(f"regression: {where}: surely worse by {reach_text(change.worse_by_pct)} or more")
-    sys.exit(_REGRESSION if regressions or (limits and found.lost) else 0)
+    asked = {name for name, _ in limits}
+    missing = [each for each in found.outcomes_lost if asked & {"any", each.outcome}]
+    lost = limits and (found.lost or found.refused or missing)
+    sys.exit(_REGRESSION if regressions or lost else 0)
 
 
 def _runs(before: str, after: str) -> "tuple[Results, Results]":
@@ -98,12 +104,11 @@ def _runs(before: str, after: str) -> "tuple[Results, Results]":
 
 
 def _limit(text: str) -> tuple[str, float]:
-    name, _, percent = text.partition(":")
-    try:
-        return name, float(percent or 0)
-    except ValueError as error:
+    found = _LIMIT.fullmatch(text)
+    if found is None:
         expected = "expected any or OUTCOME[:PERCENT]"
-        raise click.BadParameter(f"{text!r}: {expected}", param_hint="--fail-on") from error
+        raise click.BadParameter(f"{text!r}: {expected}", param_hint="--fail-on")
+    return found[1], float(found[2] or 0)
 
 
 def _show(found: "RunComparison") -> None:
@@ -125,6 +130,10 @@ def _show(found: "RunComparison") -> None:
         said(f"NOT COMPARED: {text}")
     for text in found.lost:
         said(f"LOST: {text}")
+    for each in found.outcomes_lost:
+        said(
+            f"LOST: {each.scenario}, {each.variant}, {each.outcome}: not compared in {found.after}"
+        )
     click.echo()
     for text in found.differences:
         said(f"Not the same: {text}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tare.model.comparison import Changed, ChangedSlope, RunComparison
+from tare.model.comparison import Changed, ChangedSlope, LostOutcome, RunComparison
 from tare.model.results import (
     OutcomeResult,
     Results,
@@ -66,10 +66,13 @@ def compare(before: Results, after: Results) -> RunComparison:
         differences=list(dict.fromkeys(_differences(before, after))),
         refused=list(unlike.values()),
         lost=list(_lost(before, after)),
+        outcomes_lost=[
+            each for each in _outcomes_lost(before, after) if each.scenario not in unlike
+        ],
         changes=[each for each in _changes(before, after) if each.scenario not in unlike],
         slopes=[each for each in _slopes(before, after) if each.scenario not in unlike],
     )
-    if not (made.changes or made.slopes or made.lost):
+    if not (made.changes or made.slopes or made.lost or made.outcomes_lost):
         raise NotComparable(
             f"{before.run} and {after.run} have no judged outcome of a variant in common"
         )
@@ -203,6 +206,31 @@ def _lost(before: Results, after: Results) -> Iterator[str]:
                 continue
             why = f"{now.status}: {now.reason}" if now is not None else f"not in {after.run}"
             yield f"{scenario.name}, {label}: {why}"
+
+
+def _outcomes_lost(before: Results, after: Results) -> Iterator[LostOutcome]:
+    for scenario, (first, last) in _common(before, after).items():
+        gone = _compared(before, first) - _compared(after, last)
+        for label, outcome in sorted(gone):
+            now = last.variants.get(label)
+            if now is not None and now.status == "measured":
+                yield LostOutcome(scenario=scenario, variant=label, outcome=outcome)
+
+
+def _compared(results: Results, scenario: ScenarioResult) -> set[tuple[str, str]]:
+    """Return each variant with each judged outcome and slope that has an effect."""
+    own = (results.baseline, CONTROL)
+    return {
+        (label, name)
+        for label, variant in scenario.variants.items()
+        for name, found in variant.outcomes.items()
+        if label not in own and found.judged and found.effect_pct is not None
+    } | {
+        (label, slope.outcome)
+        for slope in scenario.slopes
+        for label, found in slope.variants.items()
+        if label not in own and found.verdict is not None and found.difference is not None
+    }
 
 
 def _differences(before: Results, after: Results) -> Iterator[str]:

@@ -47,13 +47,16 @@ def test_without_an_interval_nothing_can_be_told() -> None:
     assert ruling.decision == "cannot-tell"
 
 
-def test_what_no_trial_could_name_is_left_out_beside_what_has_a_value() -> None:
+def test_a_usual_limit_of_what_no_trial_could_name_is_left_out_beside_others() -> None:
     known = outcome("CPU per request", "equivalent", 0.5, 0.1, 0.9)
     absent = outcome("CPU in ordinary rounds", "unresolved", 0.0, 0.0, 0.0)
     absent |= {"median": None, "effect_pct": None, "ci_pct": None}
     both = results(case({"new": {"ordinary": absent, "cpu": known}}))
-    (ruling,) = rulings(both, {"ordinary": 2.0, "cpu": 2.0})
+    (ruling,) = rulings(both, {"ordinary": 2.0, "cpu": 2.0}, asked=False)
     assert (ruling.outcome, ruling.decision) == ("cpu", "pass")
     alone = results(case({"new": {"ordinary": absent}}))
-    (ruling,) = rulings(alone, {"ordinary": 2.0})
+    (ruling,) = rulings(alone, {"ordinary": 2.0}, asked=False)
     assert (ruling.outcome, ruling.decision) == ("ordinary", "cannot-tell")
+    first, second = rulings(both, {"ordinary": 2.0, "cpu": 2.0})
+    assert (first.decision, second.decision) == ("cannot-tell", "pass"), "it was asked for"
+    assert first.text.endswith(": cannot tell: no trial had a value of it")
