@@ -81,8 +81,8 @@ class Follower:
     def ends(self, trial: Trial) -> None:
         """A trial is stored."""
         self._trials.append(trial)
-        if trial.label != trial.shown_as and trial.status != "failed":
-            return  # the other side of its duel speaks for both
+        if trial.is_other_side:
+            return
         if trial.status != "unavailable":
             self._since[trial.status] += 1
             self._seconds += trial.wall_s

@@ -186,6 +186,13 @@ class Trial(Record):
         """The label under which tables show it."""
         return self.label.split(_SIDE)[0]
 
+    @property
+    def is_other_side(self) -> bool:
+        """True of the baseline's side of a duel, for which the variant's speaks, unless it alone
+        failed.
+        """
+        return self.label != self.shown_as and self.status != "failed"
+
 
 def parse_trials(content: bytes) -> tuple[list[Trial], list[str]]:
     """Return the trials of a trials.jsonl, and the lines that were set aside, each with the reason:

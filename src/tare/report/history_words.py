@@ -12,7 +12,7 @@ def sentences(history: History) -> Iterator[str]:
     if longest < history.fewest:
         yield (
             f"Too few runs to tell whether an effect changed: it takes {history.fewest} of one "
-            f"study that are finished; here are {longest}."
+            f"study that are finished; here {'is' if longest == 1 else 'are'} {longest}."
         )
         return
     tested = sum(_counted(series) >= history.fewest for series in history.series)

@@ -184,9 +184,9 @@ def _variant(
         status=status,
         reason=reason,
         version=next((trial.version for trial in own if trial.version), None),
-        trials_valid=len(valid),
-        trials_invalid=len(by_status["invalid"]),
-        trials_failed=len(by_status["failed"]),
+        trials_valid=_made(valid),
+        trials_invalid=_made(by_status["invalid"]),
+        trials_failed=_made(by_status["failed"]),
         outcomes={
             name: _outcome(paired, label, name, verdicts.get((label, name)))
             for name in folder.plan.reported
@@ -197,6 +197,11 @@ def _variant(
         else {},
         latency=_latency(folder.latency(paired.scenario.name, label)),
     )
+
+
+def _made(trials: Sequence[Trial]) -> int:
+    """Return how many trials these are, a duel counted once: with its variant."""
+    return sum(not trial.is_other_side for trial in trials)
 
 
 def _could_have(trials: Sequence[Trial], outcome: Outcome) -> bool:

@@ -37,8 +37,7 @@ def answers(results: Results) -> list[str]:
         for scenario in results.scenarios
         for words in of_scenario(results, scenario)
     ]
-    if results.running:
-        found.append(_ONE_START)
+    found += filter(None, [caution(results)])
     return found if results.complete else ["Not finished; so far:", *found]
 
 
@@ -66,6 +65,11 @@ def distrust(results: Results) -> str | None:
         f"Do not believe this run: {results.baseline} differs from itself in {listed(where)}, "
         "by the A/A control."
     )
+
+
+def caution(results: Results) -> str | None:
+    """Return what all differences between servers that ran before may come from."""
+    return _ONE_START if results.running else None
 
 
 def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
@@ -205,7 +209,11 @@ def _told(results: Results, ranking: Ranking, own: Standing) -> str:
     if own.more_blocks and results.block_s:
         more = f"{span(own.more_blocks * results.block_s)} more"
         # Without an interval nobody knows how wide it will be.
-        words += f"; about {more} would tell" if own.interval else f"; it takes {more} at least"
+        words += (
+            f"; about {more} would tell"
+            if own.interval
+            else f"; to show a difference takes {more} at least"
+        )
     return words
 
 

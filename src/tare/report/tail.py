@@ -53,7 +53,8 @@ def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     ]
     median = outcomes.get("latency_p50_us")
     found = [
-        f"The slowest requests exceed ordinary ones by {_time(excess)}: {listed(causes)}.",
+        f"The slowest requests exceed ordinary ones by {_time(excess)}"
+        + (f": {listed(causes)}." if causes else "; no cause stands out."),
         f"The slowest {tail.requests} of {tail.of} requests took {_time(tail.slow_ns)} on average "
         f"({_time(tail.from_ns)} or more), ordinary ones {_time(tail.ordinary_ns)}"
         + (f"; the median is {_time(1000 * median)}." if median else "."),

@@ -84,8 +84,8 @@ def test_without_an_interval_the_time_to_tell_is_a_least_one() -> None:
     ]
     few = open_ | {"ci_pct": None, "why": "6 pairs give no interval yet"}
     assert answers(results(case({"new": {"one": few}}))) == [
-        "new against old: CPU per request could not be told: 6 pairs give no interval yet; it "
-        "takes 60 s more at least."
+        "new against old: CPU per request could not be told: 6 pairs give no interval yet; "
+        "to show a difference takes 60 s more at least."
     ]
 
 

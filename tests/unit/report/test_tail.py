@@ -40,6 +40,11 @@ def test_the_leading_causes_are_named_with_their_shares() -> None:
     )
 
 
+def test_of_many_small_causes_none_is_named() -> None:
+    first, *_ = sentences(tail(*(("run_queue", f"task-{n}", 1e5, 0.0) for n in range(30))), {})
+    assert first == "The slowest requests exceed ordinary ones by 3 ms; no cause stands out."
+
+
 def test_without_requests_nothing_is_claimed() -> None:
     (only,) = sentences(tail(requests=0, slow_ns=0.0, ordinary_ns=0.0), {})
     assert only.startswith("Too few requests to tell slow ones from others")
