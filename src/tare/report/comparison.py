@@ -16,6 +16,7 @@ from tare.model.results import (
     SlopeResult,
 )
 from tare.model.scenario import EFFORT
+from tare.model.servers import EXPERIMENT
 from tare.report.errors import NotARun, ReportError
 from tare.stats.change import Measured, MeasuredSlope, change, change_of_slope
 from tare.stats.plan_order import CONTROL
@@ -85,13 +86,20 @@ def _unlike_scenarios(before: Results, after: Results) -> dict[str, str]:
     for name, (first, last) in _common(before, after).items():
         unlike = [each for each in _parameters(first, last) if each[0] not in EFFORT]
         if unlike:
-            said = "; ".join(f"{key} {one}, then {other}" for key, one, other in unlike)
+            said = "; ".join(
+                f"{key} {_plain(one)}, then {_plain(other)}" for key, one, other in unlike
+            )
             rate = first.parameters.get("rate")
             by_rate = rate is not None and [key for key, *_ in unlike] == ["rate"]
             # Of the user's own servers each run chooses its own where none is given.
             remedy = f"; make the later one again with --rate {rate:.10g}" if by_rate else ""
-            found[name] = f"{name} cannot be compared: {said}{remedy}"
+            what = name if len(after.scenarios) > 1 else "these runs"
+            found[name] = f"{what} cannot be compared: {said}{remedy}"
     return found
+
+
+def _plain(value: object) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _common(before: Results, after: Results) -> dict[str, tuple[ScenarioResult, ScenarioResult]]:
@@ -245,7 +253,10 @@ def _differences(before: Results, after: Results) -> Iterator[str]:
     for name, pair in _common(before, after).items():
         for key, one, other in _parameters(*pair):
             if key in EFFORT:
-                yield f"{name}: {key} {one}, then {other}"
+                yield f"{name}: {key} {_plain(one)}, then {_plain(other)}"
+    if after.experiment == EXPERIMENT:
+        first, last = before.environment, after.environment
+        yield from _unlike("command", first.get("titles") or {}, last.get("titles") or {})
     yield from surroundings(before, after)
 
 

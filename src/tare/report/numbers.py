@@ -153,20 +153,23 @@ def _written(
 
 
 def _ratio(value: float, interval: Interval | None) -> str:
-    """Return a ratio with its interval. An end that is not 1 is never written as 1, which would
-    hide on which side it is.
+    """Return a ratio with its interval, each figure with two digits at least. An end that is not 1
+    is never written as 1, which would hide on which side it is.
     """
     if interval is None:
         return figure(value, None)
 
+    def places_of(number: float) -> int:
+        least = 1 - math.floor(math.log10(number)) if number > 0 else 0
+        return max(_places(value, interval), min(least, _MOST_PLACES))
+
     def one(end: float) -> str:
-        places = _places(value, interval)
+        places = places_of(end)
         while places < _MOST_PLACES and end != 1 and float(f"{end:.{places}f}") == 1:
             places += 1
         return _round(end, places)
 
-    shown = figure(value, interval).partition(" [")[0]
-    return f"{shown} [{', '.join(map(one, interval))}]"
+    return f"{_round(value, places_of(value))} [{', '.join(map(one, interval))}]"
 
 
 def _places(value: float, interval: Interval | None) -> int:

@@ -86,6 +86,21 @@ def test_a_scenario_that_cannot_be_compared_passes_no_limit(tmp_path: Path) -> N
     assert asked(before, after, "--fail-on", "any").exit_code == 3
 
 
+def test_other_commands_and_rates_of_own_servers_are_named(tmp_path: Path) -> None:
+    def of(name: str, command: str, rate: float) -> Path:
+        scenario = {"name": "default", "levels": {}, "parameters": {"rate": rate}}
+        titles = {"titles": {"none": "./old", "dear": command}}
+        own = {"experiment": "servers", "study": "duel", "scenarios": [scenario]}
+        return run(tmp_path / name, 1.2, HERE | titles, **own)[0]
+
+    before = of("a", "./new", 52000.0)
+    done = asked(before, of("b", "./other", 52000.0))
+    assert "Not the same: command: dear ./new, then ./other\n" in done.stdout, done.output
+    refused = asked(before, of("c", "./new", 3600.0))
+    assert refused.exit_code == 1
+    assert "these runs cannot be compared: rate 52000, then 3600; " in str(refused.exception)
+
+
 def test_what_the_runs_do_not_share_is_named(tmp_path: Path) -> None:
     other = HERE | {"kernel": "7", "versions": {"none": "2"}, "fingerprint": "y"}
     found = compare(run(tmp_path / "a", 1.2)[1], run(tmp_path / "b", 1.2, other)[1])
@@ -118,7 +133,7 @@ def test_servers_that_were_asked_at_another_rate_are_refused_with_the_remedy(
         scenarios = [Scenario(name="default", parameters={"rate": rate})]
         return run(tmp_path / f"{rate:g}", 1.2, scenarios=scenarios)[1]
 
-    wanted = "rate 5000.0, then 4800.0; make the later one again with --rate 5000$"
+    wanted = "rate 5000, then 4800; make the later one again with --rate 5000$"
     with pytest.raises(NotComparable, match=wanted):
         compare(made(5000.0), made(4800.0))
 
