@@ -51,8 +51,12 @@ fn a_run_is_described_before_its_figures() {
 fn the_labels_are_those_of_the_loop() {
     let server = Server::always(OK, || Then::Keep);
     let closed = people(&server, &[]);
-    assert!(!closed.contains("send lag") && !closed.contains("service time"));
+    assert!(!closed.contains("send lag") && !closed.contains("service"));
     let open = people(&server, &["--rate", "50", "--arrivals", "even"]);
+    assert!(
+        open.contains("     latency     service        ttfb"),
+        "{open}"
+    );
     for told in [&closed, &open] {
         for row in ["mean ", "stdev ", "± stdev ", "p50 ", "max "] {
             let begins = |line: &str| line.starts_with(row);
@@ -62,6 +66,20 @@ fn the_labels_are_those_of_the_loop() {
         assert!(told.contains('■') && !told.contains('\x1b'), "{told}");
     }
     assert!(open.contains("send lag      how late the generator itself sent\n"));
+}
+
+#[test]
+fn a_count_says_if_it_is_that_of_the_whole_run() {
+    let server = Server::always(OK, || Then::Keep);
+    let bare = people(&server, &["--rounds", "1"]);
+    assert!(bare.contains("\n1 request in "), "{bare}");
+    assert!(bare.contains("\nstatuses      200: 1\n"), "{bare}");
+    let warmed = text(&load(&server, &["-d", "300ms", "--warmup", "300ms"]).stdout);
+    let statuses = warmed.lines().find(|line| line.starts_with("statuses"));
+    assert!(
+        statuses.is_some_and(|line| line.ends_with(", of the whole run")),
+        "{warmed}"
+    );
 }
 
 #[test]
