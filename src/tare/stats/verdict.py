@@ -150,7 +150,10 @@ def _doubt(
         return f"{why}; the effect is {below}", lowering and max(more, lowering)
     if not effect.interval.excludes(0) or p_adjusted > criteria.alpha:
         target = max(abs(effect.log_ratio), from_percent(criteria.margin_percent))
-        more = blocks_to_detect(effect.spread, target, criteria.alpha / family) - effect.n
+        needed = blocks_to_detect(effect.spread, target, criteria.alpha / family)
+        if criteria.at_every_look:
+            needed = math.ceil(sequential.LONGER * needed)
+        more = needed - effect.n
         why = f"p {p_adjusted:.2g} after Holm over {counted(family, 'comparison')}"
         if not effect.interval.excludes(0):
             why = f"the interval contains 0 and reaches beyond ±{criteria.margin_percent:g} %"
