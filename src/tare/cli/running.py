@@ -18,7 +18,7 @@ from tare.model.trial import Plan
 from tare.probes import bystanders
 from tare.report import calibration, html, results, stored, table
 from tare.report import folder as run_folder
-from tare.stats.blocks import shortage
+from tare.stats.blocks import earliest_verdict, shortage
 from tare.stats.rounding import counted
 from tare.stats.sign_flips import FEWEST
 
@@ -152,7 +152,10 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
     for plan, each, found in zip(plans, loaded, expected, strict=True):
         click.echo(f"{plan.experiment}/{plan.study}: {outlook(plan, found)}")
         if lack := shortage(plan):
-            click.echo(f"  verdicts   none: {lack}")
+            most = (
+                "no more than equivalent" if plan.blocks.max >= earliest_verdict(plan) else "none"
+            )
+            click.echo(f"  verdicts   {most}: {lack}")
         click.echo(f"  variants   {', '.join(plan.variants)}")
         for line in parts.remarks(plan.parts):
             click.echo(f"  part       {line}")

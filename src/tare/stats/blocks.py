@@ -319,12 +319,17 @@ def fewest_blocks(plan: Plan) -> int:
     return fewest if plan.until == "resolved" else max(plan.blocks.min, fewest if family else 1)
 
 
-def earliest_end(plan: Plan) -> int:
-    """The fewest blocks after which the run may end. That every effect is equivalent, or a gate's
-    limit is kept, an interval alone can say.
+def earliest_verdict(plan: Plan) -> int:
+    """The fewest blocks that give an interval, which alone can say that an effect is equivalent or
+    that a gate's limit is kept.
     """
+    return criteria_of(plan).fewest_blocks(1)
+
+
+def earliest_end(plan: Plan) -> int:
+    """The fewest blocks after which the run may end."""
     if plan.until == "resolved":
-        return min(criteria_of(plan).fewest_blocks(1), plan.blocks.max)
+        return min(earliest_verdict(plan), plan.blocks.max)
     return min(fewest_blocks(plan), plan.blocks.max)
 
 
@@ -334,7 +339,7 @@ def shortage(plan: Plan) -> str | None:
     """
     family, most, criteria = comparisons(plan), plan.blocks.max, criteria_of(plan)
     if plan.limits:
-        fewest, what = criteria.fewest_blocks(1), "decide no limit"
+        fewest, what = earliest_verdict(plan), "decide no limit"
     elif family:
         among = counted(family, "comparison")
         fewest, what = criteria.fewest_blocks(family), f"cannot show a difference among {among}"

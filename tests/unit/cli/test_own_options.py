@@ -31,3 +31,11 @@ def test_a_difference_that_there_cannot_be_is_refused(word: str) -> None:
 def test_an_option_without_effect_is_refused(arguments: tuple[str, ...], said: str) -> None:
     done = CliRunner().invoke(tare, list(arguments))
     assert done.exit_code == 2 and said in done.output, done.output
+
+
+@pytest.mark.parametrize(("blocks", "most"), [("5", "none"), ("7", "no more than equivalent")])
+def test_a_dry_run_says_which_verdicts_so_few_blocks_allow(blocks: str, most: str) -> None:
+    done = CliRunner().invoke(tare, ["run", "calibration/cpu", "--dry-run", "--blocks", blocks])
+    assert done.exit_code == 0, done.output
+    lack = f"{blocks} blocks cannot show a difference among 4 comparisons: it takes 8"
+    assert f"  verdicts   {most}: {lack}\n" in done.stdout
