@@ -74,7 +74,10 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     loaded = own.loaded(faced.servers)
     if unknown := [name for name in limits or {} if name not in loaded.study.judged]:
         known = ", ".join(loaded.study.judged)
-        raise click.UsageError(f"--fail-on: found {unknown[0]!r}, expected one of {known}")
+        found = f"--fail-on: found {unknown[0]!r}"
+        if unknown[0] in loaded.experiment.outcomes:
+            found += ", of which these servers at this rate have no value"
+        raise click.UsageError(f"{found}, expected one of {known}")
     plan = planning.make(
         loaded,
         quick=False,
