@@ -23,6 +23,7 @@ from tare.lab.run.store import Store
 from tare.lab.trial.tail import untold
 from tare.model.fields import NAME
 from tare.model.servers import Body, Headers, Load, Replay, Request, Server, Servers
+from tare.model.trial import clashing
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
 _WITHIN_S = {False: 30.0, True: 90.0}
@@ -254,6 +255,8 @@ def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:
             f"--name: found {odd[0]!r}, expected lower-case letters, digits and hyphens, with "
             "a letter or digit first"
         )
+    if taken := clashing(names):
+        raise click.UsageError(f"--name: found {taken!r}, which tare itself calls a trial")
     if len(set(names)) < len(names):
         raise click.UsageError(f"--name: found {', '.join(names)}, expected names that differ")
     return names

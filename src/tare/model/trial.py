@@ -1,5 +1,7 @@
 """Plans and trials: what is to be measured, and what was."""
 
+import re
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import ConfigDict, ValidationError
@@ -17,6 +19,8 @@ Until = Literal["narrow", "resolved"]
 _SIDE = "@"
 """Between the variant and the duel, in the label of a baseline's side."""
 _BASE = "base"
+_CONTROL = "control"
+"""The label of the A/A control, as of `tare.stats.plan_order`."""
 
 
 def side_label(baseline: str, label: str) -> str:
@@ -110,6 +114,18 @@ class Plan(Record):
         """
         baseline = self.baseline_of(label)
         return side_label(baseline, label) if self.pairing == "slices" else baseline
+
+
+def clashing(names: Iterable[str]) -> str | None:
+    """Return a name that a trial of another of them, or of the A/A control, has, if there is one:
+    `new-base` beside `new`, whose duel has a side of that name.
+    """
+    known = {*names}
+    for name in sorted(known):
+        other = re.sub(rf"(-{_BASE}|-a\d+)+$", "", name)
+        if name == _CONTROL or (other != name and other in {*known, _CONTROL}):
+            return name
+    return None
 
 
 class PlannedTrial(Record):
