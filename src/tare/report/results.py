@@ -52,6 +52,7 @@ def make(folder: RunFolder) -> Results:
         scenarios=_scenarios(folder),
         benches=benches.of(folder),
         running=plan.running,
+        limits=plan.limits,
     )
     return found.model_copy(update={"answers": answers(found)})
 

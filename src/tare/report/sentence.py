@@ -10,6 +10,7 @@ from tare.report.numbers import ends, figure, form, listed, relative, span
 from tare.report.ranking import DIFFERENT, Ranking, Standing, rankings
 from tare.report.titles import titles
 from tare.report.why import because
+from tare.stats.blocks import worse_by
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
 
@@ -203,6 +204,8 @@ def _told(results: Results, ranking: Ranking, own: Standing) -> str:
         return f"is {_difference(ranking, own)}"
     if own.verdict == "equivalent":
         return f"is equivalent, within ±{results.margin_pct:g} %"
+    if ruled := _ruled(results, ranking, own):
+        return ruled
     words = f"could not be told: {_between(ranking, own)}"
     if own.interval and (own.interval[0] > 0 or own.interval[1] < 0):
         words += f", but {own.why}"
@@ -215,6 +218,21 @@ def _told(results: Results, ranking: Ranking, own: Standing) -> str:
             else f"; to show a difference takes {more} at least"
         )
     return words
+
+
+def _ruled(results: Results, ranking: Ranking, own: Standing) -> str | None:
+    """Return on which side of a gate's limit an effect is that has no verdict; None if that is not
+    known, or if there is no limit.
+    """
+    limit = results.limits.get(ranking.name)
+    if limit is None or own.interval is None:
+        return None
+    least, most = worse_by(own.interval, ranking.better)
+    if least > limit:
+        return f"is {_difference(ranking, own)}, beyond the limit of {limit:g} %"
+    if most < limit:
+        return f"is within the limit of {limit:g} %: {_between(ranking, own)}"
+    return None
 
 
 def _difference(ranking: Ranking, own: Standing) -> str:

@@ -76,6 +76,20 @@ def test_outcomes_of_which_the_same_is_said_stand_together() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        (2.0, "is 20.8 % [19.2, 22.6] higher, beyond the limit of 2 %"),
+        (30.0, "is within the limit of 30 %: between +19.2 % and +22.6 %"),
+        (20.0, "could not be told: between +19.2 % and +22.6 %, but w; about 60 s more would tell"),
+    ],
+)
+def test_an_effect_beyond_a_gate_s_limit_is_told_as_the_gate_does(limit: float, told: str) -> None:
+    few = outcome("CPU per request", "unresolved", 20.8, 19.2, 22.6) | {"more_blocks": 2}
+    found = results(case({"new": {"cpu": few}}), limits={"cpu": limit})
+    assert answers(found) == [f"new against old: CPU per request {told}."]
+
+
 def test_without_an_interval_the_time_to_tell_is_a_least_one() -> None:
     open_ = outcome("CPU per request", "unresolved", 0.0, -3.0, 4.0) | {"more_blocks": 2}
     assert answers(results(case({"new": {"one": open_}}))) == [
