@@ -47,8 +47,10 @@ def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     if excess <= 0:
         return ["The slowest requests took no longer than ordinary ones."]
     named = [part for part in tail.parts if _extra(part) >= _LEAST * excess][:_NAMED]
+    # Where slow requests have less of something, what they have more of exceeds the difference.
+    more = max(excess, sum(_extra(part) for part in tail.parts if _extra(part) > 0))
     causes = [
-        f"for {_extra(part) / excess * 100:.0f} % of it {words(part.cause, part.who)}"
+        f"for {_extra(part) / more * 100:.0f} % of it {words(part.cause, part.who)}"
         for part in named
     ]
     median = outcomes.get("latency_p50_us")
