@@ -76,8 +76,8 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     if unknown := [name for name in limits or {} if name not in loaded.study.judged]:
         known = ", ".join(loaded.study.judged)
         found = f"--fail-on: found {unknown[0]!r}"
-        if unknown[0] in loaded.experiment.outcomes:
-            found += ", of which these servers at this rate have no value"
+        if unknown[0] in own.BY_CLOCK and not asked.saturated:
+            found += ", of which these servers have no value at this rate"
         raise click.UsageError(f"{found}, expected one of {known}")
     plan = planning.make(
         loaded,

@@ -43,7 +43,7 @@ def loaded(servers: Servers) -> Loaded:
             "question": _question(servers),
             "judged": judged,
             "awaited": [name for name in judged if name not in _TAILS],
-            "shown": [name for name in _OUTCOMES if name not in (*_BY_CLOCK, *_SATURATED)],
+            "shown": [name for name in _OUTCOMES if name not in (*BY_CLOCK, *_SATURATED)],
             "pairing": "slices",
             "slices": servers.load.slices.model_dump(),
             "blocks": {"min": 8, "max": 40},
@@ -65,7 +65,7 @@ def _judged(servers: Servers) -> list[str]:
         lacking.add("ordinary_cpu_us_per_request")  # their CPU time is known of whole windows only
     if load.rate is not None and load.rate * load.slices.length_ms < 1000 * _ANSWERS:
         lacking.add("ordinary_latency_p99_us")
-    every = _SATURATED if load.rate is None else _BY_CLOCK
+    every = _SATURATED if load.rate is None else BY_CLOCK
     return [name for name in every if name not in lacking]
 
 
@@ -228,7 +228,8 @@ _ORIGIN: dict[str, Any] = {
 }
 _CPU = ["ordinary_cpu_us_per_request", "cpu_us_per_request"]
 _TAILS = ["ordinary_latency_p99_us", "latency_p99_us"]
-_BY_CLOCK = [*_CPU, "latency_p50_us", *_TAILS]
+BY_CLOCK = [*_CPU, "latency_p50_us", *_TAILS]
+"""Outcomes that are judged by the clock, where these servers can have them."""
 _SATURATED = [*_CPU, "requests_per_second"]
 _OUTCOMES: dict[str, Any] = {
     "ordinary_cpu_us_per_request": {
