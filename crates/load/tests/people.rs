@@ -101,6 +101,16 @@ fn nobody_at_the_address_is_asked_about() {
 }
 
 #[test]
+fn a_load_of_which_nothing_was_answered_is_not_well() {
+    // Its kernel takes connections, and nobody makes the handshake.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("https://{}/", listener.local_addr().expect("an address"));
+    let output = program(&[url.as_str(), "-d", "300ms", "--warmup", "0"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stderr).contains("no request was answered: no connection was ready"));
+}
+
+#[test]
 fn a_server_that_answers_is_not_asked_about() {
     let server = Server::always(OK, || Then::Keep);
     let told = people(&server, &[]);
