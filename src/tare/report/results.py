@@ -27,6 +27,8 @@ from tare.stats.quantile import median
 from tare.stats.stopping import Stop
 from tare.stats.verdict import Judgement
 
+NOT_YET = "not measured yet"
+"""The reason of a variant of which no trial was made."""
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 
 
@@ -230,7 +232,7 @@ def _status(
             return status, trials[0].reason
     if not by_status["valid"]:
         reasons = [trial.reason for trial in by_status["invalid"]]
-        return "invalid", reasons[-1] if reasons else "not measured yet"
+        return "invalid", reasons[-1] if reasons else NOT_YET
     return "measured", None
 
 
