@@ -25,7 +25,7 @@ from tare.report.folder import RunFolder
 if TYPE_CHECKING:
     import polars
 
-Option = str | int | float | bool | Sequence[str]
+Option = str | int | float | bool | Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ def duel(*commands: str, **options: Option) -> Run:
 
 
 def _words(options: dict[str, Option]) -> list[str]:
-    """The words of a command line that say the same."""
+    """The words of a command line that say the same; None is an option that is not given."""
     words = []
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
         if value is True:
             words.append(option)
-        elif value is not False:
+        elif value is not False and value is not None:
             several = [value] if isinstance(value, str | int | float) else value
             for each in several:
                 words += [option, str(each)]

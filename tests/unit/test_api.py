@@ -36,7 +36,7 @@ def test_options_are_those_of_the_command_line() -> None:
     assert words == [
         "--rate", "5000", "--saturated", "--name", "a", "--name", "b", "--against", "main",
     ]  # fmt: skip
-    assert _words({"saturated": False}) == []
+    assert _words({"saturated": False, "within": None}) == []
     with pytest.raises(click.UsageError, match="--speed"):
         tare.duel("a", "b", speed=5)
     with pytest.raises(click.UsageError, match="expected two or more"):

@@ -24,7 +24,7 @@ use tare_load::report::metrics::Metrics;
 use tare_load::report::paint::Paint;
 use tare_load::report::result::Result as Report;
 use tare_load::report::summary::summary;
-use tare_load::report::verdict::is_well;
+use tare_load::report::verdict::{is_well, silence};
 use tare_load::report::{All, schedule};
 use tare_load::run::{self, Error};
 use tare_load::spec::{Spec, SpecError, Spread, Wait};
@@ -116,6 +116,7 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     if report.stopped_early {
         return Ok(stopped());
     }
+    silence(&report).iter().for_each(complain);
     let well = is_well(&report, &output.fail_on);
     Ok(ExitCode::from(u8::from(!well)))
 }

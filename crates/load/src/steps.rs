@@ -43,7 +43,9 @@ impl Steps {
     fn rates(self) -> impl Iterator<Item = f64> {
         // Rounding must not add a step.
         let count = ((self.to - self.from) / self.by + 1e-9).floor() as u32;
-        (0..=count).map(move |step| self.from + f64::from(step) * self.by)
+        let exact = move |step| self.from + f64::from(step) * self.by;
+        // So that 0.3 is written as such.
+        (0..=count).map(move |step| (exact(step) * 1e6).round() / 1e6)
     }
 }
 
@@ -103,8 +105,26 @@ pub fn trace(
 
 /// The highest rate up to which every step held.
 pub fn knee(steps: &[Step]) -> Option<f64> {
-    let held = steps.iter().take_while(|step| step.held);
-    held.last().map(|step| step.rate)
+    highest(steps.iter().map(|step| (step.rate, step.held)))
+}
+
+fn highest(mut held: impl Iterator<Item = (f64, bool)>) -> Option<f64> {
+    let mut found = None;
+    while let Some((rate, true)) = held.next() {
+        found = Some(rate);
+    }
+    found
+}
+
+/// A line about the knee, given each rate and whether it held.
+fn conclusion(held: &[(f64, bool)]) -> String {
+    match highest(held.iter().copied()) {
+        Some(rate) => format!("highest rate that held, as all below it: {rate}/s\n"),
+        None if held.iter().any(|(_, held)| *held) => {
+            "no highest rate: the lowest one did not hold, and one above it did\n".into()
+        }
+        None => "no rate held\n".into(),
+    }
 }
 
 /// The steps as a table, and below it why some did not hold, and the knee.
@@ -155,10 +175,8 @@ pub fn table(steps: &[Step]) -> String {
             let _ = writeln!(text, "{}/s did not hold: {why}", step.rate);
         }
     }
-    text += &match knee(steps) {
-        Some(rate) => format!("highest rate that held, as all below it: {rate}/s\n"),
-        None => "no rate held\n".into(),
-    };
+    let held: Vec<_> = steps.iter().map(|step| (step.rate, step.held)).collect();
+    text += &conclusion(&held);
     if let Some(trust) = steps.first().and_then(|step| step.report.certificates) {
         text += &format!("certificates {trust}\n");
     }
@@ -174,8 +192,19 @@ mod tests {
         let rates = |text: &str| -> Vec<f64> { text.parse::<Steps>().unwrap().rates().collect() };
         assert_eq!(rates("1000:3000:1000"), [1000.0, 2000.0, 3000.0]);
         assert_eq!(rates("1:2:0.3").len(), 4);
-        assert_eq!(rates("0.1:0.3:0.1").len(), 3);
+        assert_eq!(rates("0.1:0.3:0.1"), [0.1, 0.2, 0.3]);
         assert_eq!(rates("5:5:1"), [5.0]);
+    }
+
+    #[test]
+    fn a_rate_that_held_above_one_that_did_not_is_not_forgotten() {
+        let last = |held: &[bool]| {
+            let rates = (1..).map(f64::from);
+            conclusion(&rates.zip(held.iter().copied()).collect::<Vec<_>>())
+        };
+        assert!(last(&[true, true, false, true]).ends_with(": 2/s\n"));
+        assert_eq!(last(&[false, false]), "no rate held\n");
+        assert!(last(&[false, true]).starts_with("no highest rate: the lowest one did not hold"));
     }
 
     #[test]

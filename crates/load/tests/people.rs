@@ -51,8 +51,12 @@ fn a_run_is_described_before_its_figures() {
 fn the_labels_are_those_of_the_loop() {
     let server = Server::always(OK, || Then::Keep);
     let closed = people(&server, &[]);
-    assert!(!closed.contains("send lag") && !closed.contains("service time"));
+    assert!(!closed.contains("send lag") && !closed.contains("service"));
     let open = people(&server, &["--rate", "50", "--arrivals", "even"]);
+    assert!(
+        open.contains("     latency     service        ttfb"),
+        "{open}"
+    );
     for told in [&closed, &open] {
         for row in ["mean ", "stdev ", "± stdev ", "p50 ", "max "] {
             let begins = |line: &str| line.starts_with(row);
@@ -62,6 +66,20 @@ fn the_labels_are_those_of_the_loop() {
         assert!(told.contains('■') && !told.contains('\x1b'), "{told}");
     }
     assert!(open.contains("send lag      how late the generator itself sent\n"));
+}
+
+#[test]
+fn a_count_says_if_it_is_that_of_the_whole_run() {
+    let server = Server::always(OK, || Then::Keep);
+    let bare = people(&server, &["--rounds", "1"]);
+    assert!(bare.contains("\n1 request in "), "{bare}");
+    assert!(bare.contains("\nstatuses      200: 1\n"), "{bare}");
+    let warmed = text(&load(&server, &["-d", "300ms", "--warmup", "300ms"]).stdout);
+    let statuses = warmed.lines().find(|line| line.starts_with("statuses"));
+    assert!(
+        statuses.is_some_and(|line| line.ends_with(", of the whole run")),
+        "{warmed}"
+    );
 }
 
 #[test]
@@ -80,6 +98,16 @@ fn nobody_at_the_address_is_asked_about() {
     let steps = ["--steps", "10:10:1", "--timeout", "200ms"];
     let output = program(&[&[url.as_str()][..], &steps, &SHORT].concat());
     assert!(text(&output.stderr).contains(&question), "{output:?}");
+}
+
+#[test]
+fn a_load_of_which_nothing_was_answered_is_not_well() {
+    // Its kernel takes connections, and nobody makes the handshake.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("https://{}/", listener.local_addr().expect("an address"));
+    let output = program(&[url.as_str(), "-d", "300ms", "--warmup", "0"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stderr).contains("no request was answered: no connection was ready"));
 }
 
 #[test]

@@ -19,6 +19,8 @@ _SHARES: dict["Pairing", float] = {"slices": 0.65, "trials": 0.35}
 """Of the time, by way of pairing; the check is of the first."""
 _FEWEST = 8
 """Blocks of each."""
+_STUDY = 12
+"""Blocks of a study that is cut from a long run."""
 
 
 @click.command()
@@ -35,12 +37,12 @@ _FEWEST = 8
 @click.option(
     "--blocks",
     type=Count(2),
-    default=12,
-    show_default=True,
-    help="Blocks of a study, with --of.",
+    help="Blocks of a study, with --of; without it 12.",
 )
 @json_option
-def command(within_s: float, show: bool, runs: tuple[str, ...], blocks: int, as_json: bool) -> None:
+def command(
+    within_s: float, show: bool, runs: tuple[str, ...], blocks: int | None, as_json: bool
+) -> None:
     """Find out which differences this machine can tell apart in 1, 5 and 20 minutes.
 
     It compares a small server with itself and with one that adds a known 1 % to its work. Later
@@ -57,8 +59,12 @@ def command(within_s: float, show: bool, runs: tuple[str, ...], blocks: int, as_
     from tare.lab.errors import TareError
     from tare.lab.run import calibrated
 
+    if blocks is not None and not runs:
+        raise click.UsageError("--blocks: expected --of beside it")
+    if show and runs:
+        raise click.UsageError("--show and --of: expected one of them")
     if runs:
-        _print_series(runs, blocks, as_json)
+        _print_series(runs, blocks or _STUDY, as_json)
         return
     if show:
         found = calibrated.kept()

@@ -1,5 +1,6 @@
 """`tare compare`: how a run differs from a stored one."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tare.report.layout import Grid
 
 _REGRESSION = 3
+_LIMIT = re.compile(r"(\w+)(?::(\d+(?:\.\d+)?) ?%?)?")
 _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved": "yellow"}
 
 
@@ -30,7 +32,8 @@ _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved"
     "--fail-on",
     multiple=True,
     metavar="any|OUTCOME[:PERCENT]",
-    help="Exit with 3 if this surely got worse (by more than PERCENT) or is missing; repeatable.",
+    help="Exit with 3 if this surely got worse (by more than PERCENT), is missing, or cannot be "
+    "compared; repeatable.",
 )
 @json_option
 def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) -> None:
@@ -46,11 +49,12 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     tare compare record/proxies-requests last --fail-on requests_per_second:5
     """
     from tare.report.comparison import compare
+    from tare.stats.rounding import reach_text
 
     limits = [_limit(text) for text in fail_on]
     found = compare(*_runs(before, after))
     judged: list[Changed | ChangedSlope] = [*found.changes, *found.slopes]
-    known = {change.outcome for change in judged}
+    known = {each.outcome for each in (*judged, *found.outcomes_lost)}
     for name, _ in limits:
         if name not in (known | {"any"}):
             expected = ", ".join(["any", *sorted(known)])
@@ -69,8 +73,11 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     ]
     for change in regressions:
         where = f"{change.scenario}, {change.variant}, {change.outcome}"
-        say(f"regression: {where}: surely worse by {change.worse_by_pct:.1f} %")
-    sys.exit(_REGRESSION if regressions or (limits and found.lost) else 0)
+        say(f"regression: {where}: surely worse by {reach_text(change.worse_by_pct)} or more")
+    asked = {name for name, _ in limits}
+    missing = [each for each in found.outcomes_lost if asked & {"any", each.outcome}]
+    lost = limits and (found.lost or found.refused or missing)
+    sys.exit(_REGRESSION if regressions or lost else 0)
 
 
 def _runs(before: str, after: str) -> "tuple[Results, Results]":
@@ -97,12 +104,11 @@ def _runs(before: str, after: str) -> "tuple[Results, Results]":
 
 
 def _limit(text: str) -> tuple[str, float]:
-    name, _, percent = text.partition(":")
-    try:
-        return name, float(percent or 0)
-    except ValueError as error:
+    found = _LIMIT.fullmatch(text)
+    if found is None:
         expected = "expected any or OUTCOME[:PERCENT]"
-        raise click.BadParameter(f"{text!r}: {expected}", param_hint="--fail-on") from error
+        raise click.BadParameter(f"{text!r}: {expected}", param_hint="--fail-on")
+    return found[1], float(found[2] or 0)
 
 
 def _show(found: "RunComparison") -> None:
@@ -124,6 +130,10 @@ def _show(found: "RunComparison") -> None:
         said(f"NOT COMPARED: {text}")
     for text in found.lost:
         said(f"LOST: {text}")
+    for each in found.outcomes_lost:
+        said(
+            f"LOST: {each.scenario}, {each.variant}, {each.outcome}: not compared in {found.after}"
+        )
     click.echo()
     for text in found.differences:
         said(f"Not the same: {text}")
@@ -132,7 +142,7 @@ def _show(found: "RunComparison") -> None:
 
 def _grids(found: "RunComparison") -> "Iterator[tuple[str, Grid]]":
     """Yield a table of effects for each scenario, then one of slopes, each with its heading."""
-    from tare.report.numbers import figure, relative
+    from tare.report.numbers import factor, figure, relative
 
     for scenario in dict.fromkeys(item.scenario for item in found.changes):
         own = [item for item in found.changes if item.scenario == scenario]
@@ -148,7 +158,7 @@ def _grids(found: "RunComparison") -> "Iterator[tuple[str, Grid]]":
                 slopes,
                 [f"{figure(item.before, item.before_ci)} {item.unit}" for item in slopes],
                 [f"{figure(item.after, item.after_ci)} {item.unit}" for item in slopes],
-                ["" if item.change_pct is None else f"{item.change_pct:+.0f} %" for item in slopes],
+                ["" if item.change_pct is None else factor(item.change_pct) for item in slopes],
             ),
         )
 

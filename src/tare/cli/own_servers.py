@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tare.cli import hosts_option, protocols, running_servers, sockets
 from tare.cli.output import say
-from tare.cli.server_options import Asked
+from tare.cli.server_options import READY_S, Asked
 from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.project import servers as own
@@ -23,6 +23,7 @@ from tare.lab.run.store import Store
 from tare.lab.trial.tail import untold
 from tare.model.fields import NAME
 from tare.model.servers import Body, Headers, Load, Replay, Request, Server, Servers
+from tare.model.trial import clashing
 
 _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
 _WITHIN_S = {False: 30.0, True: 90.0}
@@ -44,6 +45,7 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         raise click.UsageError("--saturated and --rate: expected one of them")
     if asked.duels is not None and asked.within_s is not None:
         raise click.UsageError("--duels and --within: expected one of them")
+    allowed = _allowed(asked.allow)
     hosts = hosts_option.read(asked.hosts)
     if hosts is not None:
         _refuse_files(asked)
@@ -62,18 +64,21 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     if servers.running:
         say(_NOT_ALONE)
     faced = facing.face(
-        servers, say, saturated=asked.saturated, any_body="body" in asked.allow, hosts=hosts
+        servers, say, saturated=asked.saturated, any_body="body" in allowed, hosts=hosts
     )
     for remark in faced.remarks:
         say(remark)
     _refuse(
-        [(name, each) for name, each in faced.differences if each.what not in asked.allow],
+        [(name, each) for name, each in faced.differences if each.what not in allowed],
         servers.servers[0].name,
     )
     loaded = own.loaded(faced.servers)
     if unknown := [name for name in limits or {} if name not in loaded.study.judged]:
         known = ", ".join(loaded.study.judged)
-        raise click.UsageError(f"--fail-on: found {unknown[0]!r}, expected one of {known}")
+        found = f"--fail-on: found {unknown[0]!r}"
+        if unknown[0] in own.BY_CLOCK and not asked.saturated:
+            found += ", of which these servers have no value at this rate"
+        raise click.UsageError(f"{found}, expected one of {known}")
     plan = planning.make(
         loaded,
         quick=False,
@@ -250,6 +255,8 @@ def _names(given: Sequence[str], count: int, usual: Sequence[str]) -> list[str]:
             f"--name: found {odd[0]!r}, expected lower-case letters, digits and hyphens, with "
             "a letter or digit first"
         )
+    if taken := clashing(names):
+        raise click.UsageError(f"--name: found {taken!r}, which tare itself calls a trial")
     if len(set(names)) < len(names):
         raise click.UsageError(f"--name: found {', '.join(names)}, expected names that differ")
     return names
@@ -279,6 +286,7 @@ def _refuse_starts(asked: Asked) -> None:
         "--backend": asked.backend,
         "--build": asked.build,
         "--env": asked.environment,
+        "--ready-within": asked.ready_s if asked.ready_s != READY_S else None,
         "--setup": asked.setup,
         "--url": asked.url,
     }
@@ -314,6 +322,17 @@ def _sides(asked: Asked, fewest: int) -> tuple[list[str], list[str], list[str]]:
     assert asked.build is not None
     built = worktrees.both(Path(here), asked.against, asked.build, say)
     return commands * 2, [str(each.folder) for each in built], [each.commit for each in built]
+
+
+def _allowed(words: Sequence[str]) -> set[str]:
+    """Return the differences that are allowed, names of headers in lower case. Raises
+    click.BadParameter.
+    """
+    for word in words:
+        if not re.fullmatch(r"status|body|header:[^\s:]+", word):
+            expected = "expected status, body or header:NAME"
+            raise click.BadParameter(f"{word!r}: {expected}", param_hint="--allow")
+    return {word.lower() for word in words}
 
 
 def _pairs(texts: tuple[str, ...], mark: str, option: str) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from tare.lab.run import subject
 from tare.lab.run.estimate import Estimate, estimate
 from tare.model.trial import Plan
 from tare.report.numbers import span
-from tare.stats.blocks import shortage
+from tare.stats.blocks import earliest_verdict, shortage
 from tare.stats.rounding import counted
 
 
@@ -31,7 +31,10 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
     for plan, each, found in zip(plans, loaded, expected, strict=True):
         click.echo(f"{plan.experiment}/{plan.study}: {outlook(plan, found)}")
         if lack := shortage(plan):
-            click.echo(f"  verdicts   none: {lack}")
+            most = (
+                "no more than equivalent" if plan.blocks.max >= earliest_verdict(plan) else "none"
+            )
+            click.echo(f"  verdicts   {most}: {lack}")
         click.echo(f"  variants   {', '.join(plan.variants)}")
         for line in parts.remarks(plan.parts):
             click.echo(f"  part       {line}")
@@ -67,9 +70,10 @@ def _in_all(plans: list[Plan], loaded: list[Loaded], expected: list[Estimate]) -
 def outlook(plan: Plan, found: Estimate) -> str:
     """Return a plan's size in words."""
     counts, spans = map(str, found.trials), map(span, found.seconds)
+    trials = "trial" if found.trials[1] == 1 else "trials"
     return (
         f"{counted(len(plan.variants), 'variant')}, {counted(len(plan.scenarios), 'scenario')}, "
-        f"{_range(*counts)} trials, about {_range(*spans)} "
+        f"{_range(*counts)} {trials}, about {_range(*spans)} "
         f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
     )
 

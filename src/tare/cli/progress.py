@@ -17,7 +17,8 @@ from rich.progress import (
 from tare.cli.output import errors, say
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.report.numbers import span
-from tare.stats.blocks import BlockedTrials, comparisons, fewest_blocks
+from tare.stats.blocks import BlockedTrials, comparisons, earliest_end, granted_s
+from tare.stats.rounding import counted
 from tare.stats.stopping import Stop
 
 
@@ -32,7 +33,7 @@ class Follower:
         """Trials since the last block, by status."""
         self._seconds = 0.0
         """What they took."""
-        self._blocks = min(fewest_blocks(plan), plan.blocks.max)
+        self._blocks = earliest_end(plan)
         self._live = sys.stderr.isatty()
         self._bars = Progress(
             TextColumn("{task.description}"),
@@ -80,8 +81,8 @@ class Follower:
     def ends(self, trial: Trial) -> None:
         """A trial is stored."""
         self._trials.append(trial)
-        if trial.label != trial.shown_as and trial.status != "failed":
-            return  # the other side of its duel speaks for both
+        if trial.is_other_side:
+            return
         if trial.status != "unavailable":
             self._since[trial.status] += 1
             self._seconds += trial.wall_s
@@ -115,23 +116,37 @@ class Follower:
             )
 
     def _told(self, done: int, decision: Stop) -> str:
-        made = f"{sum(self._since.values())} trials in {span(self._seconds)}"
+        trials = counted(sum(self._since.values()), "trial")
+        made = f"{trials} in {span(self._seconds)}"
         refused = f", {self._since['invalid']} refused" if self._since["invalid"] else ""
-        left = max(self._blocks - done, 1) * self._seconds / self._benches
-        rest = f"; at least {span(left)} left" if decision is Stop.GO_ON else ""
+        rest = self._rest(done) if decision is Stop.GO_ON else ""
         of = f" of {self._blocks}" if done <= self._blocks else ""
         known = self._known()
         return f"block {done}{of}: {made}{refused}{known and f'; {known}'}{rest}"
 
+    def _rest(self, done: int) -> str:
+        """Return the time that is left at least, as fast as the last block was."""
+        least = max(self._blocks - done, 1) * self._seconds / self._benches
+        granted = granted_s(self._plan, self._trials)
+        if granted is None or granted >= least:
+            return f"; at least {span(least)} left"
+        late = ", at this pace too short for a verdict" if done < self._blocks - 1 else ""
+        return f"; {span(granted)} left{late}"
+
     def _known(self) -> str:
-        """Return how many of the comparisons that the run awaits have one: `2 of 8 verdicts`, or
-        `2 of 8 awaited verdicts` where it makes others beside.
+        """Return how many of the comparisons have a verdict, and how many more the run awaits where
+        these are not all: `2 of 8 verdicts, 3 more awaited`; of a gate, how many of its limits are
+        decided.
         """
-        scenarios = [
-            BlockedTrials(self._plan, scenario, self._trials) for scenario in self._plan.scenarios
-        ]
-        every = sum(len(each.awaited()) for each in scenarios)
+        plan = self._plan
+        scenarios = [BlockedTrials(plan, scenario, self._trials) for scenario in plan.scenarios]
+        if plan.limits:
+            limits = sum(len(each.awaited()) for each in scenarios)
+            decided = sum(each.decided() for each in scenarios)
+            return f"{decided} of {counted(limits, 'limit')} decided" if limits else ""
+        if not (every := comparisons(plan) * len(scenarios)):
+            return ""
+        known = sum(each.resolved() for each in scenarios)
         open_ = sum(len(each.unresolved()) for each in scenarios)
-        only = every == comparisons(self._plan) * len(scenarios)
-        kind = "verdicts" if only else "awaited verdicts"
-        return f"{every - open_} of {every} {kind}" if every else ""
+        more = f", {open_} more awaited" if 0 < open_ < every - known else ""
+        return f"{known} of {counted(every, 'verdict')}{more}"

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,13 +11,19 @@ from tare.cli.completion import runs
 from tare.cli.output import json_option, say
 from tare.cli.run import folder_of
 
+if TYPE_CHECKING:
+    from tare.lab.run.store import Store
+
+_REGRESSION = 3
+
 
 @click.command()
 @click.argument("run", default="last", shell_complete=runs)
 @benches_option
 @json_option
 def command(run: str, benches: Path | None, as_json: bool) -> None:
-    """Finish RUN, a run's name or folder, with the same plan and seed; `last` is the newest.
+    """Finish RUN, a run's name or folder, with the same plan and seed; `last` is the newest. One of
+    tare gate still exits with 3 if its limits say so.
 
     \b
     tare resume last
@@ -40,4 +47,17 @@ def command(run: str, benches: Path | None, as_json: bool) -> None:
     else:
         done = go_on(store, as_json=as_json, benches=benches)
     benchmark_out.write(out, [store.folder])
-    sys.exit(0 if done else 1)
+    sys.exit(_REGRESSION if _fails(store) else 0 if done else 1)
+
+
+def _fails(store: "Store") -> bool:
+    """Say what the limits of a gate decide; return true if one of them fails it."""
+    from tare.report import results
+    from tare.report.folder import read
+    from tare.report.gate import rulings
+
+    limits = store.plan().limits
+    found = rulings(results.make(read(store.folder)), limits) if limits else []
+    for each in found:
+        say(f"{each.decision}: {each.variant}: {each.text}")
+    return any(each.decision == "fail" for each in found)

@@ -12,6 +12,8 @@ from tare.cli.ranges import Amount, Count
 from tare.cli.span import span_option
 from tare.model.servers import LOG_FORMATS, LogFormat
 
+READY_S = 30.0
+"""Seconds that a server may take unless others are given."""
 _ASKING = (
     click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
     click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
@@ -72,7 +74,7 @@ _ASKING = (
     span_option(
         "--ready-within",
         "ready_s",
-        "30s",
+        f"{READY_S:g}s",
         "How long a server may take until it accepts connections.",
     ),
     click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),

@@ -46,6 +46,14 @@ class ChangedSlope(Record):
     """By how much it surely got worse; 0 unless it did."""
 
 
+class LostOutcome(Record):
+    """A judged outcome, or a slope, that a variant had an effect of before and has none now."""
+
+    scenario: str
+    variant: str
+    outcome: str
+
+
 class RunComparison(Record):
     """Two runs: what differs between them beside the results, and how the effects changed."""
 
@@ -58,5 +66,7 @@ class RunComparison(Record):
     """Scenarios of one name that were made with other parameters, with which."""
     lost: list[str]
     """What was measured before and not after, with the reason."""
+    outcomes_lost: list[LostOutcome] = []
+    """Of variants that were measured in both."""
     changes: list[Changed]
     slopes: list[ChangedSlope] = []

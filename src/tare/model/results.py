@@ -340,6 +340,8 @@ class Results(Record):
     """Where blocks were dealt to several machines."""
     running: bool = False
     """All blocks measured the same processes, which were started by somebody else."""
+    limits: dict[str, float] = {}
+    """Outcome → by how many percent a gate lets it get worse."""
 
     def baseline_of(self, label: str) -> str:
         """The variant that a label is compared with."""

@@ -1,5 +1,7 @@
 """Plans and trials: what is to be measured, and what was."""
 
+import re
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import ConfigDict, ValidationError
@@ -17,6 +19,8 @@ Until = Literal["narrow", "resolved"]
 _SIDE = "@"
 """Between the variant and the duel, in the label of a baseline's side."""
 _BASE = "base"
+_CONTROL = "control"
+"""The label of the A/A control, as of `tare.stats.plan_order`."""
 
 
 def side_label(baseline: str, label: str) -> str:
@@ -112,6 +116,18 @@ class Plan(Record):
         return side_label(baseline, label) if self.pairing == "slices" else baseline
 
 
+def clashing(names: Iterable[str]) -> str | None:
+    """Return a name that a trial of another of them, or of the A/A control, has, if there is one:
+    `new-base` beside `new`, whose duel has a side of that name.
+    """
+    known = {*names}
+    for name in sorted(known):
+        other = re.sub(rf"(-{_BASE}|-a\d+)+$", "", name)
+        if name == _CONTROL or (other != name and other in {*known, _CONTROL}):
+            return name
+    return None
+
+
 class PlannedTrial(Record):
     """One trial of the plan: its block, its scenario and its variant."""
 
@@ -185,6 +201,13 @@ class Trial(Record):
     def shown_as(self) -> str:
         """The label under which tables show it."""
         return self.label.split(_SIDE)[0]
+
+    @property
+    def is_other_side(self) -> bool:
+        """True of the baseline's side of a duel, for which the variant's speaks, unless it alone
+        failed.
+        """
+        return self.label != self.shown_as and self.status != "failed"
 
 
 def parse_trials(content: bytes) -> tuple[list[Trial], list[str]]:

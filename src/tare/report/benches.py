@@ -51,7 +51,7 @@ def lines(results: Results) -> Iterator[str]:
             by = listed([f"{name} {relative(e.effect_pct, e.ci_pct)}" for name, e in effects])
             yield f"The effect on {title} depends on the bench: {by}."
         if one.next_pct is not None:
-            low, high = map(factor, one.next_pct)
+            low, high = (factor(end, one.next_pct) for end in one.next_pct)
             yield (
                 f"One more bench like these would show {low} to {high} for {title}, in 19 of 20 "
                 "cases."

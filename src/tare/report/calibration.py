@@ -16,7 +16,7 @@ from tare.stats.blocks import BlockedTrials, comparisons, fewest_blocks
 from tare.stats.effect import Effect, to_percent
 from tare.stats.plan_order import CONTROL
 from tare.stats.power import detectable_within, minimum_detectable
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import reach_text
 from tare.stats.verdict import Criteria
 
 SPANS_S = {"1 min": 60.0, "5 min": 300.0, "20 min": 1200.0}
@@ -168,4 +168,4 @@ def _known(run: RunFolder, calibrates: Calibrates) -> Known:
 
 
 def _percent(log_ratio: float) -> str:
-    return f"{two_digits(to_percent(log_ratio))} %"
+    return reach_text(to_percent(log_ratio))

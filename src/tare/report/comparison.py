@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tare.model.comparison import Changed, ChangedSlope, RunComparison
+from tare.model.comparison import Changed, ChangedSlope, LostOutcome, RunComparison
 from tare.model.results import (
     OutcomeResult,
     Results,
@@ -16,6 +16,7 @@ from tare.model.results import (
     SlopeResult,
 )
 from tare.model.scenario import EFFORT
+from tare.model.servers import EXPERIMENT
 from tare.report.errors import NotARun, ReportError
 from tare.stats.change import Measured, MeasuredSlope, change, change_of_slope
 from tare.stats.plan_order import CONTROL
@@ -66,10 +67,13 @@ def compare(before: Results, after: Results) -> RunComparison:
         differences=list(dict.fromkeys(_differences(before, after))),
         refused=list(unlike.values()),
         lost=list(_lost(before, after)),
+        outcomes_lost=[
+            each for each in _outcomes_lost(before, after) if each.scenario not in unlike
+        ],
         changes=[each for each in _changes(before, after) if each.scenario not in unlike],
         slopes=[each for each in _slopes(before, after) if each.scenario not in unlike],
     )
-    if not (made.changes or made.slopes or made.lost):
+    if not (made.changes or made.slopes or made.lost or made.outcomes_lost):
         raise NotComparable(
             f"{before.run} and {after.run} have no judged outcome of a variant in common"
         )
@@ -82,13 +86,20 @@ def _unlike_scenarios(before: Results, after: Results) -> dict[str, str]:
     for name, (first, last) in _common(before, after).items():
         unlike = [each for each in _parameters(first, last) if each[0] not in EFFORT]
         if unlike:
-            said = "; ".join(f"{key} {one}, then {other}" for key, one, other in unlike)
+            said = "; ".join(
+                f"{key} {_plain(one)}, then {_plain(other)}" for key, one, other in unlike
+            )
             rate = first.parameters.get("rate")
             by_rate = rate is not None and [key for key, *_ in unlike] == ["rate"]
             # Of the user's own servers each run chooses its own where none is given.
             remedy = f"; make the later one again with --rate {rate:.10g}" if by_rate else ""
-            found[name] = f"{name} cannot be compared: {said}{remedy}"
+            what = name if len(after.scenarios) > 1 else "these runs"
+            found[name] = f"{what} cannot be compared: {said}{remedy}"
     return found
+
+
+def _plain(value: object) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _common(before: Results, after: Results) -> dict[str, tuple[ScenarioResult, ScenarioResult]]:
@@ -205,6 +216,31 @@ def _lost(before: Results, after: Results) -> Iterator[str]:
             yield f"{scenario.name}, {label}: {why}"
 
 
+def _outcomes_lost(before: Results, after: Results) -> Iterator[LostOutcome]:
+    for scenario, (first, last) in _common(before, after).items():
+        gone = _compared(before, first) - _compared(after, last)
+        for label, outcome in sorted(gone):
+            now = last.variants.get(label)
+            if now is not None and now.status == "measured":
+                yield LostOutcome(scenario=scenario, variant=label, outcome=outcome)
+
+
+def _compared(results: Results, scenario: ScenarioResult) -> set[tuple[str, str]]:
+    """Return each variant with each judged outcome and slope that has an effect."""
+    own = (results.baseline, CONTROL)
+    return {
+        (label, name)
+        for label, variant in scenario.variants.items()
+        for name, found in variant.outcomes.items()
+        if label not in own and found.judged and found.effect_pct is not None
+    } | {
+        (label, slope.outcome)
+        for slope in scenario.slopes
+        for label, found in slope.variants.items()
+        if label not in own and found.verdict is not None and found.difference is not None
+    }
+
+
 def _differences(before: Results, after: Results) -> Iterator[str]:
     for which in (before, after):
         if not which.complete:
@@ -217,7 +253,10 @@ def _differences(before: Results, after: Results) -> Iterator[str]:
     for name, pair in _common(before, after).items():
         for key, one, other in _parameters(*pair):
             if key in EFFORT:
-                yield f"{name}: {key} {one}, then {other}"
+                yield f"{name}: {key} {_plain(one)}, then {_plain(other)}"
+    if after.experiment == EXPERIMENT:
+        first, last = before.environment, after.environment
+        yield from _unlike("command", first.get("titles") or {}, last.get("titles") or {})
     yield from surroundings(before, after)
 
 

@@ -27,16 +27,16 @@ _ALARM: tuple[Decision, str] = (
 )
 
 
-def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
+def rulings(results: Results, limits: Mapping[str, float], *, asked: bool = True) -> list[Ruling]:
     """Decide about each limited outcome of each server but the baseline.
 
     It fails only if the whole interval is beyond the limit, and never if the A/A control raises an
-    alarm: then the machine, and no change, may be the cause. An outcome that had no value in any
-    trial is left out where another one had some.
+    alarm: then the machine, and no change, may be the cause. Of limits that nobody `asked` for,
+    those of outcomes that had no value in any trial are left out where another one had some.
     """
     alarm = bool(results.alarms())
     found = []
-    valued = [outcome for outcome in limits if _has_value(results, outcome)]
+    valued = [outcome for outcome in limits if asked or _has_value(results, outcome)]
     for scenario in results.scenarios:
         for name, variant in scenario.variants.items():
             if name in (results.baseline, "control"):
@@ -47,7 +47,9 @@ def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
                 title = known.title if known else outcome
                 interval = known.ci_pct if known else None
                 if known is None or interval is None:
-                    text = f"{title}: cannot tell: no interval yet"
+                    some = known is not None and known.median is not None
+                    why = "no interval yet" if some else "no trial had a value of it"
+                    text = f"{title}: cannot tell: {why}"
                     decision: Decision = "cannot-tell"
                 else:
                     least, most = worse_by(interval, known.better)

@@ -1,6 +1,7 @@
 """Runs in the JSON of Google Benchmark, which tools that follow results over time read."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,9 +30,11 @@ def content(*folders: RunFolder) -> dict[str, Any]:
         for trial in folder.trials
         for item in _repetitions(folder, trial)
     ]
-    families = {name: index for index, name in enumerate(dict.fromkeys(i["name"] for i in made))}
+    made_of = Counter(item["name"] for item in made)
+    families = {name: index for index, name in enumerate(made_of)}
     for item in made:
         item["family_index"] = families[item["name"]]
+        item["repetitions"] = made_of[item["name"]]
     return {
         "context": {
             "date": plan.created,
@@ -79,7 +82,6 @@ def _item(
         "name": name,
         "run_name": name,
         "run_type": "iteration",
-        "repetitions": folder.plan.blocks.max,
         "repetition_index": trial.block,
         "threads": 1,
         "iterations": max(1, round(requests or 1)),

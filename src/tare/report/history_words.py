@@ -11,8 +11,8 @@ def sentences(history: History) -> Iterator[str]:
     longest = max((_counted(series) for series in history.series), default=0)
     if longest < history.fewest:
         yield (
-            f"Too few runs to tell whether an effect changed: it takes {history.fewest} of one "
-            f"study that are finished; here are {longest}."
+            f"Too few runs to tell whether an effect changed: it takes {history.fewest} that are "
+            f"finished and ask the same question; the longest series here has {longest}."
         )
         return
     tested = sum(_counted(series) >= history.fewest for series in history.series)

@@ -14,7 +14,7 @@ from tare.report.gates import gates
 from tare.report.matrix import matrices
 from tare.report.notes import notes
 from tare.report.numbers import NONE, figure, glued, relative, signed
-from tare.report.sentence import distrust
+from tare.report.sentence import caution, distrust
 from tare.report.titles import beside, label_title
 from tare.report.views import views
 from tare.report.why import changed
@@ -40,6 +40,7 @@ def template(name: str) -> Template:
 
 def render(folder: RunFolder, results: Results) -> str:
     """The whole page."""
+    trials = [trial for trial in folder.trials if not trial.is_other_side]
     return template("page.html.j2").render(
         results=results,
         plan=folder.plan,
@@ -47,19 +48,20 @@ def render(folder: RunFolder, results: Results) -> str:
         scenarios=views(folder, results),
         summary=_summary(results),
         alarm=distrust(results),
+        caution=caution(results),
         notes=notes(results),
         configs=configs(folder),
-        gates=gates(folder.trials),
+        gates=gates(trials),
         refused={
             scenario.name: [
                 trial
-                for trial in folder.trials
+                for trial in trials
                 if trial.scenario == scenario.name and trial.status not in _COUNTED
             ]
             for scenario in results.scenarios
         },
         made={
-            scenario.name: sum(trial.scenario == scenario.name for trial in folder.trials)
+            scenario.name: sum(trial.scenario == scenario.name for trial in trials)
             for scenario in results.scenarios
         },
         none_such=NONE,

@@ -50,8 +50,13 @@ def matrices(results: Results, scenario: ScenarioResult) -> Iterator[Matrix]:
                     (_inverse(high), _inverse(low)),
                 ),
             ):
-                shown = relative(percent, ends if pair.ci_pct else None)
-                text = factor(percent) if pair.verdict in DIFFERENT else _SIGNS[pair.verdict]
+                shown_ends = ends if pair.ci_pct else None
+                shown = relative(percent, shown_ends)
+                text = (
+                    factor(percent, shown_ends)
+                    if pair.verdict in DIFFERENT
+                    else _SIGNS[pair.verdict]
+                )
                 cells[row, column] = Cell(text, pair.verdict, shown)
         title = next(
             variant.outcomes[name].title

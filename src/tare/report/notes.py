@@ -2,7 +2,7 @@
 
 from tare.model.results import Results
 from tare.report import benches, overview, pairs, slopes, starts
-from tare.report.titles import common, other_baselines, titles
+from tare.report.titles import common, label_title, other_baselines, titles
 
 
 def notes(results: Results) -> list[str]:
@@ -13,13 +13,19 @@ def notes(results: Results) -> list[str]:
         f"Effects are relative to {results.baseline}, paired within blocks, with 95 % intervals. "
         f"equivalent: the interval lies within ±{results.margin_pct:g} %.",
         *other_baselines(results),
-        f"Measuring took {results.measured_share:.0%} of the trials' wall time.",
+        f"Measuring took {100 * results.measured_share:.0f} % of the trials' wall time.",
     ]
     lines += [*benches.lines(results), *starts.lines(results)]
     for scenario in results.scenarios:
-        found = {name: item.trials_invalid for name, item in scenario.variants.items()}
-        if lost := ", ".join(f"{name} {count}" for name, count in found.items() if count):
-            lines.append(f"Refused by a gate, and repeated, in {named[scenario.name]}: {lost}.")
+        found = {
+            name: item.trials_invalid
+            for name, item in scenario.variants.items()
+            if item.trials_invalid
+        }
+        if found:
+            told = ", ".join(f"{label_title(results, name)} {n}" for name, n in found.items())
+            where = f" in {named[scenario.name]}" if len(results.scenarios) > 1 else ""
+            lines.append(f"Refused by a gate, and repeated up to twice{where}: {told}.")
     if results.overview:
         lines.append(overview.NOTE)
     if any(scenario.pairs for scenario in results.scenarios):

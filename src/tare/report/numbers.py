@@ -3,24 +3,25 @@
 import math
 import re
 from collections.abc import Callable
+from typing import Literal
 
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import TIMES, two_digits
 
 NONE = "–"
 """Where there is no such figure."""
-TIMES = 1.995
-"""From this factor on, a change is told as a factor and not in percent: two digits would be 100."""
 _FALLBACK_DIGITS = 3
 _PERCENT_PLACES = 2
+_MOST_PLACES = 6
 _EQUAL_PERCENT = 0.005
 """What is no larger than this everywhere shows no digit in percent."""
 _NO_BREAK = "\u00a0"
 _UNBREAKABLE = re.compile(
     r"(?<=\d) (?=\d{3}\b|%|times\b|to \d|blocks\b|duels\b|min\b|h\b|s\b|ns\b|µs\b)"
-    r"|(?<=to) (?=[-+]?\d)|(?<=,) (?=[-+]?[\d. ]*\d\])|(?<=[\d%]) (?=\[)"
+    r"|(?<=factor of) (?=\d)|(?<=to) (?=[-+]?\d)|(?<=,) (?=[-+]?[\d. ]*\d\])|(?<=[\d%]) (?=\[)"
 )
 
 Interval = tuple[float, float]
+Form = Literal["percent", "times", "lower"]
 
 
 def figure(value: float | None, interval: Interval | None) -> str:
@@ -54,22 +55,34 @@ def short(value: float | None, interval: Interval | None) -> str:
     return f"{_round(value, _places(value, interval))} ±{reach}"
 
 
+def form(percent: float, interval: Interval | None) -> Form:
+    """Return the form in which a relative change is told, with all ends of its interval: `times` if
+    any of them is a factor of two or more, `lower` if all lie below none and the change is half or
+    less; else `percent`, in which nothing then reaches ±100.
+    """
+    ratios = [1 + end / 100 for end in (percent, *(interval or ()))]
+    if max(ratios) >= TIMES and min(ratios) > 0:
+        return "times"
+    return (
+        "lower" if 0 < ratios[0] <= 1 / TIMES and 0 < min(ratios) <= max(ratios) < 1 else "percent"
+    )
+
+
 def relative(percent: float | None, interval: Interval | None) -> str:
-    """Return a relative change: `+1.2 % [+0.4, +2.1]`; from a factor 2 on `7.2 times [6.3, 8.1]` or
-    `3.4 times less [2.9, 3.9]`.
+    """Return a relative change: `+1.2 % [+0.4, +2.1]`, `7.2 times [6.3, 8.1]` or `a factor of 3.4
+    [2.9, 3.9] lower`, as `form` says.
     """
     if percent is None:
         return ""
     ends = (percent, *(interval or ()))
     if not any(ends) and interval is not None:
         return "exactly equal"
-    factors = [1 + end / 100 for end in ends]
-    if min(factors) > 0 and not 1 / TIMES < factors[0] < TIMES:
-        less = factors[0] < 1
-        found = [1 / factor for factor in factors] if less else factors
-        bounds = (min(found[1:]), max(found[1:])) if interval else None
-        value, _, shown = figure(found[0], bounds).partition(" [")
-        return f"{value} times{' less' if less else ''} [{shown}"
+    told = form(percent, interval)
+    if told != "percent":
+        power = -1 if told == "lower" else 1
+        value, *bounds = ((1 + end / 100) ** power for end in ends)
+        shown = _ratio(value, (min(bounds), max(bounds)) if bounds else None)
+        return f"a factor of {shown} lower" if told == "lower" else shown.replace(" [", " times [")
     if interval is None:
         return f"{_signed(percent, 1)} % [no interval]"
     if max(map(abs, ends)) < _EQUAL_PERCENT:
@@ -78,13 +91,20 @@ def relative(percent: float | None, interval: Interval | None) -> str:
     return _written(percent, interval, places, _signed, " %")
 
 
-def factor(percent: float) -> str:
+def ends(told: str) -> tuple[str, str]:
+    """Return the ends of the interval in a figure with its interval."""
+    low, _, high = told.partition("[")[2].partition("]")[0].partition(", ")
+    return low, high
+
+
+def factor(percent: float, interval: Interval | None = None) -> str:
     """Return a relative change in a few characters, for charts: `+12 %`, `7.2×`, `÷3.4`."""
     ratio = 1 + percent / 100
-    if ratio >= TIMES:
-        return f"{two_digits(ratio)}×"
-    if 0 < ratio <= 1 / TIMES:
-        return f"÷{two_digits(1 / ratio)}"
+    match form(percent, interval):
+        case "times":
+            return f"{two_digits(ratio)}×"
+        case "lower":
+            return f"÷{two_digits(1 / ratio)}"
     return f"{_signed(percent, 0 if abs(percent) >= 9.95 else 1)} %"
 
 
@@ -132,13 +152,33 @@ def _written(
     return f"{one(value)}{unit} [{one(interval[0])}, {one(interval[1])}]"
 
 
+def _ratio(value: float, interval: Interval | None) -> str:
+    """Return a ratio with its interval, each figure with two digits at least. An end that is not 1
+    is never written as 1, which would hide on which side it is.
+    """
+    if interval is None:
+        return figure(value, None)
+
+    def places_of(number: float) -> int:
+        least = 1 - math.floor(math.log10(number)) if number > 0 else 0
+        return max(_places(value, interval), min(least, _MOST_PLACES))
+
+    def one(end: float) -> str:
+        places = places_of(end)
+        while places < _MOST_PLACES and end != 1 and float(f"{end:.{places}f}") == 1:
+            places += 1
+        return _round(end, places)
+
+    return f"{_round(value, places_of(value))} [{', '.join(map(one, interval))}]"
+
+
 def _places(value: float, interval: Interval | None) -> int:
     """Decimal places so that the interval's width shows two digits."""
     width = interval[1] - interval[0] if interval else 0.0
     if width > 0:
-        return max(0, min(6, 1 - math.floor(math.log10(width))))
+        return max(0, min(_MOST_PLACES, 1 - math.floor(math.log10(width))))
     magnitude = math.floor(math.log10(abs(value))) if value else 0
-    return max(0, min(6, _FALLBACK_DIGITS - 1 - magnitude))
+    return max(0, min(_MOST_PLACES, _FALLBACK_DIGITS - 1 - magnitude))
 
 
 def _round(value: float, places: int) -> str:

@@ -27,6 +27,8 @@ from tare.stats.quantile import median
 from tare.stats.stopping import Stop
 from tare.stats.verdict import Judgement
 
+NOT_YET = "not measured yet"
+"""The reason of a variant of which no trial was made."""
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 
 
@@ -52,6 +54,7 @@ def make(folder: RunFolder) -> Results:
         scenarios=_scenarios(folder),
         benches=benches.of(folder),
         running=plan.running,
+        limits=plan.limits,
     )
     return found.model_copy(update={"answers": answers(found)})
 
@@ -184,9 +187,9 @@ def _variant(
         status=status,
         reason=reason,
         version=next((trial.version for trial in own if trial.version), None),
-        trials_valid=len(valid),
-        trials_invalid=len(by_status["invalid"]),
-        trials_failed=len(by_status["failed"]),
+        trials_valid=_made(valid),
+        trials_invalid=_made(by_status["invalid"]),
+        trials_failed=_made(by_status["failed"]),
         outcomes={
             name: _outcome(paired, label, name, verdicts.get((label, name)))
             for name in folder.plan.reported
@@ -197,6 +200,11 @@ def _variant(
         else {},
         latency=_latency(folder.latency(paired.scenario.name, label)),
     )
+
+
+def _made(trials: Sequence[Trial]) -> int:
+    """Return how many trials these are, a duel counted once: with its variant."""
+    return sum(not trial.is_other_side for trial in trials)
 
 
 def _could_have(trials: Sequence[Trial], outcome: Outcome) -> bool:
@@ -224,7 +232,7 @@ def _status(
             return status, trials[0].reason
     if not by_status["valid"]:
         reasons = [trial.reason for trial in by_status["invalid"]]
-        return "invalid", reasons[-1] if reasons else "not measured yet"
+        return "invalid", reasons[-1] if reasons else NOT_YET
     return "measured", None
 
 

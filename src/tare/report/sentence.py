@@ -6,10 +6,11 @@ from itertools import combinations
 
 from tare.model.results import Results, ScenarioResult
 from tare.report import cross_talk, slower
-from tare.report.numbers import TIMES, figure, listed, relative, span
+from tare.report.numbers import ends, figure, form, listed, relative, span
 from tare.report.ranking import DIFFERENT, Ranking, Standing, rankings
 from tare.report.titles import titles
 from tare.report.why import because
+from tare.stats.blocks import worse_by
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
 
@@ -37,8 +38,7 @@ def answers(results: Results) -> list[str]:
         for scenario in results.scenarios
         for words in of_scenario(results, scenario)
     ]
-    if results.running:
-        found.append(_ONE_START)
+    found += filter(None, [caution(results)])
     return found if results.complete else ["Not finished; so far:", *found]
 
 
@@ -66,6 +66,11 @@ def distrust(results: Results) -> str | None:
         f"Do not believe this run: {results.baseline} differs from itself in {listed(where)}, "
         "by the A/A control."
     )
+
+
+def caution(results: Results) -> str | None:
+    """Return what all differences between servers that ran before may come from."""
+    return _ONE_START if results.running else None
 
 
 def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
@@ -153,18 +158,21 @@ def _against(results: Results, ranking: Ranking, own: Sequence[Standing]) -> str
 def _group(ranking: Ranking, group: Sequence[Standing]) -> str:
     names = _names(group)
     amounts = [each.value for each in group]
-    told = _amount(ranking, min(amounts, key=abs), max(amounts, key=abs))
+    told = _amount(ranking, group, min(amounts, key=abs), max(amounts, key=abs))
     return f"{names} {told}" + (" (indistinguishable)" if len(group) > 1 else "")
 
 
-def _amount(ranking: Ranking, near: float, far: float) -> str:
-    """Return how much two changes of one sign are, the smaller one first."""
+def _amount(ranking: Ranking, group: Sequence[Standing], near: float, far: float) -> str:
+    """Return how much the changes of a group are, all of one sign, from the smallest to the largest
+    one; in the form in which a table has any of them.
+    """
     if ranking.is_slope:
         word = "more" if far > 0 else "less"
         return f"{_range(abs(near), abs(far))} {ranking.unit} {word}"
-    ratios = sorted(max(ratio, 1 / ratio) for ratio in (1 + near / 100, 1 + far / 100))
-    if ratios[1] >= TIMES:
-        return f"{_range(*ratios)} times {'as high' if far > 0 else 'lower'}"
+    if any(form(each.value, each.interval) != "percent" for each in group):
+        low, high = sorted(max(ratio, 1 / ratio) for ratio in (1 + near / 100, 1 + far / 100))
+        told = _range(low, high)
+        return f"{told} times as high" if far > 0 else f"a factor of {told} lower"
     return f"{_range(abs(near), abs(far))} % {'higher' if far > 0 else 'lower'}"
 
 
@@ -196,29 +204,52 @@ def _told(results: Results, ranking: Ranking, own: Standing) -> str:
         return f"is {_difference(ranking, own)}"
     if own.verdict == "equivalent":
         return f"is equivalent, within ±{results.margin_pct:g} %"
+    if ruled := _ruled(results, ranking, own):
+        return ruled
     words = f"could not be told: {_between(ranking, own)}"
     if own.interval and (own.interval[0] > 0 or own.interval[1] < 0):
         words += f", but {own.why}"
     if own.more_blocks and results.block_s:
         more = f"{span(own.more_blocks * results.block_s)} more"
         # Without an interval nobody knows how wide it will be.
-        words += f"; about {more} would tell" if own.interval else f"; it takes {more} at least"
+        words += (
+            f"; about {more} would tell"
+            if own.interval
+            else f"; to show a difference takes {more} at least"
+        )
     return words
 
 
+def _ruled(results: Results, ranking: Ranking, own: Standing) -> str | None:
+    """Return on which side of a gate's limit an effect is that has no verdict; None if that is not
+    known, or if there is no limit.
+    """
+    limit = results.limits.get(ranking.name)
+    if limit is None or own.interval is None:
+        return None
+    least, most = worse_by(own.interval, ranking.better)
+    if least > limit:
+        return f"is {_difference(ranking, own)}, beyond the limit of {limit:g} %"
+    if most < limit:
+        return f"is within the limit of {limit:g} %: {_between(ranking, own)}"
+    return None
+
+
 def _difference(ranking: Ranking, own: Standing) -> str:
-    """`2.1 % [1.6, 2.6] higher`, `2.4 times [2.3, 2.5] as high` or `4.7 ns [4.5, 5.0] more`."""
+    """`2.1 % [1.6, 2.6] higher`, `2.4 times [2.3, 2.5] as high`, `a factor of 3.4 [2.9, 3.9] lower`
+    or `4.7 ns [4.5, 5.0] more`.
+    """
     assert own.interval is not None
     sign, (low, high) = (1 if own.value > 0 else -1), own.interval
     bounds = (low, high) if sign > 0 else (-high, -low)
     if ranking.is_slope:
         value, _, shown = figure(sign * own.value, bounds).partition(" [")
         return f"{value} {ranking.unit} [{shown} {'more' if sign > 0 else 'less'}"
-    told = relative(own.value, own.interval)
-    if "times less" in told:
-        return f"{told.replace('times less', 'times')} lower"
-    if "times" in told:
-        return f"{told} as high"
+    match form(own.value, own.interval):
+        case "times":
+            return f"{relative(own.value, own.interval)} as high"
+        case "lower":
+            return relative(own.value, own.interval)
     value, _, shown = relative(sign * own.value, bounds).replace("+", "").partition(" [")
     return f"{value} [{shown} {'higher' if sign > 0 else 'lower'}"
 
@@ -227,16 +258,15 @@ def _between(ranking: Ranking, own: Standing) -> str:
     if own.interval is None:
         return own.why or "there is no interval"
     if ranking.is_slope:
-        low, high = (f"{two_digits(end)} {ranking.unit}" for end in own.interval)
-    else:
-        low, high = map(_end, own.interval)
-    return f"between {low} and {high}"
-
-
-def _end(percent: float) -> str:
-    if percent >= 100 * (TIMES - 1):
-        return f"{two_digits(1 + percent / 100)} times"
-    return f"{'+' if percent > 0 else ''}{two_digits(percent)} %"
+        low, high = ends(figure(own.value, own.interval))
+        return f"between {low} {ranking.unit} and {high} {ranking.unit}"
+    low, high = ends(relative(own.value, own.interval))
+    match form(own.value, own.interval):
+        case "times":
+            return f"between {low} and {high} times as high"
+        case "lower":
+            return f"lower by a factor between {low} and {high}"
+    return f"between {low} % and {high} %"
 
 
 def _lost(results: Results, scenario: ScenarioResult) -> str | None:

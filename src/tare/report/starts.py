@@ -8,6 +8,7 @@ import numpy as np
 from tare.model.instrument import StandardErrors
 from tare.model.outcome import Outcome
 from tare.model.results import Results, ScenarioResult, WithinResult
+from tare.report.sentence import in_sentence
 from tare.report.titles import titles
 from tare.stats.blocks import BlockedTrials
 from tare.stats.plan_order import CONTROL
@@ -64,10 +65,14 @@ def _error(instrument: Mapping[str, Any], outcome: Outcome) -> float | None:
 
 def lines(results: Results) -> list[str]:
     """Return a footnote for each scenario whose duels told the spread within them."""
-    named = titles(results)
+    named, several = titles(results), len(results.scenarios) > 1
+
+    def where(scenario: ScenarioResult) -> str:
+        return f" in {named[scenario.name]}" if several else ""
+
     return [
-        f"Longer duels would average out a part of the variance between duels in "
-        f"{named[each.name]}: {shares}. The rest comes from start to start."
+        f"Longer duels would average out a part of the variance between duels"
+        f"{where(each)}: {shares}. The rest comes from start to start."
         for each in results.scenarios
         if (shares := _shares(each))
     ]
@@ -79,7 +84,11 @@ def _shares(scenario: ScenarioResult) -> str:
         for variant in scenario.variants.values()
         for name, outcome in variant.outcomes.items()
     }
+
+    def told(found: WithinResult) -> str:
+        share, low, high = (f"{100 * each:.0f}" for each in (found.share, *found.ci))
+        return f"{share} % [{low}, {high}]"
+
     return ", ".join(
-        f"{title[name]} {found.share:.0%} [{100 * found.ci[0]:.0f}, {100 * found.ci[1]:.0f}]"
-        for name, found in scenario.within.items()
+        f"{in_sentence(title[name])} {told(found)}" for name, found in scenario.within.items()
     )

@@ -47,13 +47,16 @@ def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     if excess <= 0:
         return ["The slowest requests took no longer than ordinary ones."]
     named = [part for part in tail.parts if _extra(part) >= _LEAST * excess][:_NAMED]
+    # Where slow requests have less of something, what they have more of exceeds the difference.
+    more = max(excess, sum(_extra(part) for part in tail.parts if _extra(part) > 0))
     causes = [
-        f"for {_extra(part) / excess * 100:.0f} % of it {words(part.cause, part.who)}"
+        f"for {_extra(part) / more * 100:.0f} % of it {words(part.cause, part.who)}"
         for part in named
     ]
     median = outcomes.get("latency_p50_us")
     found = [
-        f"The slowest requests exceed ordinary ones by {_time(excess)}: {listed(causes)}.",
+        f"The slowest requests exceed ordinary ones by {_time(excess)}"
+        + (f": {listed(causes)}." if causes else "; no cause stands out."),
         f"The slowest {tail.requests} of {tail.of} requests took {_time(tail.slow_ns)} on average "
         f"({_time(tail.from_ns)} or more), ordinary ones {_time(tail.ordinary_ns)}"
         + (f"; the median is {_time(1000 * median)}." if median else "."),

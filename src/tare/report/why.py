@@ -57,7 +57,9 @@ def _of_time(cause: CauseResult, baseline: str) -> str:
         above = [f"{each.name} ({each.module})" for each in callers(cause)]
         called = f", called by {listed(above)}" if above else ""
         return f"{words}: {listed(named)}{called}."
-    return f"{words}." if cause.only_counted else f"{words}; no function stands out."
+    if cause.only_counted:
+        return f"{words}."
+    return f"{words}; {cause.duels} duels do not show in which function."
 
 
 def culprits(cause: CauseResult) -> Sequence[FrameResult]:

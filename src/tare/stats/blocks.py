@@ -9,11 +9,9 @@ from itertools import combinations
 
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, PlannedTrial, Trial
-from tare.stats import sequential
 from tare.stats.effect import Effect, effect_of, effect_so_far, paired_log_ratios
 from tare.stats.floor import NoiseFloor
 from tare.stats.plan_order import CONTROL, block_order
-from tare.stats.power import blocks_needed
 from tare.stats.rounding import counted
 from tare.stats.stopping import Stop, StoppingRule
 from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdict, judge_family
@@ -137,7 +135,7 @@ class BlockedTrials:
         """Verdicts of all variants in all judged outcomes, as one family."""
         comparisons: list[Comparison] = []
         verdicts: dict[Key, Judgement] = {}
-        criteria = Criteria(margin_percent=self.plan.margin_pct)
+        criteria = criteria_of(self.plan)
         for outcome in self.judged():
             floor = self.floor(outcome)
             better = Direction(self.plan.outcomes[outcome].better)
@@ -156,7 +154,7 @@ class BlockedTrials:
         """Each variant against each that stands before it in the plan and has the same baseline,
         the baseline apart, in all judged outcomes: a family of its own, beside that of `judge`.
         """
-        criteria = Criteria(margin_percent=self.plan.margin_pct)
+        criteria = criteria_of(self.plan)
         family: dict[Pair, Comparison] = {}
         for outcome in self.judged():
             floor, better = self.floor(outcome), Direction(self.plan.outcomes[outcome].better)
@@ -196,6 +194,18 @@ class BlockedTrials:
             if not self._beyond(variant)
             and not self._settled(variant, outcome, verdicts.get((variant, outcome)))
         ]
+
+    def resolved(self) -> int:
+        """Return how many of the judged comparisons have a verdict."""
+        return sum(found.verdict is not Verdict.UNRESOLVED for found in self.judge().values())
+
+    def decided(self) -> int:
+        """Return how many of a gate's limits, one for each variant, are surely kept or exceeded."""
+        return sum(
+            self._settled(variant, outcome, None)
+            for variant, outcome in self.awaited()
+            if outcome in self.plan.limits
+        )
 
     def _may_have(self, label: str, outcome: str) -> bool:
         """Return false if trials of the label counted and none of them could name the outcome."""
@@ -256,9 +266,13 @@ def judge_control(scenarios: Sequence[BlockedTrials]) -> dict[Key, Judgement]:
         for outcome in each.judged()
         if (floor := each.floor(outcome)) is not None
     }
-    margins = {each.plan.margin_pct for each in scenarios}
-    criteria = Criteria(margin_percent=min(margins)) if margins else Criteria()
+    criteria = criteria_of(scenarios[0].plan) if scenarios else Criteria()
     return dict(zip(family, judge_family(list(family.values()), criteria), strict=True))
+
+
+def criteria_of(plan: Plan) -> Criteria:
+    """Return the thresholds of a plan's verdicts."""
+    return Criteria(margin_percent=plan.margin_pct, at_every_look=plan.until == "resolved")
 
 
 def worse_by(interval: tuple[float, float], better: str) -> tuple[float, float]:
@@ -301,23 +315,38 @@ def comparisons(plan: Plan) -> int:
 def fewest_blocks(plan: Plan) -> int:
     """The plan's smallest number of blocks, or more where so many could show nothing."""
     family = comparisons(plan)
+    fewest = criteria_of(plan).fewest_blocks(max(family, 1))
+    return fewest if plan.until == "resolved" else max(plan.blocks.min, fewest if family else 1)
+
+
+def earliest_verdict(plan: Plan) -> int:
+    """The fewest blocks that give an interval, which alone can say that an effect is equivalent or
+    that a gate's limit is kept.
+    """
+    return criteria_of(plan).fewest_blocks(1)
+
+
+def earliest_end(plan: Plan) -> int:
+    """The fewest blocks after which the run may end."""
     if plan.until == "resolved":
-        return sequential.fewest_for(Criteria().alpha / max(family, 1))
-    return max(plan.blocks.min, blocks_needed(family) if family else 1)
+        return min(earliest_verdict(plan), plan.blocks.max)
+    return min(fewest_blocks(plan), plan.blocks.max)
 
 
 def shortage(plan: Plan) -> str | None:
-    """Return why the plan's blocks give no effect, however large, a verdict; None if they can."""
-    family, most = comparisons(plan), plan.blocks.max
-    if not family:
+    """Return why the plan's blocks give no effect, however large, a verdict, or decide no limit;
+    None if they can.
+    """
+    family, most, criteria = comparisons(plan), plan.blocks.max, criteria_of(plan)
+    if plan.limits:
+        fewest, what = earliest_verdict(plan), "decide no limit"
+    elif family:
+        among = counted(family, "comparison")
+        fewest, what = criteria.fewest_blocks(family), f"cannot show a difference among {among}"
+        what += " of a scenario" if len(plan.scenarios) > 1 else ""
+    else:
         return None
-    fewest = fewest_blocks(plan) if plan.until == "resolved" else blocks_needed(family)
-    if most >= fewest:
-        return None
-    what = (
-        f"{counted(most, 'block')} cannot show a difference among {counted(family, 'comparison')}"
-    )
-    return f"{what}: it takes {fewest}"
+    return f"{counted(most, 'block')} {what}: it takes {fewest}" if most < fewest else None
 
 
 def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
@@ -351,6 +380,12 @@ def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
 
 def is_over(plan: Plan, trials: Iterable[Trial]) -> bool:
     """Return true if the plan's time is used up, so that no trial begins any more."""
+    left = granted_s(plan, trials)
+    return left is not None and left <= 0
+
+
+def granted_s(plan: Plan, trials: Iterable[Trial]) -> float | None:
+    """Return the seconds that are left of the plan's time, if it has one."""
     # Both sides of a duel have its time.
     spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
-    return plan.within_s is not None and spent >= plan.within_s
+    return None if plan.within_s is None else plan.within_s - spent

@@ -3,7 +3,8 @@
 import math
 
 _LEAST_PERCENT = 0.01
-_DOUBLE = 100.0
+TIMES = 1.995
+"""From this factor on, a change is told as a factor and not in percent: two digits would be 100."""
 
 
 def two_digits(value: float) -> str:
@@ -22,9 +23,17 @@ def reach_text(percent: float) -> str:
     """
     if 0 < percent < _LEAST_PERCENT:
         return f"less than {_LEAST_PERCENT} %"
-    if percent >= _DOUBLE:
-        return f"a factor of {two_digits(1 + percent / 100)}"
+    if (ratio := 1 + percent / 100) >= TIMES:
+        return f"a factor of {two_digits(ratio)}"
     return f"{two_digits(percent)} %"
+
+
+def change_text(percent: float) -> str:
+    """Return a change in words: `12 % lower`, `a factor of 3.2 higher`."""
+    ratio = 1 + percent / 100
+    if 0 < ratio <= 1 / TIMES:
+        return f"a factor of {two_digits(1 / ratio)} lower"
+    return f"{reach_text(abs(percent))} {'higher' if percent > 0 else 'lower'}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tare.stats import sequential
 from tare.stats.effect import Effect, from_percent, to_percent
 from tare.stats.floor import NoiseFloor
 from tare.stats.holm import holm
 from tare.stats.power import blocks_needed, blocks_to_detect
-from tare.stats.rounding import counted, reach_text, two_digits
+from tare.stats.rounding import change_text, counted, reach_text
 
 
 class Direction(StrEnum):
@@ -37,11 +38,19 @@ class Criteria:
     """The thresholds that a verdict needs.
 
     `alpha` bounds the chance of any false costs or saves in a family, `margin_percent` is the
-    smallest effect of interest: an effect surely within it is equivalent.
+    smallest effect of interest: an effect surely within it is equivalent. `at_every_look` is true
+    of effects from `effect_so_far`, whose test takes other numbers of blocks.
     """
 
     alpha: float = 0.05
     margin_percent: float = 2.0
+    at_every_look: bool = False
+
+    def fewest_blocks(self, comparisons: int) -> int:
+        """Return the fewest blocks that can show a difference among so many comparisons."""
+        if self.at_every_look:
+            return sequential.fewest_for(self.alpha / comparisons)
+        return blocks_needed(comparisons, self.alpha)
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ def judge(
     effect, floor = comparison.effect, comparison.floor
     interval = effect.interval
     if interval is None:
-        more = blocks_needed(family, criteria.alpha) - effect.n
+        more = criteria.fewest_blocks(family) - effect.n
         return Judgement(Verdict.UNRESOLVED, p_adjusted, effect.missing, more if more > 0 else None)
     margin = from_percent(criteria.margin_percent)
     within = f"within ±{criteria.margin_percent:g} %"
@@ -130,7 +139,7 @@ def _doubt(
     """Return why an effect is unresolved, and roughly how many more blocks would help."""
     effect, floor = comparison.effect, comparison.floor
     assert effect.interval is not None
-    fewest = blocks_needed(family, criteria.alpha)
+    fewest = criteria.fewest_blocks(family)
     if effect.interval.excludes(0) and effect.n < fewest:
         own, all_of = counted(effect.n, "block"), counted(family, "comparison")
         why = f"{own} cannot show a difference among {all_of}: it takes {fewest}"
@@ -141,7 +150,10 @@ def _doubt(
         return f"{why}; the effect is {below}", lowering and max(more, lowering)
     if not effect.interval.excludes(0) or p_adjusted > criteria.alpha:
         target = max(abs(effect.log_ratio), from_percent(criteria.margin_percent))
-        more = blocks_to_detect(effect.spread, target, criteria.alpha / family) - effect.n
+        needed = blocks_to_detect(effect.spread, target, criteria.alpha / family)
+        if criteria.at_every_look:
+            needed = math.ceil(sequential.LONGER * needed)
+        more = needed - effect.n
         why = f"p {p_adjusted:.2g} after Holm over {counted(family, 'comparison')}"
         if not effect.interval.excludes(0):
             why = f"the interval contains 0 and reaches beyond ±{criteria.margin_percent:g} %"
@@ -168,6 +180,5 @@ def _bimodal(effect: Effect, criteria: Criteria) -> str:
     modes = effect.modes
     if modes is None or modes.gap <= from_percent(criteria.margin_percent):
         return ""
-    percent = to_percent(modes.apart)
-    change = f"{two_digits(abs(percent))} % {'higher' if percent > 0 else 'lower'}"
+    change = change_text(to_percent(modes.apart))
     return f"; bimodal: in {modes.few} of {modes.n} blocks it is {change} than in the others"

@@ -39,3 +39,10 @@ def test_two_servers_of_one_name_are_refused_in_words(given: tuple[str, ...]) ->
         _names(given, 2, ("old", "new"))
     name = given[0]
     assert caught.value.message == f"--name: found {name}, {name}, expected names that differ"
+
+
+@pytest.mark.parametrize("given", [("control",), ("a", "a-base"), ("a", "a-a2"), ("control-base",)])
+def test_the_name_of_another_s_trial_is_refused(given: tuple[str, ...]) -> None:
+    with pytest.raises(click.UsageError, match=f"found '{given[-1]}', which tare itself calls"):
+        _names(given, 2, ("old", "new"))
+    assert _names(("data-base", "new-a2"), 2, ("old", "third")) == ["data-base", "new-a2"]

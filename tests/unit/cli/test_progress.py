@@ -13,7 +13,7 @@ from tare.lab.project.preparation import Prepared
 from tare.lab.run import planning
 from tare.lab.run.estimate import estimate
 from tare.model.trial import PlannedTrial, Trial
-from tare.stats.blocks import planned_trials
+from tare.stats.blocks import comparisons, planned_trials
 from tare.stats.stopping import Stop
 
 
@@ -78,9 +78,9 @@ def test_a_block_s_line_says_what_is_known_and_what_is_left(
     assert name in plan.judged
     lines = re.findall(r"tare: (block .*)", capsys.readouterr().err)
     verdicts = len(plan.awaited) * len(plan.scenarios)
-    assert len(lines) == 9
-    assert f"; 0 of {verdicts} verdicts; at least " in lines[0] and lines[0].endswith(" left")
-    assert lines[8].endswith(f"; {verdicts} of {verdicts} verdicts")
+    assert len(lines) == 9 and verdicts == 1
+    assert "; 0 of 1 verdict; at least " in lines[0] and lines[0].endswith(" left")
+    assert lines[8].endswith("; 1 of 1 verdict")
 
 
 def test_an_outcome_that_no_trial_could_name_is_not_among_the_verdicts(
@@ -102,5 +102,43 @@ def test_an_outcome_that_no_trial_could_name_is_not_among_the_verdicts(
             follower.ends(trial(planned, outcomes=known))
         follower.block(1, Stop.GO_ON)
     (line,) = re.findall(r"tare: (block .*)", capsys.readouterr().err)
-    # Fewer than the comparisons of which another line says what they take.
-    assert f"; 0 of {len(plan.scenarios)} awaited verdicts; " in line
+    # As many as the comparisons of which another line says what they take.
+    scenarios = len(plan.scenarios)
+    assert comparisons(plan) == 2
+    assert f"; 0 of {2 * scenarios} verdicts, {scenarios} more awaited; " in line
+
+
+def test_the_time_of_a_run_bounds_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded = load("exp", root=projects.write(tmp_path, variants={"none": "", "other": ""}))
+    plan = planning.make(
+        loaded, quick=False, variants=None, scenarios=None, blocks=None, seed=1, overrides={},
+        until="resolved", within_s=100.0,
+    )  # fmt: skip
+    for within_s, rest in ((100.0, r"at least \d+ s left"), (
+        8.0, r"[1-7] s left, at this pace too short for a verdict"
+    )):  # fmt: skip
+        short = plan.model_copy(update={"within_s": within_s})
+        with Follower(short, 3) as follower:
+            for planned in planned_trials(short, 0):
+                follower.ends(trial(planned, wall_s=1.0 if planned.label == "other" else 0.5))
+            follower.block(1, Stop.GO_ON)
+        (line,) = re.findall(r"tare: (block .*)", capsys.readouterr().err)
+        assert line.startswith("block 1 of 6: ")
+        assert re.search(f"; {rest}$", line), line
+
+
+def test_a_gate_counts_its_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loaded = load("exp", root=projects.write(tmp_path, variants={"none": "", "other": ""}))
+    plan = planning.make(
+        loaded, quick=False, variants=None, scenarios=None, blocks=9, seed=1, overrides={},
+        limits={"cpu": 2.0},
+    )  # fmt: skip
+    with Follower(plan, 3) as follower:
+        for planned in planned_trials(plan, 0):
+            follower.ends(trial(planned, outcomes={"cpu": 1.0}))
+        follower.block(1, Stop.GO_ON)
+    (line,) = re.findall(r"tare: (block .*)", capsys.readouterr().err)
+    limits = "1 limit" if len(plan.scenarios) == 1 else f"{len(plan.scenarios)} limits"
+    assert f"; 0 of {limits} decided; at least " in line

@@ -200,6 +200,11 @@ def test_rules_for_levels_add_up(tmp_path: Path) -> None:
     assert found == {"none": ["all"], "other": ["all", "own"]}
 
 
+def test_a_variant_cannot_have_the_name_of_another_s_trial(tmp_path: Path) -> None:
+    root = projects.write(tmp_path, variants={"none": "", "none-base": ""})
+    assert "'none-base' is what a trial of another is called" in complaint(root)
+
+
 def test_a_variant_cannot_have_a_study_s_name(tmp_path: Path) -> None:
     root = projects.write(tmp_path, variants={"none": "", "main": ""})
     assert "'main' is the name of a study, too" in complaint(root)

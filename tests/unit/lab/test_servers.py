@@ -14,6 +14,7 @@ from tare.lab.project.servers.answer import Answer, differences
 from tare.lab.run import planning
 from tare.lab.run.store import Store
 from tare.lab.run.subject import keep, of
+from tare.model.role import Running
 from tare.model.servers import Expected, Servers
 from tare.model.trial import Plan
 
@@ -127,7 +128,7 @@ def test_a_log_has_its_own_times_and_only_its_statuses_are_expected() -> None:
 
 def test_a_duel_by_the_clock_judges_latency_and_a_saturated_one_throughput() -> None:
     saturated = servers.loaded(two())
-    by_clock = servers.loaded(two(load={"rate": 500.0}))
+    by_clock = servers.loaded(two(load={"rate": 5000.0}))
     cpu = ["ordinary_cpu_us_per_request", "cpu_us_per_request"]
     assert saturated.study.judged == [*cpu, "requests_per_second"]
     latency = ["latency_p50_us", "ordinary_latency_p99_us", "latency_p99_us"]
@@ -138,6 +139,27 @@ def test_a_duel_by_the_clock_judges_latency_and_a_saturated_one_throughput() -> 
         spec = render.value(loaded.variants["new"].instrument.spec, names, "x")
         assert spec["loop"]["kind"] == kind
         assert spec["url"] == "http://127.0.0.1:8080/"
+
+
+def test_nothing_is_judged_that_no_duel_of_these_servers_can_have() -> None:
+    def judged(made: Servers) -> list[str]:
+        found = servers.loaded(made).study
+        assert found.awaited == [name for name in found.judged if "p99" not in name]
+        return found.judged
+
+    cpu = ["ordinary_cpu_us_per_request", "cpu_us_per_request"]
+    slow = judged(two(load={"rate": 2000.0}))
+    assert slow == [*cpu, "latency_p50_us", "latency_p99_us"], "four answers a turn of 2 ms"
+    turns = {"length_ms": 10.0}
+    assert "ordinary_latency_p99_us" in judged(two(load={"rate": 2000.0, "slices": turns}))
+    own = two(load={"rate": 5000.0})
+    process = Running(host="127.0.0.1", port=1, process="1 1")
+    ready = own.model_copy(
+        update={"servers": [each.model_copy(update={"running": process}) for each in own.servers]}
+    )
+    assert judged(ready) == [
+        "cpu_us_per_request", "latency_p50_us", "ordinary_latency_p99_us", "latency_p99_us",
+    ]  # fmt: skip
 
 
 def test_the_expected_answer_is_the_servers_own() -> None:

@@ -53,6 +53,54 @@ def test_the_same_is_no_regression(tmp_path: Path) -> None:
     assert change["trend"] == "equivalent" and change["worse_by_pct"] == 0
 
 
+@pytest.mark.parametrize("limit", ["any:nan", "any:-5", "cpu:inf", "any:", "any:x", ":5"])
+def test_a_limit_that_nothing_exceeds_is_refused(tmp_path: Path, limit: str) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.5)[0]
+    assert asked(before, after, "--fail-on", limit).exit_code == 2
+    assert asked(before, after, "--fail-on", "cpu:20%").exit_code == 3
+
+
+def test_an_outcome_that_is_compared_no_more_is_lost(tmp_path: Path) -> None:
+    both = {"judged": ["cpu", "rate"], "shown": []}
+    (before, _), (after, made) = (run(tmp_path / name, 1.2, **both) for name in ("a", "b"))
+    kept = made.model_dump(mode="json")
+    kept["scenarios"][0]["variants"]["dear"]["outcomes"]["cpu"] |= {
+        "effect_pct": None, "ci_pct": None, "judged": False, "verdict": None,
+    }  # fmt: skip
+    (after / "results.json").write_text(json.dumps(kept))
+    for limit, code in (("any", 3), ("cpu", 3), ("rate", 0)):
+        done = asked(before, after, "--fail-on", limit)
+        assert done.exit_code == code, done.output
+        assert "LOST: default, dear, cpu: not compared in b" in done.stdout
+
+
+def test_a_scenario_that_cannot_be_compared_passes_no_limit(tmp_path: Path) -> None:
+    def scenarios(size: int) -> dict[str, Any]:
+        one = {"name": "load=low", "levels": {"load": "low"}, "parameters": {"size": 1}}
+        two = {"name": "load=high", "levels": {"load": "high"}, "parameters": {"size": size}}
+        return {"scenarios": [one, two]}
+
+    before, after = (run(tmp_path / str(size), 1.2, **scenarios(size))[0] for size in (1, 2))
+    done = asked(before, after)
+    assert done.exit_code == 0 and "NOT COMPARED: load=high" in done.stdout
+    assert asked(before, after, "--fail-on", "any").exit_code == 3
+
+
+def test_other_commands_and_rates_of_own_servers_are_named(tmp_path: Path) -> None:
+    def of(name: str, command: str, rate: float) -> Path:
+        scenario = {"name": "default", "levels": {}, "parameters": {"rate": rate}}
+        titles = {"titles": {"none": "./old", "dear": command}}
+        own = {"experiment": "servers", "study": "duel", "scenarios": [scenario]}
+        return run(tmp_path / name, 1.2, HERE | titles, **own)[0]
+
+    before = of("a", "./new", 52000.0)
+    done = asked(before, of("b", "./other", 52000.0))
+    assert "Not the same: command: dear ./new, then ./other\n" in done.stdout, done.output
+    refused = asked(before, of("c", "./new", 3600.0))
+    assert refused.exit_code == 1
+    assert "these runs cannot be compared: rate 52000, then 3600; " in str(refused.exception)
+
+
 def test_what_the_runs_do_not_share_is_named(tmp_path: Path) -> None:
     other = HERE | {"kernel": "7", "versions": {"none": "2"}, "fingerprint": "y"}
     found = compare(run(tmp_path / "a", 1.2)[1], run(tmp_path / "b", 1.2, other)[1])
@@ -85,7 +133,7 @@ def test_servers_that_were_asked_at_another_rate_are_refused_with_the_remedy(
         scenarios = [Scenario(name="default", parameters={"rate": rate})]
         return run(tmp_path / f"{rate:g}", 1.2, scenarios=scenarios)[1]
 
-    wanted = "rate 5000.0, then 4800.0; make the later one again with --rate 5000$"
+    wanted = "rate 5000, then 4800; make the later one again with --rate 5000$"
     with pytest.raises(NotComparable, match=wanted):
         compare(made(5000.0), made(4800.0))
 

@@ -2,6 +2,7 @@ import csv
 import json
 import re
 import struct
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -87,6 +88,13 @@ def test_parquet_says_the_same_as_csv(folder: RunFolder) -> None:
             for row in table.to_pylist()
         ]
         assert shown == rows
+
+
+def test_google_benchmark_has_as_many_repetitions_as_were_made(folder: RunFolder) -> None:
+    file = written(folder, "google-benchmark")["google-benchmark.json"]
+    made = json.loads(file.read_text())["benchmarks"]
+    counted = Counter(item["name"] for item in made)
+    assert made and all(item["repetitions"] == counted[item["name"]] for item in made)
 
 
 def test_openmetrics_is_one_family_after_the_other(folder: RunFolder) -> None:

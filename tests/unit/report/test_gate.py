@@ -1,8 +1,13 @@
 """The decision of a gate, on built results."""
 
-import pytest
-from built import case, outcome, results
+from pathlib import Path
 
+import pytest
+import runs
+from built import case, outcome, results
+from click.testing import CliRunner
+
+from tare.cli.main import tare
 from tare.report.gate import rulings
 
 
@@ -47,13 +52,25 @@ def test_without_an_interval_nothing_can_be_told() -> None:
     assert ruling.decision == "cannot-tell"
 
 
-def test_what_no_trial_could_name_is_left_out_beside_what_has_a_value() -> None:
+def test_a_usual_limit_of_what_no_trial_could_name_is_left_out_beside_others() -> None:
     known = outcome("CPU per request", "equivalent", 0.5, 0.1, 0.9)
     absent = outcome("CPU in ordinary rounds", "unresolved", 0.0, 0.0, 0.0)
     absent |= {"median": None, "effect_pct": None, "ci_pct": None}
     both = results(case({"new": {"ordinary": absent, "cpu": known}}))
-    (ruling,) = rulings(both, {"ordinary": 2.0, "cpu": 2.0})
+    (ruling,) = rulings(both, {"ordinary": 2.0, "cpu": 2.0}, asked=False)
     assert (ruling.outcome, ruling.decision) == ("cpu", "pass")
     alone = results(case({"new": {"ordinary": absent}}))
-    (ruling,) = rulings(alone, {"ordinary": 2.0})
+    (ruling,) = rulings(alone, {"ordinary": 2.0}, asked=False)
     assert (ruling.outcome, ruling.decision) == ("ordinary", "cannot-tell")
+    first, second = rulings(both, {"ordinary": 2.0, "cpu": 2.0})
+    assert (first.decision, second.decision) == ("cannot-tell", "pass"), "it was asked for"
+    assert first.text.endswith(": cannot tell: no trial had a value of it")
+
+
+def test_a_gate_that_is_resumed_still_fails(tmp_path: Path) -> None:
+    for cost, code in ((1.2, 3), (1.0, 0)):
+        plan = runs.plan(limits={"cpu": 2.0})
+        folder = runs.write(tmp_path / str(cost), plan, runs.trials(plan, 8, {"dear": cost}))
+        done = CliRunner().invoke(tare, ["resume", str(folder)])
+        assert done.exit_code == code, done.output
+        assert f"{'fail' if code else 'pass'}: dear: CPU " in done.stderr

@@ -7,7 +7,7 @@ import pytest
 import runs
 from rich.console import Console
 
-from tare.model.trial import Plan, Trial
+from tare.model.trial import Gate, Plan, Trial, side_label
 from tare.report import html, results, table
 from tare.report.folder import read
 from tare.report.notes import notes
@@ -152,8 +152,44 @@ def test_trials_that_did_not_count_are_told_of(tmp_path: Path) -> None:
     done = runs.trials(plan, 8, {})
     extra = [runs.altered(done[0], status="invalid", reason="steal"), done[0]]
     found = results.make(read(runs.write(tmp_path / "run", plan, [*extra, *done[1:]])))
-    line = f"Refused by a gate, and repeated, in default: {done[0].label} 1."
+    line = f"Refused by a gate, and repeated up to twice: {done[0].label} 1."
     assert line in notes(found)
+
+
+def test_a_refused_duel_is_one_trial(tmp_path: Path) -> None:
+    plan = runs.plan(pairing="slices")
+    gate = Gate(name="slices", kind="machine", ok=False, found="1 %", wanted="at least 50 %")
+    done = [
+        trial.model_copy(update={"id": f"{trial.id}{end}", "label": label})
+        for trial in runs.trials(plan, 8, {"dear": 2.0})
+        for end, label in (("-base", side_label("none", trial.label)), ("", trial.label))
+    ]
+    lost = [
+        trial.model_copy(
+            update={"id": f"{trial.id}-a1", "status": "invalid", "reason": "r", "gates": [gate]}
+        )
+        for trial in done[:2]
+    ]
+    folder = read(runs.write(tmp_path / "run", plan, [*lost, *done]))
+    found = results.make(folder)
+    page = html.render(folder, found)
+    assert "Trials that did not count: 1 of 17<" in page
+    assert "Gates: 1 refusals<" in page or "Gates: 1 refusal<" in page
+    assert "Refused by a gate, and repeated up to twice: none (A/A control) 1." in notes(found)
+    variants = found.scenarios[0].variants
+    assert {name: each.trials_valid for name, each in variants.items()} == {
+        "none": 0, "dear": 8, "control": 8,
+    }  # fmt: skip
+
+
+def test_the_page_says_that_running_servers_were_started_once(tmp_path: Path) -> None:
+    for running in (True, False):
+        plan = runs.plan(pairing="slices", running=running)
+        folder = read(runs.write(tmp_path / str(running), plan, runs.trials(plan, 8, {})))
+        found = results.make(folder)
+        told = "Each server was started once, before this run"
+        assert (told in html.render(folder, found)) == running
+        assert any(told in words for words in found.answers) == running
 
 
 def test_one_block_has_no_interval_and_says_so(tmp_path: Path) -> None:

@@ -36,13 +36,13 @@ def many(**verdicts: tuple[str, float]) -> dict[str, dict[str, Any]]:
         (("CPU per request", "costs", 140.0, 131.0, 152.0),
          "CPU per request is 2.40 times [2.31, 2.52] as high"),
         (("Rate", "saves", -80.0, -82.0, -78.0),
-         "rate is 5.0 times [4.5, 5.6] lower"),
+         "rate is a factor of 5.0 [4.5, 5.6] lower"),
         (("p99 latency", "equivalent", 0.1, -0.4, 0.6),
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
-         "p99 latency could not be told: between -4.2 % and +10 %"),
+         "p99 latency could not be told: between -4 % and +10 %"),
         (("p99 latency", "unresolved", 3.0, 1.2, 310.0),
-         "p99 latency could not be told: between +1.2 % and 4.1 times, but w"),
+         "p99 latency could not be told: between 1.01 and 4.1 times as high, but w"),
     ],
 )  # fmt: skip
 def test_a_verdict_in_words(told: tuple[Any, ...], words: str) -> None:
@@ -76,16 +76,30 @@ def test_outcomes_of_which_the_same_is_said_stand_together() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        (2.0, "is 20.8 % [19.2, 22.6] higher, beyond the limit of 2 %"),
+        (30.0, "is within the limit of 30 %: between +19.2 % and +22.6 %"),
+        (20.0, "could not be told: between +19.2 % and +22.6 %, but w; about 60 s more would tell"),
+    ],
+)
+def test_an_effect_beyond_a_gate_s_limit_is_told_as_the_gate_does(limit: float, told: str) -> None:
+    few = outcome("CPU per request", "unresolved", 20.8, 19.2, 22.6) | {"more_blocks": 2}
+    found = results(case({"new": {"cpu": few}}), limits={"cpu": limit})
+    assert answers(found) == [f"new against old: CPU per request {told}."]
+
+
 def test_without_an_interval_the_time_to_tell_is_a_least_one() -> None:
     open_ = outcome("CPU per request", "unresolved", 0.0, -3.0, 4.0) | {"more_blocks": 2}
     assert answers(results(case({"new": {"one": open_}}))) == [
-        "new against old: CPU per request could not be told: between -3 % and +4 %; about 60 s "
+        "new against old: CPU per request could not be told: between -3.0 % and +4.0 %; about 60 s "
         "more would tell."
     ]
     few = open_ | {"ci_pct": None, "why": "6 pairs give no interval yet"}
     assert answers(results(case({"new": {"one": few}}))) == [
-        "new against old: CPU per request could not be told: 6 pairs give no interval yet; it "
-        "takes 60 s more at least."
+        "new against old: CPU per request could not be told: 6 pairs give no interval yet; "
+        "to show a difference takes 60 s more at least."
     ]
 
 
@@ -136,7 +150,8 @@ def test_more_of_what_is_better_comes_first_where_higher_is_better() -> None:
     for own in variants.values():
         own["cpu"]["better"] = "higher"
     assert answers(results(case(variants))) == [
-        "CPU per request: against old, fast 2.4 times as high, mid 20 % lower, slow 5 times lower."
+        "CPU per request: against old, fast 2.4 times as high, mid 20 % lower, "
+        "slow a factor of 5 lower."
     ]
 
 

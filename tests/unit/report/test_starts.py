@@ -40,9 +40,9 @@ def test_the_share_is_told_for_each_outcome_whose_spread_is_known(tmp_path: Path
     assert 0 < share.ci[0] < share.share < share.ci[1] <= 1
     (line,) = starts.lines(found)
     assert line.startswith(
-        "Longer duels would average out a part of the variance between duels in "
+        f"Longer duels would average out a part of the variance between duels: "
+        f"CPU {100 * share.share:.0f} % ["
     )
-    assert f": CPU {share.share:.0%} [" in line
 
 
 def test_nothing_is_told_of_trials_and_of_duels_without_it(tmp_path: Path) -> None:

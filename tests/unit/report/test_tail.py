@@ -40,6 +40,20 @@ def test_the_leading_causes_are_named_with_their_shares() -> None:
     )
 
 
+def test_shares_never_exceed_the_whole() -> None:
+    parts = (("run_queue", "rustc", 1e7, 0.0), ("own", "", 3e6, 1e6), ("asleep", "", 0.0, 4e6))
+    first, *_ = sentences(tail(*parts), {})
+    assert first == (
+        "The slowest requests exceed ordinary ones by 8 ms: for 83 % of it rustc had the server's "
+        "CPU and for 17 % of it the server worked on the request."
+    )
+
+
+def test_of_many_small_causes_none_is_named() -> None:
+    first, *_ = sentences(tail(*(("run_queue", f"task-{n}", 1e5, 0.0) for n in range(30))), {})
+    assert first == "The slowest requests exceed ordinary ones by 3 ms; no cause stands out."
+
+
 def test_without_requests_nothing_is_claimed() -> None:
     (only,) = sentences(tail(requests=0, slow_ns=0.0, ordinary_ns=0.0), {})
     assert only.startswith("Too few requests to tell slow ones from others")

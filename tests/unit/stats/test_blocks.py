@@ -9,6 +9,7 @@ from tare.model.trial import Plan, Trial
 from tare.stats.blocks import (
     BlockedTrials,
     comparisons,
+    earliest_end,
     fewest_blocks,
     judge_control,
     planned_trials,
@@ -17,6 +18,7 @@ from tare.stats.blocks import (
 )
 from tare.stats.plan_order import CONTROL
 from tare.stats.stopping import Stop
+from tare.stats.verdict import Judgement, Verdict
 
 CLOSED = Scenario(name="loop=closed", levels={"loop": "closed"})
 OPEN = Scenario(name="loop=open", levels={"loop": "open"})
@@ -168,7 +170,9 @@ def test_so_many_blocks_as_the_family_needs() -> None:
 def test_too_few_blocks_for_any_verdict_are_told_before_they_are_made() -> None:
     assert shortage(plan(blocks=Blocks(min=8, max=8))) is None
     few = plan(blocks=Blocks(min=7, max=7))
-    assert shortage(few) == "7 blocks cannot show a difference among 4 comparisons: it takes 8"
+    lack = "7 blocks cannot show a difference among 4 comparisons"
+    assert shortage(few) == f"{lack} of a scenario: it takes 8"
+    assert shortage(few.model_copy(update={"scenarios": [CLOSED]})) == f"{lack}: it takes 8"
     assert shortage(plan(blocks=Blocks(min=1, max=1), judged=[])) is None
 
 
@@ -276,6 +280,39 @@ def test_a_run_until_it_is_resolved_ends_with_its_last_verdict() -> None:
     assert verdicts == {"one": "costs", "two": "equivalent"}
 
 
+def test_a_run_until_it_is_resolved_says_how_many_blocks_its_own_test_takes() -> None:
+    judged = ["cpu", "rate", "tail"]
+    made = plan(until="resolved", scenarios=[CLOSED], judged=judged, blocks=Blocks(min=1, max=1000))
+    assert (comparisons(made), fewest_blocks(made)) == (6, 9)
+
+    def judged_after(blocks: int, made: Plan) -> Judgement:
+        done = [
+            each.model_copy(update={"outcomes": dict.fromkeys(judged, each.outcomes["cpu"])})
+            for each in trials(made, blocks, one=1.5)
+        ]
+        return BlockedTrials(made, CLOSED, done).judge()["one", "cpu"]
+
+    assert judged_after(5, made).more_blocks == 4
+    found = judged_after(8, made)
+    assert found.why == "8 blocks cannot show a difference among 6 comparisons: it takes 9"
+    assert found.more_blocks == 1
+    assert judged_after(9, made).verdict is Verdict.COSTS
+    fixed = made.model_copy(update={"until": "narrow"})
+    assert judged_after(8, fixed).verdict is Verdict.COSTS
+
+
+def test_a_run_may_end_with_its_first_intervals() -> None:
+    many = Blocks(min=1, max=1000)
+    made = plan(until="resolved", scenarios=[CLOSED], blocks=many)
+    assert earliest_end(made) == 6 < fewest_blocks(made), "all may be equivalent"
+    assert earliest_end(plan(blocks=Blocks(min=8, max=40))) == 8
+    assert earliest_end(plan(blocks=Blocks(min=1, max=3))) == 3
+    gate = plan(limits={"cpu": 2.0}, blocks=Blocks(min=6, max=6))
+    assert shortage(gate) is None
+    few = gate.model_copy(update={"blocks": Blocks(min=5, max=5)})
+    assert shortage(few) == "5 blocks decide no limit: it takes 6"
+
+
 def test_a_run_until_it_is_resolved_ends_with_its_time() -> None:
     made = plan(until="resolved", within_s=10.0, blocks=Blocks(min=1, max=1000), scenarios=[CLOSED])
     few = trials(made, 2)
@@ -326,6 +363,7 @@ def test_a_gate_ends_with_the_first_outcome_beyond_its_limit() -> None:
         for each in many
     ]
     assert BlockedTrials(made, CLOSED, noisy).unresolved() == []
+    assert BlockedTrials(made, CLOSED, noisy).decided() == 1, "which says nothing of the rate"
     others = made.model_copy(update={"limits": {"cpu": 60.0, "rate": 2.0}})
     assert BlockedTrials(others, CLOSED, noisy).unresolved() == [("one", "rate")]
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.stats.rounding import reach_text, two_digits
+from tare.stats.rounding import change_text, reach_text, two_digits
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,12 @@ def test_the_text_is_near_the_value_and_has_no_exponent(value: float) -> None:
 )
 def test_a_noise_floor_is_said_as_people_say_it(percent: float, text: str) -> None:
     assert reach_text(percent) == text
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"),
+    [(12.3, "12 % higher"), (-9.1, "9.1 % lower"), (220, "a factor of 3.2 higher"),
+     (-75, "a factor of 4 lower"), (-40, "40 % lower")],
+)  # fmt: skip
+def test_changes(percent: float, text: str) -> None:
+    assert change_text(percent) == text

@@ -1,5 +1,6 @@
 """The test that may be looked at after every pair: its errors, its interval, what it finds."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.stats.sequential import fewest_for, look
+from tare.stats.power import blocks_to_detect
+from tare.stats.sequential import LONGER, fewest_for, look
 from tare.stats.signed_rank import Floats, p_value
 
 LOOKS = 60
@@ -93,3 +95,12 @@ def test_swapping_the_sides_turns_the_signs_and_nothing_else(values: list[float]
 def test_evidence_once_seen_stays(values: list[float]) -> None:
     pairs = np.array(values)
     assert look(pairs).capital >= look(pairs[:-1]).capital >= 1
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+@pytest.mark.parametrize("effect", [0.5, 0.8, 1.2])
+def test_so_many_times_the_pairs_of_the_other_test_are_enough(alpha: float, effect: float) -> None:
+    rng, studies = np.random.default_rng(5), 100
+    pairs = math.ceil(LONGER * blocks_to_detect(1.0, effect, alpha))
+    found = sum(look(rng.normal(effect, 1, pairs)).p <= alpha for _ in range(studies))
+    assert 72 <= found <= 97, (pairs, found)

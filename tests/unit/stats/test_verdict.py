@@ -189,3 +189,13 @@ def test_seen_from_the_other_side_the_verdict_is_the_opposite(
     assert other.verdict is OPPOSITE[judgement.verdict]
     assert judgement.why
     assert judgement.more_blocks is None or judgement.more_blocks > 0
+
+
+def test_a_test_at_every_look_takes_more_blocks() -> None:
+    noisy = comparison(0.3, n=12, spread=4)
+    once, often = (
+        judge_family([noisy], Criteria(at_every_look=looks))[0].more_blocks
+        for looks in (False, True)
+    )
+    assert once is not None and often is not None
+    assert often + 12 == pytest.approx(1.5 * (once + 12), abs=1)

@@ -1,6 +1,7 @@
 //! Progress of a run, reported while it lasts.
 
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use super::timeline::Timeline;
 /// Interval at which the main thread looks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The part of a run in which a second began.
+/// The part of a run in which most of a second lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Before the window.
@@ -146,12 +147,42 @@ pub fn watch(
     }
 }
 
+/// The phase in which most of a second lies.
 fn phase(second: &Second, timeline: &Timeline) -> Phase {
-    if second.begin() < timeline.start() {
-        Phase::Warmup
-    } else if second.begin() < timeline.end() {
+    phase_of(
+        second.begin()..second.end(),
+        timeline.start()..timeline.end(),
+    )
+}
+
+fn phase_of(second: Range<u64>, window: Range<u64>) -> Phase {
+    let before = second.end.min(window.start).saturating_sub(second.start);
+    let opened = second.start.max(window.start);
+    let within = second.end.min(window.end).saturating_sub(opened);
+    let after = second.end.saturating_sub(second.start.max(window.end));
+    if within > 0 && within >= before.max(after) {
         Phase::Measure
+    } else if before > after || second.is_empty() && second.start < window.start {
+        Phase::Warmup
     } else {
         Phase::Drain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_is_of_the_phase_in_which_most_of_it_lies() {
+        let phase = |second: Range<u64>, window: Range<u64>| phase_of(second, window).name();
+        assert_eq!(phase(0..1000, 200..1200), "measure");
+        assert_eq!(phase(0..1000, 800..1800), "warmup");
+        assert_eq!(phase(0..1000, 0..1000), "measure");
+        assert_eq!(phase(1000..2000, 200..1200), "drain");
+        assert_eq!(phase(1000..1210, 200..1200), "measure");
+        assert_eq!(phase(1000..1002, 0..1000), "drain");
+        assert_eq!(phase(0..1000, 200..200), "drain", "stopped in its warm-up");
+        assert_eq!(phase(0..0, 200..1200), "warmup");
     }
 }

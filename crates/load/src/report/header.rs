@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::summary::counted;
 use crate::engine::progress::Second;
 use crate::engine::{Load, Observer, Phase};
 use crate::spec::{Pace, Spec, Spread, Think, default};
@@ -147,8 +148,12 @@ fn duration(spec: &Spec, load: &Load) -> String {
     let seconds = |ns: u64| format!("{} s", ns as f64 / 1e9);
     let longest = spec.duration_s >= default::LONGEST_S;
     let window = match (load.requests, load.log.is_some()) {
-        (Some(requests), _) if longest => format!("{requests} requests"),
-        (Some(requests), _) => format!("{requests} requests ({} at most)", seconds(load.duration)),
+        (Some(requests), _) if longest => counted(requests as f64),
+        (Some(requests), _) => format!(
+            "{} ({} at most)",
+            counted(requests as f64),
+            seconds(load.duration)
+        ),
         (None, true) if longest => "until the log ends".into(),
         (None, _) => seconds(load.duration),
     };

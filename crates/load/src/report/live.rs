@@ -38,7 +38,7 @@ pub struct Live<W: Write> {
     paint: Paint,
     extent: Extent,
     rates: VecDeque<u64>,
-    /// Latencies of the seconds that began in the window, in nanoseconds.
+    /// Latencies of the seconds that lie in the window, or most of each, in nanoseconds.
     window: Histogram<u64>,
     window_s: u64,
     /// Lines that are drawn.
@@ -89,7 +89,10 @@ impl<W: Write> Live<W> {
     fn panel(&self, second: &Second, phase: Phase) -> String {
         let seconds = second.index + 1;
         let (share, done) = match self.extent {
-            Extent::Seconds(all) => (seconds as f64 / all, format!("{seconds} of {all:.0} s")),
+            Extent::Seconds(all) => (
+                seconds as f64 / all,
+                format!("{seconds} of {:.0} s", all.ceil()),
+            ),
             Extent::Requests(all) => {
                 let answered = self.window.len();
                 let done = format!("{answered} of {all} requests, {seconds} s");

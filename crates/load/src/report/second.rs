@@ -10,7 +10,7 @@ use crate::engine::progress::Second;
 pub struct Figures {
     /// The second's end, in seconds since the start.
     pub t_s: f64,
-    /// The phase in which it began.
+    /// The phase in which most of it lies.
     pub phase: &'static str,
     /// Its correct answers.
     pub rate: u64,
@@ -25,7 +25,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// The figures of `second`, which began in `phase`.
+    /// The figures of `second`, most of which lies in `phase`.
     pub fn of(second: &Second, phase: Phase) -> Self {
         let latency = &second.latency;
         let quantile = |q| (!latency.is_empty()).then(|| latency.value_at_quantile(q) as f64 / 1e3);

@@ -28,7 +28,7 @@ const OPEN: [Distribution; 4] = [
         "from the intended send to the last byte",
     ),
     (
-        "service time",
+        "service",
         "service",
         "from the actual send to the last byte",
     ),
@@ -84,9 +84,9 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         false => "",
     };
     let rates = format!(
-        "{:.0} requests in {:.2} s{stopped}: {:.0} req/s, {:.2} MB/s",
-        figure("requests"),
-        result.window_s,
+        "{} in {}{stopped}: {:.0} req/s, {:.2} MB/s",
+        counted(figure("requests")),
+        seconds(result.window_s),
         figure("requests_per_second"),
         figure("bytes_per_second") / 1e6,
     );
@@ -116,7 +116,9 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         .map(|(status, count)| format!("{status}: {count}"))
         .collect();
     if !statuses.is_empty() {
-        writeln!(text, "statuses      {}", statuses.join(", "))?;
+        let in_window = result.statuses.values().sum();
+        let more = beyond(result.total.requests, in_window);
+        writeln!(text, "statuses      {}{more}", statuses.join(", "))?;
     }
     if let Some(ratio) = outcome("hit_ratio") {
         writeln!(text, "cache         {:.2} % hits", ratio * 100.0)?;
@@ -145,6 +147,29 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         load.cpu_busiest_thread * 100.0,
         load.in_flight_mean,
     )
+}
+
+/// The length of a window: seconds, or less where these would be 0.00.
+fn seconds(window_s: f64) -> String {
+    match window_s < 0.1 && window_s > 0.0 {
+        true => format_us(window_s * 1e6),
+        false => format!("{window_s:.2} s"),
+    }
+}
+
+/// A remark on a number of the whole run that is more than that of the window.
+fn beyond(all: u64, in_window: u64) -> &'static str {
+    if all > in_window {
+        ", of the whole run"
+    } else {
+        ""
+    }
+}
+
+/// A number of requests in words.
+pub(super) fn counted(requests: f64) -> String {
+    let plural = if requests == 1.0 { "" } else { "s" };
+    format!("{requests:.0} request{plural}")
 }
 
 /// A sentence in lines that fit a terminal of 80 columns behind a label.
@@ -252,7 +277,8 @@ fn errors(text: &mut String, result: &Result, paint: Paint) -> fmt::Result {
     if kinds.is_empty() {
         return writeln!(text, "errors        0");
     }
-    let counted = format!("{} ({}), warm-up included", errors.sum(), kinds.join(", "));
+    let more = beyond(errors.sum(), result.errors.sum());
+    let counted = format!("{} ({}){more}", errors.sum(), kinds.join(", "));
     writeln!(text, "errors        {}", paint.warn(&counted))?;
     let (kept, new) = (result.total.lost_kept, result.total.lost_new);
     if kept + new > 0 {

@@ -4,8 +4,8 @@ use super::conditions::Condition;
 use super::result::Result as Report;
 use super::schedule;
 
-/// Return true if `report` meets all `conditions`, its schedule was kept, and nothing failed; where
-/// a condition is about errors, it decides about them alone.
+/// Return true if `report` meets all `conditions`, its schedule was kept, something was answered and
+/// nothing failed; where a condition is about errors, it decides about them alone.
 pub fn is_well(report: &Report, conditions: &[Condition]) -> bool {
     complaints(report, conditions).is_empty()
 }
@@ -18,9 +18,18 @@ pub fn complaints(report: &Report, conditions: &[Condition]) -> Vec<String> {
         .map(|judgement| judgement.to_string())
         .collect();
     found.extend(schedule::lateness(report));
+    found.extend(silence(report));
     let errors_are_judged = conditions.iter().any(Condition::is_about_errors);
     if report.failures() > 0 && !errors_are_judged {
         found.push(format!("errors: {}", report.failures()));
     }
     found
+}
+
+/// A sentence about a run in which nothing was answered and nothing failed.
+pub fn silence(report: &Report) -> Option<String> {
+    let answered = report.outcomes.get("requests").copied().flatten();
+    let any = answered.is_some_and(|requests| requests > 0.0) || report.total.requests > 0;
+    let silent = !any && report.failures() == 0;
+    silent.then(|| "no request was answered: no connection was ready in time".into())
 }

@@ -20,6 +20,7 @@ from tare.model.manifest import Component, Experiment, Variant
 from tare.model.outcome import Outcome
 from tare.model.part import Exchanged
 from tare.model.study import Study
+from tare.model.trial import clashing
 from tare.stats.plan_order import CONTROL
 
 R = TypeVar("R", bound=Record)
@@ -144,6 +145,8 @@ def load(
         if variant in variants:
             raise ManifestError(f"{path}: {name} has a variant {variant!r} itself; rename yours")
         variants[variant] = _validate(Variant, merged, [path, file], own)
+    if taken := clashing(variants):
+        raise ManifestError(f"{folder}: {taken!r} is what a trial of another is called; rename it")
     for path in files:
         _refuse(path, references.of_variant(variants[path.parent.name], variants, folder))
     for where, first in ((file, experiment.baseline), (study_file, asked.baseline)):

@@ -10,7 +10,7 @@ from tare.lab.project.preparation import Prepared
 from tare.model.base import Record
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, parse_trials
-from tare.stats.blocks import fewest_blocks, planned_variants
+from tare.stats.blocks import earliest_end, planned_variants
 from tare.stats.plan_order import CONTROL
 
 OVERHEAD_S = 0.7
@@ -48,7 +48,7 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
     most = plan.blocks.max
     if plan.within_s is not None and block_s:
         most = min(most, math.ceil(plan.within_s / block_s))
-    low, high = min(fewest_blocks(plan), most), most
+    low, high = min(earliest_end(plan), most), most
     return Estimate(
         per_block=trials,
         trials=(trials * low, trials * high),

@@ -38,7 +38,7 @@ def forest(results: Results, scenario: ScenarioResult, name: str) -> frame.Chart
             "low": _ratio(each.ci_pct[0] if each.ci_pct else each.effect_pct or 0.0),
             "high": _ratio(each.ci_pct[1] if each.ci_pct else each.effect_pct or 0.0),
             "state": _state(results, label, each.verdict),
-            "note": "" if each.effect_pct is None else factor(each.effect_pct),
+            "note": "" if each.effect_pct is None else factor(each.effect_pct, each.ci_pct),
         }
         for label, each in found.items()
     ]

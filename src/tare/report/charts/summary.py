@@ -39,7 +39,7 @@ def summary(results: Results) -> frame.Chart | None:
             continue
         for each in ranking.standings:
             order.setdefault(each.label, []).append(each.value)
-            told = NONE if each.verdict == "unresolved" else factor(each.value)
+            told = NONE if each.verdict == "unresolved" else factor(each.value, each.interval)
             text = "=" if each.verdict == "equivalent" else told
             colour = _tint(each.verdict, each.value)
             rows.append(

@@ -16,6 +16,8 @@ from tare.model.servers import EXPERIMENT, Asked, Expected, Replay, Server, Serv
 from tare.model.study import Study
 
 STUDY = "duel"
+_ANSWERS = 8
+"""A turn: with fewer on average there surely are not the ten that p99 in ordinary rounds takes."""
 
 
 def loaded(servers: Servers) -> Loaded:
@@ -33,15 +35,15 @@ def loaded(servers: Servers) -> Loaded:
             "margin_pct": servers.margin_pct,
         }
     )
-    by_clock = servers.load.rate is not None
+    judged = _judged(servers)
     study = Study.model_validate(
         {
             "schema": 1,
             "title": "Duel",
             "question": _question(servers),
-            "judged": _BY_CLOCK if by_clock else _SATURATED,
-            "awaited": _AWAITED_BY_CLOCK if by_clock else _SATURATED,
-            "shown": [name for name in _OUTCOMES if name not in (*_BY_CLOCK, *_SATURATED)],
+            "judged": judged,
+            "awaited": [name for name in judged if name not in _TAILS],
+            "shown": [name for name in _OUTCOMES if name not in (*BY_CLOCK, *_SATURATED)],
             "pairing": "slices",
             "slices": servers.load.slices.model_dump(),
             "blocks": {"min": 8, "max": 40},
@@ -51,6 +53,20 @@ def loaded(servers: Servers) -> Loaded:
     return Loaded(
         EXPERIMENT, Path(__file__).parent, experiment, STUDY, over(experiment, study), variants
     )
+
+
+def _judged(servers: Servers) -> list[str]:
+    """Return the outcomes that are judged, without those that no duel of these servers can have, so
+    that nothing waits for them.
+    """
+    load = servers.load
+    lacking = set()
+    if any(each.running for each in servers.servers):
+        lacking.add("ordinary_cpu_us_per_request")  # their CPU time is known of whole windows only
+    if load.rate is not None and load.rate * load.slices.length_ms < 1000 * _ANSWERS:
+        lacking.add("ordinary_latency_p99_us")
+    every = _SATURATED if load.rate is None else BY_CLOCK
+    return [name for name in every if name not in lacking]
 
 
 def _question(servers: Servers) -> str:
@@ -211,8 +227,9 @@ _ORIGIN: dict[str, Any] = {
     "cpus": "backend",
 }
 _CPU = ["ordinary_cpu_us_per_request", "cpu_us_per_request"]
-_BY_CLOCK = [*_CPU, "latency_p50_us", "ordinary_latency_p99_us", "latency_p99_us"]
-_AWAITED_BY_CLOCK = [*_CPU, "latency_p50_us"]
+_TAILS = ["ordinary_latency_p99_us", "latency_p99_us"]
+BY_CLOCK = [*_CPU, "latency_p50_us", *_TAILS]
+"""Outcomes that are judged by the clock, where these servers can have them."""
 _SATURATED = [*_CPU, "requests_per_second"]
 _OUTCOMES: dict[str, Any] = {
     "ordinary_cpu_us_per_request": {
