@@ -12,9 +12,9 @@ use crate::limits::Limits;
 use crate::lock::lock;
 use crate::log::Log;
 use crate::metrics::{Metrics, Phase};
+use crate::numbers::NUMBERS;
 use crate::pool::keeper::{Inbox, Message};
 use crate::pool::{PerClient, Pool, Ready};
-use crate::slot::NUMBERS;
 
 /// The settings of a loaded binary.
 #[derive(Clone, Debug)]

@@ -15,10 +15,11 @@ use crate::lock::lock;
 use crate::log::Log;
 use crate::metrics::{Metrics, Report};
 use crate::mode::{Mode, Template};
+use crate::numbers::NUMBERS;
 use crate::pool::Pool;
 use crate::pool::keeper::{self, Duties, Inbox};
 use crate::scratch;
-use crate::slot::{NUMBERS, Slot};
+use crate::slot::Slot;
 use crate::warden::Warden;
 
 /// The most workers of one binary.
@@ -158,7 +159,7 @@ impl Runtime {
             inboxes: Vec::new(),
             threads: Mutex::default(),
             groups: Mutex::default(),
-            numbers: NUMBERS.take(settings.workers),
+            numbers: NUMBERS.take(settings.workers)?,
             limits: Arc::new(settings.limits.clone()),
             log: Mutex::new(log),
             settings,
