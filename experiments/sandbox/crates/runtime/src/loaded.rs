@@ -13,7 +13,7 @@ use crate::lock::lock;
 use crate::log::Log;
 use crate::metrics::{Metrics, Phase};
 use crate::numbers::NUMBERS;
-use crate::pool::keeper::{Inbox, Message};
+use crate::pool::inbox::{Inbox, Message};
 use crate::pool::{PerClient, Pool, Ready};
 
 /// The settings of a loaded binary.
