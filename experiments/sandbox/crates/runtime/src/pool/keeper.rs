@@ -56,7 +56,7 @@ enum State {
     Dying {
         worker: Box<dyn Worker>,
         since: Instant,
-        /// Why it was not ready, if that is to be looked into.
+        /// The reason why it was not ready, if that is to be looked into.
         why: Option<String>,
     },
     Sweeping,
@@ -73,7 +73,7 @@ struct Keeper {
     not_before: Option<Instant>,
     failures: u32,
     successes: bool,
-    /// What was found out about the workers' starter since the last success.
+    /// The finding about the workers' starter since the last success.
     finding: Option<String>,
     stopping: bool,
 }

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 /// The most bytes of its words that are kept, from their end.
 const WORDS: usize = 1 << 10;
 
-/// How a rehearsal went.
+/// The outcome of a rehearsal.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The binary got ready: the program works.
