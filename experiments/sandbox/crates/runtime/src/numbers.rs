@@ -28,23 +28,27 @@ pub(crate) fn user_of(number: u32) -> u32 {
     FIRST_USER + number
 }
 
-/// Numbers of slots in use, of all runtimes of this process.
-pub(crate) static NUMBERS: Numbers = Numbers::at(PLACE);
+/// Numbers of slots in use whose workers are processes of the host, of all runtimes of this process.
+pub(crate) static NUMBERS: Numbers = Numbers::new(Some(PLACE));
+
+/// Numbers of other slots, which have no users: nobody else needs to know of them.
+pub(crate) static OWN_NUMBERS: Numbers = Numbers::new(None);
 
 /// Numbers that are given out once at a time.
 pub(crate) struct Numbers {
-    place: &'static str,
-    /// Its locks go with the file, so it stays open while this process lives.
+    /// The file whose bytes are locked, if other processes are to know.
+    place: Option<&'static str>,
     claims: Mutex<Option<Claims>>,
 }
 
 struct Claims {
-    file: File,
+    /// It stays open while this process lives, since its locks go with it.
+    file: Option<File>,
     used: BTreeSet<u32>,
 }
 
 impl Numbers {
-    const fn at(place: &'static str) -> Self {
+    const fn new(place: Option<&'static str>) -> Self {
         Numbers {
             place,
             claims: Mutex::new(None),
@@ -57,12 +61,13 @@ impl Numbers {
     ///
     /// The reason, in words.
     pub(crate) fn take(&self, count: usize) -> Result<Vec<u32>, String> {
-        let words = |error: Error| format!("a user for each slot: {}: {error}", self.place);
+        let place = self.place.unwrap_or_default();
+        let words = |error: Error| format!("a user for each slot: {place}: {error}");
         let mut claims = lock(&self.claims);
         let claims = match &mut *claims {
             Some(claims) => claims,
             none => none.insert(Claims {
-                file: File::open(self.place).map_err(words)?,
+                file: self.place.map(File::open).transpose().map_err(words)?,
                 used: BTreeSet::new(),
             }),
         };
@@ -76,8 +81,7 @@ impl Numbers {
             }
         }
         Err(format!(
-            "a user for each slot: other processes hold locks on all bytes of {}; see /proc/locks",
-            self.place
+            "a user for each slot: other processes hold locks on all bytes of {place}; see /proc/locks"
         ))
     }
 
@@ -149,8 +153,12 @@ impl Claims {
     }
 
     fn control(&self, what: i32, range: &mut libc::flock) -> Result<(), Error> {
+        let Some(file) = &self.file else {
+            range.l_type = libc::F_UNLCK as libc::c_short;
+            return Ok(());
+        };
         // SAFETY: the range is of the kernel's layout and lives as long as the call.
-        match unsafe { libc::fcntl(self.file.as_raw_fd(), what, &raw mut *range) } {
+        match unsafe { libc::fcntl(file.as_raw_fd(), what, &raw mut *range) } {
             0 => Ok(()),
             _ => Err(Error::last_os_error()),
         }
@@ -212,7 +220,7 @@ mod tests {
     #[test]
     fn two_daemons_have_no_number_in_common() {
         let place = place("two");
-        let (first, second) = (Numbers::at(place), Numbers::at(place));
+        let (first, second) = (Numbers::new(Some(place)), Numbers::new(Some(place)));
         assert_eq!(first.take(3), Ok(vec![0, 1, 2]));
         assert_eq!(second.take(2), Ok(vec![3, 4]));
         assert_eq!(first.take(1), Ok(vec![5]));
@@ -227,11 +235,21 @@ mod tests {
     }
 
     #[test]
+    fn slots_without_users_need_no_file() {
+        let numbers = Numbers::new(None);
+        assert_eq!(numbers.take(2), Ok(vec![0, 1]));
+        numbers.give_back(&[0]);
+        assert_eq!(numbers.take(2), Ok(vec![0, 2]));
+        let absent = Numbers::new(Some("/absent")).take(1).unwrap_err();
+        assert!(absent.contains("/absent: No such file"), "{absent}");
+    }
+
+    #[test]
     fn daemons_that_claim_at_once_have_no_number_in_common() {
         let place = place("at-once");
         let claim = |_| {
             std::thread::spawn(move || {
-                let numbers = Numbers::at(place);
+                let numbers = Numbers::new(Some(place));
                 let taken = numbers.take(50);
                 (numbers, taken)
             })
@@ -250,13 +268,13 @@ mod tests {
     fn who_holds_every_number_is_a_reason_to_refuse() {
         let place = place("all");
         let hostile = Claims {
-            file: File::open(place).unwrap(),
+            file: File::open(place).ok(),
             used: BTreeSet::new(),
         };
         let mut all = at(libc::F_RDLCK, 0);
         (all.l_start, all.l_len) = (0, 0);
         hostile.control(libc::F_OFD_SETLK, &mut all).unwrap();
-        let why = Numbers::at(place).take(1).unwrap_err();
+        let why = Numbers::new(Some(place)).take(1).unwrap_err();
         assert!(why.contains("hold locks on all bytes"), "{why}");
         std::fs::remove_file(place).unwrap();
     }
