@@ -269,10 +269,7 @@ impl Keeper {
             },
             State::Dying { worker, since, why } => {
                 unwatch(&self.epoll, worker.end());
-                self.collect(place, worker, since);
-                if let Some(why) = why {
-                    self.failed_to_start(place, &why);
-                }
+                self.collect_for(why, place, worker, since);
             }
             other => self.places[place] = other,
         }
@@ -307,7 +304,20 @@ impl Keeper {
             Some(descriptor) if watch(&self.epoll, descriptor, place as u64).is_ok() => {
                 self.places[place] = State::Dying { worker, since, why };
             }
-            _ => self.collect(place, worker, since),
+            _ => self.collect_for(why, place, worker, since),
+        }
+    }
+
+    fn collect_for(
+        &mut self,
+        why: Option<String>,
+        place: usize,
+        worker: Box<dyn Worker>,
+        since: Instant,
+    ) {
+        self.collect(place, worker, since);
+        if let Some(why) = why {
+            self.failed_to_start(place, &why);
         }
     }
 
