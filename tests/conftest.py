@@ -12,7 +12,7 @@ SANDBOXES = "tests/contract/sandbox/"
 
 class Spread(LoadFileScheduling):
     """A file stays in one process, and so do all tests of sandboxes, in turn: the functions of any
-    two run as the same users, and tests count them.
+    two have the same name, and tests count them.
     """
 
     def _split_scope(self, nodeid: str) -> str:

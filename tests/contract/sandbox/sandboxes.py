@@ -31,7 +31,7 @@ wire: Any = SimpleNamespace(
 )
 PATIENCE_S = 60.0
 FIRST_USER = 2_000_000_000
-"""Of the slots: `FIRST_USER` in the runtime's slot.rs."""
+"""Of the slots: `FIRST_USER` in the runtime's numbers.rs."""
 # Modes whose workers are no processes of the host.
 WITHIN = {"wasm", "gvisor-shared"}
 # Those whose workers are processes of a kernel in user space, all in one sandbox.

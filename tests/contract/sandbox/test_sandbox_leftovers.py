@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from holdings import folders, holdings, leavings, resident_kb
 from sandboxes import (
     SLOW,
     WITHIN,
@@ -25,33 +26,6 @@ CALLS = 400
 CALLS_SLOW = 12
 # Instead of these: TARE_SOAK_CALLS=100000 takes minutes a mode, and hours in those of containers.
 SOAK = int(os.environ.get("TARE_SOAK_CALLS", "0"))
-OTHERS = ("/pytest-of-", "/run/netns")
-TOOLS = ("bwrap", "crun", "runc", "runsc")
-
-
-def leavings(own: Path) -> dict[str, object]:
-    """What the machine has that a sandbox in the folder `own` could leave behind."""
-    mounts = Path("/proc/self/mounts").read_text().splitlines()
-    return {
-        # Other tests mount disks in folders of theirs, and networks have names.
-        "mounts": [
-            line
-            for line in mounts
-            if str(own) in line or not any(place in line for place in OTHERS)
-        ],
-        "shared memory": Path("/proc/sysvipc/shm").read_text().count("\n"),
-        "queues": Path("/proc/sysvipc/msg").read_text().count("\n"),
-        "/dev/shm": sorted(
-            path.name for path in Path("/dev/shm").iterdir() if "tare-attack" in path.name
-        ),
-        # Where the tools of others keep files for a moment.
-        "/tmp": sorted(path.name for tool in TOOLS for path in Path("/tmp").glob(f"{tool}*")),
-    }
-
-
-def folders(pid: int) -> list[str]:
-    """Folders that a daemon made for workers' roots."""
-    return sorted(path.name for path in Path("/run/tare-sandbox").glob(f"roots.{pid}.*"))
 
 
 def processes(mode: str, workers: int) -> int:
@@ -185,7 +159,7 @@ def test_many_calls_leak_nothing(mode: str, serve: Callable[..., Sandbox], tmp_p
         sandbox.call("udf")
     wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
     before, others = holdings(sandbox), leavings(tmp_path)
-    resident = _resident_kb(sandbox.process.pid)
+    resident = resident_kb(sandbox.process.pid)
     for _ in range(calls):
         sandbox.call("udf")
     wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
@@ -195,29 +169,7 @@ def test_many_calls_leak_nothing(mode: str, serve: Callable[..., Sandbox], tmp_p
         lambda: f"{holdings(sandbox)}, {before} before",
     )
     assert leavings(tmp_path) == others
-    assert _resident_kb(sandbox.process.pid) < resident + 2048
+    assert resident_kb(sandbox.process.pid) < resident + 2048
     stats = sandbox.stats("udf")
     assert stats["ok"] == calls + first
     assert stats["started"] - stats["reaped"] == 2
-
-
-def holdings(sandbox: Sandbox) -> dict[str, int]:
-    """How much of each kind a daemon and its workers have, apart from memory."""
-    pid = sandbox.process.pid
-    own = Path(f"/proc/{pid}")
-    return {
-        "descriptors": sandbox.descriptors(),
-        "threads": len(list((own / "task").iterdir())),
-        "processes": len(sandbox.workers()),
-        # Keepers have mounts that the daemon does not see.
-        "mounts": sum(len(each.read_text().splitlines()) for each in own.glob("task/*/mounts")),
-        "control groups": sum(
-            1 for group in groups(pid) for each in group.rglob("*") if each.is_dir()
-        ),
-        "folders": len(folders(pid)),
-    }
-
-
-def _resident_kb(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))

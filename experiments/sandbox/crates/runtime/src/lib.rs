@@ -35,6 +35,7 @@ pub mod message;
 pub mod metrics;
 pub mod mode;
 pub mod modes;
+mod numbers;
 mod pool;
 pub mod process;
 mod runtime;

@@ -12,9 +12,9 @@ use crate::limits::Limits;
 use crate::lock::lock;
 use crate::log::Log;
 use crate::metrics::{Metrics, Phase};
-use crate::pool::keeper::{Inbox, Message};
+use crate::numbers::Numbers;
+use crate::pool::inbox::{Inbox, Message};
 use crate::pool::{PerClient, Pool, Ready};
-use crate::slot::NUMBERS;
 
 /// The settings of a loaded binary.
 #[derive(Clone, Debug)]
@@ -60,6 +60,8 @@ pub(crate) struct Loaded {
     /// Held here too, since keepers may have confined themselves too far to remove them.
     pub(crate) groups: Mutex<Vec<Arc<SlotGroup>>>,
     pub(crate) numbers: Vec<u32>,
+    /// The giver of these numbers.
+    pub(crate) source: &'static Numbers,
     pub(crate) log: Mutex<Option<Arc<Log>>>,
 }
 
@@ -194,6 +196,6 @@ impl Loaded {
         lock(&self.groups).clear();
         // No keeper has it any more: all is written when this is done.
         drop(lock(&self.log).take());
-        NUMBERS.give_back(&self.numbers);
+        self.source.give_back(&self.numbers);
     }
 }

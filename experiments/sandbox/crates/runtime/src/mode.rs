@@ -116,6 +116,17 @@ pub trait Spawner {
     /// Remove what [`Spawner::spawn`] made beside the worker, which has ended.
     fn clear(&mut self, _slot: &Slot) {}
 
+    /// Return true if another program starts the workers, which can fail for reasons that it alone knows.
+    fn has_starter(&self) -> bool {
+        false
+    }
+
+    /// Find out in an empty slot whether that program works, and return the finding in words. This may take
+    /// half of the time that a start may.
+    fn try_starter(&mut self, _slot: &Slot) -> Option<String> {
+        None
+    }
+
     /// Return the process that stays in a slot between two workers, if any.
     fn resident(&self, _slot: &Slot) -> Option<i32> {
         None

@@ -15,10 +15,12 @@ use crate::lock::lock;
 use crate::log::Log;
 use crate::metrics::{Metrics, Report};
 use crate::mode::{Mode, Template};
+use crate::numbers::{NUMBERS, OWN_NUMBERS};
 use crate::pool::Pool;
-use crate::pool::keeper::{self, Duties, Inbox};
+use crate::pool::inbox::Inbox;
+use crate::pool::keeper::{self, Duties};
 use crate::scratch;
-use crate::slot::{NUMBERS, Slot};
+use crate::slot::Slot;
 use crate::warden::Warden;
 
 /// The most workers of one binary.
@@ -152,19 +154,25 @@ impl Runtime {
         let log = settings.log.as_deref();
         let log = log.map(|path| Log::new(path, most, rate));
         let log = log.transpose()?.map(Arc::new);
+        let source = if self.mode.has_processes() {
+            &NUMBERS
+        } else {
+            &OWN_NUMBERS
+        };
         let mut loaded = Loaded {
             pool: Arc::new(Pool::new(settings.queue, settings.share)),
             metrics: Arc::new(Metrics::default()),
             inboxes: Vec::new(),
             threads: Mutex::default(),
             groups: Mutex::default(),
-            numbers: NUMBERS.take(settings.workers),
+            numbers: source.take(settings.workers)?,
+            source,
             limits: Arc::new(settings.limits.clone()),
             log: Mutex::new(log),
             settings,
         };
         let share = self.hierarchy.share().map(|share| share.map(Arc::new));
-        let share = share.inspect_err(|_| NUMBERS.give_back(&loaded.numbers))?;
+        let share = share.inspect_err(|_| source.give_back(&loaded.numbers))?;
         for number in 0..keepers {
             let place = (number, keepers, share.clone());
             if let Err(why) = self.start_keeper(&mut loaded, template, place) {

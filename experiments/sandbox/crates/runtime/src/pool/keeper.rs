@@ -1,14 +1,16 @@
 //! A keeper: the thread that starts workers, sees them ready, collects them after their call, and
-//! starts the next, all off the path of calls. It never waits for one worker alone.
+//! starts the next, all off the path of calls. It waits for one worker alone only when workers do not get
+//! ready, to find out why.
 
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::event::{Timespec, epoll};
 
+use super::inbox::{Inbox, Message};
 use super::queue::{Pool, Ready};
 use crate::cgroup::Activity;
 use crate::janitor::Janitor;
@@ -23,57 +25,6 @@ const BACK_OFF_DOUBLINGS: u32 = 7;
 /// Failed starts in a row after which calls fail, once any start has succeeded.
 const DESPERATE: u32 = 3;
 const INBOX: u64 = u64::MAX;
-
-/// A message to a keeper.
-pub enum Message {
-    /// A worker has served its call, or never will; since when.
-    Spent(Ready, Instant),
-    /// A worker's leftovers are gone, or (false) cannot be removed.
-    Swept(usize, bool),
-    /// Start no more, and end when all workers have ended.
-    Stop,
-}
-
-/// The queue of messages to a keeper.
-pub struct Inbox {
-    messages: Mutex<VecDeque<Message>>,
-    wake: OwnedFd,
-}
-
-impl Inbox {
-    /// An empty one.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's, when there are no more descriptors.
-    pub fn new() -> std::io::Result<Self> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Inbox {
-            messages: Mutex::default(),
-            wake,
-        })
-    }
-
-    /// Send a message to the keeper.
-    pub fn send(&self, message: Message) {
-        self.messages
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(message);
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
-    }
-
-    fn next(&self) -> Option<Message> {
-        self.messages
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front()
-    }
-
-    fn quiet(&self) {
-        let _ = rustix::io::read(&self.wake, &mut [0; 8]);
-    }
-}
 
 /// The parts that a keeper works with.
 pub struct Duties {
@@ -105,6 +56,8 @@ enum State {
     Dying {
         worker: Box<dyn Worker>,
         since: Instant,
+        /// The reason why it was not ready, if that is to be looked into.
+        why: Option<String>,
     },
     Sweeping,
     /// Something in it cannot be removed; it is not used again.
@@ -120,6 +73,8 @@ struct Keeper {
     not_before: Option<Instant>,
     failures: u32,
     successes: bool,
+    /// The finding about the workers' starter since the last success.
+    finding: Option<String>,
     stopping: bool,
 }
 
@@ -156,6 +111,7 @@ pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
         not_before: None,
         failures: 0,
         successes: false,
+        finding: None,
         stopping: false,
     }
     .keep();
@@ -252,6 +208,7 @@ impl Keeper {
     fn ready(&mut self, place: usize, worker: Box<dyn Worker>, since: Instant) {
         self.duties.metrics.ready(since.elapsed());
         (self.failures, self.successes, self.not_before) = (0, true, None);
+        self.finding = None;
         self.places[place] = State::Out;
         let group = self.duties.slots[place].group.clone();
         group.begin(Activity::Ready);
@@ -277,6 +234,20 @@ impl Keeper {
         }
     }
 
+    /// As [`Keeper::failed`], with what can be found out about the workers' starter. Its place is empty, but
+    /// for what could not be removed yet.
+    fn failed_to_start(&mut self, place: usize, why: &str) {
+        let is_last = !self.successes || self.failures + 1 >= DESPERATE;
+        let is_free = !self.stopping && matches!(self.places[place], State::Empty);
+        if is_last && is_free && self.finding.is_none() {
+            self.finding = self.spawner.try_starter(&self.duties.slots[place]);
+        }
+        match &self.finding {
+            Some(finding) => self.failed(&format!("{why}; {finding}")),
+            None => self.failed(why),
+        }
+    }
+
     /// Handle an event of a place, according to its state.
     fn look(&mut self, place: usize) {
         match std::mem::replace(&mut self.places[place], State::Out) {
@@ -286,15 +257,19 @@ impl Keeper {
                     self.ready(place, worker, since);
                 }
                 Ok(false) => self.places[place] = State::Starting { worker, since },
+                Err(why) if self.spawner.has_starter() => {
+                    unwatch(&self.epoll, worker.readiness());
+                    self.end_for(Some(why), place, worker, Instant::now());
+                }
                 Err(why) => {
                     self.failed(&why);
                     self.places[place] = State::Starting { worker, since };
                     self.abandon(place);
                 }
             },
-            State::Dying { worker, since } => {
+            State::Dying { worker, since, why } => {
                 unwatch(&self.epoll, worker.end());
-                self.collect(place, worker, since);
+                self.collect_for(why, place, worker, since);
             }
             other => self.places[place] = other,
         }
@@ -310,15 +285,39 @@ impl Keeper {
         }
     }
 
-    fn end(&mut self, place: usize, mut worker: Box<dyn Worker>, since: Instant) {
+    fn end(&mut self, place: usize, worker: Box<dyn Worker>, since: Instant) {
+        self.end_for(None, place, worker, since);
+    }
+
+    /// End a worker, which may be about to be looked into.
+    fn end_for(
+        &mut self,
+        why: Option<String>,
+        place: usize,
+        mut worker: Box<dyn Worker>,
+        since: Instant,
+    ) {
         // What is frozen could not end by itself.
         self.duties.slots[place].group.begin(Activity::Away);
         worker.kill();
         match worker.end() {
             Some(descriptor) if watch(&self.epoll, descriptor, place as u64).is_ok() => {
-                self.places[place] = State::Dying { worker, since };
+                self.places[place] = State::Dying { worker, since, why };
             }
-            _ => self.collect(place, worker, since),
+            _ => self.collect_for(why, place, worker, since),
+        }
+    }
+
+    fn collect_for(
+        &mut self,
+        why: Option<String>,
+        place: usize,
+        worker: Box<dyn Worker>,
+        since: Instant,
+    ) {
+        self.collect(place, worker, since);
+        if let Some(why) = why {
+            self.failed_to_start(place, &why);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The workers of one handle: those that are ready, the calls that wait for one, and the keepers
 //! that make more.
 
+pub mod inbox;
 pub mod keeper;
 mod queue;
 

@@ -5,6 +5,7 @@ pub mod exit;
 pub mod filter;
 pub mod launch;
 pub mod recipe;
+pub mod rehearsal;
 pub mod spawner;
 pub mod verify;
 pub mod worker;

@@ -91,6 +91,11 @@ impl Recipe {
     /// gets its descriptors. These are its socket, the binary, and standard streams that lead
     /// nowhere but to the log.
     pub fn begin(&mut self, slot: &Slot, program: RawFd) -> &mut Self {
+        self.begin_logged(slot, program, slot.is_logged())
+    }
+
+    /// Record the same, with or without a log.
+    pub fn begin_logged(&mut self, slot: &Slot, program: RawFd, is_logged: bool) -> &mut Self {
         let zero = self.text("0");
         for entrance in slot.group.entrances() {
             self.call(
@@ -107,7 +112,7 @@ impl Recipe {
                 &[slot.null() as usize, stream, 0],
             );
         }
-        if slot.is_logged() {
+        if is_logged {
             self.orders.push(Order::Log);
         }
         self.orders.push(Order::Socket);
@@ -124,6 +129,12 @@ impl Recipe {
             libc::SYS_close_range,
             &[rest, u32::MAX as usize, on_exec],
         )
+    }
+
+    /// Record a start with a socket and a log alone.
+    #[cfg(test)]
+    pub fn take_socket_and_log(&mut self) {
+        self.orders.extend([Order::Log, Order::Socket]);
     }
 
     /// The limits that are a process's own.

@@ -8,6 +8,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::launch::Launcher;
 use super::recipe::Recipe;
+use super::rehearsal::{Outcome, rehearse};
 use super::verify::Evidence;
 use super::worker::Process;
 use crate::binary::Binary;
@@ -52,9 +53,18 @@ pub trait Confinement: Send + Sync {
         Ok(())
     }
 
-    /// Return true if the started process is another program's, which runs the binary below it.
-    fn supervised(&self) -> bool {
-        false
+    /// Return the name of the other program whose process is started, if any. It runs the binary below it.
+    fn starter(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Record the steps of a worker whose binary is [`crate::trial::binary`], if another program starts it.
+    ///
+    /// # Errors
+    ///
+    /// The step that failed, in words.
+    fn write_trial(&self, _recipe: &mut Recipe, _slot: &Slot, _: &Limits) -> Result<(), String> {
+        Ok(())
     }
 
     /// Return the process to examine when `pid` is the started one.
@@ -129,6 +139,22 @@ impl<C: Confinement> ProcessSpawner<C> {
         self.confinement.write(&mut recipe, slot, &self.limits)?;
         Ok(recipe)
     }
+
+    /// Start the starter with a binary that says nothing, and see what comes of it.
+    fn rehearse(&mut self, slot: &Slot) -> Result<Outcome, String> {
+        let mut recipe = Recipe::default();
+        recipe.begin_logged(slot, self.binary.file().as_raw_fd(), true);
+        self.confinement
+            .write_trial(&mut recipe, slot, &self.limits)?;
+        slot.reset()?;
+        self.confinement.prepare_slot(slot)?;
+        let (flags, patience) = (self.confinement.flags(), self.limits.start / 2);
+        let outcome = rehearse(&mut self.launcher, &recipe, flags, patience);
+        self.confinement.clear(slot);
+        // The next worker's steps are recorded anew: files that they name may be the trial's now.
+        self.recipes.remove(&slot.number);
+        outcome
+    }
 }
 
 impl<C: Confinement> Spawner for ProcessSpawner<C> {
@@ -159,7 +185,7 @@ impl<C: Confinement> Spawner for ProcessSpawner<C> {
                 host,
                 slot.group.clone(),
                 &self.limits,
-                self.confinement.supervised(),
+                self.confinement.starter().is_some(),
             ))),
             Err(why) => {
                 self.confinement.clear(slot);
@@ -170,6 +196,24 @@ impl<C: Confinement> Spawner for ProcessSpawner<C> {
 
     fn clear(&mut self, slot: &Slot) {
         self.confinement.clear(slot);
+    }
+
+    fn has_starter(&self) -> bool {
+        self.confinement.starter().is_some()
+    }
+
+    fn try_starter(&mut self, slot: &Slot) -> Option<String> {
+        let name = self.confinement.starter()?;
+        match self.rehearse(slot) {
+            Ok(Outcome::Starts) => Some(format!("{name} starts another binary")),
+            Ok(Outcome::Ends(how, words)) if words.is_empty() => {
+                Some(format!("{name} fails with any binary: {how}"))
+            }
+            Ok(Outcome::Ends(_, words)) => {
+                Some(format!("{name} fails with any binary, and says: {words}"))
+            }
+            Ok(Outcome::Open) | Err(_) => None,
+        }
     }
 }
 

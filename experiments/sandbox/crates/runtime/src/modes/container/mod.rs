@@ -33,6 +33,7 @@ use crate::process::recipe::Recipe;
 use crate::process::spawner::{Confined, Confinement};
 use crate::process::verify::Evidence;
 use crate::slot::Slot;
+use crate::trial;
 
 /// The folder on which a keeper's own files are mounted: it must exist, and no tool may need it.
 const PLACE: &str = "/mnt";
@@ -115,9 +116,45 @@ impl<T: Tool> Confinement for Contained<T> {
     }
 
     fn write(&self, recipe: &mut Recipe, slot: &Slot, limits: &Limits) -> Result<(), String> {
+        self.write_in(root_folder(), recipe, slot, limits)
+    }
+
+    fn starter(&self) -> Option<&'static str> {
+        Some(T::PROGRAM)
+    }
+
+    fn write_trial(&self, recipe: &mut Recipe, slot: &Slot, limits: &Limits) -> Result<(), String> {
+        let root = Path::new(PLACE).join("trial");
+        if !root.exists() {
+            write_files(&root, &trial::binary())
+                .map_err(|error| format!("{}: {error}", root.display()))?;
+        }
+        self.write_in(root, recipe, slot, limits)
+    }
+
+    fn examined(&self, pid: i32) -> i32 {
+        self.tool.examined(pid)
+    }
+
+    fn clear(&self, slot: &Slot) {
+        let state = folder(slot).join(STATE);
+        let _ = fs::remove_dir_all(&state).and_then(|()| fs::create_dir(&state));
+        self.tool.clear(slot);
+    }
+}
+
+impl<T: Tool> Contained<T> {
+    /// Record the start of a container whose root is the folder `root`.
+    fn write_in(
+        &self,
+        root: PathBuf,
+        recipe: &mut Recipe,
+        slot: &Slot,
+        limits: &Limits,
+    ) -> Result<(), String> {
         let bundle = Bundle {
             folder: folder(slot),
-            root: root_folder(),
+            root,
             slot,
             limits,
         };
@@ -130,20 +167,6 @@ impl<T: Tool> Confinement for Contained<T> {
         self.tool.confine(recipe, &bundle)?;
         recipe.execute_file(&self.program, &arguments);
         Ok(())
-    }
-
-    fn supervised(&self) -> bool {
-        true
-    }
-
-    fn examined(&self, pid: i32) -> i32 {
-        self.tool.examined(pid)
-    }
-
-    fn clear(&self, slot: &Slot) {
-        let state = folder(slot).join(STATE);
-        let _ = fs::remove_dir_all(&state).and_then(|()| fs::create_dir(&state));
-        self.tool.clear(slot);
     }
 }
 
@@ -163,17 +186,17 @@ fn own_files(binary: &Binary) -> Result<(), String> {
     mount_change("/", private)
         .and_then(|()| mount("tmpfs", PLACE, "tmpfs", closed, c"mode=0755"))
         .map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
-    write_files(binary).map_err(|error| format!("files of its own at {PLACE}: {error}"))
+    write_files(&root_folder(), binary.bytes())
+        .map_err(|error| format!("files of its own at {PLACE}: {error}"))
 }
 
 /// The root of all containers: the binary, and folders that tools look for or mount at.
-fn write_files(binary: &Binary) -> std::io::Result<()> {
-    let root = root_folder();
+fn write_files(root: &Path, binary: &[u8]) -> std::io::Result<()> {
     for name in ["proc", "dev"] {
         fs::create_dir_all(root.join(name))?;
     }
     let file = root.join("udf");
-    fs::write(&file, binary.bytes())?;
+    fs::write(&file, binary)?;
     fs::set_permissions(&file, fs::Permissions::from_mode(0o555))?;
-    fs::set_permissions(&root, fs::Permissions::from_mode(0o555))
+    fs::set_permissions(root, fs::Permissions::from_mode(0o555))
 }

@@ -19,7 +19,7 @@ use crate::binary::Binary;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::modes::requirements::beside;
-use crate::slot::Spare;
+use crate::numbers::Spare;
 
 const COMPILER: &str = "tare-sandbox-compiler";
 /// The time that a compiler may take, in multiples of its CPU time, on a machine with other work.
@@ -40,7 +40,7 @@ pub fn compile(binary: &Binary, limits: &Limits) -> Result<Vec<u8>, String> {
         memfd_create("compiled", MemfdFlags::CLOEXEC).map_err(|error| words(error.into()))?;
     let output = File::from(output);
     let module = binary.file().try_clone_to_owned().map_err(words)?;
-    let user = geteuid().is_root().then(Spare::take);
+    let user = geteuid().is_root().then(Spare::take).transpose()?;
     let mut command = Command::new(beside(COMPILER)?);
     command
         .env_clear()
