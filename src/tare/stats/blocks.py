@@ -326,7 +326,7 @@ def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
         return _until_resolved(plan, list(trials), blocks)
     fewest = min(fewest_blocks(plan), plan.blocks.max)
     rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
-    known = list(trials)
+    known = trials if isinstance(trials, Sequence) else list(trials)
     # Before and after that the rule looks at the count alone.
     looks = fewest <= blocks < plan.blocks.max
     watched = [
@@ -351,6 +351,7 @@ def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
 
 def is_over(plan: Plan, trials: Iterable[Trial]) -> bool:
     """Return true if the plan's time is used up, so that no trial begins any more."""
+    if plan.within_s is None:
+        return False
     # Both sides of a duel have its time.
-    spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
-    return plan.within_s is not None and spent >= plan.within_s
+    return sum(t.wall_s for t in trials if t.label == t.shown_as) >= plan.within_s
