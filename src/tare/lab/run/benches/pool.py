@@ -9,6 +9,7 @@ from typing import Any
 
 from distributed import Client, Future, SpecCluster, wait
 
+from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.run.benches import worker
 from tare.lab.run.benches.dask import QuietScheduler, security, settle
@@ -94,6 +95,8 @@ def opened(benches: Benches) -> Iterator[Pool]:
             "port": at.port,
             "security": shown,
             "dashboard": False,
+            # Dask clears it. Its default is a folder in /tmp that all users share.
+            "local_directory": str(paths.cache()),
         },
     }
     try:
