@@ -5,8 +5,9 @@
     python tests/system/scale.py speed [--benches 2] [--repeats 6] [--blocks 24]
     python tests/system/scale.py long [--benches 10] [--blocks 3000]
 
-Benches are processes of this machine that make no load (simulated_benches.py), over loopback. Every
-figure is the middle of the repetitions with its 95 % interval (tare.stats.location).
+Benches are processes of this machine that make no load (simulated_benches.py), over loopback. They
+and the run have their files in TMPDIR: in memory, file systems cost nothing. Every figure is the
+middle of the repetitions with its 95 % interval (tare.stats.location).
 """
 
 import argparse
@@ -101,7 +102,6 @@ def running(simulation: Simulation) -> Iterator[Running]:
         "TARE_RUNS": str(home / "runs"),
         "TARE_CACHE": str(home / "cache"),
         "OPENBLAS_NUM_THREADS": "1",
-        "TMPDIR": "/dev/shm",
     }
 
     def started(role: str) -> "subprocess.Popen[bytes]":

@@ -214,7 +214,7 @@ def benches(home: Path) -> None:
 
 def _bench(home: Path, found: Benches, simulation: Simulation, name: str) -> None:
     """Serve until a signal; never return."""
-    ctypes.CDLL(None).prctl(_DEATH, signal.SIGKILL)
+    _end_with_parent()
     own = Bench(home, simulation, name)
     worker.made = own.made  # type: ignore[assignment]
 
@@ -228,6 +228,10 @@ def _bench(home: Path, found: Benches, simulation: Simulation, name: str) -> Non
     except BaseException as error:
         say(f"ended: {error!r}")
     os._exit(1)
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_DEATH, signal.SIGKILL)
 
 
 class Notes:
@@ -272,4 +276,5 @@ def coordinate(home: Path) -> None:
 
 
 if __name__ == "__main__":
+    _end_with_parent()
     {"benches": benches, "coordinator": coordinate}[sys.argv[1]](Path(sys.argv[2]))

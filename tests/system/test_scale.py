@@ -15,9 +15,12 @@ def test_what_benches_cost_is_measured() -> None:
     assert 40 < found["answer_kb"] < 200 and found["bench_mb"] > found["bench_own_mb"] > 10
 
 
-def test_a_bench_that_is_killed_is_noticed() -> None:
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.thorough)]
+)
+def test_a_bench_that_dies_or_hangs_is_noticed(number: signal.Signals) -> None:
     endless = Simulation(count=3, blocks=1_000_000, block_s=1.0)
-    (found,) = lost(endless, signal.SIGKILL, 1)
+    (found,) = lost(endless, number, 1)
     assert found["noticed_s"] > 0 and found["again_s"] > 0
 
 
