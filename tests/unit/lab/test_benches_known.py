@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tare.lab.run.benches.known import Known
+from tare.lab.run.benches.known import Known, lean
 from tare.model.trial import Trial
 from tare.stats.blocks import planned_trials
 
@@ -25,7 +25,7 @@ def test_a_block_lacks_what_no_attempt_ended() -> None:
     assert known.lacks(1)
     known.add(made[-1:])
     assert not known.lacks(1)
-    assert known.of_block(0) == [each for each in made if each.block == 0]
+    assert known.of_block(0) == [lean(each) for each in made if each.block == 0]
 
 
 def test_what_cannot_be_measured_is_not_lacking() -> None:
@@ -44,6 +44,14 @@ def test_a_bench_is_told_no_more_failures_than_decide() -> None:
     failed = [attempt(block, variant="dear", status="failed") for block in range(50)]
     known = Known(plan(), [*failed, attempt(60)])
     assert known.useful_for(70) == failed[:2]
-    assert known.useful_for(60) == [attempt(60), *failed[:2]]
+    assert known.useful_for(60) == [lean(attempt(60)), *failed[:2]]
     assert known.useful_for(1) == failed[1:2] + failed[:1]
     assert known.useful_for(9) == failed[9:10] + failed[:2]
+
+
+def test_a_trial_that_counts_is_kept_without_what_nobody_asks_for() -> None:
+    whole = attempt(0, instrument={"load": {"rate": 1.0}}, roles={"sut": {"cpu_us": 1.0}})
+    kept = lean(whole)
+    assert (kept.instrument, kept.roles) == ({}, {}) and kept.outcomes == whole.outcomes
+    refused = whole.model_copy(update={"status": "invalid"})
+    assert lean(refused) == refused

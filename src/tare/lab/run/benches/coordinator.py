@@ -15,7 +15,7 @@ from tare.lab.errors import TareError
 from tare.lab.machine.ledger import Ledger, sweep
 from tare.lab.project.catalog import Loaded
 from tare.lab.run.benches import parcel, sources
-from tare.lab.run.benches.known import Known
+from tare.lab.run.benches.known import Known, lean
 from tare.lab.run.benches.parcel import Parcel
 from tare.lab.run.benches.pool import Answer, Pool, opened
 from tare.lab.run.run import Watcher
@@ -165,7 +165,7 @@ class Coordinator:
         if not self._store.append(found.trials):
             self._watcher.remark("a block could not be stored yet: is the disk full?")
         for trial in found.trials:
-            self._watcher.ends(trial)
+            self._watcher.ends(lean(trial))
 
     def _describe(self, found: Parcel) -> None:
         """Keep what the first bench is, and beside it in what each other differs from it."""

@@ -2,14 +2,30 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import Any
 
 from tare.lab.run.run import FAILURES_MAX
 from tare.model.trial import Plan, Trial
 from tare.stats import blocks
 
+_NOT_NEEDED: dict[str, Any] = {
+    "gates": [],
+    "roles": {},
+    "machine": {},
+    "counters": {},
+    "instrument": {},
+}
+
+
+def lean(trial: Trial) -> Trial:
+    """Return a stored trial without what no later decision needs, which is most of it; of one that
+    does not count, its gates are needed.
+    """
+    return trial.model_copy(update=_NOT_NEEDED) if trial.status == "valid" else trial
+
 
 class Known:
-    """Stored trials. No question takes longer when there are more of them."""
+    """Stored trials, lean. No question takes longer when there are more of them."""
 
     def __init__(self, plan: Plan, trials: Iterable[Trial]) -> None:
         self._plan = plan
@@ -21,7 +37,7 @@ class Known:
 
     def add(self, trials: Iterable[Trial]) -> None:
         """Take in what was stored just now."""
-        for trial in trials:
+        for trial in map(lean, trials):
             self._by_block[trial.block].append(trial)
             if trial.status == "unavailable":
                 self._lost.add((trial.scenario, trial.variant))
