@@ -88,7 +88,8 @@ async def _serve(benches: Benches, name: str, shown: Security, say: Say) -> None
             with suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), pause)
             continue
-        with tempfile.TemporaryDirectory(prefix="tare-bench-") as scratch:
+        # In the folder that the next bench of this name clears, should this one be killed.
+        with tempfile.TemporaryDirectory(prefix="dask-", dir=_folder(name)) as scratch:
             worker = QuietWorker(
                 f"tls://{at.address}:{at.port}",
                 nthreads=1,
