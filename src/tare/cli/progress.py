@@ -1,6 +1,7 @@
 """Follows a run on standard error: a live line in a terminal, else a plain line a block."""
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,9 @@ from tare.report.numbers import span
 from tare.stats.blocks import BlockedTrials, comparisons, earliest_end, granted_s
 from tare.stats.rounding import counted
 from tare.stats.stopping import Stop
+
+_COUNTING = 10.0
+"""Times as long as counting verdicts took that is waited until it is done again."""
 
 
 class Follower:
@@ -50,6 +54,8 @@ class Follower:
         self._where = ""
         self._ended = 0
         self._benches = 1
+        self._verdicts = ""
+        self._counted_at = self._counting_s = 0.0
 
     def __enter__(self) -> "Follower":
         self._bars.start()
@@ -104,7 +110,7 @@ class Follower:
         if self._since and not self._live:
             say(self._told(done, decision))
         if self._live:
-            self._bars.update(self._task, description=self._known() or "measuring")
+            self._bars.update(self._task, description=self._known(decision) or "measuring")
         self._since.clear()
         self._seconds = 0.0
         if decision is Stop.GO_ON and done >= self._blocks:
@@ -121,7 +127,7 @@ class Follower:
         refused = f", {self._since['invalid']} refused" if self._since["invalid"] else ""
         rest = self._rest(done) if decision is Stop.GO_ON else ""
         of = f" of {self._blocks}" if done <= self._blocks else ""
-        known = self._known()
+        known = self._known(decision)
         return f"block {done}{of}: {made}{refused}{known and f'; {known}'}{rest}"
 
     def _rest(self, done: int) -> str:
@@ -133,7 +139,19 @@ class Follower:
         late = ", at this pace too short for a verdict" if done < self._blocks - 1 else ""
         return f"; {span(granted)} left{late}"
 
-    def _known(self) -> str:
+    def _known(self, decision: Stop) -> str:
+        """Return how many verdicts there are. With benches, counting them takes a tenth of the time
+        at most: blocks may come sooner one after the other than they are counted.
+        """
+        began = time.monotonic()
+        soon = began - self._counted_at < _COUNTING * self._counting_s
+        if not (soon and self._benches > 1 and decision is Stop.GO_ON):
+            self._verdicts = self._counted()
+            self._counted_at = time.monotonic()
+            self._counting_s = self._counted_at - began
+        return self._verdicts
+
+    def _counted(self) -> str:
         """Return how many of the comparisons have a verdict, and how many more the run awaits where
         these are not all: `2 of 8 verdicts, 3 more awaited`; of a gate, how many of its limits are
         decided.

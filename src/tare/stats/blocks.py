@@ -355,7 +355,7 @@ def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
         return _until_resolved(plan, list(trials), blocks)
     fewest = min(fewest_blocks(plan), plan.blocks.max)
     rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
-    known = list(trials)
+    known = trials if isinstance(trials, Sequence) else list(trials)
     # Before and after that the rule looks at the count alone.
     looks = fewest <= blocks < plan.blocks.max
     watched = [
@@ -386,6 +386,7 @@ def is_over(plan: Plan, trials: Iterable[Trial]) -> bool:
 
 def granted_s(plan: Plan, trials: Iterable[Trial]) -> float | None:
     """Return the seconds that are left of the plan's time, if it has one."""
+    if plan.within_s is None:
+        return None
     # Both sides of a duel have its time.
-    spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
-    return None if plan.within_s is None else plan.within_s - spent
+    return plan.within_s - sum(each.wall_s for each in trials if each.label == each.shown_as)

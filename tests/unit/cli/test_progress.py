@@ -2,11 +2,13 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import projects
 import pytest
 
+from tare.cli import progress
 from tare.cli.progress import Follower
 from tare.lab.project.catalog import load
 from tare.lab.project.preparation import Prepared
@@ -142,3 +144,29 @@ def test_a_gate_counts_its_limits(tmp_path: Path, capsys: pytest.CaptureFixture[
     (line,) = re.findall(r"tare: (block .*)", capsys.readouterr().err)
     limits = "1 limit" if len(plan.scenarios) == 1 else f"{len(plan.scenarios)} limits"
     assert f"; 0 of {limits} decided; at least " in line
+
+
+def test_with_benches_verdicts_are_not_counted_all_the_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load("exp", root=projects.write(tmp_path, variants={"none": "", "other": ""}))
+    plan = planning.make(
+        loaded, quick=False, variants=None, scenarios=None, blocks=9, seed=1, overrides={}
+    )
+    clock, counted = [100.0], []
+
+    def count(_: Follower) -> str:
+        clock[0] += 1.0
+        counted.append(clock[0])
+        return f"{len(counted)} verdicts"
+
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(Follower, "_counted", count)
+    with Follower(plan, 3) as follower:
+        for block, benches, later_s in [(1, 1, 0), (2, 1, 0), (3, 2, 9), (4, 2, 2), (5, 2, 0)]:
+            clock[0] += later_s
+            follower.benches(benches)
+            follower.ends(trial(planned_trials(plan, 0)[0]))
+            follower.block(block, Stop.MOST_BLOCKS if block == 5 else Stop.GO_ON)
+    told = re.findall(r"(\d) verdicts", capsys.readouterr().err)
+    assert told == ["1", "2", "2", "3", "4"]

@@ -53,6 +53,18 @@ def test_trials_are_read_in_the_order_they_were_made(store: Store) -> None:
     assert store.trials() == made
 
 
+@pytest.mark.parametrize("length", [0, 1, 10, 1 << 16, (1 << 16) - 1, 3 << 16])
+def test_a_line_that_was_cut_off_is_replaced_whatever_its_length(store: Store, length: int) -> None:
+    file = store.folder / "trials.jsonl"
+    assert store.append([trial("a")])
+    whole = file.read_bytes()
+    file.write_bytes(whole + b"x" * length)
+    assert store.append([trial("b")])
+    assert file.read_bytes().startswith(whole) and store.trials() == [trial("a"), trial("b")]
+    file.write_bytes(b"x" * length)
+    assert store.append([trial("b")]) and store.trials() == [trial("b")]
+
+
 def test_every_line_is_synced_before_append_returns(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ from tare.probes.identity import identity, revision
 from tare.stats import blocks
 from tare.stats.stopping import Stop
 
-_FAILURES_MAX = 2
+FAILURES_MAX = 2
 """A variant that failed so often in a scenario is not tried there again."""
 
 
@@ -290,7 +290,7 @@ class Run:
             for t in self._trials
             if t.status == "failed" and t.scenario == planned.scenario
         )
-        hopeless = {name for name, count in failures.items() if count >= _FAILURES_MAX}
+        hopeless = {name for name, count in failures.items() if count >= FAILURES_MAX}
         if planned.variant in hopeless or self._plan.baseline in hopeless:
             return ()
         if reason := self._prepared.failed.get(planned.variant):

@@ -21,6 +21,7 @@ from tare.model.trial import Plan, Trial, parse_trials
 
 _HOSTS = "hosts.json"
 _BALLAST_BYTES = 1 << 20
+_PIECE_BYTES = 1 << 16
 
 
 class Store:
@@ -201,5 +202,15 @@ def write_json(file: Path, content: BaseModel | Mapping[str, Any]) -> None:
 
 
 def _whole_bytes(file: Path) -> int:
-    """Length of the file up to its last line end."""
-    return file.read_bytes().rfind(b"\n") + 1 if file.exists() else 0
+    """Return the length of the file up to its last line end, without reading more than its end."""
+    if not file.exists():
+        return 0
+    with file.open("rb") as stream:
+        end = stream.seek(0, os.SEEK_END)
+        while end > 0:
+            start = max(0, end - _PIECE_BYTES)
+            stream.seek(start)
+            if (found := stream.read(end - start).rfind(b"\n")) >= 0:
+                return start + found + 1
+            end = start
+    return 0

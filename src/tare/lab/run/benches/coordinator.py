@@ -6,17 +6,18 @@ Decisions are those of a run on one machine: after each block, of all blocks up 
 
 import time
 from contextlib import closing
+from tarfile import TarError
 from typing import Any, Protocol
 
-from distributed import Future
 from distributed.scheduler import KilledWorker
 
 from tare.lab.errors import TareError
 from tare.lab.machine.ledger import Ledger, sweep
 from tare.lab.project.catalog import Loaded
 from tare.lab.run.benches import parcel, sources
+from tare.lab.run.benches.known import Known, lean
 from tare.lab.run.benches.parcel import Parcel
-from tare.lab.run.benches.pool import Pool, answer, opened
+from tare.lab.run.benches.pool import Answer, Pool, opened
 from tare.lab.run.run import Watcher
 from tare.lab.run.store import Store, write_json
 from tare.lab.trial.bench import LEDGER, tag_of
@@ -28,7 +29,8 @@ from tare.stats.stopping import Stop
 _LOOK_S = 0.5
 _AHEAD = 2
 """Blocks that may be dealt for each bench before the first of them is stored."""
-_SAME_EVERYWHERE = ("fingerprint", "versions", "titles", "components", "builds", "differences")
+_OF_THE_RUN = ("fingerprint", "versions", "titles", "components", "builds", "differences", "files")
+"""Parts of an environment that are one for all benches."""
 
 
 class Dealer(Watcher, Protocol):
@@ -51,7 +53,7 @@ class Coordinator:
     ) -> None:
         self._plan, self._store, self._benches, self._watcher = plan, store, benches, watcher
         self._sources = sources.digest(loaded)
-        self._trials: list[Trial] = []
+        self._known = Known(plan, [])
         self._environment: dict[str, Any] = {}
         self._there: set[str] = set()
         self._alone_since = time.monotonic()
@@ -62,7 +64,7 @@ class Coordinator:
         if not sweep(file):
             raise TareError(f"{self._store.folder} is in use by another process")
         with closing(Ledger(file, tag_of(self._plan.run, self._store.folder), None)):
-            self._trials = self._store.trials()
+            self._known.add(self._store.trials())
             self._environment = self._store.environment()
             for line in self._store.set_aside():
                 self._watcher.remark(f"{line}: set aside, and made again where it is lacking")
@@ -72,27 +74,30 @@ class Coordinator:
         self._store.finish()
 
     def _deal(self, pool: Pool) -> None:
-        dealt: dict[Future, int] = {}
+        dealt: set[int] = set()
         made: dict[int, Parcel | None] = {}
+        so_far: list[Trial] = []
         later, block, decision = 0, 0, Stop.GO_ON
         while decision is Stop.GO_ON:
             self._look(pool)
             while len(dealt) < len(self._there) and later < block + _AHEAD * len(self._there):
-                if self._lacks(later):
-                    dealt[pool.deal(self._asked(later))] = later
+                if self._known.lacks(later):
+                    pool.deal(self._asked(later))
+                    dealt.add(later)
                 else:
                     made[later] = None
                 later += 1
-            for future in pool.done(dealt, _LOOK_S):
-                number = dealt.pop(future)
-                if (found := self._taken(pool, future, number)) is not None:
-                    made[number] = found
+            # One block is stored between two looks, so that benches do not wait for all that came.
+            for answer in pool.answers(_LOOK_S if dealt and block not in made else 0):
+                if (found := self._taken(pool, answer)) is not None:
+                    made[answer.block] = found
+                    dealt.remove(answer.block)
                 else:
-                    dealt[pool.deal(self._asked(number))] = number
-            while block in made and decision is Stop.GO_ON:
+                    pool.deal(self._asked(answer.block))
+            if block in made:
                 self._keep(made.pop(block))
+                so_far += self._known.of_block(block)
                 block += 1
-                so_far = [trial for trial in self._trials if trial.block < block]
                 decision = blocks.stop(self._plan, so_far, block)
                 self._watcher.block(block, decision)
 
@@ -116,52 +121,29 @@ class Coordinator:
         else:
             time.sleep(_LOOK_S)
 
-    def _lacks(self, block: int) -> bool:
-        """Return true if a planned trial of the block has no attempt that ended it."""
-        ended = {
-            (trial.scenario, trial.label)
-            for trial in self._trials
-            if trial.block == block and not trial.machine_fault
-        }
-        lost = self._lost()
-        return any(
-            (planned.scenario, planned.label) not in ended
-            and not {(planned.scenario, planned.variant), (planned.scenario, self._plan.baseline)}
-            & lost
-            for planned in blocks.planned_trials(self._plan, block)
-        )
-
-    def _lost(self) -> set[tuple[str, str]]:
-        return {
-            (trial.scenario, trial.variant)
-            for trial in self._trials
-            if trial.status == "unavailable"
-        }
-
     def _asked(self, block: int) -> BlockAsked:
-        useful = ("failed", "unavailable")
         return BlockAsked(
             plan=self._plan,
             block=block,
-            known=[
-                trial for trial in self._trials if trial.block == block or trial.status in useful
-            ],
+            known=self._known.useful_for(block),
             sources=self._sources,
             fingerprint=self._environment.get("fingerprint"),
         )
 
-    def _taken(self, pool: Pool, future: Future, block: int) -> Parcel | None:
+    def _taken(self, pool: Pool, answer: Answer) -> Parcel | None:
         """Return a block as it was made, or None if its bench makes no more. Raises TareError."""
         try:
-            made, packed = answer(future)
+            made = answer.made()
         except KilledWorker as error:
             raise TareError(
-                f"block {block + 1} was lost with every bench that tried to make it; nothing that "
-                f"is stored is lost; go on with: tare resume {self._plan.run} --benches FILE"
+                f"block {answer.block + 1} was lost with every bench that tried to make it; "
+                "nothing that is stored is lost; go on with: "
+                f"tare resume {self._plan.run} --benches FILE"
             ) from error
         refused = made.refused
         if refused is None:
-            found = parcel.open_(made.bench, packed, {trial.id for trial in self._trials})
+            known = {trial.id for trial in self._known.useful_for(answer.block)}
+            found = parcel.open_(made.bench, answer.packed, known)
             if found.fingerprint == self._environment.setdefault("fingerprint", found.fingerprint):
                 return found
             refused = f"its builds of {self._plan.experiment} are not those of the other benches"
@@ -177,22 +159,24 @@ class Coordinator:
         # Before its trials: a kill in between costs nothing but making the block again.
         try:
             parcel.keep(found, self._store.folder)
-        except OSError as error:
+        except (OSError, TarError) as error:
             self._watcher.remark(f"files of bench {found.bench} could not be kept: {error}")
-        self._trials += found.trials
+        self._known.add(found.trials)
         if not self._store.append(found.trials):
             self._watcher.remark("a block could not be stored yet: is the disk full?")
         for trial in found.trials:
-            self._watcher.ends(trial)
+            self._watcher.ends(lean(trial))
 
     def _describe(self, found: Parcel) -> None:
-        """Keep what the first bench is, and beside it what each is."""
+        """Keep what the first bench is, and beside it in what each other differs from it."""
         known = self._environment.setdefault("benches", {})
         if found.bench in known:
             return
-        known[found.bench] = {
-            key: item for key, item in found.environment.items() if key not in _SAME_EVERYWHERE
-        }
         for key, item in found.environment.items():
             self._environment.setdefault(key, item)
+        known[found.bench] = {
+            key: item
+            for key, item in found.environment.items()
+            if key not in _OF_THE_RUN and item != self._environment[key]
+        }
         write_json(self._store.folder / "environment.json", self._environment)

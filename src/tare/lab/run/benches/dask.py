@@ -12,6 +12,7 @@ import dask
 from distributed import Scheduler, Security, Worker
 from distributed.http.routing import RoutingApplication
 from tornado.httpserver import HTTPServer
+from tornado.ioloop import PeriodicCallback
 
 from tare.lab.run.benches import keys
 from tare.model.benches import Benches
@@ -32,13 +33,16 @@ _SETTINGS = {
     "distributed.comm.timeouts.tcp": "30s",
     "distributed.diagnostics.nvml": False,
 }
+_SILENCE_LOOK_S = 2.0
+_LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
+"""Those that Dask gives levels of their own."""
 
 
 def settle() -> None:
     """Set what holds for this process."""
     dask.config.set(_SETTINGS)
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    logging.getLogger("tornado").setLevel(logging.CRITICAL)
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def security(benches: Benches, name: str) -> Security:
@@ -61,7 +65,15 @@ class _NoPages:
 
 
 class QuietScheduler(_NoPages, Scheduler):  # type: ignore[misc]
-    """Dask's scheduler without pages."""
+    """Dask's scheduler without pages. It looks often for benches that hang."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        # Dask's own interval is as long as a bench may be silent, which doubles the time until one
+        # is noticed.
+        self.periodic_callbacks["worker-ttl"] = PeriodicCallback(
+            self.check_worker_ttl, 1000 * _SILENCE_LOOK_S
+        )
 
 
 class QuietWorker(_NoPages, Worker):  # type: ignore[misc]

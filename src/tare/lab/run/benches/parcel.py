@@ -2,11 +2,10 @@
 
 import io
 import json
-import shutil
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import zstandard
@@ -17,6 +16,8 @@ from tare.model.tail import TAILS
 from tare.model.trial import Trial, parse_trials
 
 _FOLDERS = ("histograms", PROFILES, TAILS, "logs")
+_HEADS = ("trials.jsonl", "environment.json")
+"""What a parcel begins with."""
 _LOG_MAX = 64 * 1024
 """Bytes of each log that travel: its end."""
 _WHOLE_MAX = 256 << 20
@@ -30,7 +31,7 @@ class Parcel:
     bench: str
     trials: list[Trial]
     environment: dict[str, Any]
-    files: bytes
+    packed: bytes
 
     @property
     def fingerprint(self) -> str:
@@ -52,33 +53,53 @@ def pack(folder: Path) -> bytes:
 def open_(bench: str, packed: bytes, known: set[str]) -> Parcel:
     """Return what was packed, its trials without the known ones. Raises TareError."""
     try:
-        if not 0 < zstandard.frame_content_size(packed) <= _WHOLE_MAX:
-            raise ValueError(f"expected at most {_WHOLE_MAX} bytes")
-        whole = zstandard.decompress(packed)
-        with tarfile.open(fileobj=io.BytesIO(whole)) as archive:
-            trials, damaged = parse_trials(_member(archive, "trials.jsonl"))
-            environment = json.loads(_member(archive, "environment.json"))
+        with _unpacked(packed) as archive:
+            heads = _heads(archive)
+        trials, damaged = parse_trials(heads["trials.jsonl"])
+        environment = json.loads(heads["environment.json"])
     except (zstandard.ZstdError, tarfile.TarError, KeyError, ValueError) as error:
         raise TareError(f"bench {bench} answered with a damaged block: {error}") from error
     if damaged:
         raise TareError(f"bench {bench} answered with damaged trials: {damaged[0]}")
     own = [trial.model_copy(update={"bench": bench}) for trial in trials if trial.id not in known]
-    return Parcel(bench, own, environment, whole)
+    return Parcel(bench, own, environment, packed)
 
 
 def keep(parcel: Parcel, folder: Path) -> None:
-    """Put histograms, profiles and logs of a parcel where those of the run are. Raises OSError."""
-    there = folder / "work" / f"from-{parcel.bench}"
-    with tarfile.open(fileobj=io.BytesIO(parcel.files)) as archive:
-        archive.extractall(there, filter="data")
-    for name in _FOLDERS:
-        if (there / name).is_dir():
-            shutil.copytree(there / name, folder / name, dirs_exist_ok=True)
-    shutil.rmtree(there)
+    """Put histograms, profiles and logs of a parcel where those of the run are.
+
+    Raises OSError, and TarError for a damaged one.
+    """
+    made: set[Path] = set()
+    with _unpacked(parcel.packed) as archive:
+        for member in archive:
+            if member.name in _HEADS:
+                continue
+            target = folder / _inside(member)
+            if target.parent not in made:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                made.add(target.parent)
+            target.write_bytes(_content(archive, member))
+
+
+def _inside(member: tarfile.TarInfo) -> PurePosixPath:
+    """Return where a member belongs in a run's folder. Raises TarError if it does not."""
+    path = PurePosixPath(member.name)
+    head, *rest = path.parts or ("",)
+    if not member.isfile() or head not in _FOLDERS or not rest or ".." in rest:
+        raise tarfile.ExtractError(f"{member.name!r} is no file of {', '.join(_FOLDERS)}")
+    return path
+
+
+def _unpacked(packed: bytes) -> tarfile.TarFile:
+    """Raises ValueError if it is too large, and the errors of a damaged archive."""
+    if not 0 < zstandard.frame_content_size(packed) <= _WHOLE_MAX:
+        raise ValueError(f"expected at most {_WHOLE_MAX} bytes")
+    return tarfile.open(fileobj=io.BytesIO(zstandard.decompress(packed)))
 
 
 def _kept(folder: Path) -> Iterator[tuple[str, bytes]]:
-    for name in ("trials.jsonl", "environment.json"):
+    for name in _HEADS:
         yield name, (folder / name).read_bytes()
     for name in _FOLDERS:
         for file in sorted((folder / name).rglob("*")):
@@ -90,8 +111,20 @@ def _kept(folder: Path) -> Iterator[tuple[str, bytes]]:
                 )
 
 
-def _member(archive: tarfile.TarFile, name: str) -> bytes:
-    stream = archive.extractfile(name)
-    if stream is None:
+def _heads(archive: tarfile.TarFile) -> dict[str, bytes]:
+    """Return what the parcel begins with, without reading on. Raises KeyError."""
+    return {name: _content(archive, _next(archive, name)) for name in _HEADS}
+
+
+def _next(archive: tarfile.TarFile, name: str) -> tarfile.TarInfo:
+    found = archive.next()
+    if found is None or found.name != name:
         raise KeyError(name)
+    return found
+
+
+def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    stream = archive.extractfile(member)
+    if stream is None:
+        raise KeyError(member.name)
     return stream.read()

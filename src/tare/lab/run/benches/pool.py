@@ -1,12 +1,15 @@
 """The benches of a run as Dask sees them: who is there, and what each of them makes."""
 
-import json
-from collections.abc import Iterable, Iterator
+import resource
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from distributed import Client, Future, SpecCluster, wait
 
+from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.run.benches import worker
 from tare.lab.run.benches.dask import QuietScheduler, security, settle
@@ -15,28 +18,57 @@ from tare.model.benches import COORDINATOR, Benches, BlockAsked, BlockMade
 _DISMISSED_S = 10.0
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The end of a block that was dealt."""
+
+    block: int
+    told: bytes = b""
+    packed: bytes = b""
+    error: Exception | None = None
+
+    def made(self) -> BlockMade:
+        """Return what its bench says. Raises KilledWorker if every bench that tried was lost."""
+        if self.error is not None:
+            raise self.error
+        return BlockMade.model_validate_json(self.told)
+
+
 class Pool:
     """Benches that have joined. One of them makes one block at a time."""
 
     def __init__(self, client: Client, scheduler: QuietScheduler) -> None:
         self._client, self._scheduler = client, scheduler
+        self._answers: SimpleQueue[Answer] = SimpleQueue()
 
     def names(self) -> dict[str, str]:
         """Return bench → the address of its worker, of all that are there."""
         return {str(each.name): each.address for each in list(self._scheduler.workers.values())}
 
-    def deal(self, asked: BlockAsked) -> Future:
+    def deal(self, asked: BlockAsked) -> None:
         """Have a free bench make a block; another one, if that is lost."""
-        return self._client.submit(worker.make_block, asked.model_dump_json().encode(), pure=False)
+        made = self._client.submit(worker.make_block, asked.model_dump_json().encode(), pure=False)
+        self._client.loop.add_callback(self._follow, asked.block, made)
 
-    def done(self, dealt: Iterable[Future], seconds: float) -> list[Future]:
-        """Return those that are made, as soon as one is, or none after some seconds."""
-        waiting = list(dealt)
+    async def _follow(self, block: int, made: Future) -> None:
+        """Fetch an answer as soon as it is there, while other blocks go on."""
         try:
-            wait(waiting, timeout=seconds, return_when="FIRST_COMPLETED")
-        except TimeoutError:
+            answer = Answer(block, *await self._client.gather(made, asynchronous=True))
+        except Exception as error:
+            answer = Answer(block, error=error)
+        self._answers.put(answer)
+
+    def answers(self, seconds: float) -> list[Answer]:
+        """Return those that came since the last look, as soon as one is there, or none after some
+        seconds.
+        """
+        try:
+            found = [self._answers.get(timeout=seconds)]
+        except Empty:
             return []
-        return [future for future in waiting if future.done()]
+        while not self._answers.empty():
+            found.append(self._answers.get())
+        return found
 
     def descriptions(self) -> dict[str, Any]:
         """Return bench → what it is."""
@@ -54,6 +86,7 @@ class Pool:
 def opened(benches: Benches) -> Iterator[Pool]:
     """Listen for benches until the end of the block. Raises TareError."""
     settle()
+    _allow_connections()
     shown, at = security(benches, COORDINATOR), benches.coordinator
     scheduler = {
         "cls": QuietScheduler,
@@ -62,6 +95,8 @@ def opened(benches: Benches) -> Iterator[Pool]:
             "port": at.port,
             "security": shown,
             "dashboard": False,
+            # Dask clears it. Its default is a folder in /tmp that all users share.
+            "local_directory": str(paths.cache()),
         },
     }
     try:
@@ -70,11 +105,11 @@ def opened(benches: Benches) -> Iterator[Pool]:
         raise TareError(
             f"cannot listen for benches at {at.address} port {at.port}: {error.__cause__ or error}"
         ) from error
-    with cluster, Client(cluster, security=shown) as client:
+    with cluster, Client(cluster, security=shown, direct_to_workers=True) as client:
         yield Pool(client, cluster.scheduler)
 
 
-def answer(future: Future) -> tuple[BlockMade, bytes]:
-    """Return what a bench answered. Raises KilledWorker if every bench that tried was lost."""
-    made, packed = future.result()
-    return BlockMade.model_validate(json.loads(made)), packed
+def _allow_connections() -> None:
+    """Allow as many open files as this process may have: each bench has some connections."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import json
+import random
 import shutil
 import signal
 import ssl
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,12 @@ from tare.probes.audit import audit
 from tare.probes.identity import identity, revision
 
 _LOOK_S = 1.0
+_LOOKS_PER_S = 50
+"""How often all benches together look for a coordinator, so that it is not busy with that alone."""
 _HELLO_S = 10.0
 """How long a coordinator may take to answer."""
+_JOIN_S = 60.0
+"""How long joining may take, beside many others that do so at the same time."""
 _POLL_S = 0.2
 _ENDING_S = 30.0
 """How long a block that is cut off may take to take down its servers."""
@@ -79,9 +84,12 @@ async def _serve(benches: Benches, name: str, shown: Security, say: Say) -> None
     say(f"bench {name} waits for a coordinator at {at.address} port {at.port}; Ctrl-C ends it")
     while not ended.is_set():
         if not await _lets_in(at, shown):
-            await asyncio.wait([asyncio.ensure_future(ended.wait())], timeout=_LOOK_S)
+            pause = max(_LOOK_S, len(benches.benches) / _LOOKS_PER_S) * random.uniform(0.5, 1.5)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), pause)
             continue
-        with tempfile.TemporaryDirectory(prefix="tare-bench-") as scratch:
+        # In the folder that the next bench of this name clears, should this one be killed.
+        with tempfile.TemporaryDirectory(prefix="dask-", dir=_folder(name)) as scratch:
             worker = QuietWorker(
                 f"tls://{at.address}:{at.port}",
                 nthreads=1,
@@ -90,7 +98,7 @@ async def _serve(benches: Benches, name: str, shown: Security, say: Say) -> None
                 host=f"tls://{place.address}:{place.port}",
                 local_directory=scratch,
                 dashboard=False,
-                death_timeout="10s",
+                death_timeout=_JOIN_S,
             )
             await _work(worker, ended, name, say)
         if _dismissed:

@@ -1,0 +1,73 @@
+"""The stored trials of a run, by what its coordinator asks of them at every block."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from tare.lab.run.run import FAILURES_MAX
+from tare.model.trial import Plan, Trial
+from tare.stats import blocks
+
+_NOT_NEEDED: dict[str, Any] = {
+    "gates": [],
+    "roles": {},
+    "machine": {},
+    "counters": {},
+    "instrument": {},
+}
+
+
+def lean(trial: Trial) -> Trial:
+    """Return a stored trial without what no later decision needs, which is most of it; of one that
+    does not count, its gates are needed.
+    """
+    return trial.model_copy(update=_NOT_NEEDED) if trial.status == "valid" else trial
+
+
+class Known:
+    """Stored trials, lean. No question takes longer when there are more of them."""
+
+    def __init__(self, plan: Plan, trials: Iterable[Trial]) -> None:
+        self._plan = plan
+        self._by_block: dict[int, list[Trial]] = defaultdict(list)
+        self._lost: set[tuple[str, str]] = set()
+        self._told: Counter[tuple[str, str, str]] = Counter()
+        self._useful: list[Trial] = []
+        self.add(trials)
+
+    def add(self, trials: Iterable[Trial]) -> None:
+        """Take in what was stored just now."""
+        for trial in map(lean, trials):
+            self._by_block[trial.block].append(trial)
+            if trial.status == "unavailable":
+                self._lost.add((trial.scenario, trial.variant))
+            if trial.status in ("failed", "unavailable"):
+                key = (trial.scenario, trial.variant, trial.status)
+                self._told[key] += 1
+                if self._told[key] <= FAILURES_MAX:
+                    self._useful.append(trial)
+
+    def of_block(self, block: int) -> list[Trial]:
+        """Return all attempts of a block."""
+        return self._by_block[block]
+
+    def useful_for(self, block: int) -> list[Trial]:
+        """Return what the bench of a block should know: the block's attempts so far, and of other
+        blocks as many failures as say that a variant is not tried again.
+        """
+        own = self.of_block(block)
+        return own + [trial for trial in self._useful if trial.block != block]
+
+    def lacks(self, block: int) -> bool:
+        """Return true if a planned trial of the block has no attempt that ended it."""
+        ended = {
+            (trial.scenario, trial.label)
+            for trial in self.of_block(block)
+            if not trial.machine_fault
+        }
+        return any(
+            (planned.scenario, planned.label) not in ended
+            and not {(planned.scenario, planned.variant), (planned.scenario, self._plan.baseline)}
+            & self._lost
+            for planned in blocks.planned_trials(self._plan, block)
+        )
