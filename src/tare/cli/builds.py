@@ -12,7 +12,7 @@ _LONGEST = 3
 
 
 class Builds:
-    """Says progress while variants are prepared."""
+    """The progress of builds while variants are prepared."""
 
     def __init__(self, wanted: Sequence[tuple[Loaded, Sequence[str]]]) -> None:
         """Look for the builds that the variants of each experiment lack, and name them."""
