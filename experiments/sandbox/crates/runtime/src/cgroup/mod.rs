@@ -321,16 +321,21 @@ fn kill_below(folder: &Path) {
     }
 }
 
+/// The time that other runtimes may take to make their groups before this one.
+const MAKING: Duration = Duration::from_secs(60);
+
 /// Hold the folders in which groups are made.
 fn making(parents: &[PathBuf]) -> Result<Vec<Held>, String> {
     let wait = |parent: &PathBuf| {
-        let held = File::open(parent).and_then(wait_for);
-        held.map_err(|error| {
+        let why = |error: std::io::Error| {
             format!(
-                "cannot hold the control group {}: {error}",
+                "cannot hold the control group {}: {error}; if another process holds it, /proc/locks \
+                 has its id",
                 parent.display()
             )
-        })
+        };
+        let folder = File::open(parent).map_err(why)?;
+        wait_for(folder, MAKING).map_err(|error| why(error.into()))
     };
     parents.iter().map(wait).collect()
 }
