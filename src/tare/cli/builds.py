@@ -15,10 +15,10 @@ class Builds:
     """The progress of builds while variants are prepared."""
 
     def __init__(self, wanted: Sequence[tuple[Loaded, Sequence[str]]]) -> None:
-        """Look for the builds that the variants of each experiment lack, and name them."""
+        """Look for the builds that the variants of each experiment lack, and name several."""
         self._outstanding = Outstanding(wanted)
         self._left = self._outstanding.builds()
-        if self._left:
+        if len(self._left) > 1:
             say(before(self._left))
 
     def say(self, text: str) -> None:

@@ -40,3 +40,11 @@ def test_what_is_left_is_said_when_a_build_has_ended(
         "tare: built a",
         "tare: ready",
     ]
+
+
+def test_a_lone_build_says_itself_how_long_it_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(builds, "Outstanding", lambda _: Left({"a": 10}, {}))
+    Builds([]).say("built a")
+    assert capsys.readouterr().err == "tare: built a\n"
