@@ -62,7 +62,7 @@ def tare() -> None:
     """What does this layer cost on my request path, and is the difference real?
 
     \b
-    tare run                     five minutes, a first answer from every experiment
+    tare run                     six minutes, a first answer from every experiment
     tare run filters --quick     four minutes, a table with intervals and verdicts
     tare list                    the experiments and their variants
     tare up filters/c-module     start one variant and leave it running

@@ -117,7 +117,7 @@ def command(
     """Measure the variants of EXPERIMENT against their baseline, study by study.
 
     Without STUDY, measure the experiment's default studies (tare list names them); without
-    EXPERIMENT, take a quick look at every experiment, five minutes in all. Every parameter of a
+    EXPERIMENT, take a quick look at every experiment, six minutes in all. Every parameter of a
     study is an option, too; it reaches the studies that declare it. So is every part of the
     variants, for your own file in its place; without --variants only those with the part are
     measured, and the baseline.
