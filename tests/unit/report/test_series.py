@@ -105,8 +105,8 @@ def test_runs_of_other_scenarios_are_not_counted_together() -> None:
         series.cut([run(40, truth=0.0, real=0.0), other], CALIBRATES, 10)
 
 
-def test_the_published_series_is_what_its_record_shows() -> None:
-    record = read(ROOT / "record" / "calibration")
+def test_the_published_series_is_what_its_records_show() -> None:
+    records = [read(ROOT / "record" / name) for name in ("calibration", "calibration-longer")]
     page = (ROOT / "experiments" / "calibration" / "README.md").read_text()
     calibrates = catalog.load("calibration", "cpu").study.calibrates
     assert calibrates is not None
@@ -116,7 +116,7 @@ def test_the_published_series_is_what_its_record_shows() -> None:
         "latency_p50_us": "median latency",
         "ordinary_latency_p99_us": "p99 latency, ordinary rounds",
     }
-    for each in series.cut([record], calibrates, 8):
+    for each in series.cut(records, calibrates, 8):
         for how, looks in (("once", each.fixed), ("after every duel", each.peeking)):
             wrong = exact_interval(looks.wrong, each.studies)
             assert (
