@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tare.cli.completion import runs
+from tare.cli.exit_codes import REGRESSION
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.run import folder_of
 from tare.cli.stored_results import stored_results
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tare.model.results import Results
     from tare.report.layout import Grid
 
-_REGRESSION = 3
 _LIMIT = re.compile(r"(\w+)(?::(\d+(?:\.\d+)?) ?%?)?")
 _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved": "yellow"}
 
@@ -77,7 +77,7 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     asked = {name for name, _ in limits}
     missing = [each for each in found.outcomes_lost if asked & {"any", each.outcome}]
     lost = limits and (found.lost or found.refused or missing)
-    sys.exit(_REGRESSION if regressions or lost else 0)
+    sys.exit(REGRESSION if regressions or lost else 0)
 
 
 def _runs(before: str, after: str) -> "tuple[Results, Results]":

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from tare.cli.exit_codes import REGRESSION
 from tare.cli.output import say
 from tare.cli.own_servers import prepare
 from tare.cli.server_options import Asked, options
 from tare.report.gate_formats import FORMATS
 
-_REGRESSION = 3
 _LIMITS = ("ordinary_cpu_us_per_request > 2%", "cpu_us_per_request > 2%")
 _TIME = "; a longer --within gives it the time"
 _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
@@ -63,7 +63,7 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     failed = any(each.decision == "fail" for each in found)
     click.echo(FORMATS[form](found, words, store.folder.name))
     say(f"report: {store.folder / 'report.html'}")
-    sys.exit(_REGRESSION if failed else 0)
+    sys.exit(REGRESSION if failed else 0)
 
 
 def _limits(texts: Sequence[str]) -> dict[str, float]:

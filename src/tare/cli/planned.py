@@ -10,7 +10,7 @@ from tare.lab.project.catalog import Loaded
 from tare.lab.project.outstanding import Outstanding
 from tare.lab.project.preparation import Prepared
 from tare.lab.run import subject
-from tare.lab.run.estimate import Estimate, estimate
+from tare.lab.run.estimate import GUESS, Estimate, estimate
 from tare.model.trial import Plan
 from tare.report.numbers import span
 from tare.stats.blocks import earliest_verdict, shortage
@@ -63,7 +63,8 @@ def _in_all(plans: list[Plan], loaded: list[Loaded], expected: list[Estimate]) -
     wanted = zip(loaded, (plan.variants for plan in plans), strict=True)
     builds = Outstanding(list(wanted)).builds()
     sums = (sum(found.seconds[end] for found in expected) for end in (0, 1))
-    measuring = f"in all about {_range(*map(span, sums))}" if len(plans) > 1 else ""
+    guess = f", by {GUESS}" if any(found.overhead_of == GUESS for found in expected) else ""
+    measuring = f"in all about {_range(*map(span, sums))}{guess}" if len(plans) > 1 else ""
     return "; ".join(filter(None, [measuring, before(builds) if builds else ""]))
 
 

@@ -8,13 +8,12 @@ import click
 
 from tare.cli.benches_option import benches_option, check
 from tare.cli.completion import runs
+from tare.cli.exit_codes import REGRESSION
 from tare.cli.output import json_option, say
 from tare.cli.run import folder_of
 
 if TYPE_CHECKING:
     from tare.lab.run.store import Store
-
-_REGRESSION = 3
 
 
 @click.command()
@@ -47,7 +46,7 @@ def command(run: str, benches: Path | None, as_json: bool) -> None:
     else:
         done = go_on(store, as_json=as_json, benches=benches)
     benchmark_out.write(out, [store.folder])
-    sys.exit(_REGRESSION if _fails(store) else 0 if done else 1)
+    sys.exit(REGRESSION if _fails(store) else 0 if done else 1)
 
 
 def _fails(store: "Store") -> bool:

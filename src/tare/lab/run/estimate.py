@@ -15,6 +15,7 @@ from tare.stats.plan_order import CONTROL
 
 OVERHEAD_S = 0.7
 """Seconds of a trial beside warm-up and measuring, as seen on a 2-core machine."""
+GUESS = "a guess"
 _RUNS = 3
 
 
@@ -54,7 +55,7 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
         trials=(trials * low, trials * high),
         seconds=(block_s * low, block_s * high),
         overhead_s=overhead,
-        overhead_of=f"{len(known)} trials of the latest runs" if known else "a guess",
+        overhead_of=f"{len(known)} trials of the latest runs" if known else GUESS,
     )
 
 
