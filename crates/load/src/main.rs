@@ -100,7 +100,7 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     let mut report = run(&spec, &mut observers)?;
     drop(observers);
     let judge = |condition: &Condition| condition.judge(&report);
-    report.conditions = output.fail_on.iter().map(judge).collect();
+    report.conditions = output.require.iter().map(judge).collect();
     show(|to| match output.json {
         true => Events(to).result(&report),
         false => {
@@ -117,7 +117,7 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
         return Ok(stopped());
     }
     silence(&report).iter().for_each(complain);
-    let well = is_well(&report, &output.fail_on);
+    let well = is_well(&report, &output.require);
     Ok(ExitCode::from(u8::from(!well)))
 }
 
@@ -129,7 +129,7 @@ fn trace(
     wait: Wait,
     chosen: bool,
 ) -> Result<ExitCode, Error> {
-    let (interrupt, conditions) = (interrupt()?, &output.fail_on);
+    let (interrupt, conditions) = (interrupt()?, &output.require);
     let traced = steps::trace(spec, steps, arrivals, wait, conditions, view, &interrupt)?;
     show(|to| match output.json {
         true => {

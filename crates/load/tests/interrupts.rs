@@ -53,7 +53,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn a_run_that_was_stopped_says_so() {
     let server = Server::always(OK, || Then::Keep);
-    let output = interrupted(&server, &["--json", "--fail-on", "errors<1"]);
+    let output = interrupted(&server, &["--json", "--require", "errors<1"]);
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(
         text(&output.stderr).contains("tare-load: stopped early"),

@@ -11,14 +11,14 @@ use serde_json::Value;
 #[test]
 fn conditions_decide_the_exit_code() {
     let server = Server::always(OK, || Then::Keep);
-    let held = load(&server, &["--fail-on", "p50<60s", "--fail-on", "errors<1%"]);
+    let held = load(&server, &["--require", "p50<60s", "--require", "errors<1%"]);
     assert_eq!(held.status.code(), Some(0), "{}", text(&held.stderr));
     assert!(text(&held.stdout).contains("condition     p50<60s: holds (found "));
-    let failed = load(&server, &["--fail-on", "rate>1000000000", "--json"]);
+    let failed = load(&server, &["--require", "rate>1000000000", "--json"]);
     assert_eq!(failed.status.code(), Some(1));
     let result: Value = serde_json::from_slice(&failed.stdout).expect("JSON");
     assert_eq!(result["conditions"][0]["ok"], false);
-    let unclear = load(&server, &["--fail-on", "p99"]);
+    let unclear = load(&server, &["--require", "p99"]);
     assert_eq!(unclear.status.code(), Some(2));
     assert!(text(&unclear.stderr).contains("write FIGURE<BOUND"));
 }
@@ -26,7 +26,7 @@ fn conditions_decide_the_exit_code() {
 #[test]
 fn requests_without_an_answer_are_errors_to_conditions() {
     let silent = Server::start(|_, _| Ok(Then::Keep));
-    let conditions = ["--fail-on", "errors<1%", "--fail-on", "errors<4"];
+    let conditions = ["--require", "errors<1%", "--require", "errors<4"];
     let short = ["-d", "200ms", "--warmup", "0", "--timeout", "1h", "--json"];
     // The drain is as long as the time limit; the second signal ends it.
     let url = format!("http://{}/", silent.address);
@@ -64,11 +64,11 @@ fn a_condition_on_errors_decides_about_errors() {
         output.status.code().expect("an exit")
     };
     assert_eq!(code(&[]), 1);
-    assert_eq!(code(&["--fail-on", "p50<60s"]), 1);
-    assert_eq!(code(&["--fail-on", "errors<50%"]), 0);
-    assert_eq!(code(&["--fail-on", "errors<10%"]), 1);
+    assert_eq!(code(&["--require", "p50<60s"]), 1);
+    assert_eq!(code(&["--require", "errors<50%"]), 0);
+    assert_eq!(code(&["--require", "errors<10%"]), 1);
     assert_eq!(
-        code(&["--fail-on", "errors<50%", "--fail-on", "rate>1000000000"]),
+        code(&["--require", "errors<50%", "--require", "rate>1000000000"]),
         1
     );
 }
@@ -84,7 +84,7 @@ fn stepped_rates_find_the_highest_that_holds() {
         "-d",
         "300ms",
     ];
-    let output = load(&server, &[&steps[..], &["--fail-on", "rate<250"]].concat());
+    let output = load(&server, &[&steps[..], &["--require", "rate<250"]].concat());
     let table = text(&output.stdout);
     assert!(
         table

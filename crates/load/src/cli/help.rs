@@ -20,7 +20,7 @@ Examples:
   tare-load http://127.0.0.1:8080 --requests urls.txt     the requests of a file, at random by their weights
   tare-load http://127.0.0.1:8080 --replay access.log --speed 10     its requests at their times, ten times as fast
   tare-load http://127.0.0.1:8080/ --rate 1000 --profile spike:5000:10s:2s     five times the rate for two seconds
-  tare-load http://127.0.0.1:8080/ --steps 1000:20000:1000 -d 5s --fail-on 'p99<5ms'   the highest rate that holds it
+  tare-load http://127.0.0.1:8080/ --steps 1000:20000:1000 -d 5s --require 'p99<5ms'   the highest rate that holds it
   tare-load --spec spec.json                              an instrument of the laboratory: JSON lines
 
 Latency runs from the moment a request was meant to be sent, so that a server which stalls cannot
@@ -35,7 +35,7 @@ Errors by their kinds:
   timeout          an answer not whole in time (--timeout), from the actual send
   ttfb_timeout     an answer not begun in time (--ttfb-timeout), from the actual send
 
-Exit codes: 0 all is well; 1 a condition of --fail-on does not hold, an answer was not correct or did not
+Exit codes: 0 all is well; 1 a condition of --require does not hold, an answer was not correct or did not
 come (unless a condition on errors allows it), or the generator did not keep its schedule; 2 the arguments cannot be used; 130 a signal stopped it early: the
 first ends the load, the next one the wait for the last answers; 141 nobody reads its output any more.
 With --spec: 0 there is a result, 2 the spec cannot be used, 1 anything else.";

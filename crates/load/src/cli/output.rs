@@ -24,7 +24,7 @@ pub struct Output {
     /// Exit with 1 unless the condition holds, as p99<5ms, ttfb_max<=1s, errors<1% or rate>1000;
     /// repeatable
     #[arg(long, value_name = "CONDITION")]
-    pub fail_on: Vec<Condition>,
+    pub require: Vec<Condition>,
 
     /// Run at one --rate after the other and find the highest that holds all conditions
     #[arg(
