@@ -18,8 +18,14 @@ KILLS = int(os.environ.get("TARE_KILLS", "4"))
 
 
 def assert_resumed(lab: Laboratory, before: bytes) -> None:
-    """The stopped run is finished as if it had not been stopped."""
-    lab.tare("resume", "last")
+    """The stopped run is finished as if it had not been stopped, and says what is left of it."""
+    with lab.start("resume", "last") as command:
+        _, err = command.communicate(timeout=4 * PATIENCE_S)
+    assert command.returncode == 0, err
+    count = sum(json.loads(line)["status"] == "valid" for line in before.splitlines())
+    assert (
+        f"{count} trial{'s' * (count != 1)} made, {6 - count} more, about " in err or not count
+    ), err
     assert (lab.run_folder() / "trials.jsonl").read_bytes().startswith(before)
     assert lab.plan().seed == 7
     # On a busy machine a gate may refuse one, which is then made again.

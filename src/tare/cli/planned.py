@@ -69,12 +69,13 @@ def _in_all(plans: list[Plan], loaded: list[Loaded], expected: list[Estimate]) -
 
 
 def outlook(plan: Plan, found: Estimate) -> str:
-    """Return a plan's size in words."""
+    """Return a plan's size in words, or what is left of it."""
     counts, spans = map(str, found.trials), map(span, found.seconds)
     trials = "trial" if found.trials[1] == 1 else "trials"
+    made = f"{counted(found.made, 'trial')} made, " if found.made else ""
     return (
         f"{counted(len(plan.variants), 'variant')}, {counted(len(plan.scenarios), 'scenario')}, "
-        f"{_range(*counts)} {trials}, about {_range(*spans)} "
+        f"{made}{_range(*counts)} {'more' if made else trials}, about {_range(*spans)} "
         f"({found.overhead_s:.1f} s a trial beside measuring, by {found.overhead_of})"
     )
 

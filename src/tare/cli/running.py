@@ -70,7 +70,7 @@ def execute(store: Store) -> None:
     progress = Builds([(loaded, plan.variants)])
     prepared = prepare(loaded, plan.variants, progress.say, plan.scenarios)
     prepared = with_observers(prepared, say, why=plan.why, tail=plan.tail)
-    expected = estimate.estimate(plan, loaded, paths.runs(), prepared)
+    expected = estimate.estimate(plan, loaded, paths.runs(), prepared).after(store.trials())
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)}")
     if lack := shortage(plan):
         say(lack)
@@ -90,7 +90,7 @@ def execute_on(file: Path, store: Store) -> None:
 
     plan, benches = store.plan(), benches_file.read(file)
     loaded = subject.of(store, plan)
-    expected = estimate.estimate(plan, loaded, paths.runs(), Prepared())
+    expected = estimate.estimate(plan, loaded, paths.runs(), Prepared()).after(store.trials())
     say(f"run {plan.run}, seed {plan.seed}: {outlook(plan, expected)} on one bench")
     if lack := shortage(plan):
         say(lack)

@@ -4,6 +4,7 @@ from typing import Any
 import projects
 import pytest
 
+from tare.cli.planned import outlook
 from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.preparation import Prepared
 from tare.lab.run import planning
@@ -70,6 +71,23 @@ def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) 
     assert (found.overhead_s, found.overhead_of) == (22.0, "5 trials of the latest runs")
     (store.folder / "trials.jsonl").write_text("{]\n")
     assert estimate(made, loaded, tmp_path / "runs", Prepared()).overhead_of == "a guess"
+
+
+def test_what_is_made_is_left_out(loaded: Loaded, tmp_path: Path) -> None:
+    made = plan(loaded, blocks=10)
+    body = {"attempt": 1, "started": "now", "measured_s": 1.5, "wall_s": 2.0}
+    status = ("valid", "failed", "invalid")
+    before = [
+        Trial.model_validate(planned.model_dump() | body | {"status": each})
+        for planned, each in zip(planned_trials(made, 0), status, strict=True)
+    ]
+    whole = estimate(made, loaded, tmp_path / "runs", Prepared())
+    left = whole.after(before)
+    assert (whole.made, left.made, left.trials) == (0, 2, (28, 28))
+    assert left.seconds[0] == pytest.approx(whole.seconds[0] * 28 / 30)
+    assert "30 trials, about" in outlook(made, whole)
+    assert "2 trials made, 28 more, about" in outlook(made, left)
+    assert whole.after(before * 100).seconds == (0, 0)
 
 
 def test_a_search_takes_as_long_as_its_windows(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The number of a plan's trials, and about how long they take."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -9,7 +9,7 @@ from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import Prepared
 from tare.model.base import Record
 from tare.model.scenario import Scenario
-from tare.model.trial import Plan, parse_trials
+from tare.model.trial import Plan, Trial, parse_trials
 from tare.stats.blocks import earliest_end, planned_variants
 from tare.stats.plan_order import CONTROL
 
@@ -30,6 +30,22 @@ class Estimate(Record):
     """Of a trial in the mean, beside warm-up and measuring."""
     overhead_of: str
     """Where that comes from."""
+    made: int = 0
+    """Trials that need not be made again; `trials` and `seconds` are of what is left."""
+
+    def after(self, before: Sequence[Trial]) -> "Estimate":
+        """Return what is left of it once these trials are made."""
+        counted = ("valid", "failed")  # refused ones are repeated, unavailable ones not planned
+        made = sum(not each.is_other_side and each.status in counted for each in before)
+        low, high = (max(count - made, 0) for count in self.trials)
+        a_trial_s = self.seconds[1] / max(self.trials[1], 1)
+        return self.model_copy(
+            update={
+                "made": made,
+                "trials": (low, high),
+                "seconds": (low * a_trial_s, high * a_trial_s),
+            }
+        )
 
 
 def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Estimate:
