@@ -14,7 +14,6 @@ from tare.cli.own_servers import prepare
 from tare.cli.server_options import Asked, options
 from tare.report.gate_formats import FORMATS
 
-_LIMITS = ("ordinary_cpu_us_per_request > 2%", "cpu_us_per_request > 2%")
 _TIME = "; a longer --within gives it the time"
 _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
 
@@ -43,10 +42,10 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     tare gate --against main --build 'make' './server --port {port}' --within 5m
     """
     from tare.cli.running import execute, written
-    from tare.report.gate import rulings
+    from tare.report.gate import DEFAULT_LIMITS, rulings
     from tare.report.results import NOT_YET
 
-    limits = _limits(fail_on or _LIMITS)
+    limits = _limits(fail_on) or DEFAULT_LIMITS
     store = prepare(Asked(**given), limits)
     execute(store)
     results = written(store.folder)
@@ -59,7 +58,7 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
         for line in broken:
             say(line)
         sys.exit(1)
-    found, words = rulings(results, limits, asked=bool(fail_on)), results.answers
+    found, words = rulings(results, limits), results.answers
     failed = any(each.decision == "fail" for each in found)
     click.echo(FORMATS[form](found, words, store.folder.name))
     say(f"report: {store.folder / 'report.html'}")

@@ -8,6 +8,9 @@ from tare.model.results import Results
 from tare.report.numbers import relative
 from tare.stats.blocks import worse_by
 
+DEFAULT_LIMITS = {"ordinary_cpu_us_per_request": 2.0, "cpu_us_per_request": 2.0}
+"""Percent that an outcome may get worse, where nobody asks for other limits."""
+
 Decision = Literal["fail", "pass", "cannot-tell"]
 
 
@@ -27,15 +30,16 @@ _ALARM: tuple[Decision, str] = (
 )
 
 
-def rulings(results: Results, limits: Mapping[str, float], *, asked: bool = True) -> list[Ruling]:
+def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
     """Decide about each limited outcome of each server but the baseline.
 
     It fails only if the whole interval is beyond the limit, and never if the A/A control raises an
-    alarm: then the machine, and no change, may be the cause. Of limits that nobody `asked` for,
-    those of outcomes that had no value in any trial are left out where another one had some.
+    alarm: then the machine, and no change, may be the cause. Of the default limits, those of
+    outcomes that had no value in any trial are left out where another one had some.
     """
     alarm = bool(results.alarms())
     found = []
+    asked = limits != DEFAULT_LIMITS
     valued = [outcome for outcome in limits if asked or _has_value(results, outcome)]
     for scenario in results.scenarios:
         for name, variant in scenario.variants.items():

@@ -8,7 +8,7 @@ from built import case, outcome, results
 from click.testing import CliRunner
 
 from tare.cli.main import tare
-from tare.report.gate import rulings
+from tare.report.gate import DEFAULT_LIMITS, rulings
 
 
 @pytest.mark.parametrize(
@@ -52,17 +52,17 @@ def test_without_an_interval_nothing_can_be_told() -> None:
     assert ruling.decision == "cannot-tell"
 
 
-def test_a_usual_limit_of_what_no_trial_could_name_is_left_out_beside_others() -> None:
+def test_a_default_limit_of_what_no_trial_could_name_is_left_out_beside_others() -> None:
+    rare, common = DEFAULT_LIMITS
     known = outcome("CPU per request", "equivalent", 0.5, 0.1, 0.9)
     absent = outcome("CPU in ordinary rounds", "unresolved", 0.0, 0.0, 0.0)
     absent |= {"median": None, "effect_pct": None, "ci_pct": None}
-    both = results(case({"new": {"ordinary": absent, "cpu": known}}))
-    (ruling,) = rulings(both, {"ordinary": 2.0, "cpu": 2.0}, asked=False)
-    assert (ruling.outcome, ruling.decision) == ("cpu", "pass")
-    alone = results(case({"new": {"ordinary": absent}}))
-    (ruling,) = rulings(alone, {"ordinary": 2.0}, asked=False)
-    assert (ruling.outcome, ruling.decision) == ("ordinary", "cannot-tell")
-    first, second = rulings(both, {"ordinary": 2.0, "cpu": 2.0})
+    both = results(case({"new": {rare: absent, common: known}}))
+    (ruling,) = rulings(both, DEFAULT_LIMITS)
+    assert (ruling.outcome, ruling.decision) == (common, "pass")
+    first, second = rulings(results(case({"new": {rare: absent}})), DEFAULT_LIMITS)
+    assert {first.decision, second.decision} == {"cannot-tell"}, "there is no other"
+    first, second = rulings(both, {rare: 2.0, common: 3.0})
     assert (first.decision, second.decision) == ("cannot-tell", "pass"), "it was asked for"
     assert first.text.endswith(": cannot tell: no trial had a value of it")
 
