@@ -17,6 +17,7 @@ from tare.stats.blocks import BlockedTrials, Key, fewest_blocks
 from tare.stats.effect import from_percent, to_percent
 from tare.stats.interval import Interval
 from tare.stats.proportion import exact_interval
+from tare.stats.rounding import percent
 from tare.stats.verdict import Judgement, Verdict
 
 _RESOLVED = (Verdict.COSTS, Verdict.SAVES)
@@ -77,15 +78,16 @@ def sentences(found: Series) -> Iterator[str]:
     )
     for name, looks in (
         ("looked at once", found.fixed),
-        ("looked at after every block", found.peeking),
+        ("looked at after every block that could decide", found.peeking),
     ):
         wrong = exact_interval(looks.wrong, found.studies)
+        share = f"{100 * wrong.low:.1f} to {percent(wrong.high, 1)}"
         wide = "" if looks.half_width_pct is None else f", median ±{looks.half_width_pct:.2f} %"
         yield (
-            f"  {name}, {looks.blocks:.1f} blocks each: {looks.wrong} wrong "
-            f"({wrong.low:.1%} to {wrong.high:.1%}); {looks.costs} cost, {looks.saves} save, "
-            f"{looks.equivalent} equivalent, {looks.unresolved} unresolved; the interval agrees "
-            f"with it in {looks.covered} of {looks.intervals}{wide}"
+            f"  {name}, {looks.blocks:.1f} blocks each: {looks.wrong} wrong ({share}); "
+            f"{looks.costs} cost, {looks.saves} save, {looks.equivalent} equivalent, "
+            f"{looks.unresolved} unresolved; the interval agrees with it in {looks.covered} of "
+            f"{looks.intervals}{wide}"
         )
 
 

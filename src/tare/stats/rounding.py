@@ -28,6 +28,11 @@ def reach_text(percent: float) -> str:
     return f"{two_digits(percent)} %"
 
 
+def percent(share: float, places: int = 0) -> str:
+    """Return a share of one as percent: `95.6 %`."""
+    return f"{100 * share:.{places}f} %"
+
+
 def change_text(percent: float) -> str:
     """Return a change in words: `12 % lower`, `a factor of 3.2 higher`."""
     ratio = 1 + percent / 100

@@ -15,30 +15,30 @@ LIMITS = Gates(bottleneck="proxy")
 
 def found(steal: float = 0.0, **uses: Use) -> tuple[bool, str]:
     finding = judged("proxy", LIMITS, uses, 1 - steal)
-    assert finding.wanted == "proxy, at least 90% busy"
+    assert finding.wanted == "proxy, at least 90 % busy"
     return finding.ok, finding.found
 
 
 def test_a_busy_role_on_a_cpu_of_its_own() -> None:
     ok, why = found(proxy=Use(ONE, 0.97), load=Use(TWO, 0.6))
-    assert ok and why == "proxy, 97% busy, 100% of it by itself"
+    assert ok and why == "proxy, 97 % busy, 100 % of it by itself"
 
 
 def test_a_generator_that_is_busier_is_the_bottleneck() -> None:
     ok, why = found(proxy=Use(ONE, 0.93), load=Use(TWO, 0.96))
-    assert not ok and why == "load, 96% busy where proxy was 93%"
+    assert not ok and why == "load, 96 % busy where proxy was 93 %"
 
 
 def test_a_loop_in_which_nobody_is_busy_waits() -> None:
     ok, why = found(proxy=Use(ONE, 0.7), load=Use(TWO, 0.5))
-    assert not ok and why == "none: proxy was the busiest with 70%, so the loop waited"
+    assert not ok and why == "none: proxy was the busiest with 70 %, so the loop waited"
 
 
 @pytest.mark.parametrize(
     ("proxy", "ok", "why"),
     [
-        (0.6, True, "proxy, 96% busy, 62% of it by itself"),
-        (0.3, False, "backend: proxy had only 31% of the CPU time that they shared"),
+        (0.6, True, "proxy, 96 % busy, 62 % of it by itself"),
+        (0.3, False, "backend: proxy had only 31 % of the CPU time that they shared"),
     ],
 )
 def test_on_a_shared_cpu_the_larger_part_decides(proxy: float, ok: bool, why: str) -> None:
@@ -55,13 +55,13 @@ def test_two_cpus_are_busy_when_both_are() -> None:
 def test_a_role_at_its_limit_is_the_bottleneck_of_an_idle_cpu() -> None:
     limited = Use(ONE, 0.49, limit=0.5)
     ok, why = found(proxy=limited, backend=Use(ONE, 0.2), load=Use(TWO, 0.3))
-    assert ok and why == "proxy, which used 98% of its CPU limit"
+    assert ok and why == "proxy, which used 98 % of its CPU limit"
     assert not found(proxy=Use(ONE, 0.3, limit=0.5), load=Use(TWO, 0.5))[0]
 
 
 def test_a_cpu_of_another_machine_is_another_cpu() -> None:
     ok, why = found(proxy=Use(ONE, 0.95), backend=Use(ELSEWHERE, 0.9), load=Use(TWO, 0.6))
-    assert (ok, why) == (True, "proxy, 95% busy, 100% of it by itself")
+    assert (ok, why) == (True, "proxy, 95 % busy, 100 % of it by itself")
 
 
 def test_time_that_was_stolen_could_not_be_used() -> None:

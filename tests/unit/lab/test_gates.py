@@ -114,7 +114,7 @@ def test_a_window_of_few_long_requests_may_be_off_by_those_that_its_ends_cut(
 ) -> None:
     four = {"requests": 4, "requests_per_second": 4.0, "latency_mean_us": 250_000.0}
     found = gates(result(**four, in_flight_mean=in_flight))["little"]
-    assert found.ok is ok and found.wanted == "at most 50.00%"
+    assert found.ok is ok and found.wanted == "at most 50.00 %"
 
 
 @pytest.mark.parametrize(("completed", "ok"), [(89, False), (90, True), (100, True)])
@@ -122,7 +122,7 @@ def test_the_offered_load_must_be_achieved(completed: int, ok: bool) -> None:
     gate = gates(result(completed=completed))["achieved"]
     assert gate.ok is ok
     assert (
-        gate.found == f"{completed:.2f}% of the offered load" and gate.wanted == "at least 90.00%"
+        gate.found == f"{completed:.2f} % of the offered load" and gate.wanted == "at least 90.00 %"
     )
 
 
@@ -245,7 +245,7 @@ def test_a_duel_of_disturbed_rounds_does_not_count(kept: int, ok: bool) -> None:
     slices = {"length_ms": 2, "lead_in_ms": 0, "rounds": 100, "kept": kept, "share": 0.9}
     found = gates(result(slices=slices, in_flight_mean=99.0))
     assert found["slices"].ok is ok
-    assert found["slices"].found == f"{kept}.0% of 100 rounds undisturbed"
+    assert found["slices"].found == f"{kept}.0 % of 100 rounds undisturbed"
     assert "little" not in found, "rounds are dropped, and drains have nothing in flight"
 
 

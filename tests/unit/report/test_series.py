@@ -86,9 +86,9 @@ def test_it_is_told_in_words() -> None:
     first, once, often = series.sentences(cut(run(200, truth=0.0, real=20.0)))
     assert first == "CPU, 20 studies (default), added +0.00 %"
     assert once.startswith(
-        "  looked at once, 10.0 blocks each: 20 wrong (83.2% to 100.0%); 20 cost, 0 save"
+        "  looked at once, 10.0 blocks each: 20 wrong (83.2 to 100.0 %); 20 cost, 0 save"
     )
-    assert "looked at after every block" in often
+    assert "looked at after every block that could decide, " in often
 
 
 def test_studies_of_several_runs_are_counted_together() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tare.lab.trial.gates.gate import Conditions, Finding, Gate
 from tare.model.gates import Gates
+from tare.stats.rounding import percent
 
 
 def _errors(limits: Gates, window: Conditions) -> Iterator[Finding]:
@@ -15,7 +16,7 @@ def _errors(limits: Gates, window: Conditions) -> Iterator[Finding]:
     yield Finding(
         share <= limits.errors_max,
         ", ".join(kinds) or "none",
-        f"at most {limits.errors_max:.2%} of requests",
+        f"at most {percent(limits.errors_max, 2)} of requests",
     )
 
 
@@ -33,8 +34,8 @@ def _achieved(limits: Gates, window: Conditions) -> Iterator[Finding]:
         achieved = load.completed / load.offered if load.offered else 0.0
         yield Finding(
             achieved >= limits.achieved_min,
-            f"{achieved:.2%} of the offered load",
-            f"at least {limits.achieved_min:.2%}",
+            f"{percent(achieved, 2)} of the offered load",
+            f"at least {percent(limits.achieved_min, 2)}",
         )
 
 

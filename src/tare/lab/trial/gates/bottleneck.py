@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tare.lab.trial.gates.gate import Conditions, Finding, Gate
 from tare.model.gates import Gates
+from tare.stats.rounding import percent
 
 
 @dataclass(frozen=True)
@@ -48,26 +49,27 @@ def judged(wanted: str, limits: Gates, uses: Mapping[str, Use], available: float
     `available` is the share of its CPUs' time that was there to be used, and had a load.
     """
     ok, found = _judge(wanted, limits, uses, available)
-    return Finding(ok, found, f"{wanted}, at least {limits.bottleneck_min:.0%} busy")
+    return Finding(ok, found, f"{wanted}, at least {percent(limits.bottleneck_min)} busy")
 
 
 def _judge(
     wanted: str, limits: Gates, uses: Mapping[str, Use], available: float
 ) -> tuple[bool, str]:
     own, busy = uses[wanted], {role: _busy(role, uses, available) for role in uses}
+    told = {role: percent(share) for role, share in busy.items()}
     first = max(busy, key=lambda role: busy[role])
     if busy[first] > busy[wanted]:
-        return False, f"{first}, {busy[first]:.0%} busy where {wanted} was {busy[wanted]:.0%}"
+        return False, f"{first}, {told[first]} busy where {wanted} was {told[wanted]}"
     if busy[wanted] < limits.bottleneck_min:
-        return False, f"none: {wanted} was the busiest with {busy[wanted]:.0%}, so the loop waited"
+        return False, f"none: {wanted} was the busiest with {told[wanted]}, so the loop waited"
     if _of_limit(own) >= limits.bottleneck_min:
-        return True, f"{wanted}, which used {_of_limit(own):.0%} of its CPU limit"
+        return True, f"{wanted}, which used {percent(_of_limit(own))} of its CPU limit"
     beside = {role: item.used for role, item in uses.items() if item.cpus & own.cpus}
     part = own.used / sum(beside.values())
     if part < limits.bottleneck_share_min:
         most = max(beside, key=lambda role: beside[role])
-        return False, f"{most}: {wanted} had only {part:.0%} of the CPU time that they shared"
-    return True, f"{wanted}, {busy[wanted]:.0%} busy, {part:.0%} of it by itself"
+        return False, f"{most}: {wanted} had only {percent(part)} of the CPU time that they shared"
+    return True, f"{wanted}, {told[wanted]} busy, {percent(part)} of it by itself"
 
 
 def _busy(role: str, uses: Mapping[str, Use], available: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tare.lab.machine.process import Place
 from tare.model.gates import KINDS, Gates, Kind
 from tare.model.instrument import Result
+from tare.stats.rounding import percent
 
 
 @dataclass(frozen=True)
@@ -56,4 +57,4 @@ class Gate:
 
 def most(found: float, limit: float, what: str) -> Finding:
     """Return the finding of a share that may be `limit` at most."""
-    return Finding(found <= limit, f"{found:.2%} {what}", f"at most {limit:.2%}")
+    return Finding(found <= limit, f"{percent(found, 2)} {what}", f"at most {percent(limit, 2)}")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tare.lab.trial.gates.gate import Conditions, Finding, Gate, most
 from tare.model.gates import Gates
+from tare.stats.rounding import percent
 
 
 def _send_lag(limits: Gates, window: Conditions) -> Iterator[Finding]:
@@ -17,7 +18,7 @@ def _send_lag(limits: Gates, window: Conditions) -> Iterator[Finding]:
             yield Finding(
                 lag <= limits.send_lag_max * latency,
                 f"{lag:.0f} µs late of a latency of {latency:.0f} µs",
-                f"at most {limits.send_lag_max:.0%}",
+                f"at most {percent(limits.send_lag_max)}",
                 of=name,
             )
 
@@ -38,9 +39,9 @@ def _overlap(limits: Gates, window: Conditions) -> Iterator[Finding]:
         share = several.overlap_s / longest_s if longest_s else 0.0
         yield Finding(
             share >= limits.overlap_min,
-            f"{share:.1%} of the window had all generators, which opened theirs within "
+            f"{percent(share, 1)} of the window had all generators, which opened theirs within "
             f"{several.start_spread_s * 1e3:.1f} ms",
-            f"at least {limits.overlap_min:.0%}",
+            f"at least {percent(limits.overlap_min)}",
         )
 
 

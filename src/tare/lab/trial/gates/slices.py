@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tare.lab.trial.gates.gate import Conditions, Finding, Gate
 from tare.model.gates import Gates
+from tare.stats.rounding import percent
 
 
 def _slices(limits: Gates, window: Conditions) -> Iterator[Finding]:
@@ -12,8 +13,8 @@ def _slices(limits: Gates, window: Conditions) -> Iterator[Finding]:
         kept = slices.kept / slices.rounds if slices.rounds else 0.0
         yield Finding(
             kept >= limits.slices_kept_min,
-            f"{kept:.1%} of {slices.rounds} rounds undisturbed",
-            f"at least {limits.slices_kept_min:.0%}",
+            f"{percent(kept, 1)} of {slices.rounds} rounds undisturbed",
+            f"at least {percent(limits.slices_kept_min)}",
         )
 
 
