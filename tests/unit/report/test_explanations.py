@@ -89,6 +89,19 @@ def test_trials_stand_by_the_clock_and_refused_ones_apart(tmp_path: Path) -> Non
     assert first == pytest.approx(1 / 1.4, rel=0.01) and last == pytest.approx(1.8 / 1.4, rel=0.01)
 
 
+def test_very_many_trials_are_drawn_as_medians(tmp_path: Path) -> None:
+    def timed(trial: Trial) -> dict[str, Any]:
+        return {"started": f"2026-01-01T{trial.block // 60:02}:{trial.block % 60:02}:30+00:00"}
+
+    made = runs.plan()
+    done = [runs.altered(trial, **timed(trial)) for trial in runs.trials(made, 101, {})]
+    run = read(runs.write(tmp_path / "run", made, done))
+    chart = trials(run, found := results.make(run), found.scenarios[0], "cpu")
+    assert "minutes since the first trial; medians of 2 trials" in json.dumps(drawn(chart))
+    points = [point for point in values(chart) if point["kind"] == "none"]
+    assert [point["at"] for point in points] == [0.5 + 2 * at for at in range(50)] + [100]
+
+
 def test_trials_without_a_time_are_not_drawn(tmp_path: Path) -> None:
     run = folder(tmp_path)
     made = results.make(run)

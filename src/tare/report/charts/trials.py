@@ -17,13 +17,16 @@ from tare.stats.plan_order import CONTROL
 
 _HEIGHT = 150
 _ROOM = 1.02
+_MOST = 240
+"""Marks: more of them would cover each other, and make the page large."""
 
 
 def trials(
     folder: RunFolder, results: Results, scenario: ScenarioResult, name: str
 ) -> frame.Chart | None:
     """Return each trial's value of an outcome relative to the median of its variant, by the clock;
-    refused trials as crosses. None if fewer than two trials have a positive value.
+    refused trials as crosses; of very many, the medians of groups that follow one another. None if
+    fewer than two trials have a positive value.
     """
     own = [trial for trial in folder.trials if trial.scenario == scenario.name]
     values: dict[str, list[float]] = {}
@@ -44,6 +47,8 @@ def trials(
         for trial in own
         if trial.shown_as in medians and (value := trial.outcomes.get(name)) and value > 0
     ]
+    size = math.ceil(len(rows) / _MOST)
+    rows = _grouped(rows, size)
     control = frame.name(CONTROL)
     kinds = [results.baseline, control, "another variant", "refused by a gate"]
     colours = [palette.SERIES[0], palette.SERIES[1], palette.QUIET, palette.VERDICTS["costs"]]
@@ -61,7 +66,7 @@ def trials(
         alt.Chart(alt.InlineData(values=rows))
         .mark_point(size=26, opacity=1, strokeWidth=1.5)
         .encode(
-            x=alt.X("at:Q", title="minutes since the first trial"),
+            x=alt.X("at:Q", title=f"minutes since the first trial{_groups(size)}"),
             y=y,
             color=alt.Color(
                 "kind:N", scale=alt.Scale(domain=kinds, range=colours), title=None, legend=legend
@@ -78,6 +83,22 @@ def trials(
         "Trials in order of time", results, scenario, unit_title(outcome.title, outcome.unit)
     )
     return alt.layer(points).properties(width=frame.WIDTH, height=_HEIGHT, title=title)
+
+
+def _grouped(rows: list[dict[str, Any]], size: int) -> list[dict[str, Any]]:
+    """Return the medians of so many consecutive rows of a kind, of a shorter group at the end."""
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        kinds.setdefault(row["kind"], []).append(row)
+    return [
+        {key: median(row[key] for row in group) for key in ("at", "ratio")} | {"kind": kind}
+        for kind, own in kinds.items()
+        for group in (own[at : at + size] for at in range(0, len(own), size))
+    ]
+
+
+def _groups(size: int) -> str:
+    return f"; medians of {size} trials" if size > 1 else ""
 
 
 def _kind(results: Results, trial: Trial) -> str:
