@@ -1,18 +1,20 @@
 """Fill the cache, and make sure that cold objects are on the disk only.
 
 Only files of this cache are dropped from memory. The file `--done` appears when all checks have
-passed; the process then waits to be stopped. A failed check ends it with an error. The machine
-decides what stays in memory, so a check of that ends it with EX_TEMPFAIL: the trial is repeated.
+passed. From then on `POST /PATH` drops the file of that object, and is answered with 204. A failed
+check ends the process with an error. The machine decides what stays in memory, so a check of that
+ends it with EX_TEMPFAIL: the trial is repeated.
 """
 
 import argparse
 import hashlib
 import http.client
 import os
-import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from socketserver import TCPServer
 from typing import NoReturn
 
 import memory
@@ -40,6 +42,7 @@ def main() -> None:
     )
     parser.add_argument("--done", type=Path, required=True)
     parser.add_argument("--objects", choices=["files", "opaque"], required=True)
+    parser.add_argument("--listen", required=True, help="HOST:PORT that drops single objects")
     given = parser.parse_args()
     hot = [f"/10k/hot-{number}" for number in range(given.hot)]
     cold = [f"/1m/cold-{number}" for number in range(given.cold)]
@@ -52,8 +55,23 @@ def main() -> None:
         f"/{size}/mixed-{number}" for number in range(given.mixed) for size in ("10k", "100k", "1m")
     ]
     _fetch(given.cache, mixed, "MISS")
-    given.done.touch()
-    signal.pause()
+    host, _, port = given.listen.rpartition(":")
+    with TCPServer((host, int(port)), _dropper(given.folder)) as server:
+        given.done.touch()
+        server.serve_forever()
+
+
+def _dropper(folder: Path) -> type[BaseHTTPRequestHandler]:
+    class Dropper(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            memory.drop([_file(folder, self.path)])
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Write nothing: the log is for checks that fail."""
+
+    return Dropper
 
 
 def _settle(cache: str, folder: Path, hot: list[str], cold: list[str]) -> None:

@@ -5,7 +5,6 @@ instrument's.
 import hashlib
 import http.client
 import json
-import os
 from collections.abc import Mapping
 
 from tare.lab.project.hooks import Answered, OracleError, SiteView
@@ -176,13 +175,8 @@ def _compare_cold(
 
 
 def _forget(site: SiteView, path: str) -> None:
-    """Take the file in which nginx keeps `path` (levels=1:2) out of memory."""
-    name = hashlib.md5(path.encode()).hexdigest()
-    for file in (site.folder / "sut").glob(f"disk*/{name[-1]}/{name[-3:-1]}/{name}"):
-        descriptor = os.open(file, os.O_RDONLY)
-        os.fsync(descriptor)  # what is not yet written would stay
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(descriptor)
+    """Take the file in which nginx keeps `path` out of memory."""
+    _request(site, "fill", path, "POST", status=204)
 
 
 def _content(path: str, size: int) -> bytes:
@@ -213,15 +207,16 @@ def _check_reads(site: SiteView, before: Mapping[str, int], after: Mapping[str, 
 
 
 def _connect(site: SiteView, port: str = "cache") -> http.client.HTTPConnection:
-    return http.client.HTTPConnection(site.host, site.port[port], timeout=_PATIENCE_S)
+    place = site.address[port], site.port[port]
+    return http.client.HTTPConnection(*place, timeout=_PATIENCE_S)
 
 
-def _request(site: SiteView, port: str, path: str, method: str = "GET") -> bytes:
+def _request(site: SiteView, port: str, path: str, method: str = "GET", status: int = 200) -> bytes:
     connection = _connect(site, port)
     connection.request(method, path)
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
-    if answer.status != 200:
-        raise OracleError(f"{path} on port {port} answers {answer.status}, expected 200")
+    if answer.status != status:
+        raise OracleError(f"{path} on port {port} answers {answer.status}, expected {status}")
     return body

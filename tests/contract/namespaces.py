@@ -10,6 +10,8 @@ import pytest
 
 from tare.lab.machine import network
 
+_BACKEND = ["backend", "origin", "objects"]
+"""What servers of several experiments have behind them."""
 _AGENT = "sys.stdin.readline()"
 
 
@@ -35,7 +37,7 @@ class Spread:
         hosts = "".join(
             f'[hosts.{name}]\nnamespace = "{spread.namespace(name)}"\n'
             f'address = "{spread.address(name)}"\nroles = {roles}\n'
-            for name, roles in (("load", ["load"]), ("server", []), ("backend", ["backend"]))
+            for name, roles in (("load", ["load"]), ("server", []), ("backend", _BACKEND))
         )
         own = spread._address(1)
         spread.file.write_text(f'default = "server"\n[network]\naddress = "{own}/24"\n{hosts}')

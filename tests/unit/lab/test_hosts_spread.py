@@ -38,7 +38,17 @@ def test_the_example_places_the_roles_of_proxies() -> None:
     }
 
 
-@pytest.mark.parametrize("target", ["proxies/requests", "filters/requests", "calibration/cpu"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "proxies/requests",
+        "filters/requests",
+        "calibration/cpu",
+        "cache/hot",
+        "cache/stall",
+        "cache/queue",
+    ],
+)
 def test_what_talks_over_the_network_alone_can_be_spread(target: str) -> None:
     spread.refuse(example(), *planned(target))
 
@@ -47,7 +57,6 @@ def test_what_talks_over_the_network_alone_can_be_spread(target: str) -> None:
     ("target", "why"),
     [
         ("proxies/faults", "acts on proxy and backend from one host"),
-        ("cache/hot", "its checks read the cache's own disk"),
         ("sandbox/calls", "a socket of the same machine"),
         ("echo/rate", "its CPU probe counts"),
         ("loadgen/client", "it compares load generators"),
