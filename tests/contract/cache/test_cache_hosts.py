@@ -10,7 +10,7 @@ from namespaces import Spread
 from tare.model.trial import parse_trials
 
 pytestmark = [pytest.mark.contract, pytest.mark.timeout(900)]
-VARIANTS = "threads,nowait,varnish"
+VARIANTS = "threads,varnish"
 
 
 def test_a_cache_is_measured_between_its_clients_and_its_origin(tmp_path: Path) -> None:
