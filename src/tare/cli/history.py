@@ -29,12 +29,11 @@ _STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved":
 )
 @json_option
 def command(of: str | None, page: Path | None, as_json: bool) -> None:
-    """List the stored runs, oldest first.
+    """List the stored runs, oldest first; with EXPERIMENT, also each variant's effects run by run.
 
-    With EXPERIMENT, also show each variant's effects run by run, and the run since which they
-    have changed. RUN is the folder of a run or of a record: it is listed with the stored runs of
-    its study. EXPERIMENT `servers` means your own servers: duels of the same commands at the same
-    rate are a series.
+    It names the run since which an effect has changed. RUN is the folder of a run or of a record:
+    it is listed with the stored runs of its study. EXPERIMENT `servers` means your own servers:
+    duels of the same commands at the same rate are a series.
 
     \b
     tare history
