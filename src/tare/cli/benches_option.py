@@ -11,7 +11,7 @@ benches_option = click.option(
     "--benches",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Deal the blocks to the machines of this file (docs/BENCHES.md).",
+    help="Let the machines of this file make the blocks (docs/BENCHES.md).",
 )
 
 

@@ -37,7 +37,7 @@ _STUDY = 12
 @click.option(
     "--blocks",
     type=Count(2),
-    help="Blocks of a study, with --of; without it 12.",
+    help="With --of: blocks of a study, by default 12.",
 )
 @json_option
 def command(
@@ -46,8 +46,8 @@ def command(
     """Find out which differences this machine can tell apart in 1, 5 and 20 minutes.
 
     It compares a small server with itself and with one that adds a known 1 % to its work. Later
-    runs then say beforehand what they can find. Let the machine do what it will do while you
-    measure.
+    runs then say beforehand what they can find. Let the machine do meanwhile what it will do
+    when you measure.
 
     \b
     tare calibrate

@@ -28,8 +28,8 @@ def command(
 ) -> None:
     """Read the manifests, build, start each variant once, and run its oracle.
 
-    Every parameter is an option, and so is every part: with your own file in its place, only the
-    variants that use it are started.
+    Every parameter is an option. So is every part, to put your own file in its place; then only the
+    variants that use the file are started.
 
     \b
     tare check

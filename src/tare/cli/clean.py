@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--runs", is_flag=True, help="Finished runs, too; records are no runs.")
+@click.option("--runs", is_flag=True, help="Finished runs, too, but not records.")
 @click.option("--apply", "applies", is_flag=True, help="Remove them.")
 @json_option
 def command(runs: bool, applies: bool, as_json: bool) -> None:
-    """Say which builds of the cache would be removed, and how large they are; --apply removes them.
-    So with the copies of your own files that runs made (--library, --conf and the like).
+    """List the builds and copies in the cache with their sizes; --apply removes them.
 
-    What is up, in use, not finished or not made by tare stays, and is listed with the reason.
+    Copies are those that runs made of your own files (--library, --conf and the like). What is up,
+    in use, not finished or not made by tare stays, and is listed with the reason.
     `tare setup` builds everything again.
 
     \b

@@ -18,12 +18,12 @@ from tare.cli.server_options import Asked, options
 def command(as_json: bool, **given: Any) -> None:
     """Compare the servers that the COMMANDs start; the first is the baseline.
 
-    {port} in a COMMAND is filled in with a free port, {folder} with an empty folder, {host} and
-    {cpus} likewise; {file:PATH} is a copy of a file in which they are filled in, too. All servers
-    are alive at once, and the load alternates between two of them every two milliseconds. Their
-    answers must be alike. It ends as soon as every verdict is there, or after --within.
+    In a COMMAND, tare replaces {port} by a free port, {folder} by an empty folder, and {host} and
+    {cpus} likewise; {file:PATH} is a copy of a file in which it replaces them, too. All servers
+    run at once, and the load alternates between two of them every two milliseconds. Their
+    answers must be alike. Duels end as soon as every verdict is there, or after --within.
 
-    URLs instead of COMMANDs are servers that run already on this machine. tare finds their
+    URLs instead of COMMANDs name servers that run already on this machine. tare finds their
     processes by the port, and neither starts nor stops any.
 
     \b

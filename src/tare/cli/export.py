@@ -45,12 +45,13 @@ _FORMATS = (
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Where to; without it, export/ of the run's folder, and of images dist/ of the project.",
+    help="Where to write; by default export/ in the run's folder, for images dist/ in the project.",
 )
 def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: Path | None) -> None:
-    """Write RUN's trials, summary and charts in formats that other programs read; `record` packs
-    the whole run to be published, and all commands that take a run read it again; `slim-record`
-    leaves out what no verdict is made of, for runs of thousands of trials. `folded`,
+    """Write RUN's trials, summary and charts in formats that other programs read.
+
+    `record` packs the whole run to be published; all commands that take a run can read it.
+    `slim-record` leaves out what no verdict needs, for runs of thousands of trials. `folded`,
     `speedscope` and `pprof` have the stacks of a run with --why, for flame graphs.
 
     With --image, write container images of EXPERIMENT as archives that `docker load` and

@@ -23,16 +23,17 @@ _STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved":
 @click.command()
 @click.argument("of", metavar="[EXPERIMENT|RUN]", required=False)
 @click.option(
-    "--page", type=click.Path(dir_okay=False, path_type=Path), help="Draw the effects into a page."
+    "--page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page with charts of the effects.",
 )
 @json_option
 def command(of: str | None, page: Path | None, as_json: bool) -> None:
-    """List the stored runs, oldest first; of EXPERIMENT also each variant's effects, run by run,
-    and since which run they are other than before.
+    """List the stored runs, oldest first; with EXPERIMENT, also each variant's effects run by run.
 
-    RUN is the folder of a run or of a record: it is listed with the stored runs of its study.
-    EXPERIMENT `servers` is your own servers: duels of the same commands at the same rate are a
-    series.
+    It names the run since which an effect has changed. RUN is the folder of a run or of a record:
+    it is listed with the stored runs of its study. EXPERIMENT `servers` means your own servers:
+    duels of the same commands at the same rate are a series.
 
     \b
     tare history

@@ -1,4 +1,4 @@
-"""`tare hosts`: the machines that make blocks of a run, or take roles of a trial."""
+"""`tare hosts`: the machines that make blocks of a run, or run roles of a trial."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def command() -> None:
 @command.command()
 @click.argument("file", type=_FILE)
 def keys(file: Path) -> None:
-    """Make new keys for the coordinator and every bench of FILE; older ones are then worth nothing.
+    """Make new keys for the coordinator and every bench of FILE; older keys then stop working.
 
     \b
     tare hosts keys FILE
@@ -38,8 +38,8 @@ def keys(file: Path) -> None:
     for each in made.make(benches):
         click.echo(each)
     say(
-        f"copy {made.AUTHORITY} and its own file to each bench, over an encrypted way; "
-        f"the keys are good for {made.VALID_DAYS} days"
+        f"copy {made.AUTHORITY} and its own file to each bench, over an encrypted connection; "
+        f"the keys are valid for {made.VALID_DAYS} days"
     )
 
 
@@ -47,9 +47,9 @@ def keys(file: Path) -> None:
 @click.argument("name")
 @click.argument("file", type=_FILE)
 def worker(name: str, file: Path) -> None:
-    """Be the bench NAME of FILE: make the blocks that a coordinator deals, until it is stopped.
+    """Run as the bench NAME of FILE: make a coordinator's blocks, until it is stopped.
 
-    Who has a key of FILE can run programs here as this user.
+    Anyone with a key of FILE can run programs here as this user.
 
     \b
     tare hosts worker left FILE
@@ -78,9 +78,9 @@ def worker(name: str, file: Path) -> None:
 )
 @json_option
 def check(file: Path, wait_s: float, as_json: bool) -> None:
-    """Ask every bench or host of FILE what it is, and say what keeps it from a run.
+    """Describe every bench or host of FILE, and say what keeps it from taking part in a run.
 
-    Hosts of roles (docs/HOSTS.md) are reached at once, and --wait is not for them.
+    --wait is for benches; hosts of roles (docs/HOSTS.md) are reached at once.
 
     \b
     tare hosts check FILE

@@ -10,7 +10,7 @@ hosts_option = click.option(
     "--hosts",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Put the roles of each trial on the hosts of this file (docs/HOSTS.md).",
+    help="Run the roles of each trial on the hosts of this file (docs/HOSTS.md).",
 )
 
 

@@ -19,7 +19,7 @@ from tare.cli.targets import the_one
 def command(target: str | None, role: str | None, follow: bool) -> None:
     """Print the logs of TARGET's roles, each line behind the role's name.
 
-    Those of a variant that is down are kept until it is up again.
+    The logs of a variant that is down are kept until it is up again.
     """
     files = _kept(target)
     follows = follow and not files
@@ -52,5 +52,5 @@ def _kept(target: str | None) -> dict[str, Path]:
     if variant is None or instances.find(experiment, variant) is not None:
         return {}
     if found := instances.kept_logs(experiment, variant):
-        say(f"{target} is down; these are the logs of when it was up last")
+        say(f"{target} is down; these logs are from when it was last up")
     return found

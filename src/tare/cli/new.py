@@ -16,7 +16,7 @@ import click
     help="The folder for your variants, by default ~/tare-variants.",
 )
 def command(target: str, source: str, into: Path) -> None:
-    """Copy a variant to a folder outside the project, where you change it and nothing else.
+    """Copy a variant to a folder outside the project, for you to change.
 
     \b
     tare new proxies/mine --from nginx

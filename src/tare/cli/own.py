@@ -28,7 +28,7 @@ def exchanged(
         chosen = loaded.choose(variants)
         lacking = [name for name in files if not {*parts.takers(loaded, name, files)} & {*chosen}]
         if len(found) > 1 and lacking:
-            remarks.append(f"{loaded.title} exchanges no {' and no '.join(lacking)}: not run")
+            remarks.append(f"{loaded.title} has no {' and no '.join(lacking)} to replace: not run")
         else:
             made.append(parts.exchange(loaded, files, chosen))
     if not made:

@@ -29,10 +29,10 @@ _NAMES = ("old", "new", "third", "fourth", "fifth", "sixth")
 _WITHIN_S = {False: 30.0, True: 90.0}
 """Seconds of duels, by whether each has more than one window."""
 _DIFFERENCES = 20
-"""That are shown."""
+"""Differences that are shown."""
 _NOT_ALONE = (
-    "the servers run already: nothing keeps other processes off their CPUs, and they are not "
-    "started anew between duels, so intervals are wider and one start of each is compared"
+    "the servers run already: nothing keeps other processes off their CPUs, so intervals are "
+    "wider; and they are not restarted between duels, so one start of each is compared"
 )
 
 
@@ -53,13 +53,13 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     if asked.tail:
         if asked.saturated:
             raise click.UsageError(
-                "--tail and --saturated: expected a rate, on which depends how slow the slowest are"
+                "--tail and --saturated: expected a rate: how slow the slowest are depends on it"
             )
         refuse_untold(servers, asked)
     if servers.running and limits is not None:
         raise click.UsageError(
-            "found URLs, expected commands: of servers that run already nobody can tell a slow "
-            "program from an unlucky start, so no gate can rest on them; tare duel measures them"
+            "found URLs, expected commands: if servers run already, an unlucky start looks like a "
+            "slow program, so a gate would be unreliable; use tare duel to measure them"
         )
     if servers.running:
         say(_NOT_ALONE)
@@ -77,7 +77,7 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         known = ", ".join(loaded.study.judged)
         found = f"--fail-on: found {unknown[0]!r}"
         if unknown[0] in own.BY_CLOCK and not asked.saturated:
-            found += ", of which these servers have no value at this rate"
+            found += ", which is not measured at this rate"
         raise click.UsageError(f"{found}, expected one of {known}")
     plan = planning.make(
         loaded,
@@ -112,7 +112,7 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         raise click.UsageError("--in-order: expected --requests beside it")
     mix = requests.read(asked.requests_file) if asked.requests_file is not None else []
     if asked.in_order and any(each.weight != 1 for each in mix):
-        raise click.UsageError("--in-order: found weights, expected none of them or no order")
+        raise click.UsageError("--in-order: found weights, expected only one of the two")
     commands, folders, versions = _sides(asked, 2 if compared else 1)
     socket, url = _socket(asked.url)
     if not running:
@@ -176,7 +176,7 @@ def refuse_untold(servers: Servers, asked: Asked) -> None:
         setting, expected = found
         raise click.UsageError(f"--{setting}: {expected}")
     if request.socket is not None:
-        raise click.UsageError("--url: expected a port: connections are known by theirs")
+        raise click.UsageError("--url: expected a port, by which connections are recognised")
 
 
 def _refuse_beside_log(asked: Asked) -> None:
@@ -364,9 +364,9 @@ def _refuse(found: Sequence[tuple[str, Difference]], first: str) -> None:
         lines.append(f"and {len(found) - _DIFFERENCES} more")
     words = " ".join(f"--allow {word}" for word in dict.fromkeys(each.what for _, each in found))
     raise TareError(
-        "the servers' answers differ, so that they do not do the same work:\n  "
+        "the servers' answers differ, so they do not do the same work:\n  "
         + "\n  ".join(lines)
-        + f"\nif that is meant, add: {words}"
+        + f"\nif you intend that, add: {words}"
     )
 
 

@@ -30,12 +30,12 @@ from tare.model.trial import Until
     "target", metavar="[EXPERIMENT[/STUDY]]", required=False, shell_complete=targets(studies=True)
 )
 @click.argument("parameters", nargs=-1, type=click.UNPROCESSED, metavar="[--PARAMETER VALUE]...")
-@click.option("--quick", is_flag=True, help="A short, honest look: fewer and shorter trials.")
+@click.option("--quick", is_flag=True, help="A short run: fewer and shorter trials.")
 @click.option(
     "--variants",
     metavar="A,B",
     shell_complete=complete_variants,
-    help="Measure only these, and always the baseline.",
+    help="Measure only these and the baseline.",
 )
 @click.option(
     "--baseline",
@@ -48,28 +48,27 @@ from tare.model.trial import Until
     "--scenarios",
     multiple=True,
     metavar="F=L[|L][,…]",
-    help="Only these levels; repeatable; `all` for every sensible combination.",
+    help="Measure only these levels, or `all` sensible combinations; repeatable.",
 )
-@click.option("--blocks", type=Count(1), help="Exactly so many blocks.")
+@click.option("--blocks", type=Count(1), help="Make exactly this many blocks.")
 @click.option(
     "--pairing",
     type=click.Choice(["trials", "slices"]),
-    help="Trials one after the other, or duels, instead of what the study says.",
+    help="Trials one after the other, or slices (duels), instead of what the study says.",
 )
 @click.option(
     "--until",
     type=click.Choice(["narrow", "resolved"]),
     default="narrow",
-    help="Go on until intervals are narrow, or until every verdict is there (a test that may be "
-    "looked at after every block).",
+    help="Go on until intervals are narrow, or until every verdict is there (by a test that stays "
+    "valid although it looks after every block).",
 )
 @click.option(
     "--resolve",
     "resolve_pct",
     type=Amount(),
     metavar="PERCENT",
-    help="Go on until every awaited interval is as narrow as this half-width, instead of the "
-    "study's own.",
+    help="Go on until every awaited interval has at most this half-width, instead of the study's.",
 )
 @span_option(
     "--within", "within_s", None, "The most time for --resolve or --until resolved, such as 90s."
@@ -116,11 +115,13 @@ def command(
 ) -> None:
     """Measure the variants of EXPERIMENT against their baseline, study by study.
 
-    Without STUDY, measure the experiment's default studies (tare list names them); without
-    EXPERIMENT, take a quick look at every experiment, six minutes in all. Every parameter of a
-    study is an option, too; it reaches the studies that declare it. So is every part of the
-    variants, for your own file in its place; without --variants only those with the part are
-    measured, and the baseline.
+    Without STUDY, measure the experiment's default studies (tare list names them). Without
+    EXPERIMENT, take a quick look at every experiment, six minutes in all.
+
+    Every parameter of a study is an option, too; it reaches the studies that declare it. Every
+    part of the variants is an option that puts your own file in its place. Then, without
+    --variants, only the variants with this part and the baseline are measured.
+
     BENCHMARK_OUT=FILE in the environment writes the results in Google Benchmark's format, too.
 
     \b
@@ -252,7 +253,7 @@ def named_parameters(target: str | None, words: tuple[str, ...]) -> dict[str, st
             raise click.UsageError(f"found {word!r}, expected --PARAMETER VALUE")
         if not equals:
             if not rest:
-                raise click.UsageError(f"{word}: expected a value behind it")
+                raise click.UsageError(f"{word}: expected a value after it")
             value = rest.pop(0)
         found[name.replace("-", "_")] = value
     return found

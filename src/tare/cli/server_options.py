@@ -16,35 +16,35 @@ READY_S = 30.0
 """Seconds that a server may take unless others are given."""
 _ASKING = (
     click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
-    click.option("--get", "path", metavar="PATH", help="The path that is asked for; / without it."),
+    click.option("--get", "path", metavar="PATH", help="The path to request; / by default."),
     click.option(
         "--requests",
         "requests_file",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="Several requests, one a line: a path, a method and a path, or JSON with weights.",
     ),
-    click.option("--in-order", is_flag=True, help="Those of --requests one after the other."),
+    click.option("--in-order", is_flag=True, help="Send --requests one after the other."),
     click.option(
         "--replay",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="The requests of an access log in its order and with its gaps, as of tare load.",
+        help="Send an access log's requests in its order and with its gaps, as tare load does.",
     ),
     click.option("--log-format", type=click.Choice(LOG_FORMATS), help="Format of --replay."),
     click.option(
-        "--speed", type=Amount(), help="Seconds of the log in a second of the run; without it 1."
+        "--speed", type=Amount(), help="Seconds of the log per second of the run; by default 1."
     ),
     click.option(
         "--url",
         metavar="URL",
-        help="Scheme and path, as of http://, https://, ws://, wss:// and tcp://; without it "
-        "http://127.0.0.1:{port}/, or the usual scheme of --protocol. Of a server on a Unix socket "
-        "http://unix:{folder}/NAME:/PATH, or unix:{folder}/NAME.",
+        help="Scheme (http, https, ws, wss or tcp) and path; by default http://127.0.0.1:{port}/, "
+        "or the usual scheme of --protocol. For a server on a Unix socket: "
+        "http://unix:{folder}/NAME:/PATH or unix:{folder}/NAME.",
     ),
     click.option(
         "-p",
         "--protocol",
         type=click.Choice(PROTOCOLS),
-        help="As of tare load; without it ws for ws:// and wss://, echo for tcp://, else h1.",
+        help="As for tare load; by default ws for ws:// and wss://, echo for tcp://, else h1.",
     ),
     click.option("-X", "--method", default="GET", show_default=True),
     click.option("-H", "--header", "headers", multiple=True, metavar="NAME: VALUE"),
@@ -55,7 +55,7 @@ _ASKING = (
         "--size",
         type=Count(1),
         metavar="BYTES",
-        help="Of the message to echo, or of an arbitrary body.",
+        help="Size of the message to echo, or of an arbitrary body.",
     ),
     click.option("-c", "--connections", type=Count(1), default=16, show_default=True),
     click.option(
@@ -69,7 +69,7 @@ _ASKING = (
     click.option(
         "--rate",
         type=Amount(),
-        help="Requests per second; without it 40 % of what the slower server can answer.",
+        help="Requests per second; by default 40 % of what the slower server can answer.",
     ),
     span_option(
         "--ready-within",
@@ -81,7 +81,7 @@ _ASKING = (
     click.option(
         "--backend",
         is_flag=True,
-        help="Start an origin for each server, a proxy; {backend} is its HOST:PORT.",
+        help="Start an origin behind each server, a proxy; {backend} is the origin's HOST:PORT.",
     ),
     click.option(
         "--setup",
@@ -97,29 +97,39 @@ _DUELING = (
         help="Compare the work tree with this git ref; one COMMAND then starts either.",
     ),
     click.option(
-        "--build", metavar="COMMAND", help="Builds a ref, in a worktree of its own; with --against."
+        "--build",
+        metavar="COMMAND",
+        help="Build each version with this, in separate worktrees; with --against.",
     ),
     click.option("--name", "names", multiple=True, help="A server's name, in order of COMMANDs."),
-    click.option("--saturated", is_flag=True, help="As fast as they answer, not by the clock."),
+    click.option("--saturated", is_flag=True, help="Send as fast as servers answer."),
     span_option(
         "--within",
         "within_s",
         None,
-        "The most time for duels; they end as soon as every verdict is there. Without it 30 s, and "
-        "with --why or --tail 90 s.",
+        "The most time for duels, which end as soon as every verdict is there; by default 30 s, or "
+        "90 s with --why or --tail.",
     ),
-    click.option("--duels", type=Count(1), help="Exactly so many, whatever they show."),
+    click.option("--duels", type=Count(1), help="Run exactly this many duels."),
     click.option(
-        "--duration", type=Amount(), default=1.0, metavar="S", help="Seconds of a duel; 1."
+        "--duration",
+        type=Amount(),
+        default=1.0,
+        metavar="S",
+        help="Seconds of a duel; by default 1.",
     ),
     click.option(
-        "--margin", type=Amount(), default=1.0, metavar="PERCENT", help="What is equivalent; 1."
+        "--margin",
+        type=Amount(),
+        default=1.0,
+        metavar="PERCENT",
+        help="Margin of equivalence; by default 1.",
     ),
     click.option(
         "--allow",
         multiple=True,
         metavar="status|body|header:NAME",
-        help="A difference between the answers that is meant.",
+        help="Allow this difference between the answers; repeatable.",
     ),
     why_option,
     tail_option,

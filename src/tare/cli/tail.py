@@ -26,16 +26,16 @@ from tare.cli.server_options import Asked, asking
     default=0.001,
     show_default=True,
     metavar="SHARE",
-    help="The share of requests that are the slowest; ten at least.",
+    help="The share of requests that count as the slowest; ten at least.",
 )
 @json_option
 def command(slowest: float, as_json: bool, **given: Any) -> None:
     """Say what the slowest requests of the server that COMMAND starts waited for.
 
-    The load comes by the clock, at --rate. All that the server's tasks do is noted meanwhile: when
-    they run, wait, read and write, and who has their CPU. The time of the slowest requests, from
-    the intended send to the answer, is then divided among its causes, beside that of ordinary
-    requests. Of several servers each is looked at alone. URLs are servers that run already. It
+    The load comes by the clock, at --rate. Meanwhile tare records when the server's tasks run,
+    wait, read and write, and which process has their CPU. It then divides the time of the slowest
+    requests, from the intended send to the answer, among its causes, beside that of ordinary
+    requests. Several servers are observed one by one. URLs name servers that run already. It
     needs root, and HTTP/1.1, or HTTP/2 without TLS.
 
     \b

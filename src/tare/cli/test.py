@@ -55,11 +55,13 @@ _THOROUGH = "--thorough"
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--only", type=click.Choice(list(_STEPS)), help="One step of them.")
-@click.option("--all", "everything", is_flag=True, help="Thorough tests, too; installs a browser.")
+@click.option("--only", type=click.Choice(list(_STEPS)), help="Run only this step.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Run thorough tests, too; installs a browser."
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> None:
-    """Lint, the tests of the Rust programs, set-up, then the laboratory's and every variant's.
+    """Run lint, the Rust tests, set-up, and the tests of the laboratory and of every variant.
 
     ARGUMENTS go to pytest, which then runs once, in one process, and shows what tests print
     with -s.
@@ -88,7 +90,7 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     try:
         requirements.meet([Requirement(debian=name) for name in packages(ROOT)], say)
     except TareError as error:
-        say(f"the tests of what is not there are skipped: {error}")
+        say(f"tests of missing programs are skipped: {error}")
     # Tests start Python some hundred times, each of which would else compile all modules again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     threads = _RUST_THREADS_A_CPU * len(os.sched_getaffinity(0))

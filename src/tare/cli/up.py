@@ -30,8 +30,8 @@ def command(
 ) -> None:
     """Start a variant with all its roles, check it, leave it running, and say how to try it.
 
-    Every parameter is an option, and so is every part of the variant (tare show names them), which
-    it exchanges for your own file.
+    Every parameter is an option. So is every part of the variant (tare show names them): the option
+    puts your own file in its place.
 
     \b
     tare up filters/c-module

@@ -14,7 +14,7 @@ from tare.cli.targets import the_one
 @click.argument(
     "target", metavar="[EXPERIMENT/VARIANT]", required=False, shell_complete=targets(variants=True)
 )
-@click.option("--count", type=Count(1), help="Stop after so many seconds.")
+@click.option("--count", type=Count(1), help="Stop after this many seconds.")
 def command(target: str | None, count: int | None) -> None:
     """Show requests per second, CPU, memory, context switches and counters, each second."""
     from tare.cli.readings import lines, rates, reading

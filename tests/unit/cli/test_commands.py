@@ -251,7 +251,7 @@ def test_a_parameter_is_an_option_behind_its_experiment(monkeypatch: pytest.Monk
     [
         (["echo", "--roundz", "3"], "no parameter 'roundz'"),
         (["echo", "rounds", "3"], "found 'rounds', expected --PARAMETER VALUE"),
-        (["echo", "--rounds"], "--rounds: expected a value behind it"),
+        (["echo", "--rounds"], "--rounds: expected a value after it"),
         (["--rounds", "3", "echo"], "No such option"),
     ],
 )
