@@ -10,7 +10,7 @@ import pytest
 
 from tare.lab.machine import network
 
-_BACKEND = ["backend", "origin", "objects"]
+BACKEND = ["backend", "origin", "objects"]
 """What servers of several experiments have behind them."""
 _AGENT = "sys.stdin.readline()"
 
@@ -37,7 +37,7 @@ class Spread:
         hosts = "".join(
             f'[hosts.{name}]\nnamespace = "{spread.namespace(name)}"\n'
             f'address = "{spread.address(name)}"\nroles = {roles}\n'
-            for name, roles in (("load", ["load"]), ("server", []), ("backend", _BACKEND))
+            for name, roles in (("load", ["load"]), ("server", []), ("backend", BACKEND))
         )
         own = spread._address(1)
         spread.file.write_text(f'default = "server"\n[network]\naddress = "{own}/24"\n{hosts}')

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from laboratory import Laboratory
-from namespaces import Spread
+from namespaces import BACKEND, Spread
 
 from tare.model.trial import Trial
 from tare.stats.histogram import merge
@@ -69,9 +69,10 @@ def test_a_load_that_cannot_be_divided_is_told(lab: Laboratory) -> None:
 
 def test_each_host_of_the_load_has_its_generators(lab: Laboratory, tmp_path: Path) -> None:
     spread = Spread.made(tmp_path)
+    backend = f"roles = {BACKEND}"
     text = spread.file.read_text()
-    assert "['backend']" in text
-    spread.file.write_text(text.replace("['backend']", "['load']"))
+    assert backend in text
+    spread.file.write_text(text.replace(backend, "roles = ['load']"))
     run = ("run", "toy", "--variants", "plain", "--blocks", "1", "--seed", "3")
     lab.tare(*run, *LONG, "--hosts", str(spread.file))
     for trial in lab.trials():

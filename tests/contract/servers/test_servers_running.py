@@ -76,7 +76,7 @@ def test_what_cannot_be_measured_is_told(
         ("duel", (url, other, "--setup", "true"), "--setup: the servers run already"),
         ("duel", (url, other, "--env", "A=1"), "--env: the servers run already"),
         ("duel", (url, other), "bodies of 6 and 6 bytes"),
-        ("gate", (url, other), "no gate can rest on them; tare duel measures them"),
+        ("gate", (url, other), "a gate would be unreliable; use tare duel"),
     ):
         with pytest.raises((click.UsageError, TareError)) as refused:
             group.main([command, *arguments], standalone_mode=False)
