@@ -184,6 +184,8 @@ class Experiment(Record):
     """The kinds of the counters that hooks read."""
     hook_timeout_s: float = Field(default=120.0, gt=0)
     """The longest that a hook may take."""
+    overhead_s: float = Field(default=0.3, ge=0)
+    """Of a trial beside warm-up and measuring, about; announced until there are runs of its own."""
     image: dict[str, Any] = {}
     """What all images have in common; each of `images` is merged over it."""
     images: dict[Name, Image] = {}

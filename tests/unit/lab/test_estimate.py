@@ -8,7 +8,7 @@ from tare.cli.planned import outlook
 from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.preparation import Prepared
 from tare.lab.run import planning
-from tare.lab.run.estimate import OVERHEAD_S, estimate
+from tare.lab.run.estimate import estimate
 from tare.lab.run.store import Store
 from tare.model.trial import Plan, Trial
 from tare.stats.blocks import planned_trials
@@ -38,11 +38,11 @@ def test_it_counts_the_control_and_every_scenario(loaded: Loaded, tmp_path: Path
     )
     found = estimate(made, loaded, tmp_path / "runs", Prepared())
     assert found.trials == (4 * 3 * 10, 4 * 3 * 10) and found.overhead_of == "a guess"
-    expected = 4 * 3 * (2.0 + OVERHEAD_S) * 10
+    expected = 4 * 3 * (2.0 + loaded.experiment.overhead_s) * 10
     assert found.seconds == pytest.approx((expected, expected))
     found = estimate(plan(loaded), loaded, tmp_path / "runs", Prepared())
     assert found.trials == (3 * 8, 3 * 40)
-    assert found.seconds == pytest.approx((3 * 2.2 * 8, 3 * 2.2 * 40))
+    assert found.seconds == pytest.approx((3 * 1.8 * 8, 3 * 1.8 * 40))
 
 
 def test_what_a_variant_does_not_support_takes_no_time(tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ def test_a_search_takes_as_long_as_its_windows(tmp_path: Path) -> None:
         estimate(plan(each, blocks=1), each, tmp_path / "runs", Prepared())
         for each in (load("exp", root=root), load("exp", "search", root=root))
     )
-    assert once.seconds[0] == pytest.approx(3 * (1.5 + OVERHEAD_S))
-    assert searched.seconds[0] == pytest.approx(3 * (10 * 0.5 + OVERHEAD_S))
+    assert once.seconds[0] == pytest.approx(3 * (1.5 + 0.3))
+    assert searched.seconds[0] == pytest.approx(3 * (10 * 0.5 + 0.3))
 
 
 def test_a_run_with_a_time_takes_no_longer(loaded: Loaded, tmp_path: Path) -> None:

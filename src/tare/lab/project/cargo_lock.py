@@ -13,7 +13,6 @@ from typing import Any
 
 from tare.lab.errors import BuildError
 
-
 Entries = Mapping[str, list[dict[str, Any]]]
 """By the packages' names."""
 

@@ -13,8 +13,6 @@ from tare.model.trial import Plan, Trial, parse_trials
 from tare.stats.blocks import earliest_end, planned_variants
 from tare.stats.plan_order import CONTROL
 
-OVERHEAD_S = 0.7
-"""Seconds of a trial beside warm-up and measuring, as seen on a 2-core machine."""
 GUESS = "a guess"
 _RUNS = 3
 
@@ -54,7 +52,7 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
     Trials that cannot be made are left out, as far as `prepared` knows of them.
     """
     known = _overheads(plan, runs)
-    overhead = fmean(known) if known else OVERHEAD_S
+    overhead = fmean(known) if known else loaded.experiment.overhead_s
     block_s, trials = 0.0, 0
     for scenario in plan.scenarios:
         count = len(_labels(plan, loaded, scenario, prepared))
