@@ -169,7 +169,7 @@ def test_ticks_are_apart_and_named_as_people_read_them() -> None:
     ticks = ratio_ticks(0.05, 12.0, 270)
     assert 1.0 in ticks and ticks == sorted(ticks) and 4 <= len(ticks) <= 9
     named = labels([0.1, 0.8, 1.0, 1.05, 10.0])
-    assert all(f"'{name}'" in named for name in ("÷10", "-20%", "0", "+5%", "10×"))
+    assert all(f"'{name}'" in named for name in ("÷10", "-20 %", "0", "+5 %", "10×"))
     assert len(ratio_ticks(0.999, 1.001, 270)) >= 3, "also where all is close to equal"
 
 

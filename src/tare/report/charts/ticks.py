@@ -38,5 +38,4 @@ def labels(ratios: Sequence[float]) -> str:
 def _name(ratio: float) -> str:
     if ratio == 1:
         return "0"
-    text = factor(100 * (ratio - 1)).replace(".0 %", " %")
-    return text.replace(" %", "%")
+    return factor(100 * (ratio - 1)).replace(".0 %", " %")
