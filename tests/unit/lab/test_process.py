@@ -2,14 +2,35 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tare.lab.errors import RoleError
+from tare.lab.machine.cgroup import Group
 from tare.lab.machine.proc import ended
 from tare.lab.machine.process import Place, Process, ending, wait_until
 
 Start = Callable[[str], Process]
+
+
+class Room:
+    """A control group that knows only whether it is there; processes are not in it."""
+
+    def __init__(self) -> None:
+        self.there = False
+
+    def create(self, cpus: object) -> None:
+        self.there = True
+
+    def entrances(self) -> list[str]:
+        return []
+
+    def pids(self) -> list[int]:
+        return []
+
+    def remove(self) -> None:
+        self.there = False
 
 
 @pytest.fixture
@@ -122,6 +143,20 @@ def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
             log=tmp_path / "log",
             place=Place(None, [0]),
         )
+
+
+def test_what_cannot_be_started_leaves_no_group_with_its_limits(tmp_path: Path) -> None:
+    room = Room()
+    with pytest.raises(RoleError, match="cannot start no-such-program"):
+        Process(
+            "sut",
+            ["no-such-program"],
+            folder=tmp_path,
+            env={},
+            log=tmp_path / "log",
+            place=Place(cast(Group, room), sorted(os.sched_getaffinity(0))),
+        )
+    assert not room.there
 
 
 def test_endings_in_words() -> None:

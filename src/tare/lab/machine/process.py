@@ -87,6 +87,8 @@ class Process:
                     preexec_fn=lambda: _enter(entrances, place, enrol),
                 )
         except (OSError, subprocess.SubprocessError) as error:
+            if place.group is not None:
+                place.group.remove()  # with its limits, which the next one of its name may not have
             if isinstance(error, OSError) and error.errno == errno.EAGAIN:
                 raise MachineFault(
                     f"role {role}: cannot start {self.argv[0]}: no more processes are allowed"
