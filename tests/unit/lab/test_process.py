@@ -8,7 +8,7 @@ import pytest
 
 from tare.lab.errors import RoleError
 from tare.lab.machine.cgroup import Group
-from tare.lab.machine.proc import ended
+from tare.lab.machine.proc import ended, session_pids
 from tare.lab.machine.process import Place, Process, ending, wait_until
 
 Start = Callable[[str], Process]
@@ -131,6 +131,33 @@ def test_children_do_not_outlive_it(start: Start) -> None:
     assert len(pids) == 2
     assert process.stop(signal.SIGTERM, 20)
     assert wait_until(lambda: all(ended(pid) for pid in pids), [], 20)
+
+
+def test_one_that_was_made_while_others_were_killed_does_not_outlive_it(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = start("sleep 60 & echo up; exec sleep 60")
+    assert said(process, "up")
+    pids, looks = process.pids(), iter([[process.pid]])
+    monkeypatch.setattr(
+        "tare.lab.machine.process.session_pids",
+        lambda leader, began: next(looks, None) or session_pids(leader, began),
+    )
+    process.kill()
+    assert len(pids) == 2 and all(ended(pid) for pid in pids)
+
+
+def test_one_that_left_its_group_is_killed_and_not_waited_for(tmp_path: Path) -> None:
+    process = Process(
+        "sut",
+        ["sleep", "20"],
+        folder=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+        log=tmp_path / "log",
+        place=Place(cast(Group, Room()), sorted(os.sched_getaffinity(0))),
+    )
+    process.kill()
+    assert process.child.returncode == -signal.SIGKILL
 
 
 def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class Process:
         """All its living processes."""
         if self.place.group is not None:
             return self.place.group.pids()
-        return session_pids(self.pid, self._started) if self._started is not None else []
+        return self._session()
 
     def cpu_time(self) -> CpuTime:
         """CPU time of all its processes, those that ended included where there are cgroups."""
@@ -176,19 +176,29 @@ class Process:
         return ended
 
     def kill(self) -> None:
-        """SIGKILL all its processes, wait until they have ended, and remove its group."""
-        pids = self.pids()
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        """SIGKILL all its processes, those outside its group included, wait until they have ended,
+        and remove its group.
+        """
+        give_up = time.monotonic() + _KILL_PATIENCE_S
+        # Again and again: one may have made another between the look and its end.
+        while (living := self._living()) and time.monotonic() < give_up:
+            for pid in living:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.001)
         self._child.wait()
         if self._child.stdout is not None:
             self._child.stdout.close()
-        give_up = time.monotonic() + _KILL_PATIENCE_S
-        while not all(ended(pid) for pid in pids) and time.monotonic() < give_up:
-            time.sleep(0.001)
         if self.place.group is not None:
             self.place.group.remove()
+
+    def _living(self) -> list[int]:
+        """Return the processes of its group and of its session that have not ended."""
+        known = {*self.pids(), *self._session()}
+        return [pid for pid in sorted(known) if not ended(pid)]
+
+    def _session(self) -> list[int]:
+        return session_pids(self.pid, self._started) if self._started is not None else []
 
 
 class Watched(Protocol):
