@@ -199,6 +199,13 @@ def test_a_log_that_would_fill_the_disk_ends_it(
         wait_until(lambda: False, [process], 60)
 
 
+def test_a_role_may_remove_its_own_log(start: Start, tmp_path: Path) -> None:
+    process = start("rm sut.log; touch up; exec sleep 60")
+    assert wait_until((tmp_path / "up").exists, [process], 20)
+    process.ensure_alive()
+    assert process.last_words() == ", having printed nothing"
+
+
 def test_the_last_words_of_a_long_log_are_its_end(start: Start) -> None:
     process = start("yes and again | head -c 3000000; echo the end; exec sleep 60")
     assert wait_until(lambda: process.last_words().endswith("and again | the end"), [process], 60)

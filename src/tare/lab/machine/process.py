@@ -131,7 +131,7 @@ class Process:
                 f"role {self.role} exceeded its memory limit of {most / (1 << 20):g} MB: "
                 f"the kernel killed {kills} of its processes{self.last_words()}"
             )
-        if self.log.stat().st_size > MOST_LOG:
+        if _size(self.log) > MOST_LOG:
             raise RoleError(
                 f"role {self.role} wrote more than {MOST_LOG / (1 << 20):g} MB to standard output "
                 f"and error; let it write less{self.last_words()}"
@@ -262,6 +262,14 @@ def _enter(entrances: Sequence[str], place: Place, enrol: Callable[[int], None])
             os.setpriority(os.PRIO_PROCESS, 0, -20)
         with contextlib.suppress(OSError):
             Path("/proc/self/autogroup").write_text("-20")
+
+
+def _size(log: Path) -> int:
+    """Return the size of a log in bytes; a role may have removed its own."""
+    try:
+        return log.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def last_words(log: Path) -> str:
