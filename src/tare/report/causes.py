@@ -92,6 +92,8 @@ def _price(folder: RunFolder, duels: Sequence[tuple[Trial, Explained]]) -> Effec
         for trial, duel in duels
         if outcome and (before := trial.outcomes.get(outcome))
     ]
+    # Counts of /proc fall when a process ends in the window: such a time has no ratio.
+    pairs = [pair for pair in pairs if min(pair) > 0]
     looked, judged = [after for after, _ in pairs], [before for _, before in pairs]
     return paired_effect(looked, judged) if pairs else None
 

@@ -183,6 +183,19 @@ def test_without_a_profiler_counts_are_left_and_the_reason(tmp_path: Path) -> No
         stacks.of_run(folder, made)
 
 
+def test_counts_that_fell_when_a_process_ended_have_no_price(tmp_path: Path) -> None:
+    folder = run(tmp_path)
+    only_counted(folder)
+    before = only(folder)
+    file = min((tmp_path / PROFILES).iterdir())
+    duel = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
+    duel.profile.roles["variant/sut"].counts["cpu_ns"] = -5
+    file.write_bytes(zstandard.compress(duel.model_dump_json().encode()))
+    found = only(folder)
+    assert found.duels == before.duels == 12
+    assert found.price_pct is not None and found.price_pct != before.price_pct
+
+
 def test_duels_that_the_profiler_saw_go_before_those_that_were_only_counted(
     tmp_path: Path,
 ) -> None:
