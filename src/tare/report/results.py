@@ -13,7 +13,7 @@ from tare.model.results import (
     ScenarioResult,
     VariantResult,
 )
-from tare.model.trial import Trial
+from tare.model.trial import Trial, hopeless
 from tare.report import benches, starts
 from tare.report.causes import causes
 from tare.report.folder import RunFolder
@@ -83,10 +83,8 @@ def complete(folder: RunFolder) -> bool:
         for trial in folder.trials
         if not trial.machine_fault
     }
-    lost = {
-        (trial.scenario, trial.variant)
-        for trial in folder.trials
-        if trial.status in ("failed", "unavailable")
+    lost = hopeless(folder.trials) | {
+        (trial.scenario, trial.variant) for trial in folder.trials if trial.status == "unavailable"
     }
     block, decision = 0, Stop.GO_ON
     while decision is Stop.GO_ON:

@@ -110,6 +110,18 @@ def test_a_run_in_progress_is_not_complete(tmp_path: Path) -> None:
     assert make(runs.write(tmp_path / "whole", plan, done)).complete
 
 
+@pytest.mark.parametrize("label", ["none", "dear"])
+def test_one_failure_does_not_complete_a_run_that_goes_on(tmp_path: Path, label: str) -> None:
+    plan = runs.plan()
+    done = runs.trials(plan, 8, {})
+    at = next(number for number, trial in enumerate(done) if trial.label == label)
+    done[at] = runs.altered(done[at], status="failed", reason="no", outcomes={})
+    cut = max(number for number, trial in enumerate(done) if trial.label == label)
+    for number, kept in enumerate((done[:3], done[:cut], done[:cut] + done[cut + 1 :])):
+        assert not make(runs.write(tmp_path / str(number), plan, kept)).complete
+    assert make(runs.write(tmp_path / "whole", plan, done)).complete
+
+
 def test_a_run_whose_time_ended_within_a_block_is_complete(tmp_path: Path) -> None:
     plan = runs.plan(until="resolved", within_s=10.0, blocks={"min": 1, "max": 1000})
     done = runs.trials(plan, 2, {"dear": 1.2})

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from tare.lab.run.run import FAILURES_MAX
-from tare.model.trial import Plan, Trial
+from tare.model.trial import FAILURES_MAX, Plan, Trial
 from tare.stats import blocks
 
 _NOT_NEEDED: dict[str, Any] = {
