@@ -13,6 +13,7 @@ from tare.report.why import because
 from tare.stats.blocks import worse_by
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
+from tare.stats.verdict import BIASED
 
 _ONE_START = (
     "Each server was started once, before this run: a difference may come from that start, for "
@@ -124,16 +125,18 @@ def doubt(results: Results, ranking: Ranking) -> str | None:
     names = _names(open_, "or")
     if len(open_) == 1:
         names += f" ({_between(ranking, open_[0])})"
-    words = f"Could not tell whether {names} {'differs' if len(open_) == 1 else 'differ'}: "
+    words = f"Could not tell whether {names} {'differs' if len(open_) == 1 else 'differ'}"
     needed = [each.more_blocks for each in open_ if each.more_blocks]
     if not needed:
-        return words + "more blocks would not help."
+        hopeless = all(BIASED in each.why for each in open_)
+        return f"{words}: more blocks would not help." if hopeless else f"{words}."
     ends = sorted({min(needed), max(needed)})
     blocks = " to ".join(map(str, ends))
     spans = dict.fromkeys(span(each * results.block_s) for each in ends if results.block_s)
     time = f", {' to '.join(spans)}" if spans else ""
     least = "about" if len(needed) == len(open_) else "at least"
-    return f"{words}that takes {least} {blocks} more blocks{time}."
+    noun = "block" if ends == [1] else "blocks"
+    return f"{words}: that takes {least} {blocks} more {noun}{time}."
 
 
 def _against(results: Results, ranking: Ranking, own: Sequence[Standing]) -> str:

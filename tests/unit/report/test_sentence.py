@@ -14,6 +14,7 @@ from tare.report import results as made_results
 from tare.report.folder import read
 from tare.report.ranking import rankings
 from tare.report.sentence import answers, of_scenario
+from tare.stats.verdict import BIASED
 
 RECORDS = sorted(file.parent for file in ROOT.glob("record/*/trials.jsonl.zst"))
 
@@ -167,8 +168,30 @@ def test_nothing_resolved_says_how_long_it_would_take() -> None:
         ": that takes about 2 to 40 more blocks, 60 s to 20 min."
     )
     for own in variants.values():
-        own["cpu"]["more_blocks"] = None
-    assert answers(results(case(variants)))[1].endswith(": more blocks would not help.")
+        own["cpu"]["more_blocks"] = 1
+    assert answers(results(case(variants)))[1].endswith(": that takes about 1 more block, 30 s.")
+
+
+def test_that_more_blocks_would_not_help_is_said_where_it_is_known() -> None:
+    variants = many(a=("unresolved", 0.5), b=("unresolved", 0.6), c=("unresolved", 0.7))
+    assert answers(results(case(variants)))[1] == "Could not tell whether a, b or c differ."
+    for own in variants.values():
+        own["cpu"]["why"] = f"below the noise floor of 8 %, {BIASED}"
+    assert answers(results(case(variants)))[1].endswith(" differ: more blocks would not help.")
+    variants["b"]["cpu"]["why"] = "p 0.13 after Holm over 15 comparisons"
+    assert answers(results(case(variants)))[1] == "Could not tell whether a, b or c differ."
+
+
+def test_a_few_blocks_of_slopes_are_not_said_to_be_enough(tmp_path: Path) -> None:
+    names = ["cheap", "twin", "dear"]
+    plan = runs.plan(
+        variants=["none", *names],
+        outcomes={"ns": runs.NS, "cpu": runs.CPU},
+        judged=["ns"], awaited=["ns"], shown=[],
+    )  # fmt: skip
+    done = runs.dosed(plan, 3, dict.fromkeys(names, 0.01))
+    told = made_results.make(read(runs.write(tmp_path / "run", plan, done))).answers
+    assert told[-1].startswith("Could not tell whether ") and "would not help" not in told[-1]
 
 
 def test_all_equivalent() -> None:
