@@ -11,7 +11,7 @@ from tare.model.results import (
     SlopeResult,
     Verdict,
 )
-from tare.report.alike import seems_different
+from tare.report.alike import is_open
 from tare.report.slopes import ranked as ranked_slopes
 from tare.stats.plan_order import CONTROL
 
@@ -46,7 +46,7 @@ class Ranking:
     alike: frozenset[frozenset[str]]
     """Pairs of variants that are equivalent, or whose difference may be none or mere noise."""
     open: frozenset[frozenset[str]]
-    """Pairs that differ as it seems, but by too few blocks for a verdict."""
+    """Pairs that may differ, with too few blocks for a verdict."""
 
     def groups(self, standings: Sequence[Standing]) -> list[list[Standing]]:
         """Return the standings in their order, those together that are all indistinguishable from
@@ -183,6 +183,6 @@ def _unlike(
     open_: set[frozenset[str]] = set()
     for one, other, verdict, value, interval in pairs:
         if verdict not in DIFFERENT:
-            clear = verdict == "unresolved" and seems_different(value, interval, floor)
-            (open_ if clear else alike).add(frozenset((one, other)))
+            lacks = verdict == "unresolved" and is_open(value, interval, floor)
+            (open_ if lacks else alike).add(frozenset((one, other)))
     return frozenset(alike), frozenset(open_)

@@ -94,6 +94,16 @@ def test_the_table_ranks_and_says_who_cannot_be_told_apart(folder: RunFolder) ->
     assert "µs without dose, " in text and " beyond none's" in text
 
 
+def test_slopes_without_intervals_are_not_called_indistinguishable(tmp_path: Path) -> None:
+    plan = runs.plan(
+        variants=["none", *COSTS],
+        outcomes={"ns": runs.NS, "cpu": runs.CPU},
+        judged=["ns"], awaited=["ns"], shown=[],
+    )  # fmt: skip
+    few = read(runs.write(tmp_path / "run", plan, runs.dosed(plan, 5, COSTS)))
+    assert "indistinguishable" not in printed(few)
+
+
 def test_the_page_has_the_slopes_and_their_chart(folder: RunFolder) -> None:
     page = html.render(folder, results.make(folder))
     assert '<th scope="col">against none</th>' in page
