@@ -253,7 +253,10 @@ def _difference(ranking: Ranking, own: Standing) -> str:
             return f"{relative(own.value, own.interval)} as high"
         case "lower":
             return relative(own.value, own.interval)
-    value, _, shown = relative(sign * own.value, bounds).replace("+", "").partition(" [")
+    told = relative(sign * own.value, bounds).replace("+", "")
+    if "[" not in told:  # smaller than the digits of a table show
+        told = figure(sign * own.value, bounds).replace(" [", " % [")
+    value, _, shown = told.partition(" [")
     return f"{value} [{shown} {'higher' if sign > 0 else 'lower'}"
 
 
