@@ -65,6 +65,8 @@ def effect_so_far(differences: Floats, level: float = 0.95) -> Effect:
     found, looked = locate(differences, level), look(differences, level)
     give = "gives" if found.n == 1 else "give"
     missing = "" if looked.interval else f"{counted(found.n, 'pair')} {give} no interval yet"
+    if looked.changed:
+        missing = "no one effect fits all pairs: it changed in the course of the run"
     modes = two_modes(differences)
     return Effect(found.n, found.estimate, looked.interval, missing, looked.p, found.spread, modes)
 
