@@ -60,6 +60,19 @@ def test_a_limit_that_nothing_exceeds_is_refused(tmp_path: Path, limit: str) -> 
     assert asked(before, after, "--fail-on", "cpu:20%").exit_code == 3
 
 
+def test_effects_against_other_baselines_are_not_compared(tmp_path: Path) -> None:
+    variants = {"variants": ["none", "dear", "same"]}
+    before, after = run(tmp_path / "a", 1.2, **variants)[0], run(tmp_path / "b", 1.5, **variants)[0]
+    kept = json.loads((after / "results.json").read_text()) | {"baselines": {"dear": "same"}}
+    (after / "results.json").write_text(json.dumps(kept))
+    done = asked(before, after, "--fail-on", "any")
+    assert done.exit_code == 3, done.output
+    assert "LOST: default, dear: against none, then against same" in done.stdout
+    assert "regression" not in done.stderr
+    compared = json.loads(asked(before, after, "--json").stdout)["changes"]
+    assert [change["variant"] for change in compared] == ["same"]
+
+
 def test_an_outcome_that_is_compared_no_more_is_lost(tmp_path: Path) -> None:
     both = {"judged": ["cpu", "rate"], "shown": []}
     (before, _), (after, made) = (run(tmp_path / name, 1.2, **both) for name in ("a", "b"))
