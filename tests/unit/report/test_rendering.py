@@ -54,6 +54,16 @@ def hostile() -> tuple[Plan, list[Trial]]:
     return plan, done
 
 
+def test_one_block_is_in_the_singular(tmp_path: Path) -> None:
+    plan = runs.plan(blocks={"min": 1, "max": 1})
+    folder = read(runs.write(tmp_path / "one", plan, runs.trials(plan, 1, {"dear": 1.2})))
+    assert "; 1 block</caption>" in html.render(folder, results.make(folder))
+    plan = runs.plan(blocks={"min": 5, "max": 5})
+    folder = read(runs.write(tmp_path / "five", plan, runs.trials(plan, 5, {"dear": 1.2})))
+    page = html.render(folder, results.make(folder))
+    assert "; 5 blocks</caption>" in page and "(about 1 more block)" in page
+
+
 def rendered(tmp_path: Path, environment: str | None = None) -> tuple[str, str]:
     """The page and the table of a run with hostile names."""
     plan, done = hostile()
