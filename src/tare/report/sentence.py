@@ -12,7 +12,7 @@ from tare.report.titles import titles
 from tare.report.why import because
 from tare.stats.blocks import worse_by
 from tare.stats.plan_order import CONTROL
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import counted, two_digits
 from tare.stats.verdict import BIASED
 
 _ONE_START = (
@@ -79,9 +79,9 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     where these are one or two; then what could not be told.
     """
     found = rankings(results, scenario)
-    lost = _lost(results, scenario)
+    lost, failed = _lost(results, scenario), _failed(scenario)
     if not found:
-        return [lost or "Nothing was judged: the figures stand in the tables."]
+        return [lost or "Nothing was judged: the figures stand in the tables.", *failed]
     others = {each.label for one in found for each in one.standings}
     if len(others) <= _FEW:
         words = [_of_variant(results, found, label) for label in sorted(others)]
@@ -97,7 +97,7 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     for tail in scenario.tails:
         if tail.label != CONTROL:
             words += slower.sentences(scenario, tail, results.baseline_of(tail.label))
-    return [*words, lost] if lost else words
+    return [*words, *([lost] if lost else []), *failed]
 
 
 def of_outcome(results: Results, ranking: Ranking) -> str:
@@ -276,13 +276,24 @@ def _between(ranking: Ranking, own: Standing) -> str:
 
 
 def _lost(results: Results, scenario: ScenarioResult) -> str | None:
-    """Return the variants that failed or never counted; a requirement that is not met is none."""
+    """Return the variants that failed or were refused whenever they were tried; a requirement that
+    is not met is none.
+    """
     lost = [
         name
         for name, variant in scenario.variants.items()
-        if variant.status in ("failed", "invalid") and name != CONTROL
+        if variant.status in ("failed", "invalid") and name != CONTROL and not variant.outcomes
     ]
     return f"Not measured: {listed(lost)}." if lost and results.complete else None
+
+
+def _failed(scenario: ScenarioResult) -> list[str]:
+    """Return a sentence of each variant that failed in some trials and was measured in others."""
+    return [
+        f"{name} failed in {counted(variant.trials_failed, 'trial')}, which did not count."
+        for name, variant in scenario.variants.items()
+        if variant.status == "failed" and name != CONTROL and variant.outcomes
+    ]
 
 
 def _names(standings: Sequence[Standing], word: str = "and") -> str:

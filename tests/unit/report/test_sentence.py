@@ -244,6 +244,16 @@ def test_what_was_not_measured_is_named_and_a_run_in_progress_says_so() -> None:
     assert answers(results(broken, complete=False))[0] == "Not finished; so far:"
 
 
+def test_what_failed_in_one_of_its_trials_was_measured(tmp_path: Path) -> None:
+    plan = runs.plan()
+    done = runs.trials(plan, 8, {"dear": 1.2})
+    at = next(number for number, trial in enumerate(done) if trial.label == "dear")
+    done[at] = runs.altered(done[at], status="failed", reason="it crashed", outcomes={})
+    told = made_results.make(read(runs.write(tmp_path / "run", plan, done))).answers
+    assert told[0].startswith("dear against none: CPU is ") and told[0].endswith(" higher.")
+    assert told[1:] == ["dear failed in 1 trial, which did not count."]
+
+
 def test_slopes_are_told_in_their_unit(tmp_path: Path) -> None:
     plan = runs.plan(
         variants=["none", "cheap", "twin", "dear"],
