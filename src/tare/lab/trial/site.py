@@ -247,7 +247,7 @@ class Site:
                     f"role {name} did not end on SIG{role.stop_signal} within "
                     f"{role.stop_timeout_s:g} s and was killed"
                 )
-        self.bench.journal.unfollow()
+        self.bench.journal.unfollow(self.folder)
         self._leave_hosts()
         if self._network is not None:
             self._network.remove()
