@@ -93,7 +93,8 @@ def ordered(results: Results, scenario: ScenarioResult, outcome: str) -> list[st
         if own.effect_pct is not None and own.effect_pct > -100:
             before = place(against) if against in known else 0.0
             return before + math.log1p(own.effect_pct / 100)
-        return math.log((own.median or 0.0) / (start or 1.0) or math.ulp(0.0))
+        # CPU time without control groups falls when a process ends, even below 0.
+        return math.log(max((own.median or 0.0) / (start or 1.0), math.ulp(0.0)))
 
     sign = 1 if any(found.better == "lower" for found in known.values()) else -1
     own = sorted((label for label in known if label != CONTROL), key=lambda x: sign * place(x))

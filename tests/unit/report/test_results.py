@@ -9,6 +9,7 @@ from tare.model.results import Results, VariantResult
 from tare.report import results, schema
 from tare.report.errors import NotARun
 from tare.report.folder import read
+from tare.report.ranking import ordered
 
 
 def make(folder: Path) -> Results:
@@ -37,6 +38,18 @@ def test_a_known_effect_is_found_and_judged(tmp_path: Path) -> None:
     assert not rate.judged and rate.verdict is None, "no verdict in a scenario it is not for"
     p50 = scenario.variants["dear"].latency["p50"]
     assert p50.value_us == pytest.approx(50, rel=0.002) and p50.ci_us is not None
+
+
+def test_a_figure_below_zero_has_no_effect_and_a_place(tmp_path: Path) -> None:
+    plan = runs.plan(variants=["none", "dear", "lost"])
+    done = [
+        runs.altered(trial, outcomes={"cpu": -1.0, "rate": 1.0}) if trial.label == "lost" else trial
+        for trial in runs.trials(plan, 8, {"dear": 1.2})
+    ]
+    found = make(runs.write(tmp_path / "run", plan, done))
+    lost = found.scenarios[0].variants["lost"].outcomes["cpu"]
+    assert (lost.median, lost.effect_pct) == (-1.0, None)
+    assert ordered(found, found.scenarios[0], "cpu") == ["lost", "none", "dear", "control"]
 
 
 def test_results_fit_the_published_schema(tmp_path: Path) -> None:
