@@ -44,6 +44,18 @@ def test_a_bench_with_another_effect_is_found_and_its_deviation_estimated() -> N
     assert np.sqrt(np.mean(deviations)) == pytest.approx(0.03, rel=0.1)
 
 
+@pytest.mark.parametrize("percent", np.linspace(0.1, 30, 7))
+def test_equal_values_differ_on_no_bench_by_rounding(percent: float) -> None:
+    """The mean of equal numbers may differ from them in its last digit."""
+    value = float(np.log1p(percent / 100))
+    for sizes in ((3, 4), (5, 8), (8, 12), (3, 6, 7)):
+        benches = {f"b{size}": np.full(size, value) for size in sizes}
+        found = spread(benches)
+        assert found is not None and (found.p, found.deviation) == (1.0, 0.0)
+        assert found.means[f"b{sizes[0]}"][0] == pytest.approx(value)
+        assert [each.p for each in levels(benches)] == [1.0]
+
+
 def test_too_little_compares_nothing() -> None:
     one = {"a": np.asarray([0.1, 0.2])}
     assert spread(one) is None and levels(one) == []
