@@ -6,7 +6,7 @@ from itertools import combinations
 
 from tare.model.results import Results, ScenarioResult
 from tare.report import cross_talk, slower
-from tare.report.numbers import ends, figure, form, listed, relative, span
+from tare.report.numbers import Interval, ends, figure, form, listed, relative, span
 from tare.report.ranking import DIFFERENT, Ranking, Standing, rankings
 from tare.report.titles import titles
 from tare.report.why import because
@@ -253,11 +253,14 @@ def _difference(ranking: Ranking, own: Standing) -> str:
             return f"{relative(own.value, own.interval)} as high"
         case "lower":
             return relative(own.value, own.interval)
-    told = relative(sign * own.value, bounds).replace("+", "")
-    if "[" not in told:  # smaller than the digits of a table show
-        told = figure(sign * own.value, bounds).replace(" [", " % [")
-    value, _, shown = told.partition(" [")
+    value, _, shown = _percent(sign * own.value, bounds).replace("+", "").partition(" [")
     return f"{value} [{shown} {'higher' if sign > 0 else 'lower'}"
+
+
+def _percent(value: float, interval: Interval) -> str:
+    """Return a change with its interval as `relative` does, also where its digits show none."""
+    told = relative(value, interval)
+    return told if "[" in told else figure(value, interval).replace(" [", " % [")
 
 
 def _between(ranking: Ranking, own: Standing) -> str:
@@ -266,7 +269,7 @@ def _between(ranking: Ranking, own: Standing) -> str:
     if ranking.is_slope:
         low, high = ends(figure(own.value, own.interval))
         return f"between {low} {ranking.unit} and {high} {ranking.unit}"
-    low, high = ends(relative(own.value, own.interval))
+    low, high = ends(_percent(own.value, own.interval))
     match form(own.value, own.interval):
         case "times":
             return f"between {low} and {high} times as high"

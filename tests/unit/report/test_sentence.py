@@ -46,6 +46,8 @@ def many(**verdicts: tuple[str, float]) -> dict[str, dict[str, Any]]:
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
          "p99 latency could not be told: between -4 % and +10 %"),
+        (("Bytes", "unresolved", 0.0, -0.002, 0.003),
+         "bytes could not be told: between -0.0020 % and 0.0030 %"),
         (("p99 latency", "unresolved", 3.0, 1.2, 310.0),
          "p99 latency could not be told: between 1.01 and 4.1 times as high, but w"),
     ],
