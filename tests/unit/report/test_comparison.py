@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,16 @@ def test_a_dearer_variant_is_a_regression(tmp_path: Path) -> None:
     assert asked(before, after, "--fail-on", "cpu:20").exit_code == 3
     assert asked(after, before, "--fail-on", "any").exit_code == 0, "better is none"
     assert asked(before / "results.json", after, "--fail-on", "any").exit_code == 3
+
+
+def test_a_rate_that_nearly_vanished_is_told_by_its_factor(tmp_path: Path) -> None:
+    judged = {"judged": ["rate"], "awaited": ["rate"], "shown": []}
+    before, after = run(tmp_path / "a", 1, **judged)[0], run(tmp_path / "b", 400, **judged)[0]
+    (told,) = re.findall(
+        r"default, dear, rate: surely worse by a factor of (\d+) or more",
+        asked(before, after, "--fail-on", "any").stderr,
+    )
+    assert 350 <= int(told) <= 400
 
 
 def test_the_same_is_no_regression(tmp_path: Path) -> None:
