@@ -153,6 +153,21 @@ def test_a_scenario_without_its_baseline_is_given_up_and_complete(tmp_path: Path
     assert make(runs.write(tmp_path / "run", plan, done)).complete
 
 
+def test_variants_are_measured_to_the_end_where_their_baseline_is_unavailable(
+    tmp_path: Path,
+) -> None:
+    plan = runs.plan()
+    done = [
+        runs.altered(trial, status="unavailable", reason="no such card", outcomes={})
+        if trial.variant == "none"
+        else trial
+        for trial in runs.trials(plan, 8, {})
+        if trial.variant != "none" or trial.block == 0
+    ]
+    assert not make(runs.write(tmp_path / "begun", plan, done[:-1])).complete
+    assert make(runs.write(tmp_path / "whole", plan, done)).complete
+
+
 def test_a_baseline_that_failed_at_once_ends_the_run_for_good(tmp_path: Path) -> None:
     plan = runs.plan(blocks={"min": 8, "max": 40})
     done = [

@@ -66,7 +66,6 @@ class Known:
         }
         return any(
             (planned.scenario, planned.label) not in ended
-            and not {(planned.scenario, planned.variant), (planned.scenario, self._plan.baseline)}
-            & self._lost
+            and (planned.scenario, planned.variant) not in self._lost
             for planned in blocks.planned_trials(self._plan, block)
         )
