@@ -49,7 +49,6 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     tare compare record/proxies-requests last --fail-on requests_per_second:5
     """
     from tare.report.comparison import compare
-    from tare.stats.rounding import reach_text
 
     limits = [_limit(text) for text in fail_on]
     found = compare(*_runs(before, after))
@@ -73,11 +72,20 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     ]
     for change in regressions:
         where = f"{change.scenario}, {change.variant}, {change.outcome}"
-        say(f"regression: {where}: surely worse by {reach_text(change.worse_by_pct)} or more")
+        say(f"regression: {where}: surely worse by {_amount(change)} or more")
     asked = {name for name, _ in limits}
     missing = [each for each in found.outcomes_lost if asked & {"any", each.outcome}]
     lost = limits and (found.lost or found.refused or missing)
     sys.exit(REGRESSION if regressions or lost else 0)
+
+
+def _amount(change: "Changed | ChangedSlope") -> str:
+    """Return how much worse an outcome got: a fall by 99.6 % is a factor of 250, and not of 2."""
+    from tare.stats.rounding import change_text, reach_text
+
+    if change.better == "higher":
+        return change_text(-change.worse_by_pct).removesuffix(" lower")
+    return reach_text(change.worse_by_pct)
 
 
 def _runs(before: str, after: str) -> "tuple[Results, Results]":

@@ -50,7 +50,8 @@ class Change(Record):
     after: Level
     p: float
     """The share of random orders of the same effects with a change at least as large."""
-    trend: Literal["worse", "better"]
+    trend: Literal["worse", "better", "changed"]
+    """`changed` of effects that vary more or less than before, about the same middle."""
     differences: list[str]
     """Other differences between the run before it and this one, in words."""
 

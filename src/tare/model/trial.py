@@ -1,6 +1,7 @@
 """Plans and trials: what is to be measured, and what was."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -16,6 +17,8 @@ from tare.model.study import Blocks, Pairing
 Until = Literal["narrow", "resolved"]
 """When a run has enough blocks: when its intervals are narrow, or when every verdict is there."""
 
+FAILURES_MAX = 2
+"""A variant that failed so often in a scenario is not tried there again."""
 _SIDE = "@"
 """Between the variant and the duel, in the label of a baseline's side."""
 _BASE = "base"
@@ -208,6 +211,12 @@ class Trial(Record):
         failed.
         """
         return self.label != self.shown_as and self.status != "failed"
+
+
+def hopeless(trials: Iterable[Trial]) -> set[tuple[str, str]]:
+    """Return the scenarios, each with a variant, in which that is not tried again."""
+    failures = Counter((each.scenario, each.variant) for each in trials if each.status == "failed")
+    return {which for which, count in failures.items() if count >= FAILURES_MAX}
 
 
 def parse_trials(content: bytes) -> tuple[list[Trial], list[str]]:

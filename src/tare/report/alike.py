@@ -1,12 +1,12 @@
 """The rule by which two variants without a verdict are called indistinguishable."""
 
 
-def seems_different(
-    value: float, interval: tuple[float, float] | None, floor: float | None
-) -> bool:
-    """Return true if a difference excludes 0 and exceeds the noise floor: what it lacks for a
-    verdict is then more blocks, and to call the two indistinguishable would be wrong.
+def is_open(value: float, interval: tuple[float, float] | None, floor: float | None) -> bool:
+    """Return true if a difference has no interval, or excludes 0 and exceeds the noise floor: what
+    it lacks for a verdict is then more blocks, and to call the two indistinguishable would be
+    wrong.
     """
-    if interval is None or interval[0] <= 0 <= interval[1]:
-        return False
-    return floor is None or abs(value) > floor
+    if interval is None:
+        return True
+    excludes_0 = interval[0] > 0 or interval[1] < 0
+    return excludes_0 and (floor is None or abs(value) > floor)

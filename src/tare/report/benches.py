@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from statistics import fmean
 
 import numpy as np
 
@@ -124,11 +125,18 @@ def _spreads(folder: RunFolder) -> list[BenchSpread]:
 def _levels(folder: RunFolder) -> list[BenchLevel]:
     plan = folder.plan
     found = []
+    sides = {
+        plan.opponent_of(variant): None
+        for variant in plan.variants[1:]
+        if plan.baseline_of(variant) == plan.baseline
+    }
     for scenario, outcome in _compared(folder):
-        base: dict[int, float] = {}
-        for label in {plan.opponent_of(variant) for variant in plan.variants[1:]}:
-            base |= _values(folder, scenario, label, outcome)
-        logs = {block: float(np.log(value)) for block, value in sorted(base.items())}
+        each: dict[int, list[float]] = defaultdict(list)
+        for label in sides:
+            for block, value in sorted(_values(folder, scenario, label, outcome).items()):
+                each[block].append(float(np.log(value)))
+        # A block has the baseline once, or beside each of the others.
+        logs = {block: fmean(values) for block, values in sorted(each.items())}
         found += [(scenario, outcome, one) for one in levels(_by_bench(folder, logs))]
     adjusted = holm([one.p for *_, one in found])
     return [

@@ -84,14 +84,19 @@ def _of_roles(duel: Explained, roles: set[str]) -> Explained:
 
 def _price(folder: RunFolder, duels: Sequence[tuple[Trial, Explained]]) -> Effect | None:
     """Return the effect of looking on the variant's CPU time per request: that of the second window
-    against that of the first. None where no judged outcome is such a time.
+    against that of the first, of the same roles. None where no judged outcome is such a time.
     """
     outcome = next(filter(folder.plan.is_cpu_time, folder.plan.judged), None)
+    if outcome is None:
+        return None
+    roles = {path.of for path in folder.plan.outcomes[outcome].paths}
     pairs = [
-        (_cpu_ns(duel, "variant") / duel.requests["variant"], 1000 * before)
+        (_cpu_ns(_of_roles(duel, roles), "variant") / duel.requests["variant"], 1000 * before)
         for trial, duel in duels
-        if outcome and (before := trial.outcomes.get(outcome))
+        if (before := trial.outcomes.get(outcome))
     ]
+    # Counts of /proc fall when a process ends in the window: such a time has no ratio.
+    pairs = [pair for pair in pairs if min(pair) > 0]
     looked, judged = [after for after, _ in pairs], [before for _, before in pairs]
     return paired_effect(looked, judged) if pairs else None
 

@@ -128,7 +128,8 @@ def _changes(before: Results, after: Results) -> Iterator[Changed]:
             continue
         for label, variant in scenario.variants.items():
             known = old.variants.get(label)
-            if known is None or label in (after.baseline, CONTROL):
+            own = (after.baseline, CONTROL)
+            if known is None or label in own or _of_other_baselines(before, after, label):
                 continue
             for name, new in variant.outcomes.items():
                 first = _measured(old, name, known.outcomes.get(name))
@@ -165,6 +166,8 @@ def _slopes(before: Results, after: Results) -> Iterator[ChangedSlope]:
                 known = old.variants.get(label)
                 # An unjudged slope has no verdict.
                 if label in (after.baseline, CONTROL) or known is None or new.verdict is None:
+                    continue
+                if _of_other_baselines(before, after, label):
                     continue
                 one, other = _measured_slope(old, known), _measured_slope(found, new)
                 if one is None or other is None:
@@ -210,10 +213,21 @@ def _lost(before: Results, after: Results) -> Iterator[str]:
             continue
         for label, variant in scenario.variants.items():
             now = new.variants.get(label)
-            if variant.status != "measured" or (now is not None and now.status == "measured"):
+            if variant.status != "measured":
                 continue
-            why = f"{now.status}: {now.reason}" if now is not None else f"not in {after.run}"
+            if now is None:
+                why = f"not in {after.run}"
+            elif now.status != "measured":
+                why = f"{now.status}: {now.reason}"
+            elif not (why := _of_other_baselines(before, after, label)):
+                continue
             yield f"{scenario.name}, {label}: {why}"
+
+
+def _of_other_baselines(before: Results, after: Results, label: str) -> str:
+    """Say against what a variant's effects are, if that is not the same in both runs."""
+    one, other = before.baseline_of(label), after.baseline_of(label)
+    return "" if one == other else f"against {one}, then against {other}"
 
 
 def _outcomes_lost(before: Results, after: Results) -> Iterator[LostOutcome]:

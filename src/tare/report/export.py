@@ -46,7 +46,7 @@ def _pictures(suffix: str) -> Callable[[RunFolder, Results, Path], Iterator[Path
         from tare.report.charts.pictures import pictures
 
         for picture in pictures(folder, results):
-            file = target / f"{re.sub(r'[^A-Za-z0-9_.=,-]', '-', picture.name)}.{suffix}"
+            file = target / f"{_plain(picture.name)}.{suffix}"
             if suffix == "svg":
                 file.write_text(drawing.svg(picture.chart))
             else:
@@ -83,7 +83,7 @@ def _slim_record(folder: RunFolder, _: Results, target: Path) -> Iterator[Path]:
 
 def _folded(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
     for seen in stacks.of_run(folder, results):
-        file = target / f"{seen.name}.folded"
+        file = target / f"{_plain(seen.name)}.folded"
         file.write_text(stacks.folded(seen))
         yield file
 
@@ -96,9 +96,14 @@ def _speedscope(folder: RunFolder, results: Results, target: Path) -> Iterator[P
 
 def _pprof(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
     for seen in stacks.of_run(folder, results):
-        file = target / f"{seen.name}.pb.gz"
+        file = target / f"{_plain(seen.name)}.pb.gz"
         file.write_bytes(stacks.pprofiled(seen))
         yield file
+
+
+def _plain(name: str) -> str:
+    """Return a name without what cannot be in a file's, such as a path that a scenario is of."""
+    return re.sub(r"[^A-Za-z0-9_.=,-]", "-", name)
 
 
 _WRITERS: dict[str, Callable[[RunFolder, Results, Path], Iterator[Path]]] = {

@@ -175,19 +175,31 @@ def _changes(found: _Found, level: float, runs: dict[str, Results]) -> Iterator[
     values = [scale(point.value) for point in points]
     marks = change_points(values, level)
     edges = [0, *(mark.at for mark in marks), len(points)]
-    levels = [_level(points[low:high]) for low, high in pairwise(edges)]
-    for mark, before, after in zip(marks, levels[:-1], levels[1:], strict=True):
-        grew = after.median > before.median
+    stretches = [slice(low, high) for low, high in pairwise(edges)]
+    for mark, before, after in zip(marks, stretches[:-1], stretches[1:], strict=True):
         yield Change(
             run=points[mark.at].run,
-            before=before,
-            after=after,
+            before=_level(points[before]),
+            after=_level(points[after]),
             p=mark.p,
-            trend="worse" if grew == (found.effect.better == "lower") else "better",
+            trend=_trend(values[before], values[after], found.effect.better),
             differences=list(
                 surroundings(runs[points[mark.at - 1].run], runs[points[mark.at].run])
             ),
         )
+
+
+def _trend(
+    before: Sequence[float], after: Sequence[float], better: Literal["lower", "higher"]
+) -> Literal["worse", "better", "changed"]:
+    """Return in which direction values went; an energy distance also sees another spread."""
+    grew = median(after) > median(before)
+    if max(before) >= min(after) and max(after) >= min(before):
+        from scipy.stats import mannwhitneyu  # takes a second to import
+
+        if mannwhitneyu(before, after).pvalue >= _LEVEL:
+            return "changed"
+    return "worse" if grew == (better == "lower") else "better"
 
 
 def _level(points: Sequence[Point]) -> Level:

@@ -25,7 +25,7 @@ def notes(results: Results) -> list[str]:
         if found:
             told = ", ".join(f"{label_title(results, name)} {n}" for name, n in found.items())
             where = f" in {named[scenario.name]}" if len(results.scenarios) > 1 else ""
-            lines.append(f"Refused by a gate, and repeated up to twice{where}: {told}.")
+            lines.append(f"Trials that did not count, by no failure of their own{where}: {told}.")
     if results.overview:
         lines.append(overview.NOTE)
     if any(scenario.pairs for scenario in results.scenarios):

@@ -154,7 +154,8 @@ def _written(
 
 def _ratio(value: float, interval: Interval | None) -> str:
     """Return a ratio with its interval, each figure with two digits at least. An end that is not 1
-    is never written as 1, which would hide on which side it is.
+    is never written as 1, which would hide on which side it is, nor is a ratio whose interval does
+    not contain 1.
     """
     if interval is None:
         return figure(value, None)
@@ -169,7 +170,9 @@ def _ratio(value: float, interval: Interval | None) -> str:
             places += 1
         return _round(end, places)
 
-    return f"{_round(value, places_of(value))} [{', '.join(map(one, interval))}]"
+    sure = interval[0] > 1 or interval[1] < 1
+    shown = one(value) if sure else _round(value, places_of(value))
+    return f"{shown} [{', '.join(map(one, interval))}]"
 
 
 def _places(value: float, interval: Interval | None) -> int:

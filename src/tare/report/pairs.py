@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tare.model.results import PairResult, Results, ScenarioResult
-from tare.report.alike import seems_different
+from tare.report.alike import is_open
 from tare.report.numbers import relative
+from tare.stats.rounding import counted
 
 NOTE = (
     "Pairs are compared within blocks, as a variant is with its baseline, and by the same noise "
@@ -39,12 +40,12 @@ def by_outcome(results: Results, scenario: ScenarioResult) -> Iterator[tuple[str
 
 
 def _row(results: Results, pair: PairResult, floor: float | None) -> Row:
-    clear = seems_different(pair.effect_pct, pair.ci_pct, floor)
+    open_ = is_open(pair.effect_pct, pair.ci_pct, floor)
     meaning = {
         "equivalent": f"indistinguishable: within ±{results.margin_pct:g} %",
-        "unresolved": pair.why if clear else f"indistinguishable in this run: {pair.why}",
+        "unresolved": pair.why if open_ else f"indistinguishable in this run: {pair.why}",
     }.get(pair.verdict, pair.why)
     if pair.verdict == "unresolved" and pair.more_blocks:
-        meaning += f" (about {pair.more_blocks} more blocks)"
+        meaning += f" (about {counted(pair.more_blocks, 'more block')})"
     effect = relative(pair.effect_pct, pair.ci_pct)
     return Row(f"{pair.variant} against {pair.against}", effect, pair.verdict, meaning)

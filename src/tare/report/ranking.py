@@ -11,7 +11,7 @@ from tare.model.results import (
     SlopeResult,
     Verdict,
 )
-from tare.report.alike import seems_different
+from tare.report.alike import is_open
 from tare.report.slopes import ranked as ranked_slopes
 from tare.stats.plan_order import CONTROL
 
@@ -46,7 +46,7 @@ class Ranking:
     alike: frozenset[frozenset[str]]
     """Pairs of variants that are equivalent, or whose difference may be none or mere noise."""
     open: frozenset[frozenset[str]]
-    """Pairs that differ as it seems, but by too few blocks for a verdict."""
+    """Pairs that may differ, with too few blocks for a verdict."""
 
     def groups(self, standings: Sequence[Standing]) -> list[list[Standing]]:
         """Return the standings in their order, those together that are all indistinguishable from
@@ -93,7 +93,8 @@ def ordered(results: Results, scenario: ScenarioResult, outcome: str) -> list[st
         if own.effect_pct is not None and own.effect_pct > -100:
             before = place(against) if against in known else 0.0
             return before + math.log1p(own.effect_pct / 100)
-        return math.log((own.median or 0.0) / (start or 1.0) or math.ulp(0.0))
+        # CPU time without control groups falls when a process ends, even below 0.
+        return math.log(max((own.median or 0.0) / (start or 1.0), math.ulp(0.0)))
 
     sign = 1 if any(found.better == "lower" for found in known.values()) else -1
     own = sorted((label for label in known if label != CONTROL), key=lambda x: sign * place(x))
@@ -183,6 +184,6 @@ def _unlike(
     open_: set[frozenset[str]] = set()
     for one, other, verdict, value, interval in pairs:
         if verdict not in DIFFERENT:
-            clear = verdict == "unresolved" and seems_different(value, interval, floor)
-            (open_ if clear else alike).add(frozenset((one, other)))
+            lacks = verdict == "unresolved" and is_open(value, interval, floor)
+            (open_ if lacks else alike).add(frozenset((one, other)))
     return frozenset(alike), frozenset(open_)

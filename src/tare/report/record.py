@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import zstandard
 
@@ -13,13 +14,14 @@ from tare.model.tail import TAILS
 from tare.model.trial import Plan, Trial
 from tare.report import stored
 from tare.report.folder import LATENCIES, TRIALS_PACKED, RunFolder
+from tare.stats.dose_response import windows as windows_of
 from tare.stats.histogram import encode_merged
 
 _LEVEL = 19
 _SLIM_DIGITS = 6
 """Significant digits of a slim record's figures."""
 _LEFT_OUT = ("roles", "machine", "counters", "instrument")
-"""Fields of trials that a slim record does not have."""
+"""Fields of trials that a slim record does not have, doses and responses apart."""
 
 
 def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
@@ -72,7 +74,19 @@ def _slim(trial: Trial, plan: Plan) -> Trial:
         "outcomes": {name: _shorter(value) for name, value in kept.items()},
         "gates": [] if trial.status == "valid" else trial.gates,
     }
-    return trial.model_copy(update=shorter | {name: {} for name in _LEFT_OUT})
+    left_out: dict[str, Any] = {name: {} for name in _LEFT_OUT}
+    return trial.model_copy(update=shorter | left_out | {"instrument": _doses(trial)})
+
+
+def _doses(trial: Trial) -> dict[str, Any]:
+    """Return what slopes are made of; nothing of a trial that measured none."""
+    if (found := trial.instrument.get("slope")) is None:
+        return {}
+    windows: list[dict[str, Any]] = [
+        {"round": each.round, "dose": each.dose, "response": _shorter(each.response), "spoilt": []}
+        for each in windows_of(trial)
+    ]
+    return {"slope": {**{key: found[key] for key in ("parameter", "outcome")}, "windows": windows}}
 
 
 def _shorter(value: float | None) -> float | None:

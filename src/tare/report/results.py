@@ -13,7 +13,7 @@ from tare.model.results import (
     ScenarioResult,
     VariantResult,
 )
-from tare.model.trial import Trial
+from tare.model.trial import Trial, hopeless
 from tare.report import benches, starts
 from tare.report.causes import causes
 from tare.report.folder import RunFolder
@@ -83,19 +83,17 @@ def complete(folder: RunFolder) -> bool:
         for trial in folder.trials
         if not trial.machine_fault
     }
-    lost = {
-        (trial.scenario, trial.variant)
-        for trial in folder.trials
-        if trial.status in ("failed", "unavailable")
+    gone = hopeless(folder.trials)
+    lost = gone | {
+        (trial.scenario, trial.variant) for trial in folder.trials if trial.status == "unavailable"
     }
     block, decision = 0, Stop.GO_ON
     while decision is Stop.GO_ON:
         for planned in planned_trials(plan, block):
-            # Without its baseline a scenario is given up.
-            given_up = {
-                (planned.scenario, planned.variant),
-                (planned.scenario, plan.baseline),
-            } & lost
+            # A scenario is given up if its baseline fails, and not if it is unavailable.
+            given_up = (planned.scenario, planned.variant) in lost or (
+                (planned.scenario, plan.baseline) in gone
+            )
             if (planned.block, planned.scenario, planned.label) not in made and not given_up:
                 return is_over(plan, folder.trials)
         block += 1

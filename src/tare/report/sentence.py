@@ -6,13 +6,14 @@ from itertools import combinations
 
 from tare.model.results import Results, ScenarioResult
 from tare.report import cross_talk, slower
-from tare.report.numbers import ends, figure, form, listed, relative, span
+from tare.report.numbers import Interval, ends, figure, form, listed, relative, span
 from tare.report.ranking import DIFFERENT, Ranking, Standing, rankings
 from tare.report.titles import titles
 from tare.report.why import because
 from tare.stats.blocks import worse_by
 from tare.stats.plan_order import CONTROL
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import counted, two_digits
+from tare.stats.verdict import BIASED
 
 _ONE_START = (
     "Each server was started once, before this run: a difference may come from that start, for "
@@ -78,9 +79,9 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     where these are one or two; then what could not be told.
     """
     found = rankings(results, scenario)
-    lost = _lost(results, scenario)
+    lost, failed = _lost(results, scenario), _failed(scenario)
     if not found:
-        return [lost or "Nothing was judged: the figures stand in the tables."]
+        return [lost or "Nothing was judged: the figures stand in the tables.", *failed]
     others = {each.label for one in found for each in one.standings}
     if len(others) <= _FEW:
         words = [_of_variant(results, found, label) for label in sorted(others)]
@@ -96,7 +97,7 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     for tail in scenario.tails:
         if tail.label != CONTROL:
             words += slower.sentences(scenario, tail, results.baseline_of(tail.label))
-    return [*words, lost] if lost else words
+    return [*words, *([lost] if lost else []), *failed]
 
 
 def of_outcome(results: Results, ranking: Ranking) -> str:
@@ -124,16 +125,18 @@ def doubt(results: Results, ranking: Ranking) -> str | None:
     names = _names(open_, "or")
     if len(open_) == 1:
         names += f" ({_between(ranking, open_[0])})"
-    words = f"Could not tell whether {names} {'differs' if len(open_) == 1 else 'differ'}: "
+    words = f"Could not tell whether {names} {'differs' if len(open_) == 1 else 'differ'}"
     needed = [each.more_blocks for each in open_ if each.more_blocks]
     if not needed:
-        return words + "more blocks would not help."
+        hopeless = all(BIASED in each.why for each in open_)
+        return f"{words}: more blocks would not help." if hopeless else f"{words}."
     ends = sorted({min(needed), max(needed)})
     blocks = " to ".join(map(str, ends))
     spans = dict.fromkeys(span(each * results.block_s) for each in ends if results.block_s)
     time = f", {' to '.join(spans)}" if spans else ""
     least = "about" if len(needed) == len(open_) else "at least"
-    return f"{words}that takes {least} {blocks} more blocks{time}."
+    noun = "block" if ends == [1] else "blocks"
+    return f"{words}: that takes {least} {blocks} more {noun}{time}."
 
 
 def _against(results: Results, ranking: Ranking, own: Sequence[Standing]) -> str:
@@ -250,8 +253,14 @@ def _difference(ranking: Ranking, own: Standing) -> str:
             return f"{relative(own.value, own.interval)} as high"
         case "lower":
             return relative(own.value, own.interval)
-    value, _, shown = relative(sign * own.value, bounds).replace("+", "").partition(" [")
+    value, _, shown = _percent(sign * own.value, bounds).replace("+", "").partition(" [")
     return f"{value} [{shown} {'higher' if sign > 0 else 'lower'}"
+
+
+def _percent(value: float, interval: Interval) -> str:
+    """Return a change with its interval as `relative` does, also where its digits show none."""
+    told = relative(value, interval)
+    return told if "[" in told else figure(value, interval).replace(" [", " % [")
 
 
 def _between(ranking: Ranking, own: Standing) -> str:
@@ -260,7 +269,7 @@ def _between(ranking: Ranking, own: Standing) -> str:
     if ranking.is_slope:
         low, high = ends(figure(own.value, own.interval))
         return f"between {low} {ranking.unit} and {high} {ranking.unit}"
-    low, high = ends(relative(own.value, own.interval))
+    low, high = ends(_percent(own.value, own.interval))
     match form(own.value, own.interval):
         case "times":
             return f"between {low} and {high} times as high"
@@ -270,13 +279,24 @@ def _between(ranking: Ranking, own: Standing) -> str:
 
 
 def _lost(results: Results, scenario: ScenarioResult) -> str | None:
-    """Return the variants that failed or never counted; a requirement that is not met is none."""
+    """Return the variants that failed or were refused whenever they were tried; a requirement that
+    is not met is none.
+    """
     lost = [
         name
         for name, variant in scenario.variants.items()
-        if variant.status in ("failed", "invalid") and name != CONTROL
+        if variant.status in ("failed", "invalid") and name != CONTROL and not variant.outcomes
     ]
     return f"Not measured: {listed(lost)}." if lost and results.complete else None
+
+
+def _failed(scenario: ScenarioResult) -> list[str]:
+    """Return a sentence of each variant that failed in some trials and was measured in others."""
+    return [
+        f"{name} failed in {counted(variant.trials_failed, 'trial')}, which did not count."
+        for name, variant in scenario.variants.items()
+        if variant.status == "failed" and name != CONTROL and variant.outcomes
+    ]
 
 
 def _names(standings: Sequence[Standing], word: str = "and") -> str:

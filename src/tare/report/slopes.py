@@ -1,7 +1,7 @@
 """Slopes: their part of results.json, and their texts."""
 
 from tare.model.results import Growth, SlopeOfVariant, SlopePair, SlopeResult
-from tare.report.alike import seems_different
+from tare.report.alike import is_open
 from tare.report.numbers import figure
 from tare.stats.blocks import BlockedTrials
 from tare.stats.dose_response import Slopes
@@ -105,7 +105,7 @@ def alike(result: SlopeResult, label: str) -> str:
         for pair in result.pairs
         if label in (pair.variant, pair.against)
         and pair.verdict == "unresolved"
-        and not seems_different(pair.difference, pair.ci, result.floor)
+        and not is_open(pair.difference, pair.ci, result.floor)
     ]
     return f"indistinguishable from {', '.join(names)}" if names else ""
 

@@ -56,9 +56,12 @@ def spread(values: Mapping[str, Floats], level: float = 0.95) -> Spread | None:
     if len(groups) < 2:
         return None
     sizes = np.array([len(each) for each in groups.values()])
-    means = np.array([each.mean() for each in groups.values()])
     total, count = int(sizes.sum()), len(groups)
-    within = sum(float(((each - each.mean()) ** 2).sum()) for each in groups.values())
+    # Seen from one of them, equal values are 0, and rounding makes no spread of them.
+    origin = float(next(iter(groups.values()))[0])
+    seen = [each - origin for each in groups.values()]
+    means = np.array([each.mean() for each in seen])
+    within = sum(float(((each - each.mean()) ** 2).sum()) for each in seen)
     grand = float((sizes * means).sum() / total)
     between = float((sizes * (means - grand) ** 2).sum()) / (count - 1)
     error = within / (total - count)
@@ -67,7 +70,7 @@ def spread(values: Mapping[str, Floats], level: float = 0.95) -> Spread | None:
         {name: _mean(each, level) for name, each in groups.items()},
         _p(between, error, count - 1, total - count),
         math.sqrt(max(0.0, (between - error) / size)),
-        _next(means, level),
+        _next(origin + means, level),
     )
 
 
@@ -101,12 +104,15 @@ def _next(means: Floats, level: float) -> Interval | None:
 
 def levels(values: Mapping[str, Floats], level: float = 0.95) -> list[Level]:
     """Return the bench that stands out most among logs of the baseline's values, then the one that
-    does so among the rest, until none does at `level`; the last one does not. None with fewer than
-    two benches that have at least two values.
+    does so among the rest, until none does at `level`; the last one does not. Nothing with
+    fewer than two benches that have at least two values.
 
     A p-value is corrected for the benches that it was chosen from.
     """
     groups = {name: each for name, each in values.items() if len(each) >= _FEWEST}
+    if groups:
+        origin = float(next(iter(groups.values()))[0])  # as in `spread`
+        groups = {name: each - origin for name, each in groups.items()}
     found: list[Level] = []
     while len(groups) > 1:
         each = [_level(name, groups, level) for name in groups]
@@ -121,15 +127,23 @@ def levels(values: Mapping[str, Floats], level: float = 0.95) -> list[Level]:
 
 
 def _level(name: str, groups: Mapping[str, Floats], level: float) -> Level:
+    from scipy.special import stdtr, stdtrit
+
     own = groups[name]
     others = np.concatenate([each for other, each in groups.items() if other != name])
     difference = float(own.mean() - others.mean())
-    if own.std() == 0 and others.std() == 0:
+    parts = [(_variance(each) / len(each), len(each) - 1) for each in (own, others)]
+    square = sum(part for part, _ in parts)
+    if square == 0:
         p = 0.0 if difference else 1.0
         return Level(name, difference, Interval(difference, difference, level), p)
-    from scipy.stats import ttest_ind  # takes a second to import
+    freedom = square**2 / sum(part**2 / each for part, each in parts)
+    error = math.sqrt(square)
+    reach = float(stdtrit(freedom, (1 + level) / 2)) * error
+    p = 2 * float(stdtr(freedom, -abs(difference) / error))
+    return Level(name, difference, Interval(difference - reach, difference + reach, level), p)
 
-    found = ttest_ind(own, others, equal_var=False)
-    reach = found.confidence_interval(level)
-    interval = Interval(float(reach.low), float(reach.high), level)
-    return Level(name, difference, interval, float(found.pvalue))
+
+def _variance(values: Floats) -> float:
+    """Return the variance, which is none of equal values, whatever rounding makes of their mean."""
+    return float(values.var(ddof=1)) if np.ptp(values) > 0 else 0.0

@@ -165,9 +165,11 @@ def _difference(own: Mapping[int, float], base: Mapping[int, float]) -> Location
 
 
 def windows(trial: Trial) -> list[Window]:
-    """The windows of a trial that measured a slope (docs/FORMAT.md, `instrument.slope`)."""
+    """The windows of a trial that measured a slope and counted (docs/FORMAT.md,
+    `instrument.slope`): neither a gate refused them, nor did they lack the response.
+    """
     return [
         Window(note["round"], note["dose"], note["response"])
         for note in trial.instrument["slope"]["windows"]
-        if not note["spoilt"]
+        if not note["spoilt"] and note["response"] is not None
     ]

@@ -60,13 +60,18 @@ def paired_effect(
 
 def effect_so_far(differences: Floats, level: float = 0.95) -> Effect:
     """The effect from log ratios in their order, shape (n,), n ≥ 1, with an interval and a p-value
-    that are good at every look (`tare.stats.sequential`).
+    that are good at every look (`tare.stats.sequential`). An estimate outside that interval, which
+    is what earlier looks have left, becomes its nearer end.
     """
     found, looked = locate(differences, level), look(differences, level)
     give = "gives" if found.n == 1 else "give"
     missing = "" if looked.interval else f"{counted(found.n, 'pair')} {give} no interval yet"
-    modes = two_modes(differences)
-    return Effect(found.n, found.estimate, looked.interval, missing, looked.p, found.spread, modes)
+    if looked.changed:
+        missing = "no one effect fits all pairs: it changed in the course of the run"
+    estimate, modes = found.estimate, two_modes(differences)
+    if looked.interval is not None:
+        estimate = min(max(estimate, looked.interval.low), looked.interval.high)
+    return Effect(found.n, estimate, looked.interval, missing, looked.p, found.spread, modes)
 
 
 def effect_of(differences: Floats, level: float = 0.95) -> Effect:

@@ -80,9 +80,11 @@ def merge(encoded: Sequence[str]) -> Histogram:
 def encode_merged(encoded: Sequence[str]) -> str:
     """Encode one histogram of everything that `encoded` recorded. Raises ValueError as `merge`."""
     merge(encoded)  # checks that all have one unit and precision
-    whole = HdrHistogram.decode(encoded[0])
-    for text in encoded[1:]:
-        whole.decode_and_add(text)
+    whole, *others = sorted(
+        map(HdrHistogram.decode, encoded), key=lambda each: each.counts_len, reverse=True
+    )
+    for each in others:  # the one of the widest range has room for them
+        whole.add(each)
     return str(whole.encode().decode())
 
 

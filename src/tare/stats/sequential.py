@@ -36,12 +36,14 @@ class Looked:
     """The findings after n pairs of log ratios, good at all looks together.
 
     `capital` is the largest that a bet against "no effect" has reached, from 1; `p` its
-    anytime-valid p-value; `interval` the confidence sequence, None as long as it has no bounds.
+    anytime-valid p-value; `interval` the confidence sequence, None as long as it has no bounds, and
+    where no one effect fits all pairs, which is `changed`.
     """
 
     n: int
     capital: float
     interval: Interval | None
+    changed: bool = False
 
     @property
     def p(self) -> float:
@@ -53,7 +55,9 @@ def look(differences: Floats, level: float = 0.95) -> Looked:
     """Look at the log ratios of n pairs in their order, shape (n,), n ≥ 1."""
     pairs = _Pairs.of(differences)
     capital = float(_capital(pairs, np.zeros(1))[0])
-    return Looked(differences.size, capital, _interval(pairs, level))
+    interval = _interval(pairs, level)
+    changed = interval is not None and interval.low == interval.high
+    return Looked(differences.size, capital, None if changed else interval, changed)
 
 
 def fewest_for(alpha: float) -> int:
@@ -107,7 +111,9 @@ def _bets(pairs: _Pairs, distances: Floats, shifts: Floats) -> Floats:
 
 
 def _interval(pairs: _Pairs, level: float) -> Interval | None:
-    """Return the hull of the shifts against which no bet has ever grown to 1 / (1 - level)."""
+    """Return the hull of the shifts against which no bet has ever grown to 1 / (1 - level), and of
+    the middle; that alone where each shift was refused at some time.
+    """
     limit, middle = 1 / (1 - level), float(np.median(pairs.values))
     reach = max(float(np.abs(pairs.values - middle).max()), 1e-9)
     bounds = [_bound(pairs, middle, sign * 4 * reach, limit) for sign in (-1, 1)]

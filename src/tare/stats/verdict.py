@@ -16,6 +16,9 @@ from tare.stats.holm import holm
 from tare.stats.power import blocks_needed, blocks_to_detect
 from tare.stats.rounding import change_text, counted, reach_text
 
+BIASED = "where the A/A control itself differs from the baseline"
+"""The end of the reason of an effect below a noise floor that no further blocks lower."""
+
 
 class Direction(StrEnum):
     """The direction in which an outcome is better."""
@@ -72,7 +75,8 @@ class Comparison:
 class Judgement:
     """A verdict, the Holm-adjusted p, the reason in words, and roughly what would resolve it.
 
-    `more_blocks` is `None` where the verdict is clear or where more blocks would not help.
+    `more_blocks` is `None` where the verdict is clear, where more blocks would not help, and where
+    so many as were made should have been enough.
     """
 
     verdict: Verdict
@@ -169,7 +173,7 @@ def _below(effect: Effect, floor: NoiseFloor) -> tuple[str, int | None]:
     assert floor.effect.interval is not None and floor.reach is not None
     why = f"below the noise floor of {reach_text(to_percent(floor.reach))}"
     if floor.effect.interval.excludes(0):
-        return f"{why}, where the A/A control itself differs from the baseline", None
+        return f"{why}, {BIASED}", None
     # The floor falls with √n.
     needed = math.ceil(floor.effect.n * (floor.reach / effect.log_ratio) ** 2)
     return why, max(1, needed - effect.n)

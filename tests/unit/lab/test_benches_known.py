@@ -34,9 +34,11 @@ def test_what_cannot_be_measured_is_not_lacking() -> None:
     assert labels == {"none", "dear", "control"}
     known.add([each for each in trials(plan(), 1, {}) if each.label != "dear"])
     assert known.lacks(0)
+    baseline = attempt(4, label="none", variant="none", status="unavailable")
+    assert Known(plan(), [baseline]).lacks(1), "dear is measured without it"
     known.add([attempt(3, label="dear", variant="dear", status="unavailable")])
     assert not known.lacks(0) and known.lacks(1)
-    known.add([attempt(4, label="none", variant="none", status="unavailable")])
+    known.add([baseline])
     assert not known.lacks(1)
 
 

@@ -22,9 +22,12 @@ class Machine:
     """Keeps the limit up to a rate; what is closed by its rate and its number is the test's."""
 
     def __init__(
-        self, capacity: float, closed: Callable[[float, int], list[str]] = lambda rate, number: []
+        self,
+        capacity: float,
+        closed: Callable[[float, int], list[str]] = lambda rate, number: [],
+        nameless: Callable[[float, int], bool] = lambda rate, number: False,
     ) -> None:
-        self.capacity, self.closed = capacity, closed
+        self.capacity, self.closed, self.nameless = capacity, closed, nameless
         self.asked: list[float] = []
 
     def window(self, own: Mapping[str, Any]) -> Measurement:
@@ -32,8 +35,9 @@ class Machine:
         assert list(own) == ["rate"]
         self.asked.append(rate)
         latency = 1000.0 if rate <= self.capacity else 50_000.0
+        named = None if self.nameless(rate, len(self.asked)) else latency
         answer = {"event": "result", "schema": 1, "instrument": "x", "window_s": 0.5}
-        outcomes = {"outcomes": {"latency_p99_us": latency, "rate": rate}}
+        outcomes = {"outcomes": {"latency_p99_us": named, "rate": rate}}
         result = Result.model_validate(answer | outcomes)
         return Measurement(own, result, None, None, {}, {})  # type: ignore[arg-type]
 
@@ -96,6 +100,23 @@ def test_what_is_always_disturbed_closes_the_trial() -> None:
     (gate,) = found.gates
     assert rate_of(found) is None and not gate.ok
     assert gate.found.endswith("/s foreign-cpu: bad, wanted good")
+
+
+def test_a_latency_that_cannot_be_named_is_no_latency_that_is_too_high() -> None:
+    """At a low rate a window may have fewer requests than its p99 takes."""
+    some = Machine(120, nameless=lambda rate, number: rate < 150 and number % 3 > 0)
+    assert rate_of(some.search()) == pytest.approx(120, rel=0.08)
+    never = Machine(120, nameless=lambda rate, number: rate < 150).search()
+    (gate,) = never.gates
+    assert rate_of(never) is None
+    assert gate.found.endswith("/s too few requests to name latency_p99_us")
+
+
+def test_an_overload_that_leaves_too_few_answers_is_a_rate_too_high() -> None:
+    machine = Machine(
+        3000, lambda rate, _: ["achieved"] * (rate > 3000), lambda rate, _: rate > 3000
+    )
+    assert rate_of(machine.search()) == pytest.approx(3000, rel=0.08)
 
 
 def test_littles_law_is_not_asked_of_a_growing_queue() -> None:

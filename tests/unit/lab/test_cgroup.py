@@ -180,3 +180,16 @@ def test_groups_that_a_killed_role_made_beside_its_own_are_removed(tmp_path: Pat
     cgroup.remove_groups_of(42, tmp_path)
     assert not any((tmp_path / name).exists() for name in stale)
     assert all((tmp_path / name).exists() for name in others)
+
+
+def test_a_process_that_cannot_be_seen_from_here_is_not_taken_for_the_laboratory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
+    folder = tmp_path / "sut"
+    folder.mkdir()
+    (folder / "cgroup.procs").write_text("0\n4194304\n")
+    with pytest.raises(TareError, match="outlive SIGKILL"):
+        Group("v2", {"v2": folder}).remove(patience_s=0)
+    assert killed and set(killed) == {4194304}

@@ -92,6 +92,14 @@ def test_a_role_runs_in_its_folder_with_its_files(place: Host, site: Path) -> No
     place.end(site, "tare-unit.none")
 
 
+def test_a_role_may_remove_its_own_log(place: Host, site: Path) -> None:
+    process = place.start(site, launch(site, "rm -f role.log ../role.log; touch up; sleep 60"))
+    up = str(place.folder(site) / "role" / "up")
+    assert wait_until(lambda: place.exists(up), [process], PATIENCE_S)
+    process.ensure_alive()
+    assert process.stop(signal.SIGTERM, PATIENCE_S)
+
+
 def test_an_end_is_told_with_the_last_words(place: Host, site: Path) -> None:
     process = place.start(site, launch(site, "echo why; exit 3"))
     assert process.wait(PATIENCE_S) == 3

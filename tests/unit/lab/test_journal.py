@@ -36,16 +36,40 @@ def test_followed_logs_are_copied_by_whole_lines(tmp_path: Path, journal: Journa
     assert lines(tmp_path / "events.log") == ["sut: half a line: ü"]
     with log.open("ab") as stream:
         stream.write(b"ore \xff")
-    journal.unfollow()
+    journal.unfollow(tmp_path)
     assert lines(tmp_path / "events.log")[1:] == ["sut: and more \N{REPLACEMENT CHARACTER}"]
     log.write_text("later\n" * 99)
     journal.poll()
     assert len(lines(tmp_path / "events.log")) == 2
 
 
+def test_a_log_of_several_processes_is_copied_once(tmp_path: Path, journal: Journal) -> None:
+    log = tmp_path / "load.log"
+    for word in ("one", "two"):
+        journal.follow("load", log)
+        with log.open("a") as stream:
+            stream.write(f"{word}\n")
+        journal.poll()
+    assert lines(tmp_path / "events.log") == ["load: one", "load: two"]
+
+
+def test_the_other_side_of_a_duel_is_followed_to_its_own_end(
+    tmp_path: Path, journal: Journal
+) -> None:
+    logs = [tmp_path / side / "sut.log" for side in ("one", "other")]
+    for log in logs:
+        log.parent.mkdir()
+        journal.follow(log.parent.name, log)
+    journal.unfollow(logs[0].parent)
+    for log in logs:
+        log.write_text("bye\n")
+    journal.unfollow(logs[1].parent)
+    assert lines(tmp_path / "events.log") == ["other: bye"]
+
+
 def test_a_log_that_its_role_removed_is_no_error(tmp_path: Path, journal: Journal) -> None:
     journal.follow("sut", tmp_path / "gone.log")
-    journal.unfollow()
+    journal.unfollow(tmp_path)
     assert lines(tmp_path / "events.log") == []
 
 

@@ -213,6 +213,18 @@ def test_a_torn_line_costs_only_itself(
     assert sleeper.wait() == -signal.SIGKILL
 
 
+def test_what_is_noted_in_part_is_not_taken_for_noted(
+    tmp_path: Path, tag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that gets full within a line takes a part of it, which is no error of write(2)."""
+    ledger, write = Ledger(tmp_path / "ledger", tag, None), os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda file, line: write(file, line[:10]))
+        with pytest.raises(OSError, match="No space left on device"):
+            ledger.add_session(os.getpid())
+    ledger.close()
+
+
 def test_shared_memory_that_is_made_until_the_end_is_removed(tmp_path: Path, tag: str) -> None:
     memory = SHARED_MEMORY / f"{tag}.trial"
     again = ["sh", "-c", f"while :; do : >{memory}; done"]

@@ -44,6 +44,48 @@ def test_a_width_that_is_asked_for_takes_as_many_blocks_as_it_needs(loaded: Load
     assert made.until == "narrow"
 
 
+SLOPE = """
+[analysis]
+kind = "slope"
+parameter = "connections"
+doses = [1, 2]
+outcome = "cpu"
+
+[outcomes.growth]
+title = "Growth"
+unit = "s"
+better = "lower"
+value = "analysis.slope"
+"""
+
+
+@pytest.mark.parametrize("asked", [{"until": "resolved"}, {"resolve_pct": 0.5}])
+@pytest.mark.parametrize(
+    ("judged", "more", "message"),
+    [
+        ('shown = ["cpu"]', "", "it judges nothing"),
+        ('judged = ["growth"]', SLOPE, r"it judges slopes \(growth\)"),
+    ],
+)
+def test_a_run_that_would_wait_for_nothing_is_refused(
+    tmp_path: Path, asked: dict[str, Any], judged: str, more: str, message: str
+) -> None:
+    """It would end after its first block, and say that all was resolved."""
+    study = projects.STUDY.replace('judged = ["cpu"]', judged) + more
+    other = load("exp", root=projects.write(tmp_path, study=study))
+    assert plan(other).until == "narrow"
+    with pytest.raises(UnknownName, match=message):
+        plan(other, **asked)
+
+
+def test_slopes_beside_ratios_are_not_looked_at_after_every_block(tmp_path: Path) -> None:
+    study = projects.STUDY.replace('judged = ["cpu"]', 'judged = ["cpu", "growth"]') + SLOPE
+    other = load("exp", root=projects.write(tmp_path, study=study))
+    assert plan(other, resolve_pct=0.5).until == "narrow"
+    with pytest.raises(UnknownName, match="judges slopes"):
+        plan(other, until="resolved")
+
+
 def test_quick_changes_what_it_says(loaded: Loaded) -> None:
     made = plan(loaded, quick=True)
     assert made.variants == ["none", "other"]

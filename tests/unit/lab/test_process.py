@@ -2,14 +2,35 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tare.lab.errors import RoleError
-from tare.lab.machine.proc import ended
+from tare.lab.machine.cgroup import Group
+from tare.lab.machine.proc import ended, session_pids
 from tare.lab.machine.process import Place, Process, ending, wait_until
 
 Start = Callable[[str], Process]
+
+
+class Room:
+    """A control group that knows only whether it is there; processes are not in it."""
+
+    def __init__(self) -> None:
+        self.there = False
+
+    def create(self, cpus: object) -> None:
+        self.there = True
+
+    def entrances(self) -> list[str]:
+        return []
+
+    def pids(self) -> list[int]:
+        return []
+
+    def remove(self) -> None:
+        self.there = False
 
 
 @pytest.fixture
@@ -112,6 +133,33 @@ def test_children_do_not_outlive_it(start: Start) -> None:
     assert wait_until(lambda: all(ended(pid) for pid in pids), [], 20)
 
 
+def test_one_that_was_made_while_others_were_killed_does_not_outlive_it(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = start("sleep 60 & echo up; exec sleep 60")
+    assert said(process, "up")
+    pids, looks = process.pids(), iter([[process.pid]])
+    monkeypatch.setattr(
+        "tare.lab.machine.process.session_pids",
+        lambda leader, began: next(looks, None) or session_pids(leader, began),
+    )
+    process.kill()
+    assert len(pids) == 2 and all(ended(pid) for pid in pids)
+
+
+def test_one_that_left_its_group_is_killed_and_not_waited_for(tmp_path: Path) -> None:
+    process = Process(
+        "sut",
+        ["sleep", "20"],
+        folder=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+        log=tmp_path / "log",
+        place=Place(cast(Group, Room()), sorted(os.sched_getaffinity(0))),
+    )
+    process.kill()
+    assert process.child.returncode == -signal.SIGKILL
+
+
 def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
     with pytest.raises(RoleError, match="role sut: cannot start no-such-program"):
         Process(
@@ -122,6 +170,20 @@ def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
             log=tmp_path / "log",
             place=Place(None, [0]),
         )
+
+
+def test_what_cannot_be_started_leaves_no_group_with_its_limits(tmp_path: Path) -> None:
+    room = Room()
+    with pytest.raises(RoleError, match="cannot start no-such-program"):
+        Process(
+            "sut",
+            ["no-such-program"],
+            folder=tmp_path,
+            env={},
+            log=tmp_path / "log",
+            place=Place(cast(Group, room), sorted(os.sched_getaffinity(0))),
+        )
+    assert not room.there
 
 
 def test_endings_in_words() -> None:
@@ -135,6 +197,13 @@ def test_a_log_that_would_fill_the_disk_ends_it(
     process = start("yes and again | head -c 3000000; echo the end; exec sleep 60")
     with pytest.raises(RoleError, match="role sut wrote more than 1 MB to standard output and "):
         wait_until(lambda: False, [process], 60)
+
+
+def test_a_role_may_remove_its_own_log(start: Start, tmp_path: Path) -> None:
+    process = start("rm sut.log; touch up; exec sleep 60")
+    assert wait_until((tmp_path / "up").exists, [process], 20)
+    process.ensure_alive()
+    assert process.last_words() == ", having printed nothing"
 
 
 def test_the_last_words_of_a_long_log_are_its_end(start: Start) -> None:

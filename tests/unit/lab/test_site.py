@@ -44,6 +44,16 @@ def test_a_role_that_is_being_started_is_stopped_as_the_others(
     assert ended(int(enrolled.read_text()))
 
 
+def test_what_a_window_that_went_wrong_left_is_killed_before_the_next(
+    bench: Bench, tmp_path: Path
+) -> None:
+    site = Site(bench, "none", {}, seed=0, name="site", folder=tmp_path / "work")
+    left, next_ = (site.launch("instrument", ["sleep", "60"], "client", {}) for _ in range(2))
+    assert ended(left.pid) and not ended(next_.pid)
+    assert site.stop() == []
+    assert ended(next_.pid)
+
+
 @pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/../../x", "{{ '..' }}/x", "{{ '/tmp' }}/x"])
 def test_a_file_of_a_role_may_not_leave_its_folder(tmp_path: Path, name: str) -> None:
     own = f'[roles.sut]\nfiles = {{ "{name}" = "t.j2" }}\n'

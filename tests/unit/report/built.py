@@ -20,7 +20,9 @@ def case(
     floor: str = "equivalent",
     name: str = "default",
 ) -> dict[str, Any]:
-    """One scenario: each variant's outcomes, and the verdicts of pairs, some with intervals."""
+    """One scenario: each variant's outcomes, and the verdicts of pairs, some with intervals of
+    their own.
+    """
     judged = dict.fromkeys(key for own in variants.values() for key in own)
     return {
         "name": name,
@@ -43,7 +45,7 @@ def case(
             {
                 "outcome": key, "variant": one, "against": other,
                 "effect_pct": sum(told[1:]) / 2 if isinstance(told, tuple) else 0.0,
-                "ci_pct": told[1:] if isinstance(told, tuple) else None, "p_adjusted": 1.0,
+                "ci_pct": told[1:] if isinstance(told, tuple) else (-0.5, 0.5), "p_adjusted": 1.0,
                 "verdict": told[0] if isinstance(told, tuple) else told, "why": "w",
                 "more_blocks": None, "blocks": 9,
             }

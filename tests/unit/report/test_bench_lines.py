@@ -56,6 +56,24 @@ def test_a_run_on_one_machine_says_nothing() -> None:
     assert one.benches is None and list(benches.lines(one)) == []
 
 
+def test_a_baseline_beside_each_of_several_is_taken_with_all_of_its_sides() -> None:
+    """Beside one of two variants the baseline is 20 % slower on a bench: 9.5 % in the mean."""
+    plan = runs.plan(pairing="slices", variants=["none", "dear", "same"])
+    made: list[Trial] = []
+    for own in runs.trials(plan, 18, {}):
+        bench = PLACES[own.block % 3]
+        slow = 1.2 if (bench, own.label) == ("right", "dear") else 1.0
+        base = {"label": f"none@{own.label}", "variant": "none", "id": f"{own.id}-base"}
+        for side, change in (({}, 1.0), (base, slow)):
+            cost = 10 * change * runs.noise(own.block, f"{own.label}{change}")
+            given = {"bench": bench, "outcomes": {"cpu": cost, "rate": 1000 / cost}}
+            made.append(own.model_copy(update={**side, **given}))
+    one = results.make(RunFolder(Path("r"), plan, made, {})).benches
+    assert one is not None
+    level = next(each for each in one.levels if each.bench == "right")
+    assert level.differs_pct == pytest.approx(9.5, abs=0.5)
+
+
 @pytest.mark.parametrize("label", ["cpu"])
 def test_its_figures_have_intervals(label: str) -> None:
     one = found({}, {}).benches

@@ -1,5 +1,6 @@
 """Causes, of built runs in which one function is dearer by a known amount."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,27 @@ def test_the_price_of_looking_is_that_of_the_second_window(tmp_path: Path) -> No
     assert found.price_ci_pct[1] <= max(ratios)
 
 
+def test_the_price_of_looking_is_that_of_the_roles_of_one_outcome(tmp_path: Path) -> None:
+    folder = run(tmp_path)
+    before = only(folder).price_pct
+    both = CPU.model_copy(
+        update={
+            "value": "role.sut.ordinary_cpu_us + role.backend.ordinary_cpu_us",
+            "per": "instrument.requests",
+        }
+    )
+    outcomes = {"both": both, **folder.plan.outcomes}
+    plan = folder.plan.model_copy(update={"outcomes": outcomes, "judged": ["both", "cpu"]})
+    for file in (tmp_path / PROFILES).iterdir():
+        duel = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
+        for side in ("baseline", "variant"):
+            duel.profile.roles[f"{side}/backend"] = Seen(counts={"cpu_ns": 10**9})
+        file.write_bytes(zstandard.compress(duel.model_dump_json().encode()))
+    found = only(replace(folder, plan=plan))
+    assert found.baseline_ns > 10**6, "the backend's time is a part of what differs"
+    assert found.price_pct == before
+
+
 def test_equals_have_no_cause(tmp_path: Path) -> None:
     found = only(run(tmp_path))
     assert because(found, "old") == []
@@ -181,6 +203,19 @@ def test_without_a_profiler_counts_are_left_and_the_reason(tmp_path: Path) -> No
     assert lacks.removesuffix(".") in page
     with pytest.raises(ReportError, match="has no stacks"):
         stacks.of_run(folder, made)
+
+
+def test_counts_that_fell_when_a_process_ended_have_no_price(tmp_path: Path) -> None:
+    folder = run(tmp_path)
+    only_counted(folder)
+    before = only(folder)
+    file = min((tmp_path / PROFILES).iterdir())
+    duel = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
+    duel.profile.roles["variant/sut"].counts["cpu_ns"] = -5
+    file.write_bytes(zstandard.compress(duel.model_dump_json().encode()))
+    found = only(folder)
+    assert found.duels == before.duels == 12
+    assert found.price_pct is not None and found.price_pct != before.price_pct
 
 
 def test_duels_that_the_profiler_saw_go_before_those_that_were_only_counted(

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,16 @@ def test_a_dearer_variant_is_a_regression(tmp_path: Path) -> None:
     assert asked(before / "results.json", after, "--fail-on", "any").exit_code == 3
 
 
+def test_a_rate_that_nearly_vanished_is_told_by_its_factor(tmp_path: Path) -> None:
+    judged = {"judged": ["rate"], "awaited": ["rate"], "shown": []}
+    before, after = run(tmp_path / "a", 1, **judged)[0], run(tmp_path / "b", 400, **judged)[0]
+    (told,) = re.findall(
+        r"default, dear, rate: surely worse by a factor of (\d+) or more",
+        asked(before, after, "--fail-on", "any").stderr,
+    )
+    assert 350 <= int(told) <= 400
+
+
 def test_the_same_is_no_regression(tmp_path: Path) -> None:
     before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2)[0]
     done = asked(before, after, "--fail-on", "any", "--json")
@@ -58,6 +69,19 @@ def test_a_limit_that_nothing_exceeds_is_refused(tmp_path: Path, limit: str) -> 
     before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.5)[0]
     assert asked(before, after, "--fail-on", limit).exit_code == 2
     assert asked(before, after, "--fail-on", "cpu:20%").exit_code == 3
+
+
+def test_effects_against_other_baselines_are_not_compared(tmp_path: Path) -> None:
+    variants = {"variants": ["none", "dear", "same"]}
+    before, after = run(tmp_path / "a", 1.2, **variants)[0], run(tmp_path / "b", 1.5, **variants)[0]
+    kept = json.loads((after / "results.json").read_text()) | {"baselines": {"dear": "same"}}
+    (after / "results.json").write_text(json.dumps(kept))
+    done = asked(before, after, "--fail-on", "any")
+    assert done.exit_code == 3, done.output
+    assert "LOST: default, dear: against none, then against same" in done.stdout
+    assert "regression" not in done.stderr
+    compared = json.loads(asked(before, after, "--json").stdout)["changes"]
+    assert [change["variant"] for change in compared] == ["same"]
 
 
 def test_an_outcome_that_is_compared_no_more_is_lost(tmp_path: Path) -> None:

@@ -49,6 +49,15 @@ def test_a_change_is_told_with_what_else_changed() -> None:
     assert remark(series, series.points[5]) == "worse since this run; kernel: None, then 7"
 
 
+def test_another_spread_about_the_same_middle_is_neither_worse_nor_better() -> None:
+    narrow = [2.0 + 0.01 * (number % 5 - 2) for number in range(20)]
+    wide = [2.0 + 0.8 * (number % 5 - 2) * (-1) ** number for number in range(20)]
+    (series,) = history([run(at, each) for at, each in enumerate(narrow + wide)]).series
+    assert [change.trend for change in series.changes] == ["changed"]
+    told = said(history([run(at, each) for at, each in enumerate(narrow + wide)]))
+    assert "changed since run20, from +2.00 % [+1.98, +2.02] to " in told
+
+
 def test_a_steady_effect_has_not_changed() -> None:
     found = history([run(number, each) for number, each in enumerate(STEADY * 2)])
     assert said(found) == "No change was found in 1 effect over up to 10 runs."

@@ -31,6 +31,7 @@ def test_that_two_cannot_be_told_apart_is_said(tmp_path: Path) -> None:
 
 def test_too_few_blocks_say_how_many_are_missing(tmp_path: Path) -> None:
     page, printed = rendered(tmp_path, blocks=5)
-    assert "indistinguishable in this run: 5 blocks give no 95 % interval" in printed
+    assert "5 blocks give no 95 % interval" in printed
+    assert "indistinguishable" not in printed, "dear is 20 % dearer than both"
     assert "more blocks)" in printed
     assert page.count('<td class="unresolved" title="') == 3 and "[no interval]" in page

@@ -69,6 +69,19 @@ def test_a_slim_record_has_the_same_verdicts_in_less_room(tmp_path: Path) -> Non
     assert sizes[0] > sizes[1]
 
 
+def test_a_slim_record_of_slopes_has_their_windows(tmp_path: Path) -> None:
+    plan = runs.plan(outcomes={"ns": runs.NS, "cpu": runs.CPU}, judged=["ns"], shown=[])
+    folder = read(runs.write(tmp_path / "run", plan, runs.dosed(plan, 9, {"dear": 0.05})))
+    made = results.make(folder)
+    list(export.write("slim-record", folder, made, tmp_path / "slim"))
+    again = results.make(read(tmp_path / "slim"))
+    (before,), (after,) = made.scenarios[0].slopes, again.scenarios[0].slopes
+    one, other = before.variants["dear"], after.variants["dear"]
+    assert other.slope == pytest.approx(one.slope, rel=1e-4)
+    assert other.intercept == pytest.approx(one.intercept, rel=1e-4), "six digits are kept"
+    assert [each.dose for each in other.growth] == list(runs.DOSES)
+
+
 @pytest.mark.parametrize("command", [("report",), ("export", "--format", "csv"), ("compare",)])
 def test_commands_that_take_a_run_take_a_record(record: Path, command: tuple[str, ...]) -> None:
     name, *options = command

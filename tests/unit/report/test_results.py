@@ -9,6 +9,7 @@ from tare.model.results import Results, VariantResult
 from tare.report import results, schema
 from tare.report.errors import NotARun
 from tare.report.folder import read
+from tare.report.ranking import ordered
 
 
 def make(folder: Path) -> Results:
@@ -37,6 +38,18 @@ def test_a_known_effect_is_found_and_judged(tmp_path: Path) -> None:
     assert not rate.judged and rate.verdict is None, "no verdict in a scenario it is not for"
     p50 = scenario.variants["dear"].latency["p50"]
     assert p50.value_us == pytest.approx(50, rel=0.002) and p50.ci_us is not None
+
+
+def test_a_figure_below_zero_has_no_effect_and_a_place(tmp_path: Path) -> None:
+    plan = runs.plan(variants=["none", "dear", "lost"])
+    done = [
+        runs.altered(trial, outcomes={"cpu": -1.0, "rate": 1.0}) if trial.label == "lost" else trial
+        for trial in runs.trials(plan, 8, {"dear": 1.2})
+    ]
+    found = make(runs.write(tmp_path / "run", plan, done))
+    lost = found.scenarios[0].variants["lost"].outcomes["cpu"]
+    assert (lost.median, lost.effect_pct) == (-1.0, None)
+    assert ordered(found, found.scenarios[0], "cpu") == ["lost", "none", "dear", "control"]
 
 
 def test_results_fit_the_published_schema(tmp_path: Path) -> None:
@@ -110,6 +123,18 @@ def test_a_run_in_progress_is_not_complete(tmp_path: Path) -> None:
     assert make(runs.write(tmp_path / "whole", plan, done)).complete
 
 
+@pytest.mark.parametrize("label", ["none", "dear"])
+def test_one_failure_does_not_complete_a_run_that_goes_on(tmp_path: Path, label: str) -> None:
+    plan = runs.plan()
+    done = runs.trials(plan, 8, {})
+    at = next(number for number, trial in enumerate(done) if trial.label == label)
+    done[at] = runs.altered(done[at], status="failed", reason="no", outcomes={})
+    cut = max(number for number, trial in enumerate(done) if trial.label == label)
+    for number, kept in enumerate((done[:3], done[:cut], done[:cut] + done[cut + 1 :])):
+        assert not make(runs.write(tmp_path / str(number), plan, kept)).complete
+    assert make(runs.write(tmp_path / "whole", plan, done)).complete
+
+
 def test_a_run_whose_time_ended_within_a_block_is_complete(tmp_path: Path) -> None:
     plan = runs.plan(until="resolved", within_s=10.0, blocks={"min": 1, "max": 1000})
     done = runs.trials(plan, 2, {"dear": 1.2})
@@ -126,6 +151,21 @@ def test_a_scenario_without_its_baseline_is_given_up_and_complete(tmp_path: Path
         if trial.variant == "none"
     ]
     assert make(runs.write(tmp_path / "run", plan, done)).complete
+
+
+def test_variants_are_measured_to_the_end_where_their_baseline_is_unavailable(
+    tmp_path: Path,
+) -> None:
+    plan = runs.plan()
+    done = [
+        runs.altered(trial, status="unavailable", reason="no such card", outcomes={})
+        if trial.variant == "none"
+        else trial
+        for trial in runs.trials(plan, 8, {})
+        if trial.variant != "none" or trial.block == 0
+    ]
+    assert not make(runs.write(tmp_path / "begun", plan, done[:-1])).complete
+    assert make(runs.write(tmp_path / "whole", plan, done)).complete
 
 
 def test_a_baseline_that_failed_at_once_ends_the_run_for_good(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tare.report import results as made_results
 from tare.report.folder import read
 from tare.report.ranking import rankings
 from tare.report.sentence import answers, of_scenario
+from tare.stats.verdict import BIASED
 
 RECORDS = sorted(file.parent for file in ROOT.glob("record/*/trials.jsonl.zst"))
 
@@ -35,12 +36,18 @@ def many(**verdicts: tuple[str, float]) -> dict[str, dict[str, Any]]:
          "median latency is 12.3 % [10.6, 14.0] lower"),
         (("CPU per request", "costs", 140.0, 131.0, 152.0),
          "CPU per request is 2.40 times [2.31, 2.52] as high"),
+        (("Bytes", "costs", 0.003, 0.002, 0.004),
+         "bytes is 0.0030 % [0.0020, 0.0040] higher"),
+        (("Bytes", "saves", -0.003, -0.003, -0.003),
+         "bytes is 0.00300 % [0.00300, 0.00300] lower"),
         (("Rate", "saves", -80.0, -82.0, -78.0),
          "rate is a factor of 5.0 [4.5, 5.6] lower"),
         (("p99 latency", "equivalent", 0.1, -0.4, 0.6),
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
          "p99 latency could not be told: between -4 % and +10 %"),
+        (("Bytes", "unresolved", 0.0, -0.002, 0.003),
+         "bytes could not be told: between -0.0020 % and 0.0030 %"),
         (("p99 latency", "unresolved", 3.0, 1.2, 310.0),
          "p99 latency could not be told: between 1.01 and 4.1 times as high, but w"),
     ],
@@ -167,8 +174,30 @@ def test_nothing_resolved_says_how_long_it_would_take() -> None:
         ": that takes about 2 to 40 more blocks, 60 s to 20 min."
     )
     for own in variants.values():
-        own["cpu"]["more_blocks"] = None
-    assert answers(results(case(variants)))[1].endswith(": more blocks would not help.")
+        own["cpu"]["more_blocks"] = 1
+    assert answers(results(case(variants)))[1].endswith(": that takes about 1 more block, 30 s.")
+
+
+def test_that_more_blocks_would_not_help_is_said_where_it_is_known() -> None:
+    variants = many(a=("unresolved", 0.5), b=("unresolved", 0.6), c=("unresolved", 0.7))
+    assert answers(results(case(variants)))[1] == "Could not tell whether a, b or c differ."
+    for own in variants.values():
+        own["cpu"]["why"] = f"below the noise floor of 8 %, {BIASED}"
+    assert answers(results(case(variants)))[1].endswith(" differ: more blocks would not help.")
+    variants["b"]["cpu"]["why"] = "p 0.13 after Holm over 15 comparisons"
+    assert answers(results(case(variants)))[1] == "Could not tell whether a, b or c differ."
+
+
+def test_a_few_blocks_of_slopes_are_not_said_to_be_enough(tmp_path: Path) -> None:
+    names = ["cheap", "twin", "dear"]
+    plan = runs.plan(
+        variants=["none", *names],
+        outcomes={"ns": runs.NS, "cpu": runs.CPU},
+        judged=["ns"], awaited=["ns"], shown=[],
+    )  # fmt: skip
+    done = runs.dosed(plan, 3, dict.fromkeys(names, 0.01))
+    told = made_results.make(read(runs.write(tmp_path / "run", plan, done))).answers
+    assert told[-1].startswith("Could not tell whether ") and "would not help" not in told[-1]
 
 
 def test_all_equivalent() -> None:
@@ -215,6 +244,16 @@ def test_what_was_not_measured_is_named_and_a_run_in_progress_says_so() -> None:
     broken["variants"]["b"] |= {"status": "failed", "reason": "r", "outcomes": {}}
     assert answers(results(broken))[-1] == "Not measured: b."
     assert answers(results(broken, complete=False))[0] == "Not finished; so far:"
+
+
+def test_what_failed_in_one_of_its_trials_was_measured(tmp_path: Path) -> None:
+    plan = runs.plan()
+    done = runs.trials(plan, 8, {"dear": 1.2})
+    at = next(number for number, trial in enumerate(done) if trial.label == "dear")
+    done[at] = runs.altered(done[at], status="failed", reason="it crashed", outcomes={})
+    told = made_results.make(read(runs.write(tmp_path / "run", plan, done))).answers
+    assert told[0].startswith("dear against none: CPU is ") and told[0].endswith(" higher.")
+    assert told[1:] == ["dear failed in 1 trial, which did not count."]
 
 
 def test_slopes_are_told_in_their_unit(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import runs
 from rich.console import Console
 
 from tare.report import drawing, export, html, results, schema, slopes, table
+from tare.report.charts.forest import slope_forest
 from tare.report.charts.pictures import pictures
 from tare.report.folder import RunFolder, read
 
@@ -94,12 +95,36 @@ def test_the_table_ranks_and_says_who_cannot_be_told_apart(folder: RunFolder) ->
     assert "µs without dose, " in text and " beyond none's" in text
 
 
+def test_slopes_without_intervals_are_not_called_indistinguishable(tmp_path: Path) -> None:
+    plan = runs.plan(
+        variants=["none", *COSTS],
+        outcomes={"ns": runs.NS, "cpu": runs.CPU},
+        judged=["ns"], awaited=["ns"], shown=[],
+    )  # fmt: skip
+    few = read(runs.write(tmp_path / "run", plan, runs.dosed(plan, 5, COSTS)))
+    assert "indistinguishable" not in printed(few)
+
+
 def test_the_page_has_the_slopes_and_their_chart(folder: RunFolder) -> None:
     page = html.render(folder, results.make(folder))
     assert '<th scope="col">against none</th>' in page
     (dear,) = re.findall(r'<tr><th scope="row">dear</th>((?:<td class="\w+" title=.*)+)</tr>', page)
     assert dear.count('class="costs"') == 2 and dear.count(">+40</td>") == 2
     assert page.count("<svg") == 2 and "beyond the lowest dose" in page
+
+
+def test_the_noise_floor_is_shaded_around_the_baseline_s_slope(tmp_path: Path) -> None:
+    plan = runs.plan(outcomes={"ns": runs.NS, "cpu": runs.CPU}, judged=["ns"], shown=[])
+    done = runs.dosed(plan, 10, {"none": 0.02, "control": 0.02, "dear": 0.05})
+    found = results.make(read(runs.write(tmp_path / "run", plan, done)))
+    (sloped,) = found.scenarios[0].slopes
+    drawn = slope_forest(found, found.scenarios[0], sloped).to_dict()
+    (band,) = [
+        row for rows in drawn["datasets"].values() for row in rows if row.keys() == {"low", "high"}
+    ]
+    assert sloped.floor is not None
+    assert (band["low"] + band["high"]) / 2 == pytest.approx(sloped.variants["none"].slope)
+    assert band["high"] - band["low"] == pytest.approx(2 * sloped.floor)
 
 
 def test_a_picture_and_a_table_of_slopes_are_exported(folder: RunFolder, tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """Stacks for flame graphs, of built duels."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_causes import PERIOD_NS, REQUESTS, run
 
 from tare.model.profile import PROFILES
+from tare.model.scenario import Scenario
 from tare.report import export, results, stacks
 from tare.report.errors import ReportError
 from tare.report.folder import read
@@ -32,6 +34,22 @@ def test_each_side_has_its_stacks(tmp_path: Path) -> None:
     )
     assert before == pytest.approx(12 * 30, rel=0.2)
     assert after == pytest.approx(12 * 70, rel=0.2)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("folded", "folded"), ("pprof", "pb.gz")])
+def test_a_scenario_of_a_path_is_no_folder(tmp_path: Path, form: str, suffix: str) -> None:
+    made = run(tmp_path)
+    name = "path=/index.html"
+    folder = replace(
+        made,
+        plan=made.plan.model_copy(update={"scenarios": [Scenario(name=name, parameters={})]}),
+        trials=[trial.model_copy(update={"scenario": name}) for trial in made.trials],
+    )
+    files = list(export.write(form, folder, results.make(folder), tmp_path / "out"))
+    assert [file.name for file in files] == [
+        f"path=-index.html-dear-{side}.{suffix}" for side in ("baseline", "variant")
+    ]
+    assert all(file.parent == tmp_path / "out" for file in files)
 
 
 def test_speedscope_has_cpu_time_per_request(tmp_path: Path) -> None:

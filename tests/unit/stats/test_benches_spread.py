@@ -1,7 +1,10 @@
 """Benches compared, against samples whose truth is known."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
 from tare.stats.benches import levels, spread
 from tare.stats.signed_rank import Floats
@@ -42,6 +45,37 @@ def test_a_bench_with_another_effect_is_found_and_its_deviation_estimated() -> N
         assert one is not None
         deviations.append(one.deviation**2)
     assert np.sqrt(np.mean(deviations)) == pytest.approx(0.03, rel=0.1)
+
+
+@pytest.mark.parametrize("percent", np.linspace(0.1, 30, 7))
+def test_equal_values_differ_on_no_bench_by_rounding(percent: float) -> None:
+    """The mean of equal numbers may differ from them in its last digit."""
+    value = float(np.log1p(percent / 100))
+    for sizes in ((3, 4), (5, 8), (8, 12), (3, 6, 7)):
+        benches = {f"b{size}": np.full(size, value) for size in sizes}
+        found = spread(benches)
+        assert found is not None and (found.p, found.deviation) == (1.0, 0.0)
+        assert found.means[f"b{sizes[0]}"][0] == pytest.approx(value)
+        assert [each.p for each in levels(benches)] == [1.0]
+
+
+def test_a_bench_without_any_spread_is_compared_without_a_warning() -> None:
+    noisy = np.random.default_rng(6).normal(0.0, 0.01, 8)
+    for value in (0.1, 0.3, 0.7):
+        with warnings.catch_warnings(action="error"):
+            (first, *_) = levels({"noisy": noisy, "still": np.full(7, value)})
+        assert first.p < 0.001 and abs(first.log_ratio) == pytest.approx(value, abs=0.02)
+
+
+def test_a_level_is_told_as_by_welch() -> None:
+    own, other = np.random.default_rng(7).normal(0.0, (0.01, 0.03), (9, 2)).T
+    (found,) = levels({"a": own, "b": other[:5]})
+    welch = ttest_ind(own, other[:5], equal_var=False)
+    low, high = welch.confidence_interval(0.95)
+    sign = 1 if found.bench == "a" else -1
+    assert found.p == pytest.approx(float(welch.pvalue))
+    ends = sorted((sign * found.interval.low, sign * found.interval.high))
+    assert ends == pytest.approx([float(low), float(high)])
 
 
 def test_too_little_compares_nothing() -> None:

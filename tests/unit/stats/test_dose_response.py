@@ -166,6 +166,20 @@ def test_too_few_blocks_resolve_nothing() -> None:
     assert judgement.why == "5 blocks give no 95 % interval: it takes 6"
 
 
+def test_a_window_without_a_response_that_was_repeated_is_left_out() -> None:
+    found = server({"one": 50.0}, np.random.default_rng(23))
+    trials = []
+    for trial in found.trials:
+        own = trial.instrument["slope"]
+        lacks = {"round": 0, "dose": 64, "response": None, "spoilt": []}
+        repeated = {**own, "windows": [lacks, *own["windows"]]}
+        trials.append(trial.model_copy(update={"instrument": {"slope": repeated}}))
+    again = Slopes(found.plan, SCENARIO, "ns", trials)
+    assert again.intercept("one") == found.intercept("one")
+    assert again.bend("one") == found.bend("one")
+    assert again.growth("one") == found.growth("one")
+
+
 def test_a_slope_is_no_ratio() -> None:
     found = server({"one": 50.0}, np.random.default_rng(19))
     paired = BlockedTrials(found.plan, SCENARIO, found.trials)

@@ -10,7 +10,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.stats.histogram import Histogram, merge
+from tare.stats.histogram import Histogram, encode_merged, merge
 from tare.stats.quantile import quantile_rank
 
 HOUR_NS = 3_600_000_000_000
@@ -55,6 +55,11 @@ def test_a_quantile_is_the_value_at_its_rank_to_three_digits(values: list[int], 
 def test_histograms_that_grew_to_different_ranges_merge() -> None:
     merged = merge([encode([5, 70], highest=100), encode([7, HOUR_NS]), encode([])])
     assert same(merged, merge([encode([5, 70, 7, HOUR_NS])]))
+
+
+def test_one_that_has_room_for_all_is_encoded() -> None:
+    parts = [encode([5, 70], highest=100), encode([7, HOUR_NS]), encode([], highest=100)]
+    assert same(merge([encode_merged(parts)]), merge(parts))
 
 
 @pytest.mark.parametrize("row", RUST, ids=[row[0] for row in RUST])

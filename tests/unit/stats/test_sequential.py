@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tare.stats.effect import effect_of, effect_so_far
 from tare.stats.power import blocks_to_detect
 from tare.stats.sequential import LONGER, fewest_for, look
 from tare.stats.signed_rank import Floats, p_value
@@ -58,6 +59,28 @@ def test_the_interval_contains_the_truth_at_all_looks() -> None:
         looks = [look(pairs[:n]).interval for n in range(5, 41, 5)]
         lost += not all(each is None or each.low <= 0.02 <= each.high for each in looks)
     assert lost / 150 <= 0.05 + 4 * (0.05 * 0.95 / 150) ** 0.5
+
+
+def test_an_estimate_lies_within_its_interval_though_the_effect_drifts() -> None:
+    draw, outside = np.random.default_rng(15), 0
+    for _ in range(20):
+        pairs = np.linspace(0, 0.05, 30) + draw.normal(0, 0.005, 30)
+        effect = effect_so_far(pairs)
+        if effect.interval is not None:
+            assert effect.interval.low <= effect.log_ratio <= effect.interval.high
+            outside += effect.log_ratio != effect_of(pairs).log_ratio
+    assert outside > 0, "or the drift shows nothing"
+
+
+def test_an_effect_that_changed_has_no_interval_instead_of_one_without_width() -> None:
+    draw = np.random.default_rng(14)
+    pairs = np.concatenate([0.1 + draw.normal(0, 0.005, 12), draw.normal(0, 0.005, 40)])
+    assert look(pairs[:12]).interval is not None
+    found = look(pairs)
+    assert found.interval is None and found.changed and found.p < 0.05
+    effect = effect_so_far(pairs)
+    assert effect.interval is None
+    assert effect.missing == "no one effect fits all pairs: it changed in the course of the run"
 
 
 @pytest.mark.parametrize(

@@ -201,9 +201,11 @@ def _cleared(folder: Path) -> bool:
         return True
     if not all(_cleared(path) for path in below):
         return False
-    for pid in _words(folder / "cgroup.procs"):
+    for pid in map(int, _words(folder / "cgroup.procs")):
+        # A process of another PID namespace is called 0, by which kill(2) knows the laboratory.
         with contextlib.suppress(ProcessLookupError):
-            os.kill(int(pid), signal.SIGKILL)
+            if pid > 0:
+                os.kill(pid, signal.SIGKILL)
     try:
         folder.rmdir()
     except FileNotFoundError:

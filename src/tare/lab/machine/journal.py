@@ -26,8 +26,10 @@ class Journal:
             self._lost += len(lines)
 
     def follow(self, source: str, log: Path) -> None:
-        """From now on `poll` copies what is appended to `log`."""
-        self._followed[log] = (source, 0)
+        """From now on `poll` copies what is appended to `log`; one that is followed already goes on
+        where it was.
+        """
+        self._followed.setdefault(log, (source, 0))
 
     def poll(self) -> None:
         """Copy the whole lines that the followed logs have gained."""
@@ -38,12 +40,12 @@ class Journal:
                 self._followed[log] = (source, position + len(whole))
                 self.write(source, whole.decode(errors="replace"))
 
-    def unfollow(self) -> None:
-        """Copy the last of the followed logs and forget them."""
+    def unfollow(self, folder: Path) -> None:
+        """Copy the last of the followed logs within a folder and forget them."""
         self.poll()
-        for log, (source, position) in self._followed.items():
+        for log in [each for each in self._followed if each.is_relative_to(folder)]:
+            source, position = self._followed.pop(log)
             self.write(source, _after(log, position).decode(errors="replace"))
-        self._followed.clear()
 
     def close(self) -> None:
         """Close the file."""

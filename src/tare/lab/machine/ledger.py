@@ -6,6 +6,7 @@ process of its own (tare.lab.machine.guardian), waits for its owner's end and sw
 """
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -82,7 +83,9 @@ class Ledger:
 
     def _write(self, entry: dict[str, object]) -> None:
         # The line end before it keeps an entry apart from one that a full disk has torn.
-        os.write(self._descriptor, f"\n{json.dumps(entry)}\n".encode())
+        line = f"\n{json.dumps(entry)}\n".encode()
+        if os.write(self._descriptor, line) < len(line):  # the disk got full within it
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.file))
 
 
 def sweep(file: Path, *, dead: bool = False) -> bool:

@@ -87,6 +87,8 @@ class Process:
                     preexec_fn=lambda: _enter(entrances, place, enrol),
                 )
         except (OSError, subprocess.SubprocessError) as error:
+            if place.group is not None:
+                place.group.remove()  # with its limits, which the next one of its name may not have
             if isinstance(error, OSError) and error.errno == errno.EAGAIN:
                 raise MachineFault(
                     f"role {role}: cannot start {self.argv[0]}: no more processes are allowed"
@@ -105,7 +107,7 @@ class Process:
         """All its living processes."""
         if self.place.group is not None:
             return self.place.group.pids()
-        return session_pids(self.pid, self._started) if self._started is not None else []
+        return self._session()
 
     def cpu_time(self) -> CpuTime:
         """CPU time of all its processes, those that ended included where there are cgroups."""
@@ -129,7 +131,7 @@ class Process:
                 f"role {self.role} exceeded its memory limit of {most / (1 << 20):g} MB: "
                 f"the kernel killed {kills} of its processes{self.last_words()}"
             )
-        if self.log.stat().st_size > MOST_LOG:
+        if _size(self.log) > MOST_LOG:
             raise RoleError(
                 f"role {self.role} wrote more than {MOST_LOG / (1 << 20):g} MB to standard output "
                 f"and error; let it write less{self.last_words()}"
@@ -174,19 +176,29 @@ class Process:
         return ended
 
     def kill(self) -> None:
-        """SIGKILL all its processes, wait until they have ended, and remove its group."""
-        pids = self.pids()
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        """SIGKILL all its processes, those outside its group included, wait until they have ended,
+        and remove its group.
+        """
+        give_up = time.monotonic() + _KILL_PATIENCE_S
+        # Again and again: one may have made another between the look and its end.
+        while (living := self._living()) and time.monotonic() < give_up:
+            for pid in living:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.001)
         self._child.wait()
         if self._child.stdout is not None:
             self._child.stdout.close()
-        give_up = time.monotonic() + _KILL_PATIENCE_S
-        while not all(ended(pid) for pid in pids) and time.monotonic() < give_up:
-            time.sleep(0.001)
         if self.place.group is not None:
             self.place.group.remove()
+
+    def _living(self) -> list[int]:
+        """Return the processes of its group and of its session that have not ended."""
+        known = {*self.pids(), *self._session()}
+        return [pid for pid in sorted(known) if not ended(pid)]
+
+    def _session(self) -> list[int]:
+        return session_pids(self.pid, self._started) if self._started is not None else []
 
 
 class Watched(Protocol):
@@ -250,6 +262,14 @@ def _enter(entrances: Sequence[str], place: Place, enrol: Callable[[int], None])
             os.setpriority(os.PRIO_PROCESS, 0, -20)
         with contextlib.suppress(OSError):
             Path("/proc/self/autogroup").write_text("-20")
+
+
+def _size(log: Path) -> int:
+    """Return the size of a log in bytes; a role may have removed its own."""
+    try:
+        return log.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def last_words(log: Path) -> str:

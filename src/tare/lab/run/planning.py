@@ -50,10 +50,11 @@ def make(
     why: bool = False,
     tail: bool = False,
 ) -> Plan:
-    """Return the plan of a new run of a study. Raises UnknownName for names that do not exist and
-    scenarios that the overrides make equal, and ManifestError for gates that a scenario makes none
-    of.
+    """Return the plan of a new run of a study. Raises UnknownName for names that do not exist,
+    scenarios that the overrides make equal, and an end that the study cannot wait for, and
+    ManifestError for gates that a scenario makes none of.
     """
+    _refuse_waiting(loaded, until, resolve_pct)
     study, shorter = loaded.study, _quick(loaded) if quick else Quick()
     now, own = datetime.now(UTC), checked(loaded, overrides)
     chosen = loaded.choose(variants or (list(shorter.variants) if quick else None) or None)
@@ -135,6 +136,27 @@ def checked(loaded: Loaded, overrides: Mapping[str, Any]) -> dict[str, Any]:
         if name in _POSITIVE and found[name] <= 0:
             raise UnknownName(f"parameter {name}: found {value}, expected a number above 0")
     return found
+
+
+def _refuse_waiting(loaded: Loaded, until: Until, resolve_pct: float | None) -> None:
+    """Raise UnknownName where a run would wait for what its study has none of, and so end at once.
+
+    Only ratios have a test that may be looked at after every block, or a width that is awaited.
+    """
+    option = "--until resolved" if until == "resolved" else "--resolve"
+    if until != "resolved" and resolve_pct is None:
+        return
+    judged = loaded.study.judged
+    slopes = [name for name in judged if loaded.outcomes[name].is_slope]
+    if slopes and (until == "resolved" or slopes == judged):
+        raise UnknownName(
+            f"{loaded.title}: {option} waits for verdicts on ratios, and it judges slopes "
+            f"({', '.join(slopes)}); leave it out"
+        )
+    if not judged:
+        raise UnknownName(
+            f"{loaded.title}: {option} waits for verdicts, and it judges nothing; set --blocks"
+        )
 
 
 def _pairing(loaded: Loaded, asked: Pairing | None, scenarios: Sequence[Scenario]) -> Pairing:

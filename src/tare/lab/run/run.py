@@ -1,7 +1,6 @@
 """The run: blocks of trials until the intervals are narrow, resumable at every trial."""
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,14 +24,11 @@ from tare.model.profile import Explained
 from tare.model.role import GENERATORS
 from tare.model.scenario import Scenario
 from tare.model.tail import Tails
-from tare.model.trial import Plan, PlannedTrial, Trial
+from tare.model.trial import Plan, PlannedTrial, Trial, hopeless
 from tare.probes.audit import audit
 from tare.probes.identity import identity, revision
 from tare.stats import blocks
 from tare.stats.stopping import Stop
-
-FAILURES_MAX = 2
-"""A variant that failed so often in a scenario is not tried there again."""
 
 
 class Watcher(Protocol):
@@ -285,13 +281,8 @@ class Run:
             return ()
         if reason := self._prepared.unavailable_in(scenario, self._loaded, planned.variant):
             return "unavailable", reason
-        failures = Counter(
-            t.variant
-            for t in self._trials
-            if t.status == "failed" and t.scenario == planned.scenario
-        )
-        hopeless = {name for name, count in failures.items() if count >= FAILURES_MAX}
-        if planned.variant in hopeless or self._plan.baseline in hopeless:
+        own = {planned.variant, self._plan.baseline}
+        if hopeless(self._trials) & {(planned.scenario, name) for name in own}:
             return ()
         if reason := self._prepared.failed.get(planned.variant):
             return "failed", reason

@@ -197,7 +197,7 @@ def _explained(sites: Mapping[str, Site], profiler: Path | str) -> Explained | s
     try:
         order = {side: sites[side] for side in (VARIANT, BASELINE)}
         return explain(order, _assignment(order), profiler)
-    except TareError as error:
+    except (TareError, OSError) as error:
         sites[VARIANT].bench.journal.write("why", f"not explained: {error}")
         return str(error)
 
@@ -208,7 +208,7 @@ def _tails(sites: Mapping[str, Site], observer: Path, order: Sequence[str]) -> T
     """
     try:
         return look_at_both(sites, observer, order)
-    except TareError as error:
+    except (TareError, OSError) as error:
         sites[VARIANT].bench.journal.write("tail", f"not looked at: {error}")
         return str(error)
 

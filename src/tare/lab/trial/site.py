@@ -215,8 +215,8 @@ class Site:
         piped: bool = False,
         spoken_to: bool = False,
     ) -> Started:
-        """Start one process of the site on its host, note it there, follow its log. For `piped` and
-        `spoken_to` see `Launch`.
+        """Start one process of the site on its host, note it there, follow its log. One of its name
+        that still runs is killed before. For `piped` and `spoken_to` see `Launch`.
         """
         (self.folder / name).mkdir(exist_ok=True)
         what = replace(
@@ -228,6 +228,8 @@ class Site:
         )
         # Stopped in the midst of starting it, the site would not know of it.
         with interrupt.held():
+            if (former := self.processes.pop(name, None)) is not None:
+                former.stop(signal.SIGKILL, 0.0)  # of a window that went wrong
             process = self.host_of(name).start(self.folder, what)
             self.processes[name] = process
         self.bench.journal.write(name, f"started pid {process.pid}: {' '.join(argv)}")
@@ -245,7 +247,7 @@ class Site:
                     f"role {name} did not end on SIG{role.stop_signal} within "
                     f"{role.stop_timeout_s:g} s and was killed"
                 )
-        self.bench.journal.unfollow()
+        self.bench.journal.unfollow(self.folder)
         self._leave_hosts()
         if self._network is not None:
             self._network.remove()

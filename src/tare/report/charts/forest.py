@@ -83,13 +83,16 @@ def slope_forest(results: Results, scenario: ScenarioResult, found: SlopeResult)
         for label in ranked(found)
         for own in [found.variants[label]]
     ]
-    floor = found.floor or 0.0
-    ends = [*(row["low"] for row in rows), *(row["high"] for row in rows), -floor, floor]
+    floor, base = found.floor or 0.0, found.variants.get(results.baseline)
+    # The floor is of differences to the baseline.
+    middle = base.slope if base is not None else 0.0
+    shade = middle - floor, middle + floor
+    ends = [*(row["low"] for row in rows), *(row["high"] for row in rows), *shade]
     room = (max(ends) - min(ends)) * 0.03
     scale = alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False, zero=False)
     x = alt.X("low:Q", scale=scale, title=f"{found.unit}: {found.better} is better")
     more = f"shaded: noise floor, {two_digits(floor)} {found.unit}" if floor else ""
-    layers = [frame.band(-floor, floor, x)] if floor else []
+    layers = [frame.band(*shade, x)] if floor else []
     layers += [frame.lines([0.0], x, QUIET, [1, 0]), *_marks(rows, x, scale)]
     return alt.layer(*layers).properties(
         width=frame.WIDTH,

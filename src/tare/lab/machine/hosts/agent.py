@@ -170,15 +170,19 @@ class _Agent:
         return process.pid
 
     def _state(self, pid: int, known: int) -> dict[str, Any]:
-        """Return what the log holds after `known` bytes, and why the process is none any more."""
+        """Return what the log holds after `known` bytes, nothing of one that the role removed, and
+        why the process is none any more.
+        """
         process, fault = self._processes[pid], None
         try:
             process.ensure_alive()
         except TareError as error:
             fault = wire.fault(error)
-        with process.log.open("rb") as log:
+        fresh = b""
+        with contextlib.suppress(FileNotFoundError), process.log.open("rb") as log:
             log.seek(known)
-            return {"log": log.read(_CHUNK), "fault": fault}
+            fresh = log.read(_CHUNK)
+        return {"log": fresh, "fault": fault}
 
     def _stop(self, pid: int, number: int, patience_s: float) -> bool:
         return self._processes[pid].stop(signal.Signals(number), patience_s)

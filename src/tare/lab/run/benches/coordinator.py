@@ -80,7 +80,8 @@ class Coordinator:
         later, block, decision = 0, 0, Stop.GO_ON
         while decision is Stop.GO_ON:
             self._look(pool)
-            while len(dealt) < len(self._there) and later < block + _AHEAD * len(self._there):
+            ahead = min(block + _AHEAD * len(self._there), self._plan.blocks.max)
+            while len(dealt) < len(self._there) and later < ahead:
                 if self._known.lacks(later):
                     pool.deal(self._asked(later))
                     dealt.add(later)

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from tare.lab.run.run import FAILURES_MAX
-from tare.model.trial import Plan, Trial
+from tare.model.trial import FAILURES_MAX, Plan, Trial
 from tare.stats import blocks
 
 _NOT_NEEDED: dict[str, Any] = {
@@ -67,7 +66,6 @@ class Known:
         }
         return any(
             (planned.scenario, planned.label) not in ended
-            and not {(planned.scenario, planned.variant), (planned.scenario, self._plan.baseline)}
-            & self._lost
+            and (planned.scenario, planned.variant) not in self._lost
             for planned in blocks.planned_trials(self._plan, block)
         )

@@ -65,7 +65,7 @@ class Capacity:
 
 
 class _Spoilt(Exception):
-    """The number of disturbed windows, which were repeated."""
+    """The reason why no window at a rate counted, of all that were repeated."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Search:
         return any(self._held(rate) for _ in range(_TRIES))
 
     def _held(self, rate: float) -> bool:
-        spoilt: list[Gate] = []
+        lacks: list[str] = []
         for _ in range(_REPEATS):
             made = self.take({self.settings.parameter: rate})
             window = _Window(rate, made, self.judge(made))
@@ -118,13 +118,15 @@ class _Search:
             names: list[JsonValue] = [gate.name for gate in spoilt]
             self.windows.append(window)
             self.notes.append({"rate": rate, "value": value, "held": held, "spoilt": names})
-            if spoilt:
+            lacks = [f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in spoilt]
+            if value is None and not too_much:
+                lacks.append(f"too few requests to name {self.settings.outcome}")
+            if lacks:
                 continue
             if held and (self.best is None or rate > self.best.rate):
                 self.best = window
             return held
-        whys = "; ".join(f"{gate.name}: {gate.found}, wanted {gate.wanted}" for gate in spoilt)
-        raise _Spoilt(f"at {rate:.0f}/s {whys}")
+        raise _Spoilt(f"at {rate:.0f}/s {'; '.join(lacks)}")
 
 
 def _number(template: Any, names: Mapping[str, Any], where: str) -> float:

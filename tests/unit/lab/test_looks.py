@@ -1,0 +1,37 @@
+"""The windows of a duel that do not count: what goes wrong in them costs no trial."""
+
+import errno
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tare.lab.trial import duel
+from tare.lab.trial.site import Site
+from tare.lab.trial.turns import BASELINE, VARIANT
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("look", ["explain", "look_at_both"])
+def test_a_disk_that_gets_full_meanwhile_is_told_and_ends_no_run(
+    monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    noted: list[tuple[str, str]] = []
+    journal = SimpleNamespace(write=lambda source, text: noted.append((source, text)))
+    site = cast(Site, SimpleNamespace(bench=SimpleNamespace(journal=journal)))
+    sites: dict[str, Any] = {BASELINE: site, VARIANT: site}
+    monkeypatch.setattr(duel, "_assignment", lambda _: None)
+    monkeypatch.setattr(duel, look, full)
+    program = Path("program")
+    found = (
+        duel._explained(sites, program)
+        if look == "explain"
+        else duel._tails(sites, program, [VARIANT, BASELINE])
+    )
+    assert isinstance(found, str) and "No space left on device" in found
+    assert [text for _, text in noted if found in text]
