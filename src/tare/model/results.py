@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from tare.model.base import Record
+from tare.model.study import Pairing
 from tare.model.tail import Cause
 
 Verdict = Literal["costs", "saves", "equivalent", "unresolved"]
@@ -338,6 +339,8 @@ class Results(Record):
     scenarios: list[ScenarioResult]
     benches: BenchesResult | None = None
     """Where blocks were dealt to several machines."""
+    pairing: Pairing | None = None
+    """How pairs were made; None in results of an earlier form."""
     running: bool = False
     """All blocks measured the same processes, which were started by somebody else."""
     limits: dict[str, float] = {}

@@ -57,6 +57,11 @@ def compare(before: Results, after: Results) -> RunComparison:
         one, other = getattr(before, field), getattr(after, field)
         if one != other:
             raise NotComparable(f"the runs have different {_PLURAL[field]}: {one} and {other}")
+    if None not in (before.pairing, after.pairing) and before.pairing != after.pairing:
+        raise NotComparable(
+            f"the runs were paired by {before.pairing}, then by {after.pairing}, which need not "
+            f"agree; make the later one again with --pairing {before.pairing}"
+        )
     unlike = _unlike_scenarios(before, after)
     if unlike and not {each.name for each in after.scenarios} - unlike.keys():
         raise NotComparable("\n".join(unlike.values()))

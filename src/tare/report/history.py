@@ -1,5 +1,6 @@
 """The effects of stored runs as series, with their change points."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -31,6 +32,7 @@ class _Key:
     outcome: str
     unit: str
     parameters: str
+    pairing: str
     servers: str
     """The commands, for a user's own servers."""
 
@@ -62,6 +64,8 @@ class _Found:
 def history(runs: Sequence[Results]) -> History:
     """Return the history of runs that are given oldest first."""
     found: dict[_Key, _Found] = {}
+    pairings = {(f"{each.experiment}/{each.study}", each.pairing) for each in runs}
+    paired = Counter(study for study, _ in pairings)
     by_name = {each.run: each for each in runs}
     for results in runs:
         names = titles(results) if len(results.scenarios) > 1 else {}
@@ -77,7 +81,7 @@ def history(runs: Sequence[Results]) -> History:
         Series(
             study=key.study,
             scenario=key.scenario,
-            scenario_title=each.scenario,
+            scenario_title=_where(each.scenario, key.pairing if paired[key.study] > 1 else ""),
             variant=key.variant,
             against=key.against,
             outcome=key.outcome,
@@ -92,6 +96,10 @@ def history(runs: Sequence[Results]) -> History:
     return History(
         runs=[_stored(each) for each in runs], series=series, level=level, fewest=fewest(level)
     )
+
+
+def _where(scenario: str, pairing: str) -> str:
+    return ", ".join(filter(None, [scenario, pairing and f"by {pairing}"]))
 
 
 def _stored(results: Results) -> StoredRun:
@@ -139,6 +147,7 @@ def _key(results: Results, scenario: ScenarioResult, effect: _Effect) -> _Key:
         outcome=effect.outcome,
         unit=effect.unit,
         parameters=repr(sorted(asked.items())),
+        pairing=results.pairing or "",
         servers=f"{commands.get(against)} {commands.get(effect.variant)}"
         if results.experiment == EXPERIMENT
         else "",

@@ -53,6 +53,7 @@ def make(folder: RunFolder) -> Results:
         block_s=_block_s(trials),
         scenarios=_scenarios(folder),
         benches=benches.of(folder),
+        pairing=plan.pairing,
         running=plan.running,
         limits=plan.limits,
     )

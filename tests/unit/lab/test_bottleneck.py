@@ -71,17 +71,18 @@ def test_time_that_was_stolen_could_not_be_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loop", "wanted", "applies"),
+    ("loop", "wanted", "steal", "applies"),
     [
-        ("closed", "proxy", True),
-        ("open", "proxy", False),
-        ("serial", "proxy", False),
-        ("closed", "none-such", False),
-        ("closed", None, False),
+        ("closed", "proxy", 0.0, True),
+        ("closed", "proxy", 1.0, False),
+        ("open", "proxy", 0.0, False),
+        ("serial", "proxy", 0.0, False),
+        ("closed", "none-such", 0.0, False),
+        ("closed", None, 0.0, False),
     ],
 )
-def test_the_gate_is_for_closed_loops_of_variants_with_that_role(
-    loop: str, wanted: str | None, applies: bool
+def test_the_gate_is_for_closed_loops_of_variants_with_that_role_and_time_of_a_cpu(
+    loop: str, wanted: str | None, steal: float, applies: bool
 ) -> None:
     load: dict[str, Any] = {
         "loop": loop, "completed": 1, "offered": 1, "in_flight_mean": 1, "cpu_busiest_thread": 0,
@@ -94,7 +95,7 @@ def test_the_gate_is_for_closed_loops_of_variants_with_that_role(
     }  # fmt: skip
     window = Conditions(
         Result.model_validate(answer),
-        {"foreign_share": 0.0, "steal_share": 0.0},
+        {"foreign_share": 0.0, "steal_share": steal},
         {"proxy": {"cpu_share": 1.0}},
         {"proxy": Place(None, [0])},
     )

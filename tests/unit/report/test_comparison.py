@@ -84,6 +84,14 @@ def test_effects_against_other_baselines_are_not_compared(tmp_path: Path) -> Non
     assert [change["variant"] for change in compared] == ["same"]
 
 
+def test_duels_are_not_compared_with_trials(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2)[0]
+    kept = json.loads((after / "results.json").read_text()) | {"pairing": "slices"}
+    (after / "results.json").write_text(json.dumps(kept))
+    done = asked(before, after)
+    assert "the runs were paired by trials, then by slices" in str(done.exception)
+
+
 def test_an_outcome_that_is_compared_no_more_is_lost(tmp_path: Path) -> None:
     both = {"judged": ["cpu", "rate"], "shown": []}
     (before, _), (after, made) = (run(tmp_path / name, 1.2, **both) for name in ("a", "b"))

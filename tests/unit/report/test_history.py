@@ -87,6 +87,11 @@ def test_runs_of_other_questions_are_series_of_their_own() -> None:
     assert [len(each.points) for each in longer.series] == [10], "a matter of effort only"
 
 
+def test_duels_and_trials_are_series_of_their_own() -> None:
+    first, second = history([run(1, 1.0, pairing="trials"), run(2, 1.0, pairing="slices")]).series
+    assert (first.scenario_title, second.scenario_title) == ("by trials", "by slices")
+
+
 def test_other_commands_of_ones_own_servers_are_series_of_their_own() -> None:
     def own(command: str) -> dict[str, Any]:
         titles = {"old": "./server", "new": command}

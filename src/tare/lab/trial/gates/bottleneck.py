@@ -29,6 +29,8 @@ def _bottleneck(limits: Gates, window: Conditions) -> Iterator[Finding]:
         # In a duel the roles are one side's, and every other slice is the other's.
         loaded = slices.share / 2 if slices is not None else 1.0
         available = (1 - window.machine["steal_share"]) * loaded
+        if available <= 0:  # every round was disturbed, or all time stolen: other gates say so
+            return
         yield judged(wanted, limits, _uses(window), available)
 
 
