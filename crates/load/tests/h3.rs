@@ -302,7 +302,7 @@ fn servers_that_cannot_be_reached_are_connect_errors() {
     assert_fails(
         &run(address, &late),
         "connect_timeout",
-        "no usable connection in time",
+        "no QUIC handshake in time",
     );
     drop(closed);
     assert_fails(&run(address, &late), "connect", "connection refused");

@@ -73,6 +73,10 @@ impl Dialogue for H2<'_> {
         connection.room(self.depth)
     }
 
+    fn awaited(&self, _: &Connection) -> &'static str {
+        "the server allows no stream"
+    }
+
     fn send(
         &mut self,
         connection: &mut Connection,

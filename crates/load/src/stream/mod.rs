@@ -210,6 +210,15 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
             .map_or(0, |session| self.dialogue.room(session))
     }
 
+    fn awaited(&self, connection: &Self::Connection) -> &'static str {
+        match &connection.session {
+            _ if !connection.connected => "no connection in time",
+            // No other layer has one.
+            None => "no TLS handshake in time",
+            Some(session) => self.dialogue.awaited(session),
+        }
+    }
+
     fn send(
         &mut self,
         connection: &mut Self::Connection,

@@ -241,6 +241,10 @@ impl Dialogue for WebSocket<'_> {
         }
     }
 
+    fn awaited(&self, _: &Connection) -> &'static str {
+        "no switch to WebSocket in time"
+    }
+
     fn send(
         &mut self,
         connection: &mut Connection,
