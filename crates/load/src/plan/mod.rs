@@ -105,6 +105,7 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
             connect: timeout("connect_timeout_s", spec.connect_timeout_s)?,
             ttfb: timeout("ttfb_timeout_s", spec.ttfb_timeout_s)?,
             answer: timeout("timeout_s", None)?,
+            silence: u64::MAX,
         },
         requests_per_connection: spec.requests_per_connection,
         ramp_per_s: spec.ramp_per_s,
