@@ -147,7 +147,7 @@ impl Figure {
             Figure::Rate => outcome("requests_per_second"),
             Figure::Errors => Some(errors),
             Figure::ErrorShare => {
-                let answered = report.total.correct() as f64;
+                let answered = report.total.correct as f64;
                 Some(errors / (errors + answered).max(1.0))
             }
         }
