@@ -274,8 +274,15 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
     }
 
     fn cancel(&mut self, connection: &mut Self::Connection, request: RequestId) -> bool {
-        let session = connection.session.as_mut();
-        session.is_some_and(|session| self.dialogue.cancel(session, request, &mut self.outgoing))
+        let Some(session) = &mut connection.session else {
+            return false;
+        };
+        let given_up = self.dialogue.cancel(session, request, &mut self.outgoing);
+        if !given_up {
+            // The connection is closed then.
+            self.forget();
+        }
+        given_up
     }
 }
 
