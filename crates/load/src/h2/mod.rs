@@ -130,14 +130,13 @@ impl Dialogue for H2<'_> {
             out,
             events,
         };
-        receiving
-            .recv(bytes)
-            .map_err(|why| End::Broken(Failure::read(why)))?;
+        let outcome = receiving.recv(bytes);
         for id in &self.begun {
             if let Some(stream) = connection.streams.get(*id) {
                 events.push(Event::Begun(stream.request));
             }
         }
+        outcome.map_err(|why| End::Broken(Failure::read(why)))?;
         connection.end().map_or(Ok(()), Err)
     }
 
