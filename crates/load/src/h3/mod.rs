@@ -132,7 +132,8 @@ impl Protocol for H3<'_> {
 
     fn cancel(&mut self, connection: &mut Connection, request: RequestId) -> bool {
         connection.cancel(request);
-        true
+        // Without other requests, no event would end it.
+        !connection.is_over()
     }
 
     fn timer(&mut self, connection: &mut Connection) -> Option<Instant> {
