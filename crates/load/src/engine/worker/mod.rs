@@ -270,7 +270,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let state = &mut self.connections[id];
         state.proved = false;
         state.carried = 0;
-        state.opened = now;
+        // Others may have been opened since `now`.
+        state.opened = self.timeline.now();
         match self.protocol.open(state.target) {
             Ok(connection) => {
                 if self.keeps_times {
