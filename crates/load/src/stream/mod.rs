@@ -23,6 +23,8 @@ use crate::protocol::{End, Event, ExchangeId, Failure, Protocol, Reading, Reques
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
 
+const UNUSED: End = End::Broken(Failure::connect("closed before it could be used"));
+
 /// A dialogue over sockets, as one thread runs it.
 #[derive(Debug)]
 pub struct Stream<'a, D, L> {
@@ -80,6 +82,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
         hangup: bool,
         events: &mut Vec<Event>,
     ) -> Result<Reading, End> {
+        let unused = connection.session.is_none();
         if !connection.connected {
             match sockopt::socket_error(&connection.socket) {
                 Ok(Ok(())) => connection.connected = true,
@@ -117,6 +120,8 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
                 // After a hang-up only the end of the stream, or an error, leaves nothing to read.
                 Received::All if !hangup => return Ok(Reading::Drained),
                 Received::All | Received::Some => {}
+                // Between answers a server may close, but there was no time for a request.
+                Received::End | Received::Cut if unused => return Err(UNUSED),
                 Received::End => return Err(self.ended(connection, events)),
                 Received::Cut => return Err(self.cut(connection, events)),
             }
@@ -131,7 +136,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
     ) -> End {
         match &mut connection.session {
             Some(session) => self.dialogue.recv_end(session, events),
-            None => End::Broken(Failure::connect("closed before it could be used")),
+            None => UNUSED,
         }
     }
 
