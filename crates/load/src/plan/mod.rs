@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 
-use self::values::{can_send, nanoseconds, positive};
+use self::values::{can_make, can_send, nanoseconds, positive};
 use crate::engine::picks::Choice;
 use crate::engine::{Load, Timeouts, cpu};
 use crate::expectation::Expectation;
@@ -167,7 +167,10 @@ pub fn body(body: Option<&Body>, seed: u64) -> Result<Option<Vec<u8>>, SpecError
             let digits = base64::engine::general_purpose::STANDARD.decode(base64);
             digits.map_err(|why| SpecError::new("body.base64", why, "write base64 digits"))?
         }
-        Body::Size { size } => random::bytes(seed, *size),
+        Body::Size { size } => {
+            can_make(*size)?;
+            random::bytes(seed, *size)
+        }
         Body::File { file } => std::fs::read(file).map_err(|why| {
             let found = format!("{} cannot be read ({why})", file.display());
             SpecError::new("body.file", found, "name a readable file")
@@ -183,7 +186,7 @@ pub fn size_of_message(spec: &Spec) -> Result<usize, SpecError> {
     let remedy = "write {\"size\": BYTES}: what is echoed is made from the seed";
     match spec.body {
         None => Ok(message_size()),
-        Some(Body::Size { size }) if size > 0 => Ok(size),
+        Some(Body::Size { size }) if size > 0 => can_make(size).map(|()| size),
         Some(_) => Err(SpecError::new("body", "not a size above 0", remedy)),
     }
 }

@@ -1,0 +1,40 @@
+//! Arguments that cannot be meant: each is refused with a sentence before anything is sent.
+
+use std::process::Command;
+
+/// Asserts that the program refuses these arguments, with `words` in its sentence.
+fn assert_refused(arguments: &[&str], words: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args(arguments)
+        .args(["-c", "1", "-d", "100ms", "--warmup", "0"])
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(said.contains(words), "{arguments:?}: {said}");
+}
+
+#[test]
+fn a_body_that_no_memory_holds_is_refused() {
+    let words = "bytes; write at most 1073741824";
+    for size in ["18446744073709551615", "1073741825"] {
+        for url in [
+            "http://127.0.0.1:1/",
+            "tcp://127.0.0.1:1",
+            "ws://127.0.0.1:1/",
+        ] {
+            assert_refused(&[url, "-s", size], words);
+        }
+    }
+}
+
+#[test]
+fn more_connections_than_a_process_can_number_are_refused() {
+    let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args(["http://127.0.0.1:1/", "-c", "18446744073709551615"])
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("open files, but the limit is"), "{said}");
+}
