@@ -29,6 +29,13 @@ fn a_body_that_no_memory_holds_is_refused() {
 }
 
 #[test]
+fn a_path_behind_a_unix_socket_is_a_path() {
+    for path in ["/a b", "/a\r\nX: y", "/\u{7f}"] {
+        assert_refused(&[&format!("http://unix:/nowhere:{path}")], "url: ");
+    }
+}
+
+#[test]
 fn more_connections_than_a_process_can_number_are_refused() {
     let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
         .args(["http://127.0.0.1:1/", "-c", "18446744073709551615"])
