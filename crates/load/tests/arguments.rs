@@ -36,6 +36,12 @@ fn a_path_behind_a_unix_socket_is_a_path() {
 }
 
 #[test]
+fn a_pause_between_requests_needs_one_request_at_a_time() {
+    let arguments = ["http://127.0.0.1:1/", "--think", "1s", "-m", "2"];
+    assert_refused(&arguments, "depth: ");
+}
+
+#[test]
 fn more_connections_than_a_process_can_number_are_refused() {
     let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
         .args(["http://127.0.0.1:1/", "-c", "18446744073709551615"])

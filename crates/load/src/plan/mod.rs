@@ -137,6 +137,13 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
             let found = "an open loop sends by the clock".to_string();
             return refuse("think", found, "take a closed loop");
         }
+        if spec.depth > 1 {
+            let found = format!(
+                "{} requests at a time beside a pause between them",
+                spec.depth
+            );
+            return refuse("depth", found, "take one, or leave out think");
+        }
         if !think.is_valid() {
             let found = format!("{think:?} is not a distribution of times");
             return refuse(
