@@ -22,7 +22,7 @@ use crate::keys::Keys;
 use crate::pipeline::Pipeline;
 use crate::plan::requests::{Asked, Compose, Requests};
 use crate::plan::targets::Targets;
-use crate::plan::{self, asking, mix, replay};
+use crate::plan::{self, asking, fits, mix, replay};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
 use crate::report::header::{Described, Header};
@@ -58,6 +58,7 @@ pub fn run(
     }
     let spec = &*spec;
     let targets = Targets::of(spec)?;
+    fits::check(spec)?;
     let mut replay = replay::replay(spec, &targets)?;
     let mut requests = match &mut replay {
         Some(replay) => mem::take(&mut replay.requests),

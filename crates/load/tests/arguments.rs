@@ -36,6 +36,36 @@ fn a_path_behind_a_unix_socket_is_a_path() {
 }
 
 #[test]
+fn what_a_protocol_has_no_place_for_is_refused() {
+    let tcp = "tcp://127.0.0.1:1";
+    let ws = "ws://127.0.0.1:1/";
+    for (arguments, words) in [
+        (&[tcp, "-H", "X-A: b"][..], "headers: "),
+        (&[tcp, "--user", "a:b"], "headers: "),
+        (&[tcp, "-X", "PUT"], "method: "),
+        (&[tcp, "--cache-header", "X-Cache"], "cache_header: "),
+        (&[tcp, "--keys", "9"], "keys: "),
+        (&[tcp, "--expect-status", "204"], "expect.status: "),
+        (&[tcp, "--expect-length", "9"], "expect.body_length: "),
+        (&[ws, "-X", "PUT"], "method: "),
+        (&[ws, "--cache-header", "X-Cache"], "cache_header: "),
+        (&[ws, "--expect-status", "101"], "expect.status: "),
+        (
+            &["http://127.0.0.1:1/a", "-p", "grpc", "-X", "PUT"],
+            "method: ",
+        ),
+        (
+            &["https://127.0.0.1:1/", "-p", "h3", "--congestion", "reno"],
+            "congestion: ",
+        ),
+    ] {
+        assert_refused(arguments, words);
+    }
+    let digest = "0".repeat(64);
+    assert_refused(&[ws, "--expect-sha256", &digest], "expect.body_sha256: ");
+}
+
+#[test]
 fn a_pause_between_requests_needs_one_request_at_a_time() {
     let arguments = ["http://127.0.0.1:1/", "--think", "1s", "-m", "2"];
     assert_refused(&arguments, "depth: ");

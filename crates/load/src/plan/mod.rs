@@ -1,6 +1,7 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
 pub mod asking;
+pub mod fits;
 pub mod mix;
 mod rates;
 pub mod replay;
