@@ -249,7 +249,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let hosts = self.targets.iter().map(|(target, _)| target.host());
         let name = |host: &str| self.spec.tls.server_name.clone().unwrap_or(host.into());
         let endpoints = self.endpoints.clone();
-        let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic())?;
+        let timeout = Duration::from_nanos(self.load.timeouts.answer);
+        let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic(), timeout)?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
         let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread), cache.clone());
