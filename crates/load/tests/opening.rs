@@ -1,7 +1,12 @@
 //! The opening of connections: the time that one takes, and one that is closed at once.
 
+#[path = "common/h2_client.rs"]
+mod client;
 mod common;
+#[path = "common/h2.rs"]
+mod frames;
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -9,8 +14,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use client::exchange;
 use common::Silent;
+use http::Method;
 use tare_load::echo::{Echo, Messages};
+use tare_load::h2::H2;
+use tare_load::keys::Keys;
 use tare_load::pipeline::Pipeline;
 use tare_load::protocol::{End, Event, ExchangeId, Failure, Protocol, Reading, RequestId};
 use tare_load::spec::Spec;
@@ -95,15 +104,38 @@ fn a_connection_s_time_begins_with_its_own_opening() {
     );
 }
 
-#[test]
-fn a_connection_that_is_closed_as_soon_as_it_is_made_is_a_failure() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let endpoints = [Endpoint {
+fn endpoint(listener: &TcpListener) -> Endpoint {
+    Endpoint {
         addresses: vec![Address::Inet(listener.local_addr().expect("an address"))],
         sources: Vec::new(),
         congestion: None,
         proxy: None,
-    }];
+    }
+}
+
+#[test]
+fn what_a_server_says_first_is_read_with_the_edge_that_it_came_with() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let endpoints = [endpoint(&listener)];
+    let exchanges = exchange(&Method::GET, b"");
+    let keys = vec![Keys::new(None, 0, 0, (0, 1))];
+    let dialogue = H2::new(&exchanges, 10, keys);
+    let mut stream = Stream::new(&endpoints, dialogue, Plain::default());
+    let mut connection = stream.open(0).expect("a connection");
+    let (mut peer, _) = listener.accept().expect("a client");
+    peer.write_all(&frames::settings(&[]))
+        .expect("a connection");
+    let mut events = Vec::new();
+    let ready = stream.ready(&mut connection, false, &mut events);
+    assert!(ready.is_ok(), "{ready:?}");
+    // Before the server's settings it takes one.
+    assert_eq!(stream.room(&connection), 10);
+}
+
+#[test]
+fn a_connection_that_is_closed_as_soon_as_it_is_made_is_a_failure() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let endpoints = [endpoint(&listener)];
     let messages = Messages::new(1, 64);
     let dialogue = Pipeline::new(Echo::new(&messages, 0), 1);
     let mut stream = Stream::new(&endpoints, dialogue, Plain::default());

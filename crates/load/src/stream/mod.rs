@@ -97,9 +97,6 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
                 connection.session =
                     Some(self.dialogue.begin(connection.target, &mut self.outgoing));
             }
-            if !hangup {
-                return Ok(Reading::Drained);
-            }
         }
         for _ in 0..READS {
             let mut receiver = Inbound {
