@@ -2,8 +2,8 @@
 
 use crate::expectation::BodyCheck;
 
-/// The status that a call without an error counts as.
-const OK: u16 = 200;
+/// HTTP's status of an answer that has messages, and the one that a call without an error counts as.
+pub const OK: u16 = 200;
 
 /// The status that a call counts as: by HTTP's status if that is none of success, otherwise by the
 /// code in `grpc-status`; 200 for the code 0.
@@ -12,10 +12,10 @@ const OK: u16 = 200;
 /// The reason why the answer is none of gRPC.
 pub fn status(http: u16, code: Option<u16>) -> Result<u16, &'static str> {
     match (http, code) {
-        (200, Some(0)) => Ok(OK),
-        (200, Some(code)) if code < 100 => Ok(code),
-        (200, Some(_)) => Err("an unknown grpc-status"),
-        (200, None) => Err("an answer without grpc-status"),
+        (OK, Some(0)) => Ok(OK),
+        (OK, Some(code)) if code < 100 => Ok(code),
+        (OK, Some(_)) => Err("an unknown grpc-status"),
+        (OK, None) => Err("an answer without grpc-status"),
         (http, _) => Ok(http),
     }
 }

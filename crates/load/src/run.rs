@@ -22,7 +22,7 @@ use crate::keys::Keys;
 use crate::pipeline::Pipeline;
 use crate::plan::requests::{Asked, Compose, Requests};
 use crate::plan::targets::Targets;
-use crate::plan::{self, asking, mix, replay};
+use crate::plan::{self, asking, fits, mix, replay};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
 use crate::report::header::{Described, Header};
@@ -58,6 +58,7 @@ pub fn run(
     }
     let spec = &*spec;
     let targets = Targets::of(spec)?;
+    fits::check(spec)?;
     let mut replay = replay::replay(spec, &targets)?;
     let mut requests = match &mut replay {
         Some(replay) => mem::take(&mut replay.requests),
@@ -248,7 +249,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let hosts = self.targets.iter().map(|(target, _)| target.host());
         let name = |host: &str| self.spec.tls.server_name.clone().unwrap_or(host.into());
         let endpoints = self.endpoints.clone();
-        let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic())?;
+        let timeout = Duration::from_nanos(self.load.timeouts.answer);
+        let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic(), timeout)?;
         let Spec { depth, .. } = *self.spec;
         let keys = self.keys();
         let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread), cache.clone());

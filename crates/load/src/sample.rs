@@ -112,6 +112,10 @@ impl<D: Dialogue> Dialogue for Sampled<'_, D> {
         self.dialogue.room(&connection.inner)
     }
 
+    fn awaited(&self, connection: &Self::Connection) -> &'static str {
+        self.dialogue.awaited(&connection.inner)
+    }
+
     fn send(
         &mut self,
         connection: &mut Self::Connection,

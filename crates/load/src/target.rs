@@ -78,10 +78,12 @@ impl Target {
             if let Some(rest) = url.strip_prefix(prefix) {
                 // As in nginx: the path of the socket ends where that of the object begins.
                 let (socket, path) = rest.split_once(":/").unwrap_or((rest, ""));
+                let path: Result<PathAndQuery, _> = format!("/{path}").parse();
+                let path = path.map_err(|why| error(format!("has no path ({why})")))?;
                 return Ok(Target {
                     scheme,
                     authority: "localhost".into(),
-                    path: format!("/{path}"),
+                    path: path.as_str().into(),
                     place: Place::Socket(socket.into()),
                 });
             }

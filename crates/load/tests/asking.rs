@@ -3,6 +3,9 @@
 mod common;
 
 use std::io::{Read, Write};
+use std::net::UdpSocket;
+use std::thread;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -94,4 +97,77 @@ fn bytes_that_should_come_back_are_kept_beside_those_that_came() {
         (&came[..9], came[9], &came[10..])
     );
     assert_eq!(common::errors(&result), 1, "{result}");
+}
+
+/// A server that accepts connections and says nothing.
+fn silent() -> String {
+    let address = bare::tcp("127.0.0.1", |_stream| {
+        thread::sleep(Duration::from_secs(3600));
+        Ok(())
+    });
+    address.to_string()
+}
+
+/// Asserts that nothing is answered, and that the run ends with the first failure, which is of `kind`.
+fn assert_given_up(url: &str, changes: &Value, kind: &str, why: &str) {
+    let mut asked = json!({"ask": true, "timeout_s": 0.3, "duration_s": 4});
+    for (field, value) in changes.as_object().expect("an object") {
+        asked[field] = value.clone();
+    }
+    let result = bare::run(url, &asked);
+    let reasons = json!([{"kind": kind, "why": why, "count": 1}]);
+    assert_eq!(result["total"]["reasons"], reasons, "{url}: {result}");
+    let answers = result["answers"].as_array().expect("answers");
+    let wanted = changes["mix"].as_array().map_or(1, Vec::len);
+    assert_eq!(answers.len(), wanted, "{url}: {result}");
+    let none = |each: &Value| each["answer"].is_null();
+    assert!(answers.iter().all(none), "{url}: {result}");
+}
+
+#[test]
+fn a_handshake_that_never_ends_is_given_up_like_an_answer_that_never_comes() {
+    let place = silent();
+    let tls = "no TLS handshake in time";
+    for (protocol, scheme) in [
+        ("h1", "https"),
+        ("h2", "https"),
+        ("grpc", "https"),
+        ("ws", "wss"),
+    ] {
+        let url = format!("{scheme}://{place}/");
+        let changes = json!({"protocol": protocol});
+        assert_given_up(&url, &changes, "connect_timeout", tls);
+    }
+    let switch = "no switch to WebSocket in time";
+    let changes = json!({"protocol": "ws"});
+    assert_given_up(
+        &format!("ws://{place}/"),
+        &changes,
+        "connect_timeout",
+        switch,
+    );
+    let nobody = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("https://{}/", nobody.local_addr().expect("an address"));
+    let quic = "no QUIC handshake in time";
+    assert_given_up(&url, &json!({"protocol": "h3"}), "connect_timeout", quic);
+}
+
+#[test]
+fn a_server_that_says_nothing_is_asked_no_more() {
+    let place = silent();
+    let why = "the answer was not whole in time";
+    let mix = json!([{"url": "/a"}, {"url": "/b"}, {"url": "/c"}]);
+    for (protocol, scheme, mix) in [
+        ("h1", "http", Some(&mix)),
+        ("h2", "http", Some(&mix)),
+        ("grpc", "http", None),
+        ("echo", "tcp", None),
+        ("proto", "tcp", None),
+    ] {
+        let mut changes = json!({"protocol": protocol});
+        if let Some(mix) = mix {
+            changes["mix"] = mix.clone();
+        }
+        assert_given_up(&format!("{scheme}://{place}"), &changes, "timeout", why);
+    }
 }

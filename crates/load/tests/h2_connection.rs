@@ -272,3 +272,15 @@ fn what_was_cancelled_is_not_told() {
             .cancel(&mut client.connection, 3, &mut client.said)
     );
 }
+
+#[test]
+fn an_answer_that_began_before_the_connection_broke_has_begun() {
+    let exchanges = exchange(&Method::GET, b"");
+    let mut client = Client::new(&exchanges, 1);
+    client.send(0);
+    let head = headers(1, false, &[OK]);
+    let push = frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2]);
+    client.recv(&[settings(&[]), head, push].concat());
+    assert!(matches!(client.end, Some(End::Broken(_))));
+    assert_eq!(client.events, [Event::Begun(0)]);
+}

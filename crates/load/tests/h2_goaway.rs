@@ -6,6 +6,7 @@ mod frames;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
 
 use common::{assert_adds_up, bare, count, errors, run};
 use frames::{answer, goaway, settings};
@@ -67,4 +68,28 @@ fn it_is_an_error_when_no_connection_takes_it() {
         "refused by the server's GOAWAY"
     );
     assert_adds_up(&result);
+}
+
+#[test]
+fn a_connection_says_nothing_of_the_one_before_it() {
+    let firsts = Arc::new(Mutex::new(Vec::new()));
+    let heard = firsts.clone();
+    let address = bare::tcp("127.0.0.1", move |mut stream| {
+        let mut first = [0; PREFACE];
+        stream.read_exact(&mut first)?;
+        heard.lock().expect("no panic").push(first);
+        // It takes no more requests, and never answers the first.
+        stream.write_all(&[settings(&[]), goaway(1, 0)].concat())?;
+        while stream.read(&mut [0; 4096])? > 0 {}
+        Ok(())
+    });
+    let changes = json!({"protocol": "h2", "connections": 1, "requests": 3, "timeout_s": 0.2,
+                         "connect_timeout_s": 20, "warmup_s": 0, "duration_s": 600});
+    let result = run(address, &changes);
+    assert_eq!(count(&result, "total.errors.timeout"), 3, "{result}");
+    assert_eq!(errors(&result), 3, "{result}");
+    for first in &*firsts.lock().expect("no panic") {
+        let text = first.escape_ascii();
+        assert_eq!(first, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "{text}");
+    }
 }

@@ -49,6 +49,8 @@ enum Do {
     Reset(Vec<u8>),
     /// Says so on its control stream before it answers.
     Announce(Vec<u8>, Vec<u8>),
+    /// Says so on its control stream, and nothing else.
+    Warn(Vec<u8>),
     /// Says nothing.
     Hang,
     /// Closes the connection.
@@ -115,6 +117,10 @@ async fn converse(
                 let _ = control.write_all(&news).await;
                 let _ = send.write_all(&bytes).await;
                 let _ = send.finish();
+            }
+            Do::Warn(news) => {
+                let _ = control.write_all(&news).await;
+                hanging.push(send);
             }
             Do::Hang => hanging.push(send),
             Do::Close => connection.close(VarInt::from_u32(0x100), b""),
@@ -302,7 +308,7 @@ fn servers_that_cannot_be_reached_are_connect_errors() {
     assert_fails(
         &run(address, &late),
         "connect_timeout",
-        "no usable connection in time",
+        "no QUIC handshake in time",
     );
     drop(closed);
     assert_fails(&run(address, &late), "connect", "connection refused");
@@ -355,4 +361,23 @@ fn requests_of_a_mix_have_their_own_bodies_and_oracles() {
     assert_eq!(errors(&result), 30, "{result}");
     assert_eq!(count(&result, "errors.body"), 30, "{result}");
     assert_eq!(count(&result, "total.statuses.203"), 30);
+}
+
+#[test]
+fn a_connection_that_takes_no_more_requests_ends_with_its_last_one() {
+    // Stream 0 is below the first that is not answered.
+    let result = load(
+        |_, _| Do::Warn(frame(GOAWAY, &[4])),
+        &json!({"connections": 1, "requests": 1, "timeout_s": 2, "warmup_s": 0, "duration_s": 600}),
+    );
+    assert_eq!(count(&result, "total.errors.timeout"), 1, "{result}");
+    assert_eq!(errors(&result), 1, "{result}");
+}
+
+#[test]
+fn a_request_whose_answer_breaks_the_connection_is_not_lost_with_it() {
+    let result = load(|_, _| Do::Say(frame(DATA, b"x")), &json!({}));
+    assert_fails(&result, "read", "a body before its header");
+    assert_eq!(count(&result, "total.lost_new"), 0, "{result}");
+    assert_eq!(count(&result, "total.lost_kept"), 0, "{result}");
 }

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use common::{Server, Then, assert_adds_up, bare, count, errors, run};
+use common::{Server, Silent, Then, assert_adds_up, bare, count, errors, run};
 use serde_json::{Value, json};
+use tare_load::report::conditions::Condition;
+use tare_load::spec::Spec;
 
 /// Asserts that a run has no success and only failures of `kind`.
 fn assert_fails(address: SocketAddr, kind: &str, changes: &Value) {
@@ -193,4 +195,24 @@ fn slow_and_silent_servers_are_timeouts() {
     for server in [silent, dripping, endless_body] {
         assert_fails(server.address, "timeout", &json!({"timeout_s": 0.15}));
     }
+}
+
+#[test]
+fn bytes_that_differ_are_errors_and_no_answers() {
+    let address = bare::tcp("127.0.0.1", |mut stream| {
+        let mut message = [0; 64];
+        loop {
+            stream.read_exact(&mut message)?;
+            message[9] ^= 1;
+            stream.write_all(&message)?;
+        }
+    });
+    let spec = json!({"url": format!("tcp://{address}"), "protocol": "echo", "connections": 1,
+                      "requests": 5, "warmup_s": 0, "duration_s": 600});
+    let spec = Spec::from_json(&spec.to_string()).expect("a spec");
+    let report = tare_load::run::run(&spec, &mut Silent, &AtomicBool::new(false));
+    let report = report.expect("a finished run");
+    let condition: Condition = "errors<1%".parse().expect("a condition");
+    let judged = condition.judge(&report);
+    assert_eq!((judged.ok, judged.found), (false, Some(1.0)));
 }

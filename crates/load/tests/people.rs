@@ -198,3 +198,12 @@ fn a_server_without_tls_is_asked_about() {
         "{told}"
     );
 }
+
+#[test]
+fn a_rate_too_low_for_any_request_is_said_to_be_so() {
+    let server = Server::always(OK, || Then::Keep);
+    let output = load(&server, &["--rate", "0.0001", "-d", "200ms"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("tare-load: no request was due: "), "{said}");
+}

@@ -178,6 +178,8 @@ fn frames_that_break_the_rules_break_the_connection() {
             failed > 0 && failed == errors(&result),
             "{bytes:?}: {result}"
         );
+        // Each broke with bytes that came for a request.
+        assert_eq!(count(&result, "total.lost_new"), 0, "{bytes:?}: {result}");
     }
     // Half a frame that never ends.
     let result = run(

@@ -38,7 +38,7 @@ pub fn separate() -> io::Result<()> {
 }
 
 fn needed(connections: usize) -> u64 {
-    connections as u64 + OTHERS
+    (connections as u64).saturating_add(OTHERS)
 }
 
 fn raise(connections: usize) -> bool {

@@ -70,6 +70,8 @@ pub struct Timeouts {
     pub ttfb: u64,
     /// Until an answer is whole, from the actual send; and the drain.
     pub answer: u64,
+    /// Without any answer, until the rest of a fixed number of requests is given up.
+    pub silence: u64,
 }
 
 impl Load {

@@ -70,6 +70,8 @@ pub struct Lost {
 #[derive(Clone, Debug)]
 pub struct Counts {
     statuses: Box<[u64; 1000]>,
+    /// The answers without a failure.
+    pub correct: u64,
     /// The failures.
     pub failures: Failures,
     /// The requests that were lost with their connections, which are among the failures.
@@ -80,6 +82,7 @@ impl Default for Counts {
     fn default() -> Self {
         Counts {
             statuses: Box::new([0; 1000]),
+            correct: 0,
             failures: Failures::default(),
             lost: Lost::default(),
         }
@@ -89,8 +92,9 @@ impl Default for Counts {
 impl Counts {
     fn answer(&mut self, answer: &Answer) {
         self.statuses[usize::from(answer.status)] += 1;
-        if let Some(failure) = answer.failure {
-            self.failures.add(failure);
+        match answer.failure {
+            Some(failure) => self.failures.add(failure),
+            None => self.correct += 1,
         }
     }
 
@@ -103,6 +107,7 @@ impl Counts {
     fn merge(&mut self, other: &Counts) {
         let pairs = self.statuses.iter_mut().zip(other.statuses.iter());
         pairs.for_each(|(sum, more)| *sum += more);
+        self.correct += other.correct;
         self.failures.merge(&other.failures);
         self.lost.kept += other.lost.kept;
         self.lost.new += other.lost.new;

@@ -75,7 +75,7 @@ impl Receiving<'_> {
         };
         self.connection.idle = 0;
         let exchange = &self.exchanges[stream.exchange as usize];
-        if exchange.grpc {
+        if exchange.grpc && stream.status == grpc::OK {
             let read = stream.grpc.0.feed(bytes, &mut stream.body_check);
             if let Err(why) = read {
                 return self.fail(id, false, why);
@@ -136,6 +136,7 @@ impl Receiving<'_> {
         let exchange = &self.exchanges[stream.exchange as usize];
         let status = match exchange.grpc {
             false => Ok(stream.status),
+            // No message was begun in an answer of another status.
             true if !stream.grpc.0.is_between() => Err("a message that is cut short"),
             true => grpc::status(stream.status, stream.grpc.1),
         };

@@ -73,6 +73,10 @@ impl Dialogue for H2<'_> {
         connection.room(self.depth)
     }
 
+    fn awaited(&self, _: &Connection) -> &'static str {
+        "the server allows no stream"
+    }
+
     fn send(
         &mut self,
         connection: &mut Connection,
@@ -126,14 +130,13 @@ impl Dialogue for H2<'_> {
             out,
             events,
         };
-        receiving
-            .recv(bytes)
-            .map_err(|why| End::Broken(Failure::read(why)))?;
+        let outcome = receiving.recv(bytes);
         for id in &self.begun {
             if let Some(stream) = connection.streams.get(*id) {
                 events.push(Event::Begun(stream.request));
             }
         }
+        outcome.map_err(|why| End::Broken(Failure::read(why)))?;
         connection.end().map_or(Ok(()), Err)
     }
 

@@ -265,10 +265,15 @@ impl Connection {
                 None => break,
             }
         }
-        match self.goaway {
-            Some(_) if self.flows.is_empty() => Err(End::Proper),
-            _ => Ok(()),
+        match self.is_over() {
+            true => Err(End::Proper),
+            false => Ok(()),
         }
+    }
+
+    /// Return true if it takes no more requests, and none is in flight.
+    pub fn is_over(&self) -> bool {
+        self.goaway.is_some() && self.flows.is_empty()
     }
 
     /// Open this side's control stream.

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use quinn_proto::Transmit;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, UdpSocketState};
+use rustix::io::Errno;
 
 use crate::stream::endpoint::Endpoint;
 
@@ -102,6 +103,8 @@ impl Socket {
                 self.unsent = Some((transmit, bytes.to_vec()));
                 Ok(false)
             }
+            // QUIC notices by itself what is lost on the way.
+            Err(error) if is_lost(&error, transmit.segment_size.is_some()) => Ok(true),
             Err(error) => Err(error),
         }
     }
@@ -134,5 +137,51 @@ impl Socket {
             datagrams.for_each(|datagram| take(meta, datagram));
         }
         Ok(count > 0)
+    }
+}
+
+/// Return true if the kernel dropped datagrams that another path would have taken: one that is longer than
+/// the network card's, as probes of the path's limit are, or several `at_once` where the card cannot part
+/// them.
+fn is_lost(error: &io::Error, at_once: bool) -> bool {
+    let number = error.raw_os_error().map(Errno::from_raw_os_error);
+    match number {
+        Some(Errno::MSGSIZE) => true,
+        Some(Errno::IO | Errno::INVAL) => at_once,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+    use crate::stream::endpoint::Address;
+
+    #[test]
+    fn a_datagram_that_is_too_long_for_the_card_is_lost_and_no_failure() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let destination = server.local_addr().unwrap();
+        let endpoint = Endpoint {
+            addresses: vec![Address::Inet(destination)],
+            sources: Vec::new(),
+            congestion: None,
+            proxy: None,
+        };
+        let mut socket = Socket::new(&endpoint, destination, 0).unwrap();
+        let mut send = |size: usize| {
+            let transmit = Transmit {
+                destination,
+                ecn: None,
+                size,
+                segment_size: None,
+                src_ip: None,
+            };
+            socket.send(transmit, &vec![0; size])
+        };
+        assert!(matches!(send(66_000), Ok(true)));
+        assert!(matches!(send(5), Ok(true)));
+        assert_eq!(server.recv(&mut [0; 9]).unwrap(), 5);
     }
 }

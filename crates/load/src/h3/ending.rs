@@ -1,23 +1,31 @@
 //! The reasons why a connection ends.
 
-use quinn_proto::{ConnectionError, TransportErrorCode as Code};
+use quinn_proto::{ConnectionError, TransportErrorCode as Code, VarInt};
 
 use crate::protocol::{End, Failure};
 use crate::stream::socket_error;
 
 /// The end that the loss of a connection amounts to.
 pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
+    let unused = connected && idle;
     let why = match reason {
         ConnectionError::VersionMismatch => "the server supports no common version of QUIC",
         ConnectionError::TransportError(error) if !connected => failure(error.code),
         ConnectionError::TransportError(_) => "the server broke a rule of QUIC",
         ConnectionError::ConnectionClosed(close) if !connected => refusal(close.error_code),
-        ConnectionError::ApplicationClosed(_) if idle => return End::Proper,
+        ConnectionError::ApplicationClosed(close) if unused && is_proper(close.error_code) => {
+            return End::Proper;
+        }
+        ConnectionError::ConnectionClosed(close)
+            if unused && close.error_code == Code::NO_ERROR =>
+        {
+            return End::Proper;
+        }
         ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
             "the server closed the connection"
         }
         ConnectionError::Reset => "the server no longer knows the connection",
-        ConnectionError::TimedOut if idle && connected => return End::Proper,
+        ConnectionError::TimedOut if unused => return End::Proper,
         ConnectionError::TimedOut => "the server sent nothing for too long",
         ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => {
             "QUIC gave up the connection"
@@ -27,6 +35,12 @@ pub fn ending(reason: &ConnectionError, connected: bool, idle: bool) -> End {
         true => Failure::read(why),
         false => Failure::connect(why),
     })
+}
+
+/// Return true if a code of the application is none of an error: that of HTTP/3 (RFC 9114, section 8.1),
+/// or the 0 of servers that give none.
+fn is_proper(code: VarInt) -> bool {
+    [0, 0x100].contains(&code.into_inner())
 }
 
 /// The text for this side's reason to end the handshake.
@@ -61,7 +75,7 @@ pub fn unreachable(error: &std::io::Error) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use quinn_proto::ConnectionClose;
+    use quinn_proto::{ApplicationClose, ConnectionClose};
 
     use super::*;
 
@@ -75,6 +89,21 @@ mod tests {
             End::Broken(failure) => failure.why,
             End::Proper => "proper",
         }
+    }
+
+    #[test]
+    fn an_idle_connection_may_be_closed_but_not_with_an_error() {
+        let closed = |code: u32, connected: bool| {
+            let reason = ConnectionError::ApplicationClosed(ApplicationClose {
+                error_code: VarInt::from_u32(code),
+                reason: "".into(),
+            });
+            ending(&reason, connected, true) == End::Proper
+        };
+        assert!(closed(0x100, true) && closed(0, true));
+        // H3_EXCESSIVE_LOAD, and a connection that was never made.
+        assert!(!closed(0x107, true) && !closed(0x100, false));
+        assert_eq!(why(Code::NO_ERROR, true), "proper");
     }
 
     #[test]

@@ -91,6 +91,13 @@ impl Protocol for H3<'_> {
         connection.room(self.tools.depth)
     }
 
+    fn awaited(&self, connection: &Connection) -> &'static str {
+        match connection.is_connected() {
+            true => "the server allows no stream",
+            false => "no QUIC handshake in time",
+        }
+    }
+
     fn send(
         &mut self,
         connection: &mut Connection,
@@ -125,7 +132,8 @@ impl Protocol for H3<'_> {
 
     fn cancel(&mut self, connection: &mut Connection, request: RequestId) -> bool {
         connection.cancel(request);
-        true
+        // Without other requests, no event would end it.
+        !connection.is_over()
     }
 
     fn timer(&mut self, connection: &mut Connection) -> Option<Instant> {

@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quinn_proto::crypto::rustls::QuicClientConfig;
-use quinn_proto::{ClientConfig, EndpointConfig, TransportConfig, VarInt};
+use quinn_proto::{ClientConfig, EndpointConfig, IdleTimeout, TransportConfig, VarInt};
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
 
 use super::ungreased::Ungreased;
@@ -16,6 +17,9 @@ const WINDOW: u32 = 1 << 30;
 
 /// Streams that a server may open: its control stream and those of QPACK, and some to spare.
 const SERVER_STREAMS: u32 = 16;
+
+/// Silence of a server after which a connection is given up, unless answers may take longer.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// The version's name in ALPN.
 pub const ALPN: &[u8] = b"h3";
@@ -33,7 +37,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Connections to `endpoints` that have these `names`, with `tls`.
+    /// Connections to `endpoints` that have these `names`, with `tls`, whose answers may take as long as
+    /// `timeout`.
     ///
     /// # Errors
     /// A [`SpecError`] for a Unix socket, which has no datagrams to speak of, and for a cipher suite
@@ -42,6 +47,7 @@ impl Setup {
         endpoints: Vec<Endpoint>,
         names: Vec<String>,
         tls: rustls::ClientConfig,
+        timeout: Duration,
     ) -> Result<Self, SpecError> {
         let inet = |address: &Address| match address {
             Address::Inet(address) => Ok(*address),
@@ -55,13 +61,6 @@ impl Setup {
             let addresses: Vec<SocketAddr> = addresses.collect::<Result<_, _>>()?;
             Ok((endpoint, addresses))
         };
-        let mut transport = TransportConfig::default();
-        transport
-            .max_concurrent_bidi_streams(VarInt::from_u32(0))
-            .max_concurrent_uni_streams(VarInt::from_u32(SERVER_STREAMS))
-            .stream_receive_window(VarInt::from_u32(WINDOW))
-            .receive_window(VarInt::from_u32(WINDOW))
-            .datagram_receive_buffer_size(None);
         let setup = Setup {
             servers: endpoints
                 .into_iter()
@@ -69,7 +68,7 @@ impl Setup {
                 .collect::<Result<_, SpecError>>()?,
             names,
             endpoint: Arc::new(EndpointConfig::default()),
-            transport: Arc::new(transport),
+            transport: Arc::new(transport(timeout)),
             tls,
         };
         setup.quic().map_err(|why| {
@@ -95,5 +94,35 @@ impl Setup {
             .ok_or("the library has no QUIC")?;
         QuicClientConfig::with_initial(Arc::new(self.tls.clone()), initial)
             .map_err(|why| why.to_string())
+    }
+}
+
+/// The transport of connections whose answers may take as long as `timeout`.
+fn transport(timeout: Duration) -> TransportConfig {
+    let idle = IdleTimeout::try_from(SILENCE.max(2 * timeout)).expect("far below 2^62 ms");
+    let mut transport = TransportConfig::default();
+    transport
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .max_concurrent_uni_streams(VarInt::from_u32(SERVER_STREAMS))
+        .stream_receive_window(VarInt::from_u32(WINDOW))
+        .receive_window(VarInt::from_u32(WINDOW))
+        .datagram_receive_buffer_size(None)
+        .max_idle_timeout(Some(idle));
+    transport
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_s_time_ends_before_its_connection_s() {
+        for (timeout_s, idle) in [(5, "Some(30000)"), (60, "Some(120000)")] {
+            let text = format!("{:?}", transport(Duration::from_secs(timeout_s)));
+            assert!(
+                text.contains(&format!("max_idle_timeout: {idle}")),
+                "{text}"
+            );
+        }
     }
 }

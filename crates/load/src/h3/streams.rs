@@ -125,7 +125,12 @@ impl Connection {
                 events.push(Event::Failed(flow.request, Failure::read(why)));
                 self.give_up(index);
             }
-            Err(Wrong::Connection(why)) => return Err(self.violated(why)),
+            Err(Wrong::Connection(why)) => {
+                if !flow.begun {
+                    events.push(Event::Begun(flow.request));
+                }
+                return Err(self.violated(why));
+            }
         }
         Ok(())
     }

@@ -39,7 +39,8 @@ pub fn spec(spec: &Spec) -> Result<Spec, SpecError> {
     })
 }
 
-/// Keep the answers to `requests`, and let `load` send each of them once.
+/// Keep the answers to `requests`, and let `load` send each of them once, until the server is silent for
+/// as long as one answer may take.
 ///
 /// # Errors
 /// A [`SpecError`] for more requests than can be asked and kept.
@@ -55,6 +56,7 @@ pub fn apply(requests: &mut Requests, load: &mut Load) -> Result<(), SpecError> 
     }
     load.choices = vec![Choice::Turns((0..count as ExchangeId).collect())];
     load.requests = Some(count as u64);
+    load.timeouts.silence = load.timeouts.answer;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Checks a spec, and makes the load and the requests that it describes.
 
 pub mod asking;
+pub mod fits;
 pub mod mix;
 mod rates;
 pub mod replay;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 
-use self::values::{can_send, nanoseconds, positive};
+use self::values::{can_make, can_send, nanoseconds, positive};
 use crate::engine::picks::Choice;
 use crate::engine::{Load, Timeouts, cpu};
 use crate::expectation::Expectation;
@@ -105,6 +106,7 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
             connect: timeout("connect_timeout_s", spec.connect_timeout_s)?,
             ttfb: timeout("ttfb_timeout_s", spec.ttfb_timeout_s)?,
             answer: timeout("timeout_s", None)?,
+            silence: u64::MAX,
         },
         requests_per_connection: spec.requests_per_connection,
         ramp_per_s: spec.ramp_per_s,
@@ -136,6 +138,13 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
             let found = "an open loop sends by the clock".to_string();
             return refuse("think", found, "take a closed loop");
         }
+        if spec.depth > 1 {
+            let found = format!(
+                "{} requests at a time beside a pause between them",
+                spec.depth
+            );
+            return refuse("depth", found, "take one, or leave out think");
+        }
         if !think.is_valid() {
             let found = format!("{think:?} is not a distribution of times");
             return refuse(
@@ -166,7 +175,10 @@ pub fn body(body: Option<&Body>, seed: u64) -> Result<Option<Vec<u8>>, SpecError
             let digits = base64::engine::general_purpose::STANDARD.decode(base64);
             digits.map_err(|why| SpecError::new("body.base64", why, "write base64 digits"))?
         }
-        Body::Size { size } => random::bytes(seed, *size),
+        Body::Size { size } => {
+            can_make(*size)?;
+            random::bytes(seed, *size)
+        }
         Body::File { file } => std::fs::read(file).map_err(|why| {
             let found = format!("{} cannot be read ({why})", file.display());
             SpecError::new("body.file", found, "name a readable file")
@@ -182,7 +194,7 @@ pub fn size_of_message(spec: &Spec) -> Result<usize, SpecError> {
     let remedy = "write {\"size\": BYTES}: what is echoed is made from the seed";
     match spec.body {
         None => Ok(message_size()),
-        Some(Body::Size { size }) if size > 0 => Ok(size),
+        Some(Body::Size { size }) if size > 0 => can_make(size).map(|()| size),
         Some(_) => Err(SpecError::new("body", "not a size above 0", remedy)),
     }
 }

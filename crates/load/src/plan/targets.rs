@@ -145,7 +145,8 @@ pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
             connections: entry.connections.unwrap_or(spec.connections),
             rate: Some(1.0),
         };
-        return Ok(entries.iter().map(alone).collect());
+        let shares: Vec<Share> = entries.iter().map(alone).collect();
+        return each_has_one(shares, spec);
     }
     let sum: f64 = entries.iter().map(|entry| entry.weight).sum();
     let mut given = 0.0;
@@ -161,7 +162,11 @@ pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
             rate: (!entry.closed).then_some(entry.weight / open),
         }
     });
-    let shares: Vec<Share> = shares.collect();
+    each_has_one(shares.collect(), spec)
+}
+
+/// Refuse shares without a connection.
+fn each_has_one(shares: Vec<Share>, spec: &Spec) -> Result<Vec<Share>, SpecError> {
     if shares.iter().any(|share| share.connections == 0) {
         let found = format!(
             "{} for {} targets by their weights",
@@ -258,6 +263,9 @@ mod tests {
                 .to_string()
                 .starts_with("connections: ")
         );
+        let turns = r#"{"slices": {"length_ms": 2}, "targets": [{"url": "a", "connections": 0}, {"url": "b"}]}"#;
+        let error = shares(&Spec::from_json(turns).unwrap()).unwrap_err();
+        assert!(error.to_string().starts_with("connections: "), "{error}");
         let none = r#"[{"url": "a", "weight": 0}]"#;
         assert!(
             dealt(none, 1)

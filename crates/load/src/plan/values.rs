@@ -6,6 +6,21 @@ use crate::spec::default::LONGEST_S;
 /// Most sends per second of a thread in an open loop: several times what it can send.
 const MOST_PER_THREAD: f64 = 1e7;
 
+/// Most bytes of a body that is made.
+const LARGEST: usize = 1 << 30;
+
+/// Refuse a size of a body that is made that no memory may hold.
+///
+/// # Errors
+/// A [`SpecError`] with the largest.
+pub fn can_make(size: usize) -> Result<(), SpecError> {
+    if size > LARGEST {
+        let remedy = format!("write at most {LARGEST}");
+        return Err(SpecError::new("body.size", format!("{size} bytes"), remedy));
+    }
+    Ok(())
+}
+
 /// Refuse a rate that `threads` cannot send.
 ///
 /// # Errors

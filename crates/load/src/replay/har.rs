@@ -12,7 +12,6 @@ use super::stamp;
 /// # Errors
 /// When the text is no archive.
 pub fn entries(text: &str) -> Result<Vec<Result<Entry, Fault>>, Fault> {
-    let text = text.trim_start_matches('\u{feff}');
     let archive: Value = serde_json::from_str(text).map_err(|why| format!("no HAR: {why}"))?;
     let entries = archive["log"]["entries"].as_array();
     let entries = entries.ok_or("no HAR: log.entries is missing")?;

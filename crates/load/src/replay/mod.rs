@@ -34,6 +34,7 @@ pub struct Log {
 /// # Errors
 /// The first fault and its line, if the log has no request at all; or the fault of the whole text.
 pub fn read(text: &str, format: Option<LogFormat>) -> Result<Log, Fault> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let format = format.unwrap_or_else(|| LogFormat::of(text));
     let found: Vec<Result<Entry, Fault>> = match format {
         LogFormat::Combined => lines(text, combined::entry),
@@ -133,6 +134,8 @@ mod tests {
         let text: String = [1e9 + 0.5, 1e9, 1e9 + 0.25].map(line).concat();
         assert_eq!(times(&text), (vec![0, 250, 500], 750));
         assert_eq!(times(&line(1.5)), (vec![0], 1000));
+        // A mark of the byte order is no part of the first line.
+        assert_eq!(times(&format!("\u{feff}{text}")), (vec![0, 250, 500], 750));
     }
 
     #[test]

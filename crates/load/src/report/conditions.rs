@@ -76,8 +76,8 @@ impl FromStr for Condition {
 
 fn read(figure: &str, bound: &str) -> Result<(Figure, f64), String> {
     let number = |text: &str| {
-        let value: Result<f64, _> = text.parse();
-        value.map_err(|_| format!("{text:?} is not a number"))
+        let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+        value.ok_or_else(|| format!("{text:?} is not a number"))
     };
     match (figure, bound.strip_suffix('%')) {
         ("rate", _) => Ok((Figure::Rate, number(bound)?)),
@@ -147,7 +147,7 @@ impl Figure {
             Figure::Rate => outcome("requests_per_second"),
             Figure::Errors => Some(errors),
             Figure::ErrorShare => {
-                let answered = report.total.correct() as f64;
+                let answered = report.total.correct as f64;
                 Some(errors / (errors + answered).max(1.0))
             }
         }
@@ -200,6 +200,9 @@ mod tests {
             "latency<5ms",
             "bytes>1",
             "rate>fast",
+            "rate>nan",
+            "errors<inf",
+            "errors<nan%",
             "p99=5ms",
         ] {
             assert!(bad.parse::<Condition>().is_err(), "{bad}");

@@ -13,6 +13,7 @@ mod why {
     pub const REFUSED: &str = "connection refused";
     pub const NO_SOCKET: &str = "no such socket";
     pub const NOT_TLS: &str = "the server's handshake is not TLS";
+    pub const NO_TLS: &str = "no TLS handshake in time";
     pub const CERTIFICATE: &str = "the server's certificate";
 }
 
@@ -47,7 +48,7 @@ fn connection(url: &str, total: &Total, spec: &Spec) -> Vec<String> {
         let place = target.place(&spec.connect_to);
         hints.push(format!("is anything listening on {place}?"));
     }
-    if failed(|reason| reason.why == why::NOT_TLS) {
+    if failed(|reason| [why::NOT_TLS, why::NO_TLS].contains(&reason.why)) {
         hints.push(format!(
             "does {} speak TLS? Without it the URL begins with http://",
             target.place(&spec.connect_to)

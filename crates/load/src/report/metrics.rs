@@ -6,7 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
@@ -191,10 +191,15 @@ impl Sums {
 
 /// Answer the one request of a client.
 fn answer(mut stream: TcpStream, text: &str) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let deadline = Instant::now() + PATIENCE;
     stream.set_write_timeout(Some(PATIENCE))?;
     let (mut request, mut piece) = (Vec::new(), [0; 1024]);
     while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < LONGEST {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        stream.set_read_timeout(Some(left))?;
         match stream.read(&mut piece)? {
             0 => return Ok(()),
             length => request.extend_from_slice(&piece[..length]),
@@ -218,6 +223,8 @@ fn answer(mut stream: TcpStream, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use super::*;
 
     fn fetch(address: SocketAddr, request: &[u8]) -> String {
@@ -226,6 +233,20 @@ mod tests {
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text
+    }
+
+    #[test]
+    fn a_client_that_sends_byte_by_byte_is_cut_off() {
+        let metrics = Metrics::new("127.0.0.1:0".parse().unwrap()).unwrap();
+        let mut slow = TcpStream::connect(metrics.address()).unwrap();
+        slow.set_read_timeout(Some(Duration::from_millis(50)))
+            .unwrap();
+        let cut = (0..100).any(|_| {
+            let sent = slow.write_all(b"x");
+            let late = |error: &io::Error| error.kind() == ErrorKind::WouldBlock;
+            sent.is_err() || !slow.read(&mut [0]).is_err_and(|error| late(&error))
+        });
+        assert!(cut);
     }
 
     #[test]

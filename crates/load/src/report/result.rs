@@ -162,6 +162,9 @@ pub struct Reason {
 pub struct Total {
     /// Answers from the first to the last.
     pub requests: u64,
+    /// Those of them without a failure.
+    #[serde(skip)]
+    pub correct: u64,
     /// The same by status.
     pub statuses: BTreeMap<usize, u64>,
     /// Failures from the first to the last.
@@ -185,6 +188,7 @@ impl From<&Counts> for Total {
     fn from(counts: &Counts) -> Self {
         Total {
             requests: counts.statuses().map(|(_, count)| count).sum(),
+            correct: counts.correct,
             statuses: counts.statuses().collect(),
             errors: (&counts.failures).into(),
             lost_kept: counts.lost.kept,
@@ -209,14 +213,6 @@ impl Errors {
     /// All kinds together.
     pub fn sum(&self) -> u64 {
         self.0.values().sum()
-    }
-}
-
-impl Total {
-    /// Answer without a failure.
-    pub fn correct(&self) -> u64 {
-        let wrong = |kind: Kind| self.errors.0.get(kind.name()).copied().unwrap_or(0);
-        self.requests - wrong(Kind::Status) - wrong(Kind::Body)
     }
 }
 

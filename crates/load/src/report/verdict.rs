@@ -31,5 +31,9 @@ pub fn silence(report: &Report) -> Option<String> {
     let answered = report.outcomes.get("requests").copied().flatten();
     let any = answered.is_some_and(|requests| requests > 0.0) || report.total.requests > 0;
     let silent = !any && report.failures() == 0;
-    silent.then(|| "no request was answered: no connection was ready in time".into())
+    silent.then(|| match report.load.arrivals {
+        // Those that were due and found no connection are failures.
+        Some(_) => "no request was due: take a higher rate, or a longer time".into(),
+        None => "no request was answered: no connection was ready in time".into(),
+    })
 }

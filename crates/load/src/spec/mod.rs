@@ -274,6 +274,7 @@ mod tests {
             ),
             (r#"{"url": "u", "expect": {"statuses": [200]}}"#, "expect"),
             (r#"{"url": "u", "schema": 2}"#, "schema"),
+            (r#"{"url": "u", "body": {"size": 1, "sise": 2}}"#, "body"),
             (r#"{"url": "u", "headers": {"X-A": 1}}"#, "headers"),
         ] {
             let error = Spec::from_json(json).unwrap_err().to_string();

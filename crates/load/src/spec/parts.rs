@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// A request's body.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Body {
     /// The text as it is written.
     Text(String),

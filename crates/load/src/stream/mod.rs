@@ -23,6 +23,8 @@ use crate::protocol::{End, Event, ExchangeId, Failure, Protocol, Reading, Reques
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
 
+const UNUSED: End = End::Broken(Failure::connect("closed before it could be used"));
+
 /// A dialogue over sockets, as one thread runs it.
 #[derive(Debug)]
 pub struct Stream<'a, D, L> {
@@ -80,6 +82,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
         hangup: bool,
         events: &mut Vec<Event>,
     ) -> Result<Reading, End> {
+        let unused = connection.session.is_none();
         if !connection.connected {
             match sockopt::socket_error(&connection.socket) {
                 Ok(Ok(())) => connection.connected = true,
@@ -93,9 +96,6 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
             if greeted.map_err(End::Broken)? {
                 connection.session =
                     Some(self.dialogue.begin(connection.target, &mut self.outgoing));
-            }
-            if !hangup {
-                return Ok(Reading::Drained);
             }
         }
         for _ in 0..READS {
@@ -117,6 +117,8 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
                 // After a hang-up only the end of the stream, or an error, leaves nothing to read.
                 Received::All if !hangup => return Ok(Reading::Drained),
                 Received::All | Received::Some => {}
+                // Between answers a server may close, but there was no time for a request.
+                Received::End | Received::Cut if unused => return Err(UNUSED),
                 Received::End => return Err(self.ended(connection, events)),
                 Received::Cut => return Err(self.cut(connection, events)),
             }
@@ -131,7 +133,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
     ) -> End {
         match &mut connection.session {
             Some(session) => self.dialogue.recv_end(session, events),
-            None => End::Broken(Failure::connect("closed before it could be used")),
+            None => UNUSED,
         }
     }
 
@@ -210,6 +212,15 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
             .map_or(0, |session| self.dialogue.room(session))
     }
 
+    fn awaited(&self, connection: &Self::Connection) -> &'static str {
+        match &connection.session {
+            _ if !connection.connected => "no connection in time",
+            // No other layer has one.
+            None => "no TLS handshake in time",
+            Some(session) => self.dialogue.awaited(session),
+        }
+    }
+
     fn send(
         &mut self,
         connection: &mut Self::Connection,
@@ -265,8 +276,15 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
     }
 
     fn cancel(&mut self, connection: &mut Self::Connection, request: RequestId) -> bool {
-        let session = connection.session.as_mut();
-        session.is_some_and(|session| self.dialogue.cancel(session, request, &mut self.outgoing))
+        let Some(session) = &mut connection.session else {
+            return false;
+        };
+        let given_up = self.dialogue.cancel(session, request, &mut self.outgoing);
+        if !given_up {
+            // The connection is closed then.
+            self.forget();
+        }
+        given_up
     }
 }
 

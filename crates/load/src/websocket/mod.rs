@@ -82,6 +82,30 @@ impl<'a> WebSocket<'a> {
         out: &mut Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
+        let outcome = self.each_frame(connection, bytes, out, events);
+        let malformed = match outcome {
+            Err(End::Broken(failure)) => failure.kind == Kind::Read && outcome != Err(CUT),
+            _ => false,
+        };
+        if let (true, false, Some((request, _))) = (
+            connection.in_message || malformed,
+            connection.begun,
+            connection.in_flight.front(),
+        ) {
+            connection.begun = true;
+            events.push(Event::Begun(*request));
+        }
+        outcome
+    }
+
+    /// Take bytes of frames, one after the other.
+    fn each_frame(
+        &self,
+        connection: &mut Connection,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Result<(), End> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let Some(mut header) = connection.frame else {
@@ -113,14 +137,6 @@ impl<'a> WebSocket<'a> {
             if header.length == 0 {
                 self.end(connection, header, out, events)?;
             }
-        }
-        if let (true, false, Some((request, _))) = (
-            connection.in_message,
-            connection.begun,
-            connection.in_flight.front(),
-        ) {
-            connection.begun = true;
-            events.push(Event::Begun(*request));
         }
         Ok(())
     }
@@ -239,6 +255,10 @@ impl Dialogue for WebSocket<'_> {
             true => self.depth - connection.in_flight.len(),
             false => 0,
         }
+    }
+
+    fn awaited(&self, _: &Connection) -> &'static str {
+        "no switch to WebSocket in time"
     }
 
     fn send(

@@ -74,6 +74,15 @@ fn a_choice_that_cannot_be_known_is_an_error_that_says_why() {
         std::thread::sleep(std::time::Duration::from_secs(3600));
         Ok(())
     });
+    // A byte at a time of a record that is never whole.
+    let drips = listen(|mut socket| {
+        socket.write_all(&[22, 3, 3, 0x40, 0])?;
+        for _ in 0..60 {
+            socket.write_all(&[0])?;
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        Ok(())
+    });
     let plain = listen(|mut socket| {
         let length = socket.read(&mut [0; 4096])?;
         assert!(length > 0);
@@ -84,7 +93,8 @@ fn a_choice_that_cannot_be_known_is_an_error_that_says_why() {
     let hangs_up = listen(|_| Ok(()));
     for (address, why) in [
         (closed, "Connection refused"),
-        (silent, "no handshake in time"),
+        (silent, "no TLS handshake in time"),
+        (drips, "no TLS handshake in time"),
         (plain, "the server's handshake is not TLS"),
         (hangs_up, ""),
     ] {

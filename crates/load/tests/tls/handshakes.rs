@@ -71,7 +71,7 @@ fn a_handshake_without_an_answer_is_a_connect_timeout() {
         Ok(())
     });
     let changes = json!({"connect_timeout_s": 0.1});
-    let why = "no usable connection in time";
+    let why = "no TLS handshake in time";
     assert_fails(address, &changes, "connect_timeout", why);
 }
 

@@ -113,7 +113,7 @@ fn sessions_are_resumed_only_if_asked_for() {
     for version in ["1.2", "1.3"] {
         for resume in [false, true] {
             let tls = json!({"version": version, "resume": resume});
-            let changes = json!({"requests": 40, "warmup_s": 0.0});
+            let changes = json!({"requests": 40, "warmup_s": 0.0, "duration_s": 600});
             let result = run(address, &tls, &changes);
             assert_eq!(errors(&result), 0, "{result}");
             assert_adds_up(&result);

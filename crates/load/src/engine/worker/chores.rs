@@ -1,7 +1,7 @@
 //! The rare work of a worker that is due by the clock: progress, time-outs, the end.
 
 use super::Worker;
-use super::connection::ConnectionState;
+use super::connection::{ConnectionState, InFlight};
 use crate::engine::cpu::CpuTime;
 use crate::engine::tally::{Failures, Tally};
 use crate::protocol::{End, Failure, Kind, Protocol};
@@ -12,10 +12,6 @@ const TICK: u64 = 50_000_000;
 /// Connections that are checked for time-outs at a time: more would delay sends that are due.
 const LOOKS: usize = 2_000;
 
-const NOT_CONNECTED: Failure = Failure {
-    kind: Kind::ConnectTimeout,
-    why: "no usable connection in time",
-};
 const NOT_BEGUN: Failure = Failure {
     kind: Kind::TtfbTimeout,
     why: "the answer did not begin in time",
@@ -84,34 +80,42 @@ impl<P: Protocol> Worker<'_, P> {
             return;
         };
         let timeouts = self.timeouts;
-        let late = requests.iter().find_map(|(id, request)| {
-            if request.sent + timeouts.answer <= now {
-                Some((id, NOT_WHOLE))
-            } else if request.begun.is_none() && request.sent + timeouts.ttfb <= now {
-                Some((id, NOT_BEGUN))
+        let late = |(request, own): (usize, &InFlight)| {
+            if own.sent + timeouts.answer <= now {
+                Some((request, NOT_WHOLE))
+            } else if own.begun.is_none() && own.sent + timeouts.ttfb <= now {
+                Some((request, NOT_BEGUN))
             } else {
                 None
             }
-        });
-        match late {
-            Some((request, failure)) => {
-                if self.protocol.cancel(connection, request) {
-                    self.failed(id, request, failure, now);
-                    self.offer(id, now);
-                    self.flush(id, now);
-                    self.find_timeout(id, now);
-                } else {
-                    self.close(id, End::Broken(failure), now);
-                }
-            }
-            None if requests.is_empty()
-                && self.protocol.room(connection) == 0
-                && *opened + timeouts.connect <= now =>
-            {
-                self.close(id, End::Broken(NOT_CONNECTED), now);
-            }
-            None => {}
+        };
+        let late: Vec<_> = requests.iter().filter_map(late).collect();
+        if !late.is_empty() {
+            return self.give_up_late(id, &late, now);
         }
+        let idle = requests.is_empty() && self.protocol.room(connection) == 0;
+        if idle && *opened + timeouts.connect <= now {
+            let unusable = Failure {
+                kind: Kind::ConnectTimeout,
+                why: self.protocol.awaited(connection),
+            };
+            self.close(id, End::Broken(unusable), now);
+        }
+    }
+
+    /// Give up requests of a connection, or the connection if it cannot go on without them.
+    fn give_up_late(&mut self, id: usize, late: &[(usize, Failure)], now: u64) {
+        for (request, failure) in late {
+            let Some(connection) = &mut self.connections[id].connection else {
+                return;
+            };
+            if !self.protocol.cancel(connection, *request) {
+                return self.close(id, End::Broken(*failure), now);
+            }
+            self.failed(id, *request, *failure, now);
+        }
+        self.offer(id, now);
+        self.flush(id, now);
     }
 
     /// Report the last second, count the requests without an answer, and return each target's tally.

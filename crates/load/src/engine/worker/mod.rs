@@ -95,6 +95,8 @@ pub struct Worker<'a, P: Protocol> {
     retries: Retries,
     /// Connections that failed since one took a request.
     broken: usize,
+    /// The time of the last answer.
+    heard: u64,
     events: Vec<Event>,
     tallies: Vec<Tally>,
     second: Second,
@@ -166,6 +168,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
             in_flight: 0,
             retries: Retries::new(),
             broken: 0,
+            heard: 0,
             events: Vec::new(),
             tallies: vec![Tally::default(); targets],
             second: Second::default(),
@@ -267,7 +270,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let state = &mut self.connections[id];
         state.proved = false;
         state.carried = 0;
-        state.opened = now;
+        // Others may have been opened since `now`.
+        state.opened = self.timeline.now();
         match self.protocol.open(state.target) {
             Ok(connection) => {
                 if self.keeps_times {
@@ -341,14 +345,9 @@ impl<'a, P: Protocol> Worker<'a, P> {
             let in_window = self.timeline.in_window(now);
             self.tallies[target].failure(failure, in_window);
             self.broken += 1;
-            if self.broken > HOPELESS + self.connections.len()
-                && self.left.is_some_and(|left| left > 0)
-            {
-                self.left = Some(0);
-                if self.in_flight == 0 {
-                    self.timeline.finish();
-                }
-            }
+        }
+        if self.broken > HOPELESS + self.connections.len() || self.is_silent(now) {
+            self.give_up();
         }
         let cut_off = matches!(failure.kind, Kind::Read | Kind::Write);
         for (_, request) in lost {

@@ -32,6 +32,7 @@ impl<P: Protocol> Worker<'_, P> {
         let state = &mut self.connections[id];
         let request = state.requests.remove(answer.request);
         state.proved = true;
+        self.heard = now;
         let target = state.target;
         if self.keeps_times {
             self.tallies[target].times.push(Timed {
@@ -88,9 +89,27 @@ impl<P: Protocol> Worker<'_, P> {
     }
 
     pub(super) fn lost(&mut self, request: &InFlight, target: usize, failure: Failure, now: u64) {
+        if self.is_silent(now) {
+            self.give_up();
+        }
         let in_window = self.settled(request, target, now);
         self.tallies[target].offered += u64::from(in_window);
         self.tallies[target].failure(failure, in_window);
+    }
+
+    /// Return true if nothing was answered for too long to send the rest of a fixed number of requests.
+    pub(super) fn is_silent(&self, now: u64) -> bool {
+        now.saturating_sub(self.heard) >= self.timeouts.silence
+    }
+
+    /// Send no more requests, if their number is fixed.
+    pub(super) fn give_up(&mut self) {
+        if self.left.is_some_and(|left| left > 0) {
+            self.left = Some(0);
+            if self.in_flight == 0 {
+                self.timeline.finish();
+            }
+        }
     }
 
     /// Take a request out of flight; return true if it belongs to the window.

@@ -3,13 +3,15 @@
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::ClientConnection;
 
 use super::reason;
 use super::terms::Terms;
 use crate::stream::endpoint::{Endpoint, greet};
+
+const LATE: &str = "no TLS handshake in time";
 
 /// The protocol that the server of target `target`, at `endpoint`, chooses among those of `offer`, in
 /// the order of preference; none if it does not take part in the choice.
@@ -46,27 +48,40 @@ fn shake(
     timeout: Duration,
 ) -> Result<(), String> {
     let text = |error: io::Error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "no handshake in time".into(),
-        io::ErrorKind::UnexpectedEof => "closed before it could be used".into(),
-        _ => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-            Some(error) => reason::handshake(error).into(),
-            None => error.to_string(),
-        },
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => LATE.into(),
+        _ => error.to_string(),
     };
+    let deadline = Instant::now() + timeout;
     let connected = endpoint.connect(address, 0);
     // A Unix socket takes the same calls.
     let mut socket = TcpStream::from(connected.map_err(|error| text(error.into()))?);
     let prepared = socket
         .set_nonblocking(false)
-        .and_then(|()| socket.set_write_timeout(Some(timeout)))
-        .and_then(|()| socket.set_read_timeout(Some(timeout)));
+        .and_then(|()| socket.set_write_timeout(Some(timeout)));
     prepared.map_err(text)?;
     let mut header = Vec::new();
     wait_until_connected(&socket, timeout)?;
     greet(endpoint, &socket, &mut header);
     socket.write_all(&header).map_err(text)?;
     while connection.is_handshaking() {
-        connection.complete_io(&mut socket).map_err(text)?;
+        if connection.wants_write() {
+            connection.write_tls(&mut socket).map_err(text)?;
+            continue;
+        }
+        // Of all reads together: a server may send byte by byte.
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(LATE.into());
+        }
+        socket.set_read_timeout(Some(left)).map_err(text)?;
+        match connection.read_tls(&mut socket) {
+            Ok(0) => return Err("closed before it could be used".into()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(text(error)),
+        }
+        let processed = connection.process_new_packets();
+        processed.map_err(|why| reason::handshake(&why))?;
     }
     connection.send_close_notify();
     // The answer is known whatever becomes of the connection.

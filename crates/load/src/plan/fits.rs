@@ -1,0 +1,66 @@
+//! Checks that a protocol has a place for what is asked of it: nothing is left out in silence.
+
+use super::size_of_message;
+use crate::spec::{Spec, SpecError};
+
+/// The status that a message counts as which came back.
+const ECHOED: u16 = 200;
+
+/// Refuse the fields of `spec` that have no meaning in its protocol.
+///
+/// # Errors
+/// A [`SpecError`] that names the field.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    let protocol = spec.protocol.as_str();
+    let bare = matches!(protocol, "echo" | "proto");
+    let without_headers = bare || protocol == "ws";
+    let method = spec.method.as_str();
+    let other_method = match protocol {
+        "echo" | "proto" | "ws" => method != "GET",
+        // What is not chosen stands for the only one.
+        "grpc" => !matches!(method, "GET" | "POST"),
+        _ => false,
+    };
+    let targets = spec.targets.iter();
+    let keyed = spec.keys.is_some() || targets.clone().any(|target| target.keys.is_some());
+    let given = [
+        ("headers", bare && !spec.headers.is_empty()),
+        ("method", other_method),
+        (
+            "cache_header",
+            without_headers && spec.cache_header.is_some(),
+        ),
+        ("keys", bare && keyed),
+        ("congestion", protocol == "h3" && spec.congestion.is_some()),
+    ];
+    if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
+        let found = format!("{protocol} has none to choose");
+        return Err(SpecError::new(field, found, "leave it out"));
+    }
+    match protocol {
+        "echo" | "ws" => echo(spec),
+        _ => Ok(()),
+    }
+}
+
+/// Refuse to expect anything of a message but that it comes back.
+fn echo(spec: &Spec) -> Result<(), SpecError> {
+    let size = size_of_message(spec)?;
+    let own = spec
+        .targets
+        .iter()
+        .filter_map(|target| target.expect.as_ref());
+    for expect in own.chain([&spec.expect]) {
+        let length = expect.body_length.unwrap_or(size as u64);
+        let wrong = [
+            ("expect.status", !expect.status.contains(&ECHOED)),
+            ("expect.body_length", length != size as u64),
+            ("expect.body_sha256", expect.body_sha256.is_some()),
+        ];
+        if let Some((field, _)) = wrong.into_iter().find(|(_, wrong)| *wrong) {
+            let found = format!("only the same {size} bytes are right, and count as {ECHOED}");
+            return Err(SpecError::new(field, found, "leave it out"));
+        }
+    }
+    Ok(())
+}

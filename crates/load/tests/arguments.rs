@@ -1,0 +1,83 @@
+//! Arguments that cannot be meant: each is refused with a sentence before anything is sent.
+
+use std::process::Command;
+
+/// Asserts that the program refuses these arguments, with `words` in its sentence.
+fn assert_refused(arguments: &[&str], words: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args(arguments)
+        .args(["-c", "1", "-d", "100ms", "--warmup", "0"])
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(said.contains(words), "{arguments:?}: {said}");
+}
+
+#[test]
+fn a_body_that_no_memory_holds_is_refused() {
+    let words = "bytes; write at most 1073741824";
+    for size in ["18446744073709551615", "1073741825"] {
+        for url in [
+            "http://127.0.0.1:1/",
+            "tcp://127.0.0.1:1",
+            "ws://127.0.0.1:1/",
+        ] {
+            assert_refused(&[url, "-s", size], words);
+        }
+    }
+}
+
+#[test]
+fn a_path_behind_a_unix_socket_is_a_path() {
+    for path in ["/a b", "/a\r\nX: y", "/\u{7f}"] {
+        assert_refused(&[&format!("http://unix:/nowhere:{path}")], "url: ");
+    }
+}
+
+#[test]
+fn what_a_protocol_has_no_place_for_is_refused() {
+    let tcp = "tcp://127.0.0.1:1";
+    let ws = "ws://127.0.0.1:1/";
+    for (arguments, words) in [
+        (&[tcp, "-H", "X-A: b"][..], "headers: "),
+        (&[tcp, "--user", "a:b"], "headers: "),
+        (&[tcp, "-X", "PUT"], "method: "),
+        (&[tcp, "--cache-header", "X-Cache"], "cache_header: "),
+        (&[tcp, "--keys", "9"], "keys: "),
+        (&[tcp, "--expect-status", "204"], "expect.status: "),
+        (&[tcp, "--expect-length", "9"], "expect.body_length: "),
+        (&[ws, "-X", "PUT"], "method: "),
+        (&[ws, "--cache-header", "X-Cache"], "cache_header: "),
+        (&[ws, "--expect-status", "101"], "expect.status: "),
+        (
+            &["http://127.0.0.1:1/a", "-p", "grpc", "-X", "PUT"],
+            "method: ",
+        ),
+        (
+            &["https://127.0.0.1:1/", "-p", "h3", "--congestion", "reno"],
+            "congestion: ",
+        ),
+    ] {
+        assert_refused(arguments, words);
+    }
+    let digest = "0".repeat(64);
+    assert_refused(&[ws, "--expect-sha256", &digest], "expect.body_sha256: ");
+}
+
+#[test]
+fn a_pause_between_requests_needs_one_request_at_a_time() {
+    let arguments = ["http://127.0.0.1:1/", "--think", "1s", "-m", "2"];
+    assert_refused(&arguments, "depth: ");
+}
+
+#[test]
+fn more_connections_than_a_process_can_number_are_refused() {
+    let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args(["http://127.0.0.1:1/", "-c", "18446744073709551615"])
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("open files, but the limit is"), "{said}");
+}
