@@ -27,7 +27,7 @@ pub trait Dialogue {
     /// The number of further requests that the connection takes now.
     fn room(&self, connection: &Self::Connection) -> usize;
 
-    /// What a connection without room and requests waits for, as the reason when it waits for too long.
+    /// Name what a connection without room and requests waits for: the reason when it waits for too long.
     fn awaited(&self, connection: &Self::Connection) -> &'static str {
         let _ = connection;
         "no usable connection in time"

@@ -166,7 +166,7 @@ pub trait Protocol {
     /// done.
     fn room(&self, connection: &Self::Connection) -> usize;
 
-    /// What a connection without room and requests waits for, as the reason when it waits for too long.
+    /// Name what a connection without room and requests waits for: the reason when it waits for too long.
     fn awaited(&self, connection: &Self::Connection) -> &'static str;
 
     /// Take `request`, which is for `exchange`, to be sent by the next [`Protocol::flush`]; only called
