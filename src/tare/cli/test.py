@@ -46,7 +46,7 @@ _STEPS = {
             "tests/contract",
         ],
         # In one process there are sandboxes, whose tests mostly wait.
-        [*_PYTEST, "-n", "6", *_SPREAD, *_BESIDE_SANDBOXES, "tests/system", "tests/unit"],
+        [*_PYTEST, "-n", "4", *_SPREAD, *_BESIDE_SANDBOXES, "tests/system", "tests/unit"],
         # No test of tests/unit is alone, and to look through them takes long.
         [*_PYTEST, "-m", "alone and not together", "tests/contract", "tests/system"],
     ),

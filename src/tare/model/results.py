@@ -332,7 +332,7 @@ class Results(Record):
     measured_share: float
     """Share of the trials' wall time that was measuring."""
     block_s: float = 0.0
-    """Seconds that a block of all scenarios took, on average."""
+    """Seconds from one block of all scenarios to the next, on average."""
     answers: list[str] = []
     """The answer in sentences, from the verdicts."""
     environment: dict[str, Any]

@@ -61,10 +61,12 @@ def make(folder: RunFolder) -> Results:
 
 
 def _block_s(trials: Sequence[Trial]) -> float:
-    """Return the mean time of a block; both sides of a duel have its time."""
-    blocks = {trial.block for trial in trials}
+    """Return the mean time between blocks, which benches make at the same time; both sides of a
+    duel have its time.
+    """
+    blocks, benches = ({getattr(each, key) for each in trials} for key in ("block", "bench"))
     spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
-    return spent / len(blocks) if blocks else 0.0
+    return spent / len(blocks) / len(benches) if blocks else 0.0
 
 
 def _environment(folder: RunFolder) -> dict[str, Any]:

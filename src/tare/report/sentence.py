@@ -209,14 +209,14 @@ def _told(results: Results, ranking: Ranking, own: Standing) -> str:
         return f"is equivalent, within ±{results.margin_pct:g} %"
     if ruled := _ruled(results, ranking, own):
         return ruled
-    words = f"could not be told: {_between(ranking, own)}"
+    words = f"is unresolved: {_between(ranking, own)}"
     if own.interval and (own.interval[0] > 0 or own.interval[1] < 0):
         words += f", but {own.why}"
     if own.more_blocks and results.block_s:
         more = f"{span(own.more_blocks * results.block_s)} more"
         # Without an interval nobody knows how wide it will be.
         words += (
-            f"; about {more} would tell"
+            f"; about {more} would decide"
             if own.interval
             else f"; to show a difference takes {more} at least"
         )

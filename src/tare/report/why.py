@@ -37,7 +37,7 @@ def because(cause: CauseResult, baseline: str) -> list[str]:
     ]
     if calls:
         told = listed([_of_calls(each) for each in calls[:_NAMED]])
-        found.append(f"For each request {cause.label} makes {told} than {baseline}.")
+        found.append(f"Per request, {cause.label} makes {told} than {baseline}.")
     if cause.only_counted:
         found.append(f"Functions and system calls were not seen: {cause.only_counted}.")
     return found
@@ -46,8 +46,8 @@ def because(cause: CauseResult, baseline: str) -> list[str]:
 def _of_time(cause: CauseResult, baseline: str) -> str:
     more = "more" if cause.difference_ns > 0 else "less"
     words = (
-        f"While its processes were looked at, {cause.label} spent "
-        f"{_size(cause.difference_ns, cause.ci_ns)} ns {more} a request than {baseline}"
+        f"While observed, {cause.label} spent "
+        f"{_size(cause.difference_ns, cause.ci_ns)} ns {more} per request than {baseline}"
     )
     named = [
         f"{_size(each.difference_ns, each.ci_ns)} in {each.name} ({each.module})"
@@ -121,7 +121,7 @@ def changed(cause: CauseResult) -> list[FrameResult]:
 
 def _of_calls(each: CountResult) -> str:
     more = "more" if each.difference > 0 else "fewer"
-    name = _PROC.get(each.name, each.name.removeprefix(_CALL))
+    name = _PROC.get(each.name) or f"{each.name.removeprefix(_CALL)} calls"
     return f"{_size(each.difference, each.ci)} {more} {name}"
 
 

@@ -27,6 +27,12 @@ def found(factor_of: dict[str, float], slow: dict[str, float]) -> Results:
     return results.make(RunFolder(Path("r"), plan, made, {}))
 
 
+def test_benches_make_their_blocks_at_the_same_time() -> None:
+    made = runs.trials(runs.plan(), 18, {})
+    alone = results.make(RunFolder(Path("r"), runs.plan(), made, {}))
+    assert found({}, {}).block_s == alone.block_s / len(PLACES) > 0
+
+
 def test_like_benches_are_counted_and_the_next_is_predicted() -> None:
     told = list(benches.lines(found({}, {})))
     assert told[0] == "Blocks by bench: left 6, middle 6 and right 6."

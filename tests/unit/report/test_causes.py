@@ -91,16 +91,16 @@ def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> N
     assert sum(each.variant_ns for each in own) == pytest.approx(found.variant_ns)
     time, calls = because(found, "old")
     assert "dear spent " in time
-    assert " ns more a request than old: " in time
+    assert " ns more per request than old: " in time
     assert time.endswith(" in write (new), called by log (new).")
-    assert calls == "For each request dear makes 1 [1, 1] more write than old."
+    assert calls == "Per request, dear makes 1 [1, 1] more write calls than old."
 
 
 def test_what_is_cheaper_is_said_to_be_less(tmp_path: Path) -> None:
     time, calls = because(only(run(tmp_path, more=-28, calls=-1)), "old")
-    assert " ns less a request than old: " in time
+    assert " ns less per request than old: " in time
     assert "-" not in time
-    assert calls == "For each request dear makes 1 [1, 1] fewer write than old."
+    assert calls == "Per request, dear makes 1 [1, 1] fewer write calls than old."
 
 
 def test_the_price_of_looking_is_that_of_the_second_window(tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_without_a_profiler_counts_are_left_and_the_reason(tmp_path: Path) -> No
     assert (found.frames, found.named_share) == ([], 0)
     assert {each.name for each in found.counts} == {"switch.voluntary", "queued_ns"}
     time, switches, lacks = because(found, "old")
-    assert " ns more a request than old" in time and "function" not in time
+    assert " ns more per request than old" in time and "function" not in time
     assert switches == (
-        "For each request dear makes 1 [1, 1] more voluntary context switches than old."
+        "Per request, dear makes 1 [1, 1] more voluntary context switches than old."
     )
     assert lacks == "Functions and system calls were not seen: BPF programs need root."
     made = results.make(folder)

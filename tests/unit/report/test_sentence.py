@@ -45,11 +45,11 @@ def many(**verdicts: tuple[str, float]) -> dict[str, dict[str, Any]]:
         (("p99 latency", "equivalent", 0.1, -0.4, 0.6),
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
-         "p99 latency could not be told: between -4 % and +10 %"),
+         "p99 latency is unresolved: between -4 % and +10 %"),
         (("Bytes", "unresolved", 0.0, -0.002, 0.003),
-         "bytes could not be told: between -0.0020 % and 0.0030 %"),
+         "bytes is unresolved: between -0.0020 % and 0.0030 %"),
         (("p99 latency", "unresolved", 3.0, 1.2, 310.0),
-         "p99 latency could not be told: between 1.01 and 4.1 times as high, but w"),
+         "p99 latency is unresolved: between 1.01 and 4.1 times as high, but w"),
     ],
 )  # fmt: skip
 def test_a_verdict_in_words(told: tuple[Any, ...], words: str) -> None:
@@ -78,7 +78,7 @@ def test_outcomes_of_which_the_same_is_said_stand_together() -> None:
         "four": outcome("Memory", "equivalent", 0.1, -0.1, 0.3),
     }
     assert answers(results(case({"new": own}))) == [
-        "new against old: CPU per request and p99 latency could not be told: few; "
+        "new against old: CPU per request and p99 latency are unresolved: few; "
         "median latency and memory are equivalent, within ±1 %."
     ]
 
@@ -88,7 +88,7 @@ def test_outcomes_of_which_the_same_is_said_stand_together() -> None:
     [
         (2.0, "is 20.8 % [19.2, 22.6] higher, beyond the limit of 2 %"),
         (30.0, "is within the limit of 30 %: between +19.2 % and +22.6 %"),
-        (20.0, "could not be told: between +19.2 % and +22.6 %, but w; about 60 s more would tell"),
+        (20.0, "is unresolved: between +19.2 % and +22.6 %, but w; about 60 s more would decide"),
     ],
 )
 def test_an_effect_beyond_a_gate_s_limit_is_told_as_the_gate_does(limit: float, told: str) -> None:
@@ -100,12 +100,12 @@ def test_an_effect_beyond_a_gate_s_limit_is_told_as_the_gate_does(limit: float, 
 def test_without_an_interval_the_time_to_tell_is_a_least_one() -> None:
     open_ = outcome("CPU per request", "unresolved", 0.0, -3.0, 4.0) | {"more_blocks": 2}
     assert answers(results(case({"new": {"one": open_}}))) == [
-        "new against old: CPU per request could not be told: between -3.0 % and +4.0 %; about 60 s "
-        "more would tell."
+        "new against old: CPU per request is unresolved: between -3.0 % and +4.0 %; about 60 s "
+        "more would decide."
     ]
     few = open_ | {"ci_pct": None, "why": "6 pairs give no interval yet"}
     assert answers(results(case({"new": {"one": few}}))) == [
-        "new against old: CPU per request could not be told: 6 pairs give no interval yet; "
+        "new against old: CPU per request is unresolved: 6 pairs give no interval yet; "
         "to show a difference takes 60 s more at least."
     ]
 
