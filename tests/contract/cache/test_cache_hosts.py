@@ -15,7 +15,8 @@ VARIANTS = "threads,varnish"
 
 def test_a_cache_is_measured_between_its_clients_and_its_origin(tmp_path: Path) -> None:
     spread = Spread.made(tmp_path)
-    short = [f"-p{name}" for name in ("duration_s=1", "warmup_s=0.3", "cold_count=120", "hot_count=100")]
+    changed = ("duration_s=1", "warmup_s=0.3", "cold_count=120", "hot_count=100")
+    short = [f"-p{each}" for each in changed]
     done = call(
         tmp_path, "run", "cache/stall", "--hosts", str(spread.file), "--variants", VARIANTS,
         "--scenarios", "readers=16", "--blocks", "1", *short,
