@@ -20,6 +20,7 @@ from tare.stats.proportion import exact_interval
 
 CALIBRATES = Calibrates(outcome="cpu", truth="burnt")
 TRUTH = Outcome(title="Burnt", unit="%", better="lower", value="probe.burnt")
+RECORDS = ("calibration", "calibration-longer", "calibration-800")
 
 
 def run(blocks: int, *, truth: float, real: float, noise: float = 0.01) -> RunFolder:
@@ -106,7 +107,7 @@ def test_runs_of_other_scenarios_are_not_counted_together() -> None:
 
 
 def test_the_published_series_is_what_its_records_show() -> None:
-    records = [read(ROOT / "record" / name) for name in ("calibration", "calibration-longer")]
+    records = [read(ROOT / "record" / name) for name in RECORDS]
     page = (ROOT / "experiments" / "calibration" / "README.md").read_text()
     calibrates = catalog.load("calibration", "cpu").study.calibrates
     assert calibrates is not None
