@@ -24,6 +24,8 @@ from tare.stats.stopping import Stop
 
 _COUNTING = 10.0
 """Times as long as counting verdicts took that is waited until it is done again."""
+_QUICK_S = 0.1
+"""Counting that may be done after each block, where blocks come one after the other."""
 
 
 class Follower:
@@ -140,12 +142,13 @@ class Follower:
         return f"; {span(granted)} left{late}"
 
     def _known(self, decision: Stop) -> str:
-        """Return how many verdicts there are. With benches, counting them takes a tenth of the time
-        at most: blocks may come sooner one after the other than they are counted.
+        """Return how many verdicts there are. Counting them takes a tenth of the time at most:
+        hundreds of blocks take seconds to count, and benches may make blocks sooner than that.
         """
         began = time.monotonic()
         soon = began - self._counted_at < _COUNTING * self._counting_s
-        if not (soon and self._benches > 1 and decision is Stop.GO_ON):
+        quick = self._benches == 1 and self._counting_s < _QUICK_S
+        if quick or not soon or decision is not Stop.GO_ON:
             self._verdicts = self._counted()
             self._counted_at = time.monotonic()
             self._counting_s = self._counted_at - began
