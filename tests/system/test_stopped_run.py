@@ -23,9 +23,8 @@ def assert_resumed(lab: Laboratory, before: bytes) -> None:
         _, err = command.communicate(timeout=4 * PATIENCE_S)
     assert command.returncode == 0, err
     count = sum(json.loads(line)["status"] == "valid" for line in before.splitlines())
-    assert (
-        f"{count} trial{'s' * (count != 1)} made, {6 - count} more, about " in err or not count
-    ), err
+    told = f"{count} trial{'s' * (count != 1)} made, {6 - count} more, about "
+    assert told in err or count in (0, 6), err
     assert (lab.run_folder() / "trials.jsonl").read_bytes().startswith(before)
     assert lab.plan().seed == 7
     # On a busy machine a gate may refuse one, which is then made again.
