@@ -4,38 +4,29 @@ mod common;
 #[path = "common/h2.rs"]
 mod frames;
 
-use std::io::{Read, Write};
+use std::io::Write;
 
 use common::{assert_adds_up, bare, count, errors, run};
-use frames::{data, headers, settings};
+use frames::{data, headers, preface, settings, whole_request};
 use serde_json::json;
-use tare_load::h2::frame::{HEADER, Header, flag};
 
-const PREFACE: usize = 24;
 const PAGE: &[u8] = b"<html>502 Bad Gateway</html>";
 
 #[test]
 fn a_page_instead_of_a_message_counts_by_its_status() {
     let address = bare::tcp("127.0.0.1", |mut stream| {
-        stream.read_exact(&mut [0; PREFACE])?;
+        preface(&mut stream)?;
         stream.write_all(&settings(&[]))?;
         loop {
-            let mut head = [0; HEADER];
-            stream.read_exact(&mut head)?;
-            let header = Header::read(&head);
-            stream.read_exact(&mut vec![0; header.length])?;
-            // Settings have no stream, and their flag is another one.
-            if header.stream == 0 || header.flags & flag::END_STREAM == 0 {
-                continue;
-            }
+            let asked = whole_request(&mut stream)?;
             let length = PAGE.len().to_string();
             let fields = [
                 (":status", "502"),
                 ("content-type", "text/html"),
                 ("content-length", &length),
             ];
-            let head = headers(header.stream, false, &fields);
-            stream.write_all(&[head, data(header.stream, true, PAGE)].concat())?;
+            let head = headers(asked, false, &fields);
+            stream.write_all(&[head, data(asked, true, PAGE)].concat())?;
         }
     });
     let asked = json!({"protocol": "grpc", "requests": 20, "warmup_s": 0, "duration_s": 600});

@@ -9,23 +9,20 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use common::{assert_adds_up, bare, count, errors, run};
-use frames::{answer, goaway, settings};
+use frames::{answer, any_frame, goaway, preface, settings};
 use serde_json::json;
-use tare_load::h2::frame::{HEADER, Header, kind};
+use tare_load::h2::frame::kind;
 
 const PREFACE: usize = 24;
 
 /// A server that answers the first `answered` requests of a connection, and then says GOAWAY.
 fn server(answered: u32) -> SocketAddr {
     bare::tcp("127.0.0.1", move |mut stream: TcpStream| {
-        stream.read_exact(&mut [0; PREFACE])?;
+        preface(&mut stream)?;
         stream.write_all(&settings(&[]))?;
         let last = (2 * answered).saturating_sub(1);
         loop {
-            let mut head = [0; HEADER];
-            stream.read_exact(&mut head)?;
-            let header = Header::read(&head);
-            stream.read_exact(&mut vec![0; header.length])?;
+            let header = any_frame(&mut stream)?;
             if header.kind != kind::HEADERS {
                 continue;
             }

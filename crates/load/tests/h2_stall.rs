@@ -4,17 +4,15 @@ mod common;
 #[path = "common/h2.rs"]
 mod frames;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{assert_adds_up, bare, count, errors, run};
-use frames::{answer, data, headers, settings};
+use frames::{answer, data, headers, preface, settings, whole_request};
 use serde_json::json;
-use tare_load::h2::frame::{HEADER, Header, flag};
 
-const PREFACE: usize = 24;
 const STALL: Duration = Duration::from_secs(1);
 
 /// The answer to a call: one empty message, and its status.
@@ -31,23 +29,16 @@ fn call(stream: u32) -> Vec<u8> {
 /// Answer each request of a connection, but none from half a second after the first until a second
 /// later.
 fn serve(mut stream: TcpStream, answer: fn(u32) -> Vec<u8>) -> std::io::Result<()> {
-    stream.read_exact(&mut [0; PREFACE])?;
+    preface(&mut stream)?;
     stream.write_all(&settings(&[]))?;
     let mut began = None;
     loop {
-        let mut head = [0; HEADER];
-        stream.read_exact(&mut head)?;
-        let header = Header::read(&head);
-        stream.read_exact(&mut vec![0; header.length])?;
-        // Settings have no stream, and their flag is another one.
-        if header.stream == 0 || header.flags & flag::END_STREAM == 0 {
-            continue;
-        }
+        let asked = whole_request(&mut stream)?;
         let age = began.get_or_insert_with(Instant::now).elapsed();
         if let Some(within) = age.checked_sub(STALL / 2) {
             thread::sleep(STALL.saturating_sub(within));
         }
-        stream.write_all(&answer(header.stream))?;
+        stream.write_all(&answer(asked))?;
     }
 }
 

@@ -64,7 +64,7 @@ def _block_s(trials: Sequence[Trial]) -> float:
     """Return the mean time between blocks, which benches make at the same time; both sides of a
     duel have its time.
     """
-    blocks, benches = ({getattr(each, key) for each in trials} for key in ("block", "bench"))
+    blocks, benches = {each.block for each in trials}, {each.bench for each in trials}
     spent = sum(trial.wall_s for trial in trials if trial.label == trial.shown_as)
     return spent / len(blocks) / len(benches) if blocks else 0.0
 

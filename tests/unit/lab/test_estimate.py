@@ -73,6 +73,14 @@ def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) 
     assert estimate(made, loaded, tmp_path / "runs", Prepared()).overhead_of == "a guess"
 
 
+def test_looks_take_windows_of_their_own(loaded: Loaded, tmp_path: Path) -> None:
+    made = plan(loaded, blocks=1)
+    looks = made.model_copy(update={"why": True, "tail": True})
+    once, looked = (estimate(each, loaded, tmp_path / "runs", Prepared()) for each in (made, looks))
+    assert once.seconds[0] == pytest.approx(3 * (1.5 + 0.3))
+    assert looked.seconds[0] == pytest.approx(3 * (4 * 1.5 + 0.3))
+
+
 def test_what_is_made_is_left_out(loaded: Loaded, tmp_path: Path) -> None:
     made = plan(loaded, blocks=10)
     body = {"attempt": 1, "started": "now", "measured_s": 1.5, "wall_s": 2.0}

@@ -160,29 +160,20 @@ def test_one_that_left_its_group_is_killed_and_not_waited_for(tmp_path: Path) ->
     assert process.child.returncode == -signal.SIGKILL
 
 
-def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RoleError, match="role sut: cannot start no-such-program"):
-        Process(
-            "sut",
-            ["no-such-program"],
-            folder=tmp_path,
-            env={},
-            log=tmp_path / "log",
-            place=Place(None, [0]),
-        )
-
-
-def test_what_cannot_be_started_leaves_no_group_with_its_limits(tmp_path: Path) -> None:
+def test_what_cannot_be_started_is_named_and_leaves_no_group_with_its_limits(
+    tmp_path: Path,
+) -> None:
     room = Room()
-    with pytest.raises(RoleError, match="cannot start no-such-program"):
-        Process(
-            "sut",
-            ["no-such-program"],
-            folder=tmp_path,
-            env={},
-            log=tmp_path / "log",
-            place=Place(cast(Group, room), sorted(os.sched_getaffinity(0))),
-        )
+    for place in (Place(None, [0]), Place(cast(Group, room), sorted(os.sched_getaffinity(0)))):
+        with pytest.raises(RoleError, match="role sut: cannot start no-such-program"):
+            Process(
+                "sut",
+                ["no-such-program"],
+                folder=tmp_path,
+                env={},
+                log=tmp_path / "log",
+                place=place,
+            )
     assert not room.there
 
 

@@ -1,7 +1,9 @@
 //! HTTP/2 as a server writes it.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use tare_load::h2::frame::{Header, flag, kind};
+use std::io::{self, Read};
+
+use tare_load::h2::frame::{HEADER, Header, flag, kind};
 use tare_load::hpack::encoder;
 
 /// A frame.
@@ -16,6 +18,31 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     .write(&mut out);
     out.extend_from_slice(payload);
     out
+}
+
+/// Read what a client says first.
+pub fn preface(stream: &mut impl Read) -> io::Result<()> {
+    stream.read_exact(&mut [0; 24])
+}
+
+/// Read until a client has sent a whole request, and return its stream.
+pub fn whole_request(stream: &mut impl Read) -> io::Result<u32> {
+    loop {
+        let header = any_frame(stream)?;
+        // Settings have no stream, and their flag is another one.
+        if header.stream != 0 && header.flags & flag::END_STREAM != 0 {
+            return Ok(header.stream);
+        }
+    }
+}
+
+/// Read a frame, and return its header.
+pub fn any_frame(stream: &mut impl Read) -> io::Result<Header> {
+    let mut head = [0; HEADER];
+    stream.read_exact(&mut head)?;
+    let header = Header::read(&head);
+    stream.read_exact(&mut vec![0; header.length])?;
+    Ok(header)
 }
 
 /// What a server says first, with some settings.

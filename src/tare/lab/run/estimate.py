@@ -58,7 +58,8 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
         count = len(_labels(plan, loaded, scenario, prepared))
         analysis = loaded.study.analysis
         values = scenario.parameters | analysis.window
-        block_s += count * (analysis.windows * _planned_s(values) + overhead)
+        windows = analysis.windows + plan.why + 2 * plan.tail
+        block_s += count * (windows * _planned_s(values) + overhead)
         trials += count
     most = plan.blocks.max
     if plan.within_s is not None and block_s:
@@ -99,6 +100,8 @@ def _overheads(plan: Plan, runs: Path) -> list[float]:
             trials, _ = parse_trials((folder / "trials.jsonl").read_bytes())
         except (OSError, ValueError):
             continue  # a run that cannot be read tells nothing
+        if earlier.why or earlier.tail:
+            continue  # its trials had more than one window
         warmup_s = {
             scenario.name: float(scenario.parameters.get("warmup_s", 0))
             for scenario in earlier.scenarios
