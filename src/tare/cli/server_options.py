@@ -93,8 +93,9 @@ _ASKING = (
 _DUELING = (
     click.option(
         "--against",
-        metavar="REF",
-        help="Compare the work tree with this git ref; one COMMAND then starts either.",
+        metavar="REF|DIR",
+        help="Compare the work tree with this git ref, or with another work tree; one COMMAND then "
+        "starts either.",
     ),
     click.option(
         "--build",

@@ -74,8 +74,37 @@ def test_a_build_that_fails_is_told_by_its_last_lines(repository: Path) -> None:
     assert "\n  1\n" not in str(caught.value)
 
 
-def test_what_is_no_ref_or_no_repository_is_named(repository: Path, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="no-such-branch"):
+def test_what_is_no_ref_or_no_repository_is_named_with_what_to_do(
+    repository: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        BuildError, match=r"no-such-branch: .*`git branch --all` and `git tag` list"
+    ):
         worktrees.both(repository, "no-such-branch", "true", lambda _: None)
-    with pytest.raises(BuildError, match="not a git repository"):
+    with pytest.raises(BuildError, match="is not a git repository; call tare from the work tree"):
         worktrees.both(tmp_path, "HEAD", "true", lambda _: None)
+
+
+def test_a_folder_may_be_the_old_side(repository: Path) -> None:
+    other = repository.parent / "other"
+    git(repository, "worktree", "add", "--quiet", "--detach", str(other), "HEAD~1")
+    (other / "sub" / "source").write_text("another")
+    said: list[str] = []
+    old, new = worktrees.both(repository / "sub", str(other / "sub"), BUILD, said.append)
+    assert (old.folder / "built").read_text() == "another"
+    assert (new.folder / "built").read_text() == "two"
+    assert said[0] == "the work tree has changes, which are part of the old side"
+
+
+def test_what_git_lfs_did_not_fetch_is_said(repository: Path) -> None:
+    (repository / ".gitattributes").write_text("*.big filter=lfs -text\n")
+    (repository / "a.big").write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+    )
+    (repository / "b.big").write_text("whole")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "-m", "Three")
+    said: list[str] = []
+    worktrees.both(repository / "sub", "HEAD~1", BUILD, said.append)
+    (line,) = (each for each in said if "git-lfs" in each)
+    assert "git-lfs did not fetch a.big, so the build" in line

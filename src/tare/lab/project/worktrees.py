@@ -15,6 +15,9 @@ from tare.lab.project.build import Say
 DONE = ".tare-built"
 """The file that a complete build holds."""
 _LAST_LINES = 12
+_SHOWN = 3
+_POINTER = b"version https://git-lfs.github.com/spec/"
+"""How a file begins that git-lfs did not fetch."""
 
 
 @dataclass(frozen=True)
@@ -26,22 +29,59 @@ class Built:
 
 
 def both(folder: Path, against: str, command: str, say: Say) -> tuple[Built, Built]:
-    """Build the ref `against` and the work tree around `folder`, changes included.
+    """Build the ref `against` and the work tree around `folder`, changes included. Where `against`
+    is no ref but a folder, it is another work tree, and built in the same way.
 
     Return the folders that correspond to `folder`. Raises BuildError for what is no repository or
     no ref, and for a build that fails, with its last lines.
     """
-    top = Path(_git(folder, "rev-parse", "--show-toplevel"))
-    old = _git(folder, "rev-parse", "--verify", f"{against}^{{commit}}")
-    new = _git(folder, "stash", "create") or _git(folder, "rev-parse", "HEAD")
+    top, inner = _repository(folder)
+    other = folder / against
+    if commit := _commit(top, against):
+        old = _build(top, commit, command, inner, say)
+    elif other.is_dir():
+        its_top, its_inner = _repository(other)
+        old = _build(its_top, _work_tree(its_top, "old", say), command, its_inner, say)
+    else:
+        raise BuildError(
+            f"--against {against}: {top} has no such ref, and there is no such folder; "
+            "`git branch --all` and `git tag` list the refs, `git fetch` gets those of the remote"
+        )
+    return old, _build(top, _work_tree(top, "new", say), command, inner, say)
+
+
+def _repository(folder: Path) -> tuple[Path, Path]:
+    """Return the top of the work tree around a folder, and the folder's path in it."""
+    try:
+        top = Path(_git(folder, "rev-parse", "--show-toplevel"))
+    except BuildError as error:
+        if "not a git repository" not in str(error):
+            raise
+        raise BuildError(
+            f"{folder} is not a git repository; call tare from the work tree that is to be compared"
+        ) from error
+    return top, folder.resolve().relative_to(top.resolve())
+
+
+def _commit(top: Path, ref: str) -> str | None:
+    try:
+        return _git(top, "rev-parse", "--verify", f"{ref}^{{commit}}")
+    except BuildError:
+        return None
+
+
+def _work_tree(top: Path, side: str, say: Say) -> str:
+    """Return a commit of the work tree as it is, and say what differs from its last one."""
+    last = _git(top, "rev-parse", "HEAD")
+    commit = _git(top, "stash", "create") or last
     if untracked := _git(top, "ls-files", "--others", "--exclude-standard").splitlines():
-        shown = ", ".join(untracked[:3]) + (" …" if len(untracked) > 3 else "")
-        say(f"not in the build, since git does not track it: {shown}; git add makes it part")
-    if new != _git(folder, "rev-parse", "HEAD"):
-        say("the work tree has changes, which are part of the new side")
-    inner = folder.resolve().relative_to(top.resolve())
-    built = [_build(top, commit, command, inner, say) for commit in (old, new)]
-    return built[0], built[1]
+        say(
+            f"not in the build, since git does not track it: {_some(untracked)}; "
+            "git add makes it part"
+        )
+    if commit != last:
+        say(f"the work tree has changes, which are part of the {side} side")
+    return commit
 
 
 def _build(top: Path, commit: str, command: str, inner: Path, say: Say) -> Built:
@@ -55,6 +95,11 @@ def _build(top: Path, commit: str, command: str, inner: Path, say: Say) -> Built
         _git(top, "worktree", "add", "--quiet", "--detach", str(tree), commit)
         if (tree / ".gitmodules").exists():
             _git(tree, "submodule", "update", "--init", "--recursive", "--quiet")
+        if pointers := _pointers(tree):
+            say(
+                f"git-lfs did not fetch {_some(pointers)}, so the build of {commit[:12]} has only "
+                "pointers to them; `git lfs install` makes git fetch them"
+            )
         done = subprocess.run(
             ["/bin/sh", "-c", command],
             cwd=tree / inner,
@@ -75,6 +120,23 @@ def _build(top: Path, commit: str, command: str, inner: Path, say: Say) -> Built
         (tree / DONE).touch()
         in_use.hold(tree / DONE)
     return Built(tree / inner, commit)
+
+
+def _pointers(tree: Path) -> list[str]:
+    """Return the files of a work tree that git-lfs was to fetch and did not."""
+    files = _git(tree, "ls-files", ":(attr:filter=lfs)").splitlines()
+    return [each for each in files if _begins(tree / each, _POINTER)]
+
+
+def _begins(file: Path, with_: bytes) -> bool:
+    if not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        return stream.read(len(with_)) == with_
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
 
 
 def remove(tree: Path) -> None:
