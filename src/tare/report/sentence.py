@@ -81,7 +81,7 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     found = rankings(results, scenario)
     lost, failed = _lost(results, scenario), _failed(scenario)
     if not found:
-        return [lost or "Nothing was judged: the figures stand in the tables.", *failed]
+        return [lost or _unjudged(results, scenario), *failed]
     others = {each.label for one in found for each in one.standings}
     if len(others) <= _FEW:
         words = [_of_variant(results, found, label) for label in sorted(others)]
@@ -288,6 +288,13 @@ def _lost(results: Results, scenario: ScenarioResult) -> str | None:
         if variant.status in ("failed", "invalid") and name != CONTROL and not variant.outcomes
     ]
     return f"Not measured: {listed(lost)}." if lost and results.complete else None
+
+
+def _unjudged(results: Results, scenario: ScenarioResult) -> str:
+    """Return what there is instead of verdicts."""
+    if any(variant.outcomes for variant in scenario.variants.values()):
+        return "Nothing was judged: the figures stand in the tables."
+    return "Nothing was measured." if results.complete else "Nothing was measured yet."
 
 
 def _failed(scenario: ScenarioResult) -> list[str]:

@@ -6,10 +6,12 @@ from rich.console import Console
 from rich.text import Text
 
 from tare.model.results import Results, ScenarioResult
+from tare.model.servers import EXPERIMENT as OWN_SERVERS
 from tare.report import benches, grids, overview
 from tare.report.layout import wrapped
 from tare.report.notes import notes
 from tare.report.ranking import Ranking, rankings
+from tare.report.results import NOT_YET
 from tare.report.sentence import distrust
 from tare.report.titles import other_baselines, titles
 
@@ -26,18 +28,12 @@ def show(results: Results, console: Console, *, everything: bool = False) -> Non
 
 
 def _lines(results: Results, width: int, *, everything: bool) -> Iterator[Text]:
-    yield from _prose(
-        f"{results.experiment}/{results.study}: {results.question}", width, style="bold"
-    )
-    state = "" if results.complete else " (not finished: tare resume)"
-    yield from _prose(f"run {results.run}, seed {results.seed}{state}", width, style="dim")
-    for name, own in results.environment.get("parts", {}).items():
-        line = f"{', '.join(own['variants'])} with {name} {own['file']}"
-        yield from _prose(line, width, style="dim")
-    yield Text()
-    alarm = distrust(results)
-    for sentence in results.answers:
-        yield from _prose(sentence, width, style="bold red" if sentence == alarm else "")
+    answer = list(_answer(results, width))
+    # Who compares two servers has asked the question just before.
+    if results.experiment == OWN_SERVERS:
+        yield from (*answer, Text(), *_heading(results, width, style="dim"))
+    else:
+        yield from (*_heading(results, width, style="bold"), Text(), *answer)
     named = titles(results)
     for scenario in results.scenarios:
         yield Text()
@@ -52,6 +48,23 @@ def _lines(results: Results, width: int, *, everything: bool) -> Iterator[Text]:
         for line in (*other_baselines(results), *benches.lines(results)):
             yield from _prose(line, width)
         yield from _prose("All outcomes, pairs and notes: tare report --all", width, style="dim")
+
+
+def _answer(results: Results, width: int) -> Iterator[Text]:
+    alarm = distrust(results)
+    for sentence in results.answers:
+        yield from _prose(sentence, width, style="bold red" if sentence == alarm else "")
+
+
+def _heading(results: Results, width: int, style: str) -> Iterator[Text]:
+    yield from _prose(
+        f"{results.experiment}/{results.study}: {results.question}", width, style=style
+    )
+    state = "" if results.complete else " (not finished: tare resume)"
+    yield from _prose(f"run {results.run}, seed {results.seed}{state}", width, style="dim")
+    for name, own in results.environment.get("parts", {}).items():
+        line = f"{', '.join(own['variants'])} with {name} {own['file']}"
+        yield from _prose(line, width, style="dim")
 
 
 def _scenario(
@@ -77,7 +90,9 @@ def _scenario(
             yield from _prose(f"unavailable here: {', '.join(lost)}", width, style="dim")
             continue
         for name, reason in lost.items():
-            yield from _prose(f"{name}: {status}: {reason}", width, style="red")
+            # What is still to come was not refused.
+            told = reason if reason == NOT_YET else f"{status}: {reason}"
+            yield from _prose(f"{name}: {told}", width, style="" if reason == NOT_YET else "red")
 
 
 def _tables(

@@ -116,3 +116,21 @@ def test_no_line_of_a_sentence_ends_within_a_figure() -> None:
         for line in wrapped(text, width):
             assert "\u00a0" not in line
             assert not re.search(r"(\d|\[[^\]]*|to|-)$", line) or line.endswith(text[-12:]), line
+
+
+def test_the_answer_about_one_s_own_servers_stands_first(tmp_path: Path) -> None:
+    plan = runs.plan()
+    made = results.make(read(runs.write(tmp_path / "run", plan, runs.trials(plan, 9, {}))))
+    lines = printed(made, 80, everything=False).splitlines()
+    assert lines[0].startswith(f"{made.experiment}/{made.study}: ")
+    own = made.model_copy(update={"experiment": "servers"})
+    lines = printed(own, 80, everything=False).splitlines()
+    assert lines[0].startswith("dear against none: ")
+    assert f"run {own.run}, seed {own.seed}" in lines
+
+
+def test_what_is_still_to_be_measured_is_not_called_invalid(tmp_path: Path) -> None:
+    found = results.make(read(runs.write(tmp_path / "run", runs.plan(), [])))
+    told = printed(found, 80, everything=False)
+    assert "Nothing was measured yet." in told and "tables" not in told
+    assert "\ndear: not measured yet\n" in told and "invalid" not in told
