@@ -71,7 +71,7 @@ def read(path: Path) -> RunFolder:
     """
     plan, environment = path / "plan.json", path / "environment.json"
     if not plan.is_file():
-        raise NotARun(f"{path} is not the folder of a run: it has no plan.json")
+        raise NotARun(f"{path} is not the folder of a run: it has no plan.json{_instead(path)}")
     latencies = path / LATENCIES
     try:
         trials, set_aside = parse_trials(_lines(path))
@@ -85,6 +85,12 @@ def read(path: Path) -> RunFolder:
         )
     except (OSError, ValueError) as error:
         raise NotARun(f"{path} is not the folder of a run: {error}") from error
+
+
+def _instead(path: Path) -> str:
+    """Return what else of a run the folder has: records of earlier versions have tables alone."""
+    table = path / "table.txt"
+    return f"; its trials were not kept, and {table} has what they showed" if table.exists() else ""
 
 
 def _table(file: Path) -> dict[str, Any]:

@@ -109,3 +109,9 @@ def test_each_record_of_the_project_derives_from_its_trials(folder: Path) -> Non
 def test_all_records_are_small() -> None:
     files = [file for file in (ROOT / "record").rglob("*") if file.is_file()]
     assert sum(file.stat().st_size for file in files) <= MOST_BYTES
+
+
+def test_a_record_without_trials_says_where_its_table_is(tmp_path: Path) -> None:
+    (tmp_path / "table.txt").write_text("x")
+    with pytest.raises(NotARun, match=r"its trials were not kept, and .*table\.txt has what they"):
+        read(tmp_path)
