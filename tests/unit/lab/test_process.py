@@ -200,3 +200,11 @@ def test_a_role_may_remove_its_own_log(start: Start, tmp_path: Path) -> None:
 def test_the_last_words_of_a_long_log_are_its_end(start: Start) -> None:
     process = start("yes and again | head -c 3000000; echo the end; exec sleep 60")
     assert wait_until(lambda: process.last_words().endswith("and again | the end"), [process], 60)
+
+
+def test_the_last_words_are_short_and_command_no_terminal(start: Start) -> None:
+    process = start("printf '\\033[2Jx\\n'; head -c 5000 /dev/zero | tr '\\0' y; exec sleep 60")
+    assert wait_until(lambda: process.last_words().endswith("…"), [process], 60)
+    first, _, last = process.last_words().removeprefix(": ").partition(" | ")
+    assert first == "\ufffd[2Jx"
+    assert set(last) == {"y", "…"} and len(last) == 300

@@ -24,7 +24,7 @@ from tare.probes.throttling import Throttling
 
 _FILES = 65536
 _CHUNK = 1 << 16
-_TAIL_LINES, _TAIL_BYTES = 6, 1 << 16
+_TAIL_LINES, _TAIL_BYTES, _TAIL_WIDTH = 6, 1 << 16, 300
 MOST_LOG = 1 << 30
 """Bytes of a role's log, beyond which it would fill the disk."""
 _KILL_PATIENCE_S = 5.0
@@ -279,8 +279,17 @@ def last_words(log: Path) -> str:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
             text = stream.read().decode(errors="replace")
         if lines := text.strip().splitlines()[-_TAIL_LINES:]:
-            return ": " + " | ".join(lines)
+            return ": " + " | ".join(map(_short, lines))
     return ", having printed nothing"
+
+
+def _short(line: str) -> str:
+    """Return the beginning of a line, without what a terminal would obey."""
+    shown = "".join(
+        each if each.isprintable() else "\ufffd"
+        for each in line[: _TAIL_WIDTH + 1].replace("\t", " ")
+    )
+    return shown if len(shown) <= _TAIL_WIDTH else f"{shown[: _TAIL_WIDTH - 1]}…"
 
 
 def ending(code: int) -> str:
