@@ -7,6 +7,7 @@ import click
 from tare.cli.completion import targets
 from tare.cli.output import json_option, print_json
 from tare.cli.variants_dir import variants_dir_option
+from tare.lab.errors import UnknownName, no_such
 from tare.lab.project import catalog, index, parts
 
 
@@ -41,7 +42,9 @@ def command(target: str, variants_dir: Path | None, as_json: bool) -> None:
         else:
             _study(asked)
     else:
-        loaded.choose([part])
+        if part not in loaded.variants:
+            known = [*index.study_names(loaded.folder), *loaded.listed()]
+            raise UnknownName(no_such(f"study or variant of {name}", part, known))
         if as_json:
             print_json(loaded.variants[part])
         else:
