@@ -54,6 +54,12 @@ MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
         2,
         f"tare: there is no variant of toy 'plian'; did you mean 'plain'? {_VARIANTS}",
     ),
+    (
+        ("show", "toy/cots"),
+        2,
+        "tare: there is no study or variant of toy 'cots'; did you mean 'cost'? there are: cost, "
+        f"duel, spoilt, {_VARIANTS.removeprefix('there are: ')}",
+    ),
     (("check", "toy/x"), 2, f"tare: there is no variant of toy 'x'; {_VARIANTS}"),
     (("up", "toy"), 2, "Error: Invalid value for TARGET: 'toy': expected EXPERIMENT/VARIANT"),
     # Values.
@@ -179,6 +185,11 @@ MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
         ("duel", "./server {port}"),
         2,
         "Error: found one command, expected two or more, each in quotes",
+    ),
+    (
+        ("duel", "./a {port}", "./b {port}", "--get", "index.html"),
+        2,
+        "Error: --get: found 'index.html', expected a path that begins with /",
     ),
     (
         ("duel", "./a", "./b {port}"),

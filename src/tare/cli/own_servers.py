@@ -8,7 +8,7 @@ from typing import Literal
 import click
 from pydantic import ValidationError
 
-from tare.cli import hosts_option, protocols, running_servers, sockets
+from tare.cli import error_answers, hosts_option, protocols, running_servers, sockets
 from tare.cli.output import say
 from tare.cli.server_options import READY_S, Asked
 from tare.lab import paths
@@ -72,6 +72,8 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         [(name, each) for name, each in faced.differences if each.what not in allowed],
         servers.servers[0].name,
     )
+    for remark in error_answers.remarks(faced.servers):
+        say(remark)
     loaded = own.loaded(faced.servers)
     if unknown := [name for name in limits or {} if name not in loaded.study.judged]:
         known = ", ".join(loaded.study.judged)
@@ -126,6 +128,8 @@ def servers_of(asked: Asked, *, compared: bool = True) -> Servers:
         raise click.UsageError(f"{asked.url}: h3 has no Unix sockets; take another --protocol")
     protocols.refuse_options(protocol, _given(asked))
     _check_backend(asked)
+    if asked.path is not None and not asked.path.startswith("/"):
+        raise click.UsageError(f"--get: found {asked.path!r}, expected a path that begins with /")
     query = f"?{target.query}" if target.query else ""
     request = {
         "scheme": target.scheme,
