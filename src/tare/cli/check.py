@@ -44,7 +44,7 @@ def command(
 
     named = named_parameters(target, parameters)
     found: list[Checked] = []
-    for each in [target] if target else experiment_names():
+    for each in experiment_names() if target is None else [target]:
         name, variant = split_target(each)
         loaded = load(name, outside=variants_dir)
         chosen = loaded.choose([variant])[-1:] if variant else list(loaded.variants)

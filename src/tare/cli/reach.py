@@ -40,7 +40,7 @@ def studies(target: str | None, *, quick: bool, outside: Path | None = None) -> 
     Raises ManifestError, and UnknownName.
     """
     found = []
-    for name in [target] if target else experiment_names():
+    for name in experiment_names() if target is None else [target]:
         experiment, study = catalog.split_target(name)
         if study is not None:
             found.append(catalog.load(experiment, study, outside=outside))
@@ -49,7 +49,7 @@ def studies(target: str | None, *, quick: bool, outside: Path | None = None) -> 
         every = [catalog.load(experiment, each, outside=outside) for each in names]
         if quick:
             every = [each for each in every if each.study.quick is not None]
-        found += every if target else every[:1]
+        found += every[:1] if target is None else every
     if not found:
         raise UnknownName(f"{target} has no study with a quick version; run it without --quick")
     return found

@@ -17,7 +17,7 @@ def command(experiment: str | None) -> None:
     from tare.lab.project.preparation import prepare
 
     failed = False
-    names = [experiment] if experiment else experiment_names()
+    names = experiment_names() if experiment is None else [experiment]
     known = [catalog.load(name) for name in names]
     wanted = [(loaded, loaded.choose(loaded.listed())) for loaded in known]
     progress = Builds(wanted)

@@ -25,6 +25,11 @@ def test_without_a_target_each_experiment_shows_the_first_study_that_is_quick() 
     ]  # fmt: skip
 
 
+def test_an_empty_name_is_none_of_an_experiment() -> None:
+    with pytest.raises(UnknownName, match="there is no experiment ''"):
+        titles("")
+
+
 def test_a_duration_does_not_reach_the_windows_of_a_slope() -> None:
     found = reach(studies("filters", quick=False), [], {"duration_s": 10.0})
     reached = {each.loaded.study_name: each.overrides for each in found.requests}
