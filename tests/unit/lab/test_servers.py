@@ -197,11 +197,11 @@ def test_a_file_of_requests_is_read_as_the_generator_reads_it(tmp_path: Path) ->
     [
         ('/a\n{"url": 1}', ":2: url: found 1; "),
         ('{"url": "/", "wieght": 1}', ":1: wieght: found 1; "),
-        ("http://elsewhere/", ":1: url: found 'http://elsewhere/'; "),
+        ("http://elsewhere/", ":1: found 'http://elsewhere/', expected a path that begins with /"),
         ('{"url": "/", "body": {"size": 3, "file": "x"}}', ":1: body"),
         ("\n\nGET /a HTTP/1.1", ":3: found 3 words, expected a path, or a method and a path"),
         ("# nothing\n", ": found 0 requests, expected 1 to 1000"),
-        ("{", ":1: Expecting property name"),
+        ("{", ":1: no JSON: Expecting property name"),
     ],
 )
 def test_a_line_that_is_no_request_is_named(tmp_path: Path, text: str, words: str) -> None:

@@ -68,10 +68,14 @@ def _request(line: str, folder: Path) -> Mixed:
 
 
 def _told(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON: {error}"
     if not isinstance(error, ValidationError):
         return str(error)
     problem = error.errors()[0]
     where = ".".join(map(str, problem["loc"]))
+    if where == "url" and problem["type"] == "string_pattern_mismatch":
+        return f"found {problem['input']!r}, expected a path that begins with /"
     return f"{where}: found {problem['input']!r}; {problem['msg']}"
 
 
