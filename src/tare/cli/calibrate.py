@@ -117,12 +117,17 @@ def _calibrate(within_s: float) -> "Calibration":
 
 def _print_series(runs: Sequence[str], blocks: int, as_json: bool) -> None:
     from tare.cli.run import folder_of
+    from tare.lab.errors import TareError
     from tare.lab.run import calibrated
     from tare.report import folder, series
 
-    calibrates = calibrated.study().study.calibrates
-    assert calibrates is not None
-    found = series.cut([folder.read(folder_of(run)) for run in runs], calibrates, blocks)
+    loaded = calibrated.study()
+    assert loaded.study.calibrates is not None
+    read = [folder.read(folder_of(run)) for run in runs]
+    for run in read:
+        if (title := f"{run.plan.experiment}/{run.plan.study}") != loaded.title:
+            raise TareError(f"{run.path}: found a run of {title}, expected one of {loaded.title}")
+    found = series.cut(read, loaded.study.calibrates, blocks)
     if as_json:
         print_json([each.model_dump(mode="json") for each in found])
         return

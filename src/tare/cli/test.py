@@ -54,7 +54,7 @@ _STEPS = {
 _THOROUGH = "--thorough"
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command()
 @click.option("--only", type=click.Choice(list(_STEPS)), help="Run only this step.")
 @click.option(
     "--all", "everything", is_flag=True, help="Run thorough tests, too; installs a browser."

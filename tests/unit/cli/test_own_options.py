@@ -6,6 +6,8 @@ from click.testing import CliRunner
 
 from tare.cli.main import tare
 from tare.cli.own_servers import _allowed
+from tare.lab.errors import TareError
+from tare.lab.paths import ROOT
 
 URLS = ("http://127.0.0.1:1/", "http://127.0.0.1:2/")
 
@@ -26,11 +28,18 @@ def test_a_difference_that_there_cannot_be_is_refused(word: str) -> None:
         (("duel", *URLS, "--ready-within", "5s"), "--ready-within: the servers run already"),
         (("calibrate", "--blocks", "30"), "--blocks: expected --of beside it"),
         (("calibrate", "--show", "--of", "x"), "--show and --of: expected one of them"),
+        (("test", "--nope"), "No such option '--nope'"),
     ],
 )
 def test_an_option_without_effect_is_refused(arguments: tuple[str, ...], said: str) -> None:
     done = CliRunner().invoke(tare, list(arguments))
     assert done.exit_code == 2 and said in done.output, done.output
+
+
+def test_a_run_of_another_study_calibrates_nothing() -> None:
+    done = CliRunner().invoke(tare, ["calibrate", "--of", str(ROOT / "record" / "echo-rate")])
+    assert isinstance(done.exception, TareError)
+    assert str(done.exception).endswith("a run of echo/rate, expected one of calibration/cpu")
 
 
 @pytest.mark.parametrize(("blocks", "most"), [("5", "none"), ("7", "no more than equivalent")])
