@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from tare.cli.hanging import echo
 from tare.cli.output import json_option, print_json
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab.project import index
@@ -26,9 +27,9 @@ def command(variants_dir: Path | None, as_json: bool) -> None:
         print_json([asdict(entry) for entry in known])
         return
     for entry in known:
-        click.echo(f"{entry.name:11} {entry.question}")
+        echo(f"{entry.name:11} ", entry.question)
         for study in entry.studies:
             mark = "*" if study.default else " "
-            click.echo(f"{_INDENT}{mark} {study.name:14} {study.question}")
+            echo(f"{_INDENT}{mark} {study.name:14} ", study.question)
         variants = [f"+{name}" if name in entry.extended else name for name in entry.variants]
-        click.echo(f"{_INDENT}variants: {', '.join(variants)}\n")
+        echo(f"{_INDENT}variants: ", f"{', '.join(variants)}\n")

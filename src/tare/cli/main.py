@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from tare.cli.output import say
 from tare.cli.unwritable import unwritable
 from tare.lab.errors import Interrupted, TareError, UnknownName, no_such
 from tare.lab.interrupt import raising
@@ -86,24 +87,23 @@ def main() -> None:
     except click.Abort:
         sys.exit(130)
     except Interrupted as stopped:
-        click.echo(f"tare: {stopped}", err=True)
+        say(str(stopped))
         sys.exit(130)
     except UnknownName as error:
-        click.echo(f"tare: {error}", err=True)
+        say(str(error))
         sys.exit(2)
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        click.echo(
-            f"tare: {error.name} is not installed; install tare with it, in a clone: "
-            f"uv tool install '.[{extra}]'",
-            err=True,
+        say(
+            f"{error.name} is not installed; install tare with it, in a clone: "
+            f"uv tool install '.[{extra}]'"
         )
         sys.exit(1)
     except OSError as error:
-        click.echo(f"tare: {unwritable(error)}", err=True)
+        say(unwritable(error))
         sys.exit(1)
     except (TareError, ReportError) as error:
-        click.echo(f"tare: {error}", err=True)
+        say(str(error))
         sys.exit(1)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.hanging import echo
+
 if TYPE_CHECKING:  # importing it would cost quick commands a third of their time
     from rich.console import Console
 
@@ -27,8 +29,11 @@ def errors() -> "Console":
 
 
 def say(text: str) -> None:
-    """One line of progress on standard error."""
-    click.echo(f"tare: {text}", err=True)
+    """Print a remark, a step or an error on standard error."""
+    head = "tare: "
+    for line in text.split("\n"):
+        echo(head, line, err=True)
+        head = ""
 
 
 def print_json(content: Any) -> None:

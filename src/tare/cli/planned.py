@@ -1,8 +1,7 @@
 """Plans in words: what is measured, how long that takes, and what is built before it."""
 
-import click
-
 from tare.cli.builds import before
+from tare.cli.hanging import echo
 from tare.cli.output import print_json
 from tare.lab import paths
 from tare.lab.project import levels, parts
@@ -29,22 +28,22 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
         )
         return
     for plan, each, found in zip(plans, loaded, expected, strict=True):
-        click.echo(f"{plan.experiment}/{plan.study}: {outlook(plan, found)}")
+        echo(f"{plan.experiment}/{plan.study}: ", outlook(plan, found))
         if lack := shortage(plan):
             most = (
                 "no more than equivalent" if plan.blocks.max >= earliest_verdict(plan) else "none"
             )
-            click.echo(f"  verdicts   {most}: {lack}")
-        click.echo(f"  variants   {', '.join(plan.variants)}")
+            echo("  verdicts   ", f"{most}: {lack}")
+        echo("  variants   ", ", ".join(plan.variants))
         for line in parts.remarks(plan.parts):
-            click.echo(f"  part       {line}")
+            echo("  part       ", line)
         for scenario in plan.scenarios:
-            click.echo(f"  scenario   {scenario.name}")
+            echo("  scenario   ", scenario.name)
             for name in plan.variants:
                 if why := levels.unsupported(each, name, scenario):
-                    click.echo(f"             without {name}: {why}")
+                    echo(f"             without {name}: ", why)
     if said := _in_all(plans, loaded, expected):
-        click.echo(said)
+        echo("", said)
 
 
 def in_all(plans: list[Plan]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tare.cli.completion import targets
+from tare.cli.hanging import echo
 from tare.cli.output import json_option, print_json
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab.errors import UnknownName, no_such
@@ -52,63 +53,64 @@ def command(target: str, variants_dir: Path | None, as_json: bool) -> None:
 
 
 def _experiment(loaded: catalog.Loaded) -> None:
-    click.echo(f"{loaded.name}: {loaded.experiment.question}\n")
+    echo(f"{loaded.name}: ", f"{loaded.experiment.question}\n")
     click.echo("studies (* measured by default)")
     for name in index.study_names(loaded.folder):
         mark = "*" if name in loaded.experiment.studies else " "
         question = catalog.load(loaded.name, name).study.question
-        click.echo(f" {mark}{name:18} {question}")
-    click.echo("\nvariants (baseline first; + measured only if named by --variants)")
+        echo(f" {mark}{name:18} ", question)
+    click.echo()
+    echo("variants ", "(baseline first; + measured only if named by --variants)")
     for name in loaded.choose(loaded.listed()):
         mark = "+" if loaded.variants[name].extended else " "
-        click.echo(f" {mark}{name:18} {loaded.variants[name].title}")
+        echo(f" {mark}{name:18} ", loaded.variants[name].title)
     if names := parts.names(loaded):
         click.echo("\nparts that your own file may replace")
     for name in names:
         variants = loaded.variants.items()
         having = {each: variant.parts[name] for each, variant in variants if name in variant.parts}
         about = next(part.about for part in having.values())
-        click.echo(f"  --{name.replace('_', '-') + ' FILE':16} {about} (of {', '.join(having)})")
+        echo(f"  --{name.replace('_', '-') + ' FILE':16} ", f"{about} (of {', '.join(having)})")
 
 
 def _study(loaded: catalog.Loaded) -> None:
     study = loaded.study
-    click.echo(f"{loaded.title}: {study.question}\n")
-    click.echo("parameters (set with --duration, --connections, …, or -p NAME=VALUE)")
+    echo(f"{loaded.title}: ", f"{study.question}\n")
+    echo("parameters ", "(set with --duration, --connections, …, or -p NAME=VALUE)")
     for key, value in study.parameters.items():
-        click.echo(f"  {key:18} {value}")
+        echo(f"  {key:18} ", str(value))
     click.echo("\nfactors and levels")
     for key, factor in study.factors.items():
-        click.echo(f"  {key:18} {', '.join(factor.levels)}   {factor.about}")
+        echo(f"  {key:18} ", f"{', '.join(factor.levels)}   {factor.about}")
     click.echo("\noutcomes (* gets a verdict)")
     outcomes = loaded.outcomes
     for key in study.reported:
         mark, outcome = "*" if key in study.judged else " ", outcomes[key]
-        click.echo(f" {mark}{key:24} {outcome.title}, {outcome.unit}, {outcome.better} is better")
+        echo(f" {mark}{key:24} ", f"{outcome.title}, {outcome.unit}, {outcome.better} is better")
 
 
 def _variant(loaded: catalog.Loaded, name: str) -> None:
     variant = loaded.variants[name]
-    click.echo(f"{loaded.name}/{name}: {variant.title}\n")
+    echo(f"{loaded.name}/{name}: ", f"{variant.title}\n")
     if variant.summary:
-        click.echo(f"{variant.summary}\n")
-    click.echo(f"components  {', '.join(variant.components) or 'none'}")
+        echo("", f"{variant.summary}\n")
+    echo("components  ", ", ".join(variant.components) or "none")
     for role, item in variant.roles.items():
         if item.argv:
-            click.echo(f"role        {role} on the {item.cpus}'s CPUs: {' '.join(item.argv)}")
+            echo("role        ", f"{role} on the {item.cpus}'s CPUs: {' '.join(item.argv)}")
     for need in variant.requires:
         kinds = (need.debian, need.command, need.path, need.cpu, need.pci)
-        click.echo(f"requires    {next(filter(None, kinds), 'root')}")
+        echo("requires    ", next(filter(None, kinds), "root"))
     for key, part in variant.parts.items():
-        click.echo(f"part        --{key.replace('_', '-')} FILE: {part.about}")
+        echo("part        ", f"--{key.replace('_', '-')} FILE: {part.about}")
     for rule in variant.levels:
         if rule.unsupported:
-            click.echo(f"not where   {rule.when}: {rule.unsupported}")
+            echo("not where   ", f"{rule.when}: {rule.unsupported}")
     for factor, settings in variant.differences.items():
         click.echo(f"\nwhat differs by {factor}")
         for setting, levels in settings.items():
             click.echo(f"  {setting}")
             for level, what in levels.items():
-                click.echo(f"    {level:12} {what}")
+                echo(f"    {level:12} ", str(what))
         click.echo()
-    click.echo(f"read more   {loaded.variant_folder(name) / 'README.md'}")
+    echo("read more   ", f"{loaded.variant_folder(name) / 'README.md'}")
