@@ -282,12 +282,18 @@ def _lost(results: Results, scenario: ScenarioResult) -> str | None:
     """Return the variants that failed or were refused whenever they were tried; a requirement that
     is not met is none.
     """
-    lost = [
-        name
+    if not results.complete:
+        return None
+    lost = {
+        name: variant.trials_invalid + variant.trials_failed
         for name, variant in scenario.variants.items()
         if variant.status in ("failed", "invalid") and name != CONTROL and not variant.outcomes
-    ]
-    return f"Not measured: {listed(lost)}." if lost and results.complete else None
+    }
+    tried, late = ([name for name in lost if bool(lost[name]) == was] for was in (True, False))
+    told = [f"Not measured: {listed(tried)}."] if tried else []
+    # Its time was over, or its baseline failed.
+    told += [f"Not measured, since the run ended before: {listed(late)}."] if late else []
+    return " ".join(told) or None
 
 
 def _unjudged(results: Results, scenario: ScenarioResult) -> str:

@@ -242,7 +242,12 @@ def test_several_scenarios_have_an_answer_each() -> None:
 def test_what_was_not_measured_is_named_and_a_run_in_progress_says_so() -> None:
     broken = case(many(a=("costs", 9.0), b=("costs", 9.0)))
     broken["variants"]["b"] |= {"status": "failed", "reason": "r", "outcomes": {}}
+    broken["variants"]["b"]["trials_failed"] = 1
     assert answers(results(broken))[-1] == "Not measured: b."
+    late = case(many(a=("costs", 9.0), b=("costs", 9.0)))
+    late["variants"]["b"] |= {"status": "invalid", "reason": "r", "outcomes": {}}
+    late["variants"]["b"] |= {"trials_invalid": 0, "trials_failed": 0}
+    assert answers(results(late))[-1] == "Not measured, since the run ended before: b."
     assert answers(results(broken, complete=False))[0] == "Not finished; so far:"
 
 
