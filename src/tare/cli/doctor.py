@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tare.cli.hanging import echo
 from tare.cli.output import console, json_option, print_json, say
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _diagnose(servers: Collection[int], remarks: list[str | None], as_json: bool
     for key in ("distribution", "kernel", "cpu", "cpu_count", "control_groups"):
         click.echo(f"{key.replace('_', ' '):16} {facts[key]}")
     for remark in facts["remarks"]:
-        click.echo(f"{'remark':16} {remark}")
+        echo(f"{'remark':16} ", remark)
     table = Table("setting", "value", "wanted", "status", "why", box=None, padding=(0, 2, 0, 0))
     for found in facts["audit"]:
         # As text: square brackets in a value are no markup.

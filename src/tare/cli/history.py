@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tare.cli.hanging import echo
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.run import folder_of
 from tare.cli.stored_results import stored_results
@@ -92,7 +93,8 @@ def _show(found: "History", *, effects: bool) -> None:
         for line in grid.lines(out.width):
             out.print(line, soft_wrap=True, highlight=False)
     if effects:
-        click.echo("\nEffects are against the baseline of each run; tare compare shows two runs.")
+        click.echo()
+        echo("", "Effects are against the baseline of each run; tare compare shows two runs.")
 
 
 def _runs(found: "History") -> "Grid":
