@@ -159,6 +159,7 @@ def test_a_server_that_listens_elsewhere_is_named(
     code, text = duel(GOOD, elsewhere, *SHORT, "--ready-within", "1s")
     assert code == 1
     assert "new does not start: servers/new: role sut was not ready within 1 s (port " in text
+    assert "; it listens on port " in text
 
 
 def test_a_server_that_crashes_under_load_is_named_with_its_last_words(

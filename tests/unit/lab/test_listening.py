@@ -45,6 +45,15 @@ def running_at(port: int) -> Running:
     return Running(host="127.0.0.1", port=port, process=process)
 
 
+def test_the_ports_of_processes_are_those_that_they_listen_on(
+    server: tuple["subprocess.Popen[str]", int],
+) -> None:
+    child, port = server
+    assert listening.ports_of([child.pid, 1 << 22]) == [port]
+    with socket.create_connection(("127.0.0.1", port)):
+        assert listening.ports_of([os.getpid()]) == []
+
+
 @pytest.mark.parametrize(("bound", "asked"), [("127.0.0.1", "localhost"), ("", "127.0.0.1")])
 def test_a_listening_socket_leads_to_its_process(bound: str, asked: str) -> None:
     with socket.create_server((bound, 0)) as listener:

@@ -59,6 +59,23 @@ def holders(host: str, port: int, kind: str = "tcp") -> list[int]:
     return sorted(found)
 
 
+def ports_of(pids: Iterable[int]) -> list[int]:
+    """Return the TCP ports on which any of these processes listens, lowest first."""
+    found = set()
+    for pid in pids:
+        try:
+            own = {_leads(link) for link in Path(f"/proc/{pid}/fd").iterdir()}
+            files = (Path(f"/proc/{pid}/net/{name}") for name in ("tcp", "tcp6"))
+            tables = [file.read_text() for file in files if file.exists()]
+        except OSError:  # it has ended meanwhile, or may not be read
+            continue
+        for line in (line for table in tables for line in table.splitlines()[1:]):
+            fields = line.split()
+            if fields[3] == _STATES["tcp"] and f"socket:[{fields[9]}]" in own:
+                found.add(int(fields[1].partition(":")[2], 16))
+    return sorted(found)
+
+
 def bound(host: str, port: int) -> bool:
     """Return true if a socket takes datagrams on the port."""
     return bool(_sockets(addresses(host), port, "udp"))

@@ -8,7 +8,7 @@ from typing import Any
 from tare.lab.errors import RoleError
 from tare.lab.machine import listening
 from tare.lab.machine.hosts.host import Host
-from tare.lab.machine.process import Started, Watched, wait_until
+from tare.lab.machine.process import Process, Started, Watched, wait_until
 from tare.lab.project import render
 from tare.model.role import Ready
 
@@ -50,5 +50,11 @@ def await_ready(
         what = silent or wanted or f"{ready.log!r} in its log"
         raise RoleError(
             f"role {process.role} was not ready within {ready.timeout_s:g} s "
-            f"({what}){process.last_words()}"
+            f"({what}{_elsewhere(process)}){process.last_words()}"
         )
+
+
+def _elsewhere(process: Started) -> str:
+    """Return where a process of this machine listens instead."""
+    ports = listening.ports_of(process.pids()) if isinstance(process, Process) else []
+    return f"; it listens on port {', '.join(map(str, ports))}" if ports else ""
