@@ -4,6 +4,7 @@
 use http::{HeaderName, HeaderValue};
 
 use crate::cache_header::CacheHeader;
+use crate::decimal::decimal;
 use crate::spec::SpecError;
 use crate::target::Target;
 
@@ -177,10 +178,4 @@ impl<'a> Reading<'a> {
 fn status(value: &[u8]) -> Option<u16> {
     let code = decimal(value).filter(|code| value.len() == 3 && *code >= 100)?;
     u16::try_from(code).ok()
-}
-
-fn decimal(value: &[u8]) -> Option<u64> {
-    // `parse` alone would take a sign.
-    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    digits.then(|| std::str::from_utf8(value).ok()?.parse().ok())?
 }

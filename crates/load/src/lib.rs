@@ -9,6 +9,7 @@
 pub mod answers;
 pub mod cache_header;
 pub mod cli;
+pub mod decimal;
 pub mod dialogue;
 pub mod echo;
 pub mod engine;

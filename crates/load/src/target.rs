@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use http::Uri;
 use http::uri::{Authority, PathAndQuery};
 
+use crate::decimal::decimal;
 use crate::resolve;
 use crate::spec::redirect::{self, Redirects};
 use crate::spec::{IpVersion, SpecError};
@@ -190,9 +191,8 @@ fn port(url: &str, authority: &Authority) -> Result<Option<u16>, SpecError> {
     let Some(digits) = rest.strip_prefix(':').filter(|digits| !digits.is_empty()) else {
         return Ok(None);
     };
-    // `parse` alone would take a sign.
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let port = digits.parse().ok().filter(|port| plain && *port > 0);
+    let port = decimal(digits.as_bytes()).and_then(|port| u16::try_from(port).ok());
+    let port = port.filter(|port| *port > 0);
     port.map(Some).ok_or_else(|| {
         let found = format!("{url:?} has the port {digits:?}");
         SpecError::new("url", found, "write a port from 1 to 65535")

@@ -1,10 +1,8 @@
 //! CPU affinity of threads, and their CPU time.
 
-use std::num::NonZeroU64;
-
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// CPU time, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,13 +60,4 @@ pub fn pin(cpus: &[usize]) -> std::io::Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|cpu| set.set(*cpu));
     Ok(sched_setaffinity(None, &set)?)
-}
-
-/// Set the timer slack of the calling thread to 1 ns, so that its timers fire when due and not up
-/// to 50 µs later.
-///
-/// # Errors
-/// When the kernel refuses.
-pub fn sharpen_timers() -> std::io::Result<()> {
-    Ok(set_current_timer_slack(NonZeroU64::new(1))?)
 }

@@ -36,7 +36,6 @@ use self::watch::Watched;
 pub use self::watch::{Observer, Phase};
 use self::worker::Worker;
 use crate::protocol::Protocol;
-use crate::spec::Pace;
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
@@ -127,9 +126,6 @@ fn work<P: Protocol>(
 ) -> io::Result<Vec<Tally>> {
     if !load.cpus.is_empty() {
         cpu::pin(&[load.cpus[index % load.cpus.len()]])?;
-    }
-    if load.pace != Pace::CLOSED {
-        cpu::sharpen_timers()?;
     }
     let duty = duty::of(load, index);
     Worker::new(protocol, timeline, duty, load.targets.len(), seconds)?.run()

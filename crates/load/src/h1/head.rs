@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::malformed::Malformed;
 use crate::cache_header::CacheHeader;
+use crate::decimal::decimal;
 
 /// Most headers that a head may have.
 const MAX_HEADERS: usize = 1024;
@@ -151,12 +152,6 @@ pub fn fields(head: &[u8], mut keep: impl FnMut(&[u8], &[u8])) {
 /// The elements of a comma-separated header value.
 fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
-}
-
-fn decimal(value: &[u8]) -> Option<u64> {
-    // `parse` alone would take a sign.
-    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    digits.then(|| std::str::from_utf8(value).ok()?.parse().ok())?
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The targets of a spec, and each one's share of the load.
 
+use std::borrow::Cow;
+
 use rustix::net::{AddressFamily, SocketType, sockopt};
 
 use super::sources;
@@ -19,10 +21,10 @@ impl Targets {
     /// A [`SpecError`] that names the URL which cannot be used.
     pub fn of(spec: &Spec) -> Result<Self, SpecError> {
         let found: Result<Vec<_>, SpecError> = entries(spec)?
-            .into_iter()
+            .iter()
             .map(|entry| {
-                let expect = entry.expect.unwrap_or_else(|| spec.expect.clone());
-                Ok((Target::parse(&entry.url)?, expect))
+                let expect = entry.expect.as_ref().unwrap_or(&spec.expect);
+                Ok((Target::parse(&entry.url)?, expect.clone()))
             })
             .collect();
         let found = found?;
@@ -182,10 +184,11 @@ fn each_has_one(shares: Vec<Share>, spec: &Spec) -> Result<Vec<Share>, SpecError
     Ok(shares)
 }
 
-fn entries(spec: &Spec) -> Result<Vec<TargetSpec>, SpecError> {
+/// The spec's targets; one with its URL if it has only that.
+fn entries(spec: &Spec) -> Result<Cow<'_, [TargetSpec]>, SpecError> {
     match (&spec.url, spec.targets.as_slice()) {
-        (Some(url), []) => Ok(vec![TargetSpec::of(url.clone())]),
-        (None, [_, ..]) => Ok(spec.targets.clone()),
+        (Some(url), []) => Ok(vec![TargetSpec::of(url.clone())].into()),
+        (None, targets @ [_, ..]) => Ok(targets.into()),
         (None, []) => Err(SpecError::new(
             "url",
             "missing",

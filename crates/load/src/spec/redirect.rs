@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::SpecError;
+use crate::decimal::decimal;
 
 /// Places by those that they stand for, both as `HOST:PORT`.
 pub type Redirects = BTreeMap<String, String>;
@@ -29,8 +30,8 @@ fn split(text: &str) -> Result<(String, u16), SpecError> {
         let bare = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let port = digits.parse().ok().filter(|port| *port > 0 && plain)?;
+        let port = u16::try_from(decimal(digits.as_bytes())?).ok();
+        let port = port.filter(|port| *port > 0)?;
         let known = bare.is_some() || !host.contains([':', '[', ']']);
         (known && !host.is_empty()).then(|| (bare.unwrap_or(host).to_string(), port))
     };
