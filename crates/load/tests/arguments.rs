@@ -66,6 +66,14 @@ fn what_a_protocol_has_no_place_for_is_refused() {
 }
 
 #[test]
+fn a_tunnel_is_not_asked_for() {
+    for protocol in ["h1", "h2"] {
+        let arguments = ["http://127.0.0.1:1/", "-p", protocol, "-X", "CONNECT"];
+        assert_refused(&arguments, "method: CONNECT asks for a tunnel");
+    }
+}
+
+#[test]
 fn a_pause_between_requests_needs_one_request_at_a_time() {
     let arguments = ["http://127.0.0.1:1/", "--think", "1s", "-m", "2"];
     assert_refused(&arguments, "depth: ");

@@ -186,12 +186,17 @@ fn place(url: &str, target: &Target) -> Result<Target, SpecError> {
 /// The HTTP method of this name.
 ///
 /// # Errors
-/// A [`SpecError`] when it is none.
+/// A [`SpecError`] when it is none, and for CONNECT.
 pub fn method(name: &str) -> Result<Method, SpecError> {
-    name.parse().map_err(|_| {
+    let method = name.parse().map_err(|_| {
         let found = format!("{name:?} is not an HTTP method");
         SpecError::new("method", found, "write it as GET")
-    })
+    })?;
+    if method == Method::CONNECT {
+        let found = "CONNECT asks for a tunnel, which has no answer to measure";
+        return Err(SpecError::new("method", found, "take another method"));
+    }
+    Ok(method)
 }
 
 #[cfg(test)]
@@ -252,6 +257,7 @@ mod tests {
             ("mix.weight", r#"{"url": "/", "weight": 0}"#, "random"),
             ("mix_order", r#"{"url": "/", "weight": 2}"#, "turns"),
             ("method", r#"{"url": "/", "method": "G T"}"#, "random"),
+            ("method", r#"{"url": "/", "method": "CONNECT"}"#, "random"),
             (
                 "expect.status",
                 r#"{"url": "/", "expect": {"status": [7]}}"#,
