@@ -70,7 +70,7 @@ fn instrument(file: &Path) -> Result<ExitCode, Error> {
 
 /// Run for people: progress on standard error, the summary on standard output.
 fn people(cli: Cli) -> Result<ExitCode, Error> {
-    let (output, arrivals, wait) = (cli.output.clone(), cli.pace.arrivals, cli.pace.wait);
+    let (output, arrivals, wait) = (cli.output.clone(), cli.pace.arrivals(), cli.pace.wait());
     let chosen = cli.names_statuses();
     let spec = cli.into_spec()?;
     if let Some(steps) = output.steps {

@@ -74,6 +74,43 @@ fn a_tunnel_is_not_asked_for() {
 }
 
 #[test]
+fn what_a_log_would_not_use_is_refused_beside_it() {
+    let url = "http://127.0.0.1:1/";
+    for given in [
+        &["--method", "GET"][..],
+        &["--body", "x"],
+        &["--body-file", "x"],
+        &["--size", "3"],
+        &["--keys", "3"],
+        &["--zipf", "1"],
+        &["--requests", "x"],
+        &["--in-order"],
+        &["--weights", "1"],
+        &["--rate", "5"],
+        &["--qps", "5"],
+        &["--steps", "1:2:1"],
+        &["--arrivals", "even"],
+        &["--profile", "ramp:5:1s"],
+        &["--think", "1s"],
+        &["--serial"],
+    ] {
+        let arguments = [&[url, "--replay", "access.log"], given].concat();
+        assert_refused(&arguments, "cannot be used with");
+        assert_refused(&arguments, given[0]);
+    }
+}
+
+#[test]
+fn what_is_about_a_log_needs_one() {
+    for given in [&["--speed", "2"][..], &["--loop"], &["--log-format", "har"]] {
+        for pace in [&["--rate", "5"][..], &["--qps", "5"], &[]] {
+            let arguments = [&["http://127.0.0.1:1/"], given, pace].concat();
+            assert_refused(&arguments, "--replay <FILE>");
+        }
+    }
+}
+
+#[test]
 fn a_pause_between_requests_needs_one_request_at_a_time() {
     let arguments = ["http://127.0.0.1:1/", "--think", "1s", "-m", "2"];
     assert_refused(&arguments, "depth: ");

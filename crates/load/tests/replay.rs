@@ -374,7 +374,11 @@ fn what_cannot_be_replayed_is_named() {
         ),
         (
             vec![url, url, "--replay", good.name()],
-            "replay: several targets",
+            "replay: 2 URLs for one log; write one",
+        ),
+        (
+            vec!["http://127.0.0.1:1/api", "--replay", good.name()],
+            "has a path, but a log has its own",
         ),
         (
             vec![url, "--replay", good.name(), "--cache-header", "X Y"],

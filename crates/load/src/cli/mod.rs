@@ -116,7 +116,8 @@ impl Cli {
     /// The spec that the arguments stand for.
     ///
     /// # Errors
-    /// A [`SpecError`] when there are not as many weights as URLs.
+    /// A [`SpecError`] when there are not as many weights as URLs, and for URLs that have no place
+    /// beside another argument.
     pub fn into_spec(self) -> Result<Spec, SpecError> {
         let bare = |url: &String| url.starts_with("tcp:") || url.starts_with("unix:");
         let socket = |url: &String| url.starts_with("ws:") || url.starts_with("wss:");
@@ -125,6 +126,7 @@ impl Cli {
             urls if urls.iter().any(socket) => "ws",
             _ => "h1",
         };
+        self.replay.check(&self.urls)?;
         let headers = self.request.all_headers();
         let Request {
             method,
@@ -150,7 +152,7 @@ impl Cli {
                 true => Order::Turns,
                 false => Order::Random,
             },
-            replay: self.replay.spec(expect_logged, self.pace.wait),
+            replay: self.replay.spec(expect_logged, self.pace.wait()),
             cache_header: self.request.cache_header.clone(),
             keys: self.request.keys(),
             tls: self.tls.spec(),
@@ -258,6 +260,21 @@ mod tests {
                 wait,
             };
             assert_eq!(made(more), wanted);
+        }
+    }
+
+    #[test]
+    fn how_to_wait_and_to_spread_is_for_a_clock() {
+        let made = |arguments: &str| Cli::try_parse_from(arguments.split(' ')).is_ok();
+        for clock in ["--rate 5", "--steps 1:2:1", "--replay f"] {
+            assert!(made(&format!("load http://a/ --wait sleep {clock}")));
+            let arrivals = made(&format!("load http://a/ --arrivals even {clock}"));
+            assert_eq!(arrivals, clock != "--replay f");
+        }
+        for clock in ["", " --qps 5", " --serial"] {
+            for option in ["--wait sleep", "--arrivals even"] {
+                assert!(!made(&format!("load http://a/ {option}{clock}")));
+            }
         }
     }
 

@@ -30,7 +30,11 @@ pub struct Output {
     #[arg(
         long,
         value_name = "FROM:TO:BY",
-        conflicts_with_all = ["rate", "qps", "serial", "think", "rounds", "hdr_log", "series", "csv", "times", "metrics", "profile"]
+        group = "clock",
+        conflicts_with_all = [
+            "qps", "serial", "think", "rounds", "profile",
+            "hdr_log", "series", "csv", "times", "metrics", "show"
+        ]
     )]
     pub steps: Option<Steps>,
 

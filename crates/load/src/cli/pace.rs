@@ -24,7 +24,7 @@ pub struct PaceOptions {
     pub qps: f64,
 
     /// Requests per second by the clock (open loop); without it, each answer brings the next request
-    #[arg(long, value_name = "R", conflicts_with_all = ["qps", "serial", "think"])]
+    #[arg(long, value_name = "R", group = "clock", conflicts_with_all = ["qps", "serial", "think"])]
     pub rate: Option<f64>,
 
     /// Change of --rate from the opening of the window: ramp:TO:TIME, spike:TO:AT:TIME,
@@ -32,14 +32,14 @@ pub struct PaceOptions {
     #[arg(long, value_name = "PROFILE", requires = "rate", value_parser = profile)]
     pub profile: Option<Profile>,
 
-    /// Arrivals of --rate and --steps
-    #[arg(long, value_enum, default_value_t = Spread::Poisson)]
-    pub arrivals: Spread,
+    /// Arrivals of --rate and --steps [default: poisson]
+    #[arg(long, value_enum, requires = "clock")]
+    arrivals: Option<Spread>,
 
     /// Waiting for the next send of --rate, --steps and --replay: `spin` polls for the last 100 µs; `sleep`
-    /// costs less CPU, and sends are as late as the kernel's wake-ups
-    #[arg(long, value_enum, default_value_t = Wait::Spin)]
-    pub wait: Wait,
+    /// costs less CPU, and sends are as late as the kernel's wake-ups [default: spin]
+    #[arg(long, value_enum, requires = "clock")]
+    wait: Option<Wait>,
 
     /// One request at a time over all connections, which take turns
     #[arg(long)]
@@ -66,12 +66,22 @@ impl PaceOptions {
         match self.rate {
             Some(rate) => Pace::Open {
                 rate,
-                arrivals: self.arrivals,
-                wait: self.wait,
+                arrivals: self.arrivals(),
+                wait: self.wait(),
             },
             None if self.serial => Pace::Serial { limit },
             None => Pace::Closed { limit },
         }
+    }
+
+    /// The spread of sends by the clock.
+    pub fn arrivals(&self) -> Spread {
+        self.arrivals.unwrap_or_default()
+    }
+
+    /// The way to wait for a send by the clock.
+    pub fn wait(&self) -> Wait {
+        self.wait.unwrap_or_default()
     }
 
     /// The number of requests, if it is fixed.

@@ -14,7 +14,7 @@ use rand_xoshiro::rand_core::Rng;
 
 use crate::random;
 use crate::replay::{self, Entry, LogFormat, Sent};
-use crate::spec::{Pace, ReplaySpec, Spec, SpecError, Spread};
+use crate::spec::{Order, Pace, ReplaySpec, Spec, SpecError, Spread, default};
 use crate::target::Scheme;
 
 /// A log's requests at their times.
@@ -154,6 +154,17 @@ fn check(spec: &Spec, replay: &ReplaySpec, targets: &Targets) -> Result<(), Spec
     if !spec.mix.is_empty() {
         return refuse("replay", "a mix beside a log", "leave out one of them");
     }
+    let keyed = spec.targets.iter().any(|target| target.keys.is_some());
+    let own = [
+        ("method", spec.method != default::method()),
+        ("body", spec.body.is_some()),
+        ("keys", keyed || spec.keys.is_some()),
+        ("mix_order", spec.mix_order != Order::default()),
+    ];
+    if let Some((field, _)) = own.into_iter().find(|(_, given)| *given) {
+        let found = "the requests of a log have their own";
+        return refuse(field, found, "leave it out beside replay");
+    }
     if spec.pace != Pace::CLOSED || spec.think.is_some() || spec.profile.is_some() {
         let remedy = "leave out loop and think, and choose a speed";
         return refuse("replay", "a log has its own times", remedy);
@@ -264,6 +275,22 @@ mod tests {
             firsts.insert(begun.entries[0].path.clone());
         }
         assert_eq!(firsts.len(), 4);
+    }
+
+    #[test]
+    fn what_a_log_has_of_its_own_is_refused_beside_it() {
+        for (field, given) in [
+            ("method", r#""method": "PUT""#),
+            ("body", r#""body": {"size": 3}"#),
+            ("keys", r#""keys": {"count": 5}"#),
+            ("mix_order", r#""mix_order": "turns""#),
+        ] {
+            let json = format!(r#"{{"url": "http://h/", "replay": {{"file": "f"}}, {given}}}"#);
+            let spec = Spec::from_json(&json).unwrap();
+            let error = replay(&spec, &Targets::of(&spec).unwrap()).unwrap_err();
+            let words = format!("{field}: the requests of a log have their own; ");
+            assert!(error.to_string().starts_with(&words), "{error}");
+        }
     }
 
     #[test]
