@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::mem;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -186,9 +186,18 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         for (target, endpoint) in self.endpoints.iter().enumerate() {
             let offer = [tls::HTTP2, tls::HTTP1];
             let found = tls::probe::alpn(&terms, target, endpoint, &offer, timeout);
+            // The spec can be used: it is the server that is dead.
             let found = found.map_err(|why| {
-                let found = format!("the server's choice is unknown: {why}");
-                SpecError::new("protocol", found, "check the URL, or write h1, h2 or h3")
+                let (url, _) = self
+                    .targets
+                    .iter()
+                    .nth(target)
+                    .expect("one for each endpoint");
+                let place = url.place(&self.spec.connect_to);
+                io::Error::other(format!(
+                    "protocol auto: {place} did not say which version of HTTP it speaks: {why}; \
+                     check the URL and its server, or write h1, h2 or h3"
+                ))
             })?;
             let name = match found.as_deref() {
                 Some(tls::HTTP2) => "h2",

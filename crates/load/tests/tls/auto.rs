@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustls::{ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use tare_load::h2::frame::{HEADER, Header, kind};
+use tare_load::run::Error;
 use tare_load::spec::Spec;
 
 use crate::common::{self, count, errors};
@@ -58,15 +59,19 @@ fn the_server_s_choice_is_spoken() {
     assert_eq!((errors(&result), &result["protocol"]), (0, &json!("h1")));
 }
 
-fn refused(spec: &Value) -> String {
+/// The exit code of a run that has no result, and its sentence.
+fn refused(spec: &Value) -> (u8, String) {
     let spec = Spec::from_json(&spec.to_string()).expect("a spec");
     let interrupt = std::sync::atomic::AtomicBool::new(false);
     let refused = tare_load::run::run(&spec, &mut common::Silent, &interrupt);
-    format!("{:?}", refused.expect_err("no result"))
+    match refused.expect_err("no result") {
+        Error::Usage(why) => (2, why.to_string()),
+        Error::Other(why) => (1, why.to_string()),
+    }
 }
 
 #[test]
-fn a_choice_that_cannot_be_known_is_an_error_that_says_why() {
+fn a_choice_that_cannot_be_known_is_the_server_s_error() {
     // The listener is gone after this line.
     let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let closed = closed.expect("a free port");
@@ -100,16 +105,17 @@ fn a_choice_that_cannot_be_known_is_an_error_that_says_why() {
     ] {
         let spec = json!({"url": format!("https://{address}/"), "protocol": "auto",
                           "connect_timeout_s": 0.3});
-        let error = refused(&spec);
-        let found = "protocol: the server's choice is unknown: ";
-        assert!(
-            error.contains(found) && error.contains(why),
-            "{why}: {error}"
-        );
+        let (code, error) = refused(&spec);
+        let found =
+            format!("protocol auto: {address} did not say which version of HTTP it speaks: {why}");
+        assert!(error.starts_with(&found), "{why}: {error}");
+        // As with any other dead server.
+        assert_eq!(code, 1, "{error}");
     }
     let both = json!([{"url": format!("https://{}/", http2())},
                       {"url": format!("https://{}/", correct(server::config()))}]);
-    let error = refused(&json!({"targets": both, "protocol": "auto"}));
+    let (code, error) = refused(&json!({"targets": both, "protocol": "auto"}));
+    assert_eq!(code, 2, "{error}");
     assert!(
         error.contains("the servers choose different ones"),
         "{error}"
