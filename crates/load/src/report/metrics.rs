@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::listener::Listener;
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
 use crate::protocol::Kind;
@@ -40,10 +39,8 @@ const LONGEST: usize = 8 * 1024;
 
 /// Serves the run's figures of its last whole second at `/metrics`.
 pub struct Metrics {
-    address: SocketAddr,
+    listener: Listener,
     text: Arc<Mutex<String>>,
-    over: Arc<AtomicBool>,
-    server: Option<JoinHandle<()>>,
     sums: Sums,
 }
 
@@ -61,50 +58,28 @@ impl Metrics {
     /// # Errors
     /// When it is not free.
     pub fn new(address: SocketAddr) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
-        let address = listener.local_addr()?;
-        let text = Arc::new(Mutex::new(
-            Sums::default().text(&Second::default(), "warmup"),
-        ));
-        let over = Arc::new(AtomicBool::new(false));
-        let (shared, ends) = (text.clone(), over.clone());
-        let serve = move || {
-            for stream in listener.incoming().flatten() {
-                if ends.load(Relaxed) {
-                    break;
-                }
-                let text = shared
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone();
-                // A client that has gone is no error of the run.
-                let _ = answer(stream, &text);
-            }
+        let text = Sums::default().text(&Second::default(), "warmup");
+        let text = Arc::new(Mutex::new(text));
+        let shared = text.clone();
+        let serve = move |stream| {
+            // The lock must not be held for a slow client.
+            let text = shared
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
+            // A client that has gone is no error of the run.
+            let _ = answer(stream, &text);
         };
-        let server = thread::Builder::new().name("metrics".into()).spawn(serve)?;
         Ok(Metrics {
-            address,
+            listener: Listener::new(address, serve)?,
             text,
-            over,
-            server: Some(server),
             sums: Sums::default(),
         })
     }
 
     /// The address at which it serves.
     pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Drop for Metrics {
-    fn drop(&mut self) {
-        self.over.store(true, Relaxed);
-        // The server waits for a client, so that it needs one more.
-        let woken = TcpStream::connect_timeout(&self.address, PATIENCE);
-        if let (Ok(_), Some(server)) = (woken, self.server.take()) {
-            let _ = server.join();
-        }
+        self.listener.address()
     }
 }
 

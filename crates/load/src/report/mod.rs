@@ -7,6 +7,7 @@ pub mod hdr_log;
 pub mod header;
 pub mod hints;
 pub mod judgement;
+mod listener;
 pub mod live;
 pub mod metrics;
 pub mod outcomes;
