@@ -75,6 +75,11 @@ pub trait Dialogue {
         Err(End::Broken(Failure::read("bytes that cannot be discarded")))
     }
 
+    /// Note that the socket has taken all bytes that were appended so far.
+    fn taken(&mut self, connection: &mut Self::Connection) {
+        let _ = connection;
+    }
+
     /// The way in which the connection ends now that the peer has closed its side. An answer that
     /// this completes goes to `events`.
     fn recv_end(&mut self, connection: &mut Self::Connection, events: &mut Vec<Event>) -> End;

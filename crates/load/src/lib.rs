@@ -22,6 +22,7 @@ pub mod h2;
 pub mod h3;
 pub mod hpack;
 pub mod keys;
+pub mod owed;
 pub mod pipeline;
 pub mod plan;
 pub mod proto;

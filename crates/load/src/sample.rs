@@ -164,6 +164,10 @@ impl<D: Dialogue> Dialogue for Sampled<'_, D> {
         self.dialogue.discard(&mut connection.inner, length, events)
     }
 
+    fn taken(&mut self, connection: &mut Self::Connection) {
+        self.dialogue.taken(&mut connection.inner);
+    }
+
     fn recv_end(&mut self, connection: &mut Self::Connection, events: &mut Vec<Event>) -> End {
         let told = events.len();
         let end = self.dialogue.recv_end(&mut connection.inner, events);

@@ -11,6 +11,7 @@ use http::Method;
 use tare_load::dialogue::Dialogue;
 use tare_load::h2::frame::{flag, kind};
 use tare_load::hpack::huffman;
+use tare_load::owed;
 use tare_load::protocol::{Answer, End, Event, Failure};
 
 const OK: (&str, &str) = (":status", "200");
@@ -35,6 +36,26 @@ fn settings_and_pings_are_acknowledged() {
             (kind::PING, flag::ACK, b"abcdefgh")
         ]
     );
+}
+
+#[test]
+fn pings_and_settings_are_a_flood_once_too_many_replies_wait() {
+    for once in [settings(&[]), frame(kind::PING, 0, 0, b"abcdefgh")] {
+        let exchanges = exchange(&Method::GET, b"");
+        let mut client = Client::new(&exchanges, 1);
+        client.send(0);
+        client.recv(&[settings(&[]), headers(1, false, &[OK])].concat());
+        let many = once.repeat(owed::MOST as usize);
+        for _ in 0..3 {
+            client.h2.taken(&mut client.connection);
+            // A byte of an answer makes no reply to a ping wait less.
+            client.recv(&[&many[once.len()..], &data(1, false, b"x"), &once].concat());
+            assert_eq!(client.end, None);
+        }
+        client.recv(&once);
+        let why = "the server asks for more than 1000 replies and takes none";
+        assert_eq!(client.end, Some(End::Broken(Failure::read(why))));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::request::Exchange;
 use super::settings::Peer;
 use super::streams::Streams;
 use crate::cache_header::CacheHeader;
+use crate::owed::Owed;
 use crate::protocol::{End, Failure};
 
 /// One connection's state.
@@ -32,6 +33,8 @@ pub struct Connection {
     pub(super) unreturned: u32,
     /// Streams whose requests' bodies wait for a window.
     pub(super) waiting: usize,
+    /// Replies to the server's pings and settings.
+    pub(super) owed: Owed,
     /// Frames in a row that advanced no answer.
     pub(super) idle: u32,
     /// The error code of the server's GOAWAY.
@@ -75,6 +78,7 @@ impl Connection {
             peer,
             unreturned: 0,
             waiting: 0,
+            owed: Owed::default(),
             idle: 0,
             goaway: None,
         }

@@ -33,6 +33,7 @@ impl Receiving<'_> {
             kind::SETTINGS => self.settings(header, payload),
             kind::PING if header.has(flag::ACK) => Ok(()),
             kind::PING => {
+                self.connection.owed.add()?;
                 frame::acknowledge(kind::PING, payload, self.out);
                 Ok(())
             }
@@ -63,6 +64,7 @@ impl Receiving<'_> {
                 return Err("a window that is too large");
             }
         }
+        connection.owed.add()?;
         frame::acknowledge(kind::SETTINGS, &[], self.out);
         connection.send_bodies(self.exchanges, self.out);
         Ok(())

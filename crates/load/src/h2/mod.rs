@@ -140,6 +140,10 @@ impl Dialogue for H2<'_> {
         connection.end().map_or(Ok(()), Err)
     }
 
+    fn taken(&mut self, connection: &mut Connection) {
+        connection.owed.taken();
+    }
+
     fn recv_end(&mut self, connection: &mut Connection, _: &mut Vec<Event>) -> End {
         let lost = !connection.streams.is_empty();
         match connection.goaway {

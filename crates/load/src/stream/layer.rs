@@ -73,6 +73,11 @@ pub trait Layer {
         sealed: &mut Vec<u8>,
     ) -> Result<Received, End>;
 
+    /// Note that the socket has taken all bytes that were sealed so far.
+    fn taken(&mut self, wire: &mut Self::Wire) {
+        let _ = wire;
+    }
+
     /// Move the bytes of `outgoing` to `sealed`, in the form in which they are sent.
     ///
     /// # Errors

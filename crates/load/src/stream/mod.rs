@@ -168,6 +168,12 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
             connection.unsent.drain(..sent);
         }
         self.sealed.clear();
+        if connection.unsent.is_empty() {
+            self.layer.taken(&mut connection.wire);
+            if let Some(session) = &mut connection.session {
+                self.dialogue.taken(session);
+            }
+        }
         Ok(())
     }
 

@@ -10,6 +10,7 @@ pub use self::upgrade::Upgrade;
 use crate::dialogue::{Dialogue, ReadHint};
 use crate::echo::{DIFFERS, Messages};
 use crate::keys::Keys;
+use crate::owed::Owed;
 use crate::protocol::{Answer, End, Event, ExchangeId, Failure, Kind, RequestId};
 
 /// The status that an exact echo counts as.
@@ -53,6 +54,8 @@ pub struct Connection {
     /// Bytes of its frames.
     bytes: u64,
     begun: bool,
+    /// Pongs for the server's pings.
+    owed: Owed,
 }
 
 impl<'a> WebSocket<'a> {
@@ -152,6 +155,8 @@ impl<'a> WebSocket<'a> {
         connection.frame = None;
         match header.opcode {
             opcode::PING => {
+                let added = connection.owed.add();
+                added.map_err(|why| End::Broken(Failure::read(why)))?;
                 let mask = self.mask(self.number);
                 frame::write(opcode::PONG, &connection.kept, mask, out);
                 connection.kept.clear();
@@ -247,6 +252,7 @@ impl Dialogue for WebSocket<'_> {
             received: 0,
             bytes: 0,
             begun: false,
+            owed: Owed::default(),
         }
     }
 
@@ -299,6 +305,10 @@ impl Dialogue for WebSocket<'_> {
         Ok(())
     }
 
+    fn taken(&mut self, connection: &mut Connection) {
+        connection.owed.taken();
+    }
+
     fn recv_end(&mut self, connection: &mut Connection, _: &mut Vec<Event>) -> End {
         if !connection.open {
             End::Broken(Failure::connect("closed before it could be used"))
@@ -313,7 +323,31 @@ impl Dialogue for WebSocket<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::owed;
     use crate::target::Target;
+
+    #[test]
+    fn pings_are_a_flood_once_too_many_pongs_wait() {
+        let messages = Messages::new(2, 30);
+        let target = Target::parse("ws://h/").expect("a target");
+        let upgrade = [Upgrade::new(&target, &[], 1).expect("an upgrade")];
+        let keys = vec![Keys::new(None, 0, 0, (0, 1))];
+        let mut client = WebSocket::new(&upgrade, &messages, 2, keys, 0);
+        let mut connection = client.begin(0, &mut Vec::new());
+        connection.open = true;
+        let mut recv = |pings: u32, taken: bool| {
+            if taken {
+                client.taken(&mut connection);
+            }
+            let bytes = b"\x89\x02hi".repeat(pings as usize);
+            client.recv(&mut connection, &bytes, &mut Vec::new(), &mut Vec::new())
+        };
+        for _ in 0..3 {
+            assert_eq!(recv(owed::MOST, true), Ok(()));
+        }
+        let why = "the server asks for more than 1000 replies and takes none";
+        assert_eq!(recv(1, false), Err(End::Broken(Failure::read(why))));
+    }
 
     #[test]
     fn frames_in_any_pieces_are_the_same() {

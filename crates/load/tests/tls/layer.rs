@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustls::{ProtocolVersion, ServerConfig, ServerConnection};
 use tare_load::dialogue::ReadHint;
+use tare_load::owed;
 use tare_load::protocol::{End, Failure};
 use tare_load::random;
 use tare_load::spec;
@@ -213,6 +214,27 @@ fn the_system_s_roots_issued_no_certificate_of_ours() {
                 .starts_with("tls.roots: this system has no")
         ),
     }
+}
+
+#[test]
+fn changes_of_keys_are_a_flood_once_too_many_replies_wait() {
+    let terms = terms("1.3", HTTP1);
+    let mut client = Client::new(&terms);
+    let mut server = connection(server::config());
+    client.shake(&mut server, &[100_000]).expect("a handshake");
+    let mut change = |client: &mut Client<'_>| {
+        server.refresh_traffic_keys().expect("TLS 1.3");
+        client.receive(&written(&mut server), &[100_000])
+    };
+    for _ in 0..2 {
+        client.layer.taken(&mut client.wire);
+        for _ in 0..owed::MOST {
+            assert_eq!(change(&mut client), Ok(()));
+        }
+    }
+    let why = "the server asks for more than 1000 replies and takes none";
+    let flood = Err(End::Broken(Failure::read(why)));
+    assert_eq!(change(&mut client), flood);
 }
 
 /// What the client makes of records that are made by hand after its handshake.

@@ -218,6 +218,12 @@ impl Layer for Tls<'_> {
         })
     }
 
+    fn taken(&mut self, wire: &mut Wire) {
+        if let State::Open(open) = &mut wire.state {
+            open.taken();
+        }
+    }
+
     fn seal(
         &mut self,
         wire: &mut Wire,

@@ -8,6 +8,7 @@ use rustls::{Error, ProtocolVersion};
 
 use super::reason;
 use super::record::{Content, Protection, content};
+use crate::owed::Owed;
 use crate::protocol::{End, Failure};
 use crate::stream::layer::Receiver;
 
@@ -34,6 +35,8 @@ pub struct Open {
     resumes: bool,
     /// The beginning of a message whose rest has not arrived.
     partial: Vec<u8>,
+    /// The changes of keys that the server asked for.
+    owed: Owed,
 }
 
 /// The progress that some bytes made.
@@ -64,6 +67,7 @@ impl Open {
             kernel,
             resumes,
             partial: Vec::new(),
+            owed: Owed::default(),
         })
     }
 
@@ -119,6 +123,11 @@ impl Open {
         done.map_err(Failure::write)
     }
 
+    /// Note that the socket has taken all bytes that were sealed so far.
+    pub fn taken(&mut self) {
+        self.owed.taken();
+    }
+
     /// Process the messages that are whole.
     fn messages(&mut self, sealed: &mut Vec<u8>) -> Result<(), &'static str> {
         if self.kernel.protocol_version() != ProtocolVersion::TLSv1_3 {
@@ -159,6 +168,7 @@ impl Open {
         let next = self.kernel.update_rx_secret().map_err(|_| NO_KEYS)?;
         self.receiving = Protection::new(version, next)?;
         if both {
+            self.owed.add()?;
             let update = [message::KEY_UPDATE, 0, 0, 1, 0];
             self.sending.seal(content::HANDSHAKE, &update, sealed)?;
             let next = self.kernel.update_tx_secret().map_err(|_| NO_KEYS)?;
