@@ -1,6 +1,6 @@
 //! The interface between the engine and a protocol.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
 /// Names a request among those in flight on one connection.
@@ -206,11 +206,11 @@ pub trait Protocol {
         events: &mut Vec<Event>,
     ) -> Result<Reading, End>;
 
-    /// Return true if the connection, which failed, was not made, and the target has another address
-    /// that the next connection goes to.
-    fn goes_elsewhere(&mut self, connection: &Self::Connection) -> bool {
+    /// A socket that the connection has opened beside its first one, and that is to be watched as well;
+    /// each is returned once.
+    fn unwatched<'c>(&mut self, connection: &'c mut Self::Connection) -> Option<BorrowedFd<'c>> {
         let _ = connection;
-        false
+        None
     }
 
     /// Give up one request; its answer is no longer reported. Return false if only closing the

@@ -1,5 +1,6 @@
 //! HTTP/3 (RFC 9114) over QUIC, whose packets, losses and keys are quinn's.
 
+mod attempts;
 mod connection;
 mod control;
 mod datagrams;
@@ -14,31 +15,28 @@ mod streams;
 mod ungreased;
 pub mod varint;
 
+use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-pub use self::connection::Connection;
-use self::connection::Tools;
-use self::datagrams::{Buffers, Socket};
-use self::ending::unreachable;
+pub use self::attempts::Attempts;
+use self::attempts::Dialer;
+use self::connection::{Connection, Tools};
+use self::datagrams::Buffers;
 pub use self::request::Exchange;
 pub use self::setup::{ALPN, Setup};
 use crate::cache_header::CacheHeader;
 use crate::keys::Keys;
-use crate::protocol::{End, Event, ExchangeId, Failure, Protocol, Reading, RequestId};
-use crate::stream::addresses::Addresses;
+use crate::protocol::{End, Event, ExchangeId, Protocol, Reading, RequestId};
 
 /// Calls in a row after which a connection yields to the others of its thread.
 const READS: usize = 16;
 
 /// HTTP/3 as one thread speaks it.
 pub struct H3<'a> {
-    setup: &'a Setup,
+    dialer: Dialer<'a>,
     exchanges: &'a [Exchange],
-    client: quinn_proto::ClientConfig,
     tools: Tools,
     buffers: Buffers,
-    addresses: Addresses,
-    opened: usize,
 }
 
 impl<'a> H3<'a> {
@@ -52,47 +50,31 @@ impl<'a> H3<'a> {
         cache: CacheHeader,
     ) -> Self {
         H3 {
-            setup,
+            dialer: Dialer::new(setup),
             exchanges,
-            client: setup.client(),
             tools: Tools::new(depth, keys, cache),
             buffers: Buffers::default(),
-            addresses: Addresses::new(setup.servers.iter().map(|(_, all)| all.len())),
-            opened: 0,
         }
     }
 }
 
 impl Protocol for H3<'_> {
-    type Connection = Connection;
+    type Connection = Attempts;
 
-    fn open(&mut self, target: usize) -> Result<Connection, End> {
-        let (endpoint, servers) = &self.setup.servers[target];
-        let (address, socket) = loop {
-            let address = self.addresses.next(target);
-            let socket = Socket::new(endpoint, servers[address], self.opened);
-            self.opened += 1;
-            match socket {
-                Ok(socket) => break (address, socket),
-                Err(_) if self.addresses.failed(target, address) => {}
-                Err(error) => return Err(End::Broken(Failure::connect(unreachable(&error)))),
-            }
-        };
-        let client = self.client.clone();
-        Connection::new(self.setup, (target, address), client, socket).map_err(End::Broken)
+    fn open(&mut self, target: usize) -> Result<Attempts, End> {
+        self.dialer.connect(target)
     }
 
-    fn goes_elsewhere(&mut self, connection: &Connection) -> bool {
-        let (target, address) = (connection.target, connection.address);
-        !connection.is_connected() && self.addresses.failed(target, address)
+    fn unwatched<'c>(&mut self, connection: &'c mut Attempts) -> Option<BorrowedFd<'c>> {
+        connection.unwatched()
     }
 
-    fn room(&self, connection: &Connection) -> usize {
-        connection.room(self.tools.depth)
+    fn room(&self, connection: &Attempts) -> usize {
+        connection.newest.room(self.tools.depth)
     }
 
-    fn awaited(&self, connection: &Connection) -> &'static str {
-        match connection.is_connected() {
+    fn awaited(&self, connection: &Attempts) -> &'static str {
+        match connection.newest.is_connected() {
             true => "the server allows no stream",
             false => "no QUIC handshake in time",
         }
@@ -100,48 +82,61 @@ impl Protocol for H3<'_> {
 
     fn send(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut Attempts,
         request: RequestId,
         exchange: ExchangeId,
     ) -> Result<(), End> {
         let found = &self.exchanges[exchange as usize];
-        connection.send(request, (exchange, found), &mut self.tools)
+        let (connection, tools) = (&mut connection.newest, &mut self.tools);
+        connection.send(request, (exchange, found), tools)
     }
 
-    fn flush(&mut self, connection: &mut Connection) -> Result<(), End> {
-        connection.transmit(Instant::now(), &mut self.tools)
+    fn flush(&mut self, connection: &mut Attempts) -> Result<(), End> {
+        let now = Instant::now();
+        let mut transmit = |attempt: &mut Connection| attempt.transmit(now, &mut self.tools);
+        // An attempt that fails gives way to another, which begins with a packet.
+        while self.dialer.step(connection, &mut transmit)?.is_none() {}
+        Ok(())
     }
 
     fn ready(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut Attempts,
         _: bool,
         events: &mut Vec<Event>,
     ) -> Result<Reading, End> {
-        let mut reading = Reading::More;
-        for _ in 0..READS {
-            let now = Instant::now();
-            if !connection.receive(now, &mut self.buffers, &mut self.tools)? {
-                reading = Reading::Drained;
-                break;
+        let reading = self.dialer.step(connection, |attempt| {
+            let mut reading = Reading::More;
+            for _ in 0..READS {
+                let now = Instant::now();
+                if !attempt.receive(now, &mut self.buffers, &mut self.tools)? {
+                    reading = Reading::Drained;
+                    break;
+                }
             }
-        }
-        connection.go_on(self.exchanges, &mut self.tools, events)?;
-        Ok(reading)
+            attempt.go_on(self.exchanges, &mut self.tools, events)?;
+            Ok(reading)
+        });
+        Ok(reading?.unwrap_or(Reading::Drained))
     }
 
-    fn cancel(&mut self, connection: &mut Connection, request: RequestId) -> bool {
-        connection.cancel(request);
+    fn cancel(&mut self, connection: &mut Attempts, request: RequestId) -> bool {
+        connection.newest.cancel(request);
         // Without other requests, no event would end it.
-        !connection.is_over()
+        !connection.newest.is_over()
     }
 
-    fn timer(&mut self, connection: &mut Connection) -> Option<Instant> {
+    fn timer(&mut self, connection: &mut Attempts) -> Option<Instant> {
         connection.timer()
     }
 
-    fn expire(&mut self, connection: &mut Connection, events: &mut Vec<Event>) -> Result<(), End> {
-        connection.expire(Instant::now());
-        connection.go_on(self.exchanges, &mut self.tools, events)
+    fn expire(&mut self, connection: &mut Attempts, events: &mut Vec<Event>) -> Result<(), End> {
+        let now = Instant::now();
+        self.dialer.begin_due(connection, now);
+        let expired = self.dialer.step(connection, |attempt| {
+            attempt.expire(now);
+            attempt.go_on(self.exchanges, &mut self.tools, events)
+        });
+        expired.map(|_| ())
     }
 }

@@ -3,19 +3,23 @@
 pub mod addresses;
 pub mod endpoint;
 pub mod layer;
+pub mod link;
 pub mod plain;
 pub mod proxy_header;
+pub mod race;
 pub(crate) mod socket_error;
 pub mod tls;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
 
 use rustix::io::Errno;
-use rustix::net::{SendFlags, sockopt};
+use rustix::net::SendFlags;
 
 use self::addresses::Addresses;
 use self::endpoint::Endpoint;
 use self::layer::{Layer, Received, Receiver};
+use self::link::Link;
 use self::socket_error::reason;
 use crate::dialogue::{Dialogue, ReadHint};
 use crate::protocol::{End, Event, ExchangeId, Failure, Protocol, Reading, RequestId};
@@ -42,11 +46,8 @@ pub struct Stream<'a, D, L> {
 /// One connection.
 #[derive(Debug)]
 pub struct Connection<T, W> {
-    socket: OwnedFd,
+    link: Link,
     target: usize,
-    /// The number of the address that it goes to.
-    address: usize,
-    connected: bool,
     wire: W,
     /// The dialogue's state; none until requests may be sent.
     session: Option<T>,
@@ -58,7 +59,7 @@ pub struct Connection<T, W> {
 
 impl<T, W> AsFd for Connection<T, W> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.link.socket().as_fd()
     }
 }
 
@@ -83,15 +84,13 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
         events: &mut Vec<Event>,
     ) -> Result<Reading, End> {
         let unused = connection.session.is_none();
-        if !connection.connected {
-            match sockopt::socket_error(&connection.socket) {
-                Ok(Ok(())) => connection.connected = true,
-                Ok(Err(error)) => return Err(End::Broken(Failure::connect(reason(error)))),
-                Err(_) => return Err(End::Broken(Failure::connect("the socket is lost"))),
+        if !connection.link.is_connected() {
+            if !self.settle(connection)? {
+                return Ok(Reading::Drained);
             }
             events.push(Event::Connected);
             let endpoint = &self.endpoints[connection.target];
-            endpoint::greet(endpoint, &connection.socket, &mut self.sealed);
+            endpoint::greet(endpoint, connection.link.socket(), &mut self.sealed);
             let greeted = self.layer.greet(&mut connection.wire, &mut self.sealed);
             if greeted.map_err(End::Broken)? {
                 connection.session =
@@ -108,7 +107,7 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
             };
             let received = self.layer.receive(
                 &mut connection.wire,
-                &connection.socket,
+                connection.link.socket(),
                 &mut receiver,
                 &mut self.sealed,
             )?;
@@ -124,6 +123,20 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
             }
         }
         Ok(Reading::More)
+    }
+
+    /// Return true if one of the attempts to connect has succeeded.
+    fn settle(&mut self, connection: &mut Connection<D::Connection, L::Wire>) -> Result<bool, End> {
+        let target = connection.target;
+        let settled = connection
+            .link
+            .settle(&self.endpoints[target], &mut self.opened);
+        match settled {
+            Ok(true) => self.addresses.reached(target, connection.link.address()),
+            Ok(false) => {}
+            Err(_) => self.addresses.failed(target),
+        }
+        settled.map_err(|error| End::Broken(Failure::connect(reason(error))))
     }
 
     fn ended(
@@ -160,11 +173,11 @@ impl<'a, D: Dialogue, L: Layer> Stream<'a, D, L> {
                 .map_err(End::Broken)?;
         }
         if connection.unsent.is_empty() {
-            let sent = put(&connection.socket, &self.sealed)?;
+            let sent = put(connection.link.socket(), &self.sealed)?;
             connection.unsent.extend_from_slice(&self.sealed[sent..]);
         } else {
             connection.unsent.extend_from_slice(&self.sealed);
-            let sent = put(&connection.socket, &connection.unsent)?;
+            let sent = put(connection.link.socket(), &connection.unsent)?;
             connection.unsent.drain(..sent);
         }
         self.sealed.clear();
@@ -189,21 +202,15 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
 
     fn open(&mut self, target: usize) -> Result<Self::Connection, End> {
         let wire = self.layer.begin(target).map_err(End::Broken)?;
-        let (address, socket) = loop {
-            let address = self.addresses.next(target);
-            let socket = self.endpoints[target].connect(address, self.opened);
-            self.opened += 1;
-            match socket {
-                Ok(socket) => break (address, socket),
-                Err(_) if self.addresses.failed(target, address) => {}
-                Err(error) => return Err(End::Broken(Failure::connect(reason(error)))),
-            }
-        };
+        let order = self.addresses.order(target);
+        let link = Link::open(&self.endpoints[target], order, &mut self.opened);
+        let link = link.map_err(|error| {
+            self.addresses.failed(target);
+            End::Broken(Failure::connect(reason(error)))
+        })?;
         Ok(Connection {
-            socket,
+            link,
             target,
-            address,
-            connected: false,
             wire,
             session: None,
             flushed: 0,
@@ -220,7 +227,7 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
 
     fn awaited(&self, connection: &Self::Connection) -> &'static str {
         match &connection.session {
-            _ if !connection.connected => "no connection in time",
+            _ if !connection.link.is_connected() => "no connection in time",
             // No other layer has one.
             None => "no TLS handshake in time",
             Some(session) => self.dialogue.awaited(session),
@@ -247,7 +254,7 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
     }
 
     fn flush(&mut self, connection: &mut Self::Connection) -> Result<(), End> {
-        if !connection.connected
+        if !connection.link.is_connected()
             || self.outgoing.is_empty() && self.sealed.is_empty() && connection.unsent.is_empty()
         {
             return Ok(());
@@ -274,11 +281,18 @@ impl<D: Dialogue, L: Layer> Protocol for Stream<'_, D, L> {
             .inspect_err(|_| self.forget())
     }
 
-    fn goes_elsewhere(&mut self, connection: &Self::Connection) -> bool {
-        let Connection {
-            target, address, ..
-        } = *connection;
-        !connection.connected && self.addresses.failed(target, address)
+    fn unwatched<'c>(&mut self, connection: &'c mut Self::Connection) -> Option<BorrowedFd<'c>> {
+        connection.link.unwatched()
+    }
+
+    fn timer(&mut self, connection: &mut Self::Connection) -> Option<Instant> {
+        connection.link.timer()
+    }
+
+    fn expire(&mut self, connection: &mut Self::Connection, _: &mut Vec<Event>) -> Result<(), End> {
+        let endpoint = &self.endpoints[connection.target];
+        connection.link.expire(endpoint, &mut self.opened);
+        Ok(())
     }
 
     fn cancel(&mut self, connection: &mut Self::Connection, request: RequestId) -> bool {

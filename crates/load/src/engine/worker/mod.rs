@@ -11,9 +11,7 @@ mod turns;
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -31,7 +29,6 @@ use super::timeline::Timeline;
 use crate::protocol::{End, Event, Failure, Kind, Protocol, Reading};
 use crate::random::Random;
 use crate::spec::{Think, Wait};
-use rustix::net::getsockname;
 use rustix::thread::set_current_timer_slack;
 
 /// Pause before a connection that never carried an answer is opened again, in nanoseconds.
@@ -44,6 +41,8 @@ const SPIN: u64 = 100_000;
 
 /// Failed connections in a row after which the worker no longer waits for its number of requests.
 const HOPELESS: usize = 50;
+
+const UNWATCHED: End = End::Broken(Failure::connect("the kernel watches no more sockets"));
 
 const UNANSWERED: Failure = Failure::read("closed before the answer");
 
@@ -274,9 +273,6 @@ impl<'a, P: Protocol> Worker<'a, P> {
         state.opened = self.timeline.now();
         match self.protocol.open(state.target) {
             Ok(connection) => {
-                if self.keeps_times {
-                    state.port = port(&connection);
-                }
                 self.poller.add(&connection, id)?;
                 state.connection = Some(connection);
                 self.flush(id, now);
@@ -327,12 +323,8 @@ impl<'a, P: Protocol> Worker<'a, P> {
     fn close(&mut self, id: usize, end: End, now: u64) {
         self.set_timer(id, None);
         let state = &mut self.connections[id];
-        let connection = state.connection.take();
+        state.connection = None;
         let target = state.target;
-        if end != End::Proper && connection.is_some_and(|one| self.protocol.goes_elsewhere(&one)) {
-            self.alarms.insert((now, id, Alarm::Open));
-            return;
-        }
         let proved = state.proved;
         let again = if proved { now } else { now + RETRY };
         self.alarms.insert((again, id, Alarm::Open));
@@ -357,11 +349,4 @@ impl<'a, P: Protocol> Worker<'a, P> {
             self.lost(&request, target, failure, now);
         }
     }
-}
-
-/// The local port of a connection; 0 if it has none.
-fn port(connection: &impl AsFd) -> u16 {
-    let own = getsockname(connection).ok();
-    let own = own.and_then(|address| SocketAddr::try_from(address).ok());
-    own.map_or(0, |address| address.port())
 }

@@ -1,5 +1,10 @@
 //! The outcomes of a worker's requests, counted and timed.
 
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use rustix::net::getsockname;
+
 use super::connection::InFlight;
 use super::{Alarm, Worker};
 use crate::engine::tally::Times;
@@ -15,6 +20,9 @@ impl<P: Protocol> Worker<'_, P> {
             Event::Connected => {
                 tally.connect.saturating_record(now - state.opened);
                 state.connected = now;
+                if self.keeps_times {
+                    state.port = state.connection.as_ref().map_or(0, port);
+                }
             }
             Event::Secured => tally.handshake.saturating_record(now - state.connected),
             Event::Begun(request) => {
@@ -130,4 +138,11 @@ impl<P: Protocol> Worker<'_, P> {
         }
         in_window
     }
+}
+
+/// The local port of a connection; 0 if it has none.
+fn port(connection: &impl AsFd) -> u16 {
+    let own = getsockname(connection).ok();
+    let own = own.and_then(|address| SocketAddr::try_from(address).ok());
+    own.map_or(0, |address| address.port())
 }

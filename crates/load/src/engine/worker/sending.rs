@@ -1,7 +1,7 @@
 //! The sends of a worker: when, and on which connection.
 
 use super::connection::{ConnectionState, InFlight};
-use super::{Alarm, Worker};
+use super::{Alarm, UNWATCHED, Worker};
 use crate::protocol::{End, Protocol};
 
 impl<P: Protocol> Worker<'_, P> {
@@ -69,6 +69,12 @@ impl<P: Protocol> Worker<'_, P> {
         };
         if let Err(end) = self.protocol.flush(connection) {
             return self.close(id, end, now);
+        }
+        // Another attempt to connect may have begun.
+        if let Some(socket) = self.protocol.unwatched(connection)
+            && self.poller.add(socket, id).is_err()
+        {
+            return self.close(id, UNWATCHED, now);
         }
         let timer = self.protocol.timer(connection);
         let timer = timer.map(|instant| self.timeline.at(instant));

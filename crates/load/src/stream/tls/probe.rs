@@ -2,22 +2,27 @@
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustls::ClientConnection;
 
 use super::reason;
 use super::terms::Terms;
+use crate::stream::addresses::Order;
 use crate::stream::endpoint::{Endpoint, greet};
+use crate::stream::link::Link;
 
 const LATE: &str = "no TLS handshake in time";
 
 /// The protocol that the server of target `target`, at `endpoint`, chooses among those of `offer`, in
-/// the order of preference; none if it does not take part in the choice.
+/// the order of preference; none if it does not take part in the choice. All takes `timeout` at most.
 ///
 /// # Errors
-/// A sentence about the connection or handshake that failed, for the last of the server's addresses.
+/// A sentence about the connection or handshake that failed.
 pub fn alpn(
     terms: &Terms,
     target: usize,
@@ -27,40 +32,30 @@ pub fn alpn(
 ) -> Result<Option<Vec<u8>>, String> {
     let mut config = terms.quic();
     config.alpn_protocols = offer.iter().map(|name| name.to_vec()).collect();
-    let config = Arc::new(config);
-    let mut failed = String::new();
-    for address in 0..endpoint.addresses.len() {
-        let name = terms.names[target].clone();
-        let mut connection =
-            ClientConnection::new(config.clone(), name).map_err(|why| why.to_string())?;
-        match shake(&mut connection, endpoint, address, timeout) {
-            Ok(()) => return Ok(connection.alpn_protocol().map(<[u8]>::to_vec)),
-            Err(why) => failed = why,
-        }
-    }
-    Err(failed)
+    let name = terms.names[target].clone();
+    let mut connection =
+        ClientConnection::new(Arc::new(config), name).map_err(|why| why.to_string())?;
+    let deadline = Instant::now() + timeout;
+    let socket = connect(endpoint, deadline)?;
+    shake(&mut connection, socket, endpoint, deadline)?;
+    Ok(connection.alpn_protocol().map(<[u8]>::to_vec))
 }
 
+/// Make the handshake.
 fn shake(
     connection: &mut ClientConnection,
+    mut socket: TcpStream,
     endpoint: &Endpoint,
-    address: usize,
-    timeout: Duration,
+    deadline: Instant,
 ) -> Result<(), String> {
-    let text = |error: io::Error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => LATE.into(),
-        _ => error.to_string(),
+    // Of all calls together: a server may send byte by byte.
+    let left = || {
+        let left = deadline.saturating_duration_since(Instant::now());
+        Some(left).filter(|left| !left.is_zero()).ok_or(LATE)
     };
-    let deadline = Instant::now() + timeout;
-    let connected = endpoint.connect(address, 0);
-    // A Unix socket takes the same calls.
-    let mut socket = TcpStream::from(connected.map_err(|error| text(error.into()))?);
-    let prepared = socket
-        .set_nonblocking(false)
-        .and_then(|()| socket.set_write_timeout(Some(timeout)));
-    prepared.map_err(text)?;
+    socket.set_nonblocking(false).map_err(text)?;
+    socket.set_write_timeout(Some(left()?)).map_err(text)?;
     let mut header = Vec::new();
-    wait_until_connected(&socket, timeout)?;
     greet(endpoint, &socket, &mut header);
     socket.write_all(&header).map_err(text)?;
     while connection.is_handshaking() {
@@ -68,12 +63,7 @@ fn shake(
             connection.write_tls(&mut socket).map_err(text)?;
             continue;
         }
-        // Of all reads together: a server may send byte by byte.
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(LATE.into());
-        }
-        socket.set_read_timeout(Some(left)).map_err(text)?;
+        socket.set_read_timeout(Some(left()?)).map_err(text)?;
         match connection.read_tls(&mut socket) {
             Ok(0) => return Err("closed before it could be used".into()),
             Ok(_) => {}
@@ -90,17 +80,38 @@ fn shake(
     Ok(())
 }
 
-/// Wait for the end of a connection's making.
-fn wait_until_connected(socket: &TcpStream, timeout: Duration) -> Result<(), String> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let time = Timespec::try_from(timeout).map_err(|why| why.to_string())?;
-    let mut watched = [PollFd::new(socket, PollFlags::OUT)];
-    match poll(&mut watched, Some(&time)) {
-        Ok(0) => Err("no connection in time".into()),
-        Ok(_) => match socket.take_error() {
-            Ok(None) => Ok(()),
-            Ok(Some(error)) | Err(error) => Err(error.to_string()),
-        },
-        Err(error) => Err(error.to_string()),
+/// A connection to the first of the endpoint's addresses that answers.
+fn connect(endpoint: &Endpoint, deadline: Instant) -> Result<TcpStream, String> {
+    let failed = |error: Errno| text(error.into());
+    let order = Order::from(0, endpoint.addresses.len());
+    let mut opened = 0;
+    let mut link = Link::open(endpoint, order, &mut opened).map_err(failed)?;
+    loop {
+        let now = Instant::now();
+        if now >= deadline {
+            return Err("no connection in time".into());
+        }
+        if link.timer().is_some_and(|at| at <= now) {
+            link.expire(endpoint, &mut opened);
+        }
+        let until = link.timer().map_or(deadline, |at| at.min(deadline));
+        let time = Timespec::try_from(until.saturating_duration_since(now));
+        let time = time.map_err(|why| why.to_string())?;
+        let mut watched: Vec<PollFd<'_>> = link
+            .sockets()
+            .map(|socket| PollFd::new(socket, PollFlags::OUT))
+            .collect();
+        let ready = poll(&mut watched, Some(&time)).map_err(failed)?;
+        if ready > 0 && link.settle(endpoint, &mut opened).map_err(failed)? {
+            // A Unix socket takes the same calls.
+            return Ok(OwnedFd::from(link).into());
+        }
+    }
+}
+
+fn text(error: io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => LATE.into(),
+        _ => error.to_string(),
     }
 }
