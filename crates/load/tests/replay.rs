@@ -331,7 +331,8 @@ fn targets_in_turns_are_sent_the_same_part_of_a_log() {
 
 #[test]
 fn a_log_without_its_times_has_its_order() {
-    for requests in in_slices(&json!({"timed": false})) {
+    // No thread could send it at that speed.
+    for requests in in_slices(&json!({"timed": false, "speed": 1e9})) {
         let number = |path: &String| path["GET /".len()..].parse::<usize>().expect("a number");
         assert!(requests.len() > 40, "{} requests", requests.len());
         for pair in requests.windows(2) {
@@ -365,6 +366,10 @@ fn what_cannot_be_replayed_is_named() {
             " a second for each thread; write a lower one",
         ),
         (
+            vec![url, "--replay", good.name(), "--warmup", "1h"],
+            "warmup_s: 3600 s, and the log lasts ",
+        ),
+        (
             vec![url, "--replay", good.name(), "--log-format", "har"],
             "no HAR: ",
         ),
@@ -375,10 +380,6 @@ fn what_cannot_be_replayed_is_named() {
         (
             vec![url, url, "--replay", good.name()],
             "replay: 2 URLs for one log; write one",
-        ),
-        (
-            vec!["http://127.0.0.1:1/api", "--replay", good.name()],
-            "has a path, but a log has its own",
         ),
         (
             vec![url, "--replay", good.name(), "--cache-header", "X Y"],

@@ -104,8 +104,12 @@ impl Replay {
     /// it begins again.
     ///
     /// # Errors
-    /// A [`SpecError`] for more requests a second than the threads can send.
+    /// A [`SpecError`] for more requests a second than the threads can send, and for a log that ends
+    /// before the window.
     pub fn apply(&self, spec: &ReplaySpec, load: &mut Load) -> Result<(), SpecError> {
+        if !spec.timed {
+            return Ok(());
+        }
         let rate = self.entries as f64 / self.length_s;
         can_send(rate, load.threads).map_err(|found| {
             SpecError::new(
@@ -114,17 +118,20 @@ impl Replay {
                 "write a lower one, or take more threads",
             )
         })?;
-        if !spec.timed {
-            return Ok(());
-        }
         load.pace = Pace::Open {
             rate,
             arrivals: Spread::Log,
             wait: spec.wait,
         };
         if self.log.period.is_none() {
-            let left = (self.length_s * 1e9) as u64;
-            let left = left.saturating_sub(load.warmup).max(1);
+            let length = (self.length_s * 1e9) as u64;
+            if load.warmup > 0 && load.warmup >= length {
+                let warmup = load.warmup as f64 / 1e9;
+                let found = format!("{warmup} s, and the log lasts {} s", self.length_s);
+                let remedy = "write less, or let the log begin again";
+                return Err(SpecError::new("warmup_s", found, remedy));
+            }
+            let left = (length - load.warmup).max(1);
             load.duration = load.duration.min(left);
         }
         load.log = Some(self.log.clone());
