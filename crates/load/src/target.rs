@@ -149,6 +149,14 @@ impl Target {
         }
     }
 
+    /// Host and port as the URL names them; none of a Unix socket.
+    pub fn named(&self) -> Option<(&str, u16)> {
+        match &self.place {
+            Place::Host { host, port } => Some((host, *port)),
+            Place::Socket(_) => None,
+        }
+    }
+
     /// The server's host and port, or those that `redirects` have for them; or the socket's path.
     pub fn place(&self, redirects: &Redirects) -> String {
         match &self.place {

@@ -98,6 +98,8 @@ fn what_a_log_would_not_use_is_refused_beside_it() {
         assert_refused(&arguments, "cannot be used with");
         assert_refused(&arguments, given[0]);
     }
+    let path = ["http://127.0.0.1:1/api", "--replay", "access.log"];
+    assert_refused(&path, "has a path, but a log has its own");
 }
 
 #[test]
@@ -107,6 +109,35 @@ fn what_is_about_a_log_needs_one() {
             let arguments = [&["http://127.0.0.1:1/"], given, pace].concat();
             assert_refused(&arguments, "--replay <FILE>");
         }
+    }
+}
+
+#[test]
+fn what_would_change_nothing_is_refused() {
+    let url = "http://127.0.0.1:1/";
+    let socket = "http://unix:/nowhere:/";
+    for (arguments, words) in [
+        (&[url, "--keys", "5"][..], "keys: no URL has {key}"),
+        (&[url, "--serial", "-m", "5"], "depth: 5 requests at a time"),
+        (
+            &[url, "--connect-to", "127.0.0.1:2:127.0.0.1:1"],
+            "connect_to: no URL is at 127.0.0.1:2",
+        ),
+        (
+            &[url, "--resolve", "h:1:127.0.0.1", "--connect-to", "h:1:h:2"],
+            "connect_to: both 127.0.0.1:1 and h:2 for h:1",
+        ),
+        (&[socket, "-4"], "ip_version: a Unix socket"),
+        (
+            &[socket, "--sources", "127.0.0.1"],
+            "sources: a Unix socket",
+        ),
+        (
+            &[socket, "--congestion", "reno"],
+            "congestion: a Unix socket",
+        ),
+    ] {
+        assert_refused(arguments, words);
     }
 }
 

@@ -116,8 +116,8 @@ impl Cli {
     /// The spec that the arguments stand for.
     ///
     /// # Errors
-    /// A [`SpecError`] when there are not as many weights as URLs, and for URLs that have no place
-    /// beside another argument.
+    /// A [`SpecError`] when there are not as many weights as URLs, and for arguments that have no
+    /// place beside another.
     pub fn into_spec(self) -> Result<Spec, SpecError> {
         let bare = |url: &String| url.starts_with("tcp:") || url.starts_with("unix:");
         let socket = |url: &String| url.starts_with("ws:") || url.starts_with("wss:");
@@ -159,7 +159,7 @@ impl Cli {
             connections: self.connections,
             depth: self.depth,
             ip_version: self.network.ip_version(),
-            connect_to: self.network.redirects(),
+            connect_to: self.network.redirects()?,
             proxy_protocol: self.network.proxy_protocol,
             sources: self.network.sources,
             congestion: self.network.congestion,

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::values::{connect_to, proxy_version, resolve};
 use crate::spec::redirect::Redirects;
-use crate::spec::{IpVersion, ProxyVersion};
+use crate::spec::{IpVersion, ProxyVersion, SpecError};
 
 /// The arguments about the way to the server.
 #[derive(Clone, Debug, Args)]
@@ -43,9 +43,19 @@ pub struct Network {
 
 impl Network {
     /// Other places to connect to than those that URLs name.
-    pub fn redirects(&self) -> Redirects {
-        let all = self.resolve.iter().chain(&self.connect_to);
-        all.cloned().collect()
+    ///
+    /// # Errors
+    /// A [`SpecError`] for a place with two others.
+    pub fn redirects(&self) -> Result<Redirects, SpecError> {
+        let mut redirects = Redirects::new();
+        for (from, to) in self.resolve.iter().chain(&self.connect_to) {
+            let before = redirects.insert(from.clone(), to.clone());
+            if let Some(other) = before.filter(|other| other != to) {
+                let found = format!("both {other} and {to} for {from}");
+                return Err(SpecError::new("connect_to", found, "write one of them"));
+            }
+        }
+        Ok(redirects)
     }
 
     /// The version of the Internet Protocol that was asked for.

@@ -1,7 +1,7 @@
 //! Checks that a protocol has a place for what is asked of it: nothing is left out in silence.
 
 use super::size_of_message;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Order, Spec, SpecError};
 
 /// The status that a message counts as which came back.
 const ECHOED: u16 = 200;
@@ -33,6 +33,11 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         ("keys", bare && keyed),
         ("congestion", protocol == "h3" && spec.congestion.is_some()),
     ];
+    let mixed = !spec.mix.is_empty() || spec.targets.iter().any(|each| !each.mix.is_empty());
+    if spec.mix_order != Order::default() && !mixed && spec.replay.is_none() {
+        let found = "there is one request alone";
+        return Err(SpecError::new("mix_order", found, "leave it out"));
+    }
     if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
         let found = format!("{protocol} has none to choose");
         return Err(SpecError::new(field, found, "leave it out"));

@@ -133,6 +133,10 @@ fn check_pace(spec: &Spec) -> Result<(), SpecError> {
         let found = format!("{} threads for one request at a time", spec.threads);
         return refuse("threads", found, "take one");
     }
+    if matches!(spec.pace, Pace::Serial { .. }) && spec.depth > 1 {
+        let found = format!("{} requests at a time in a serial loop", spec.depth);
+        return refuse("depth", found, "leave it out");
+    }
     if let Some(think) = spec.think {
         if matches!(spec.pace, Pace::Open { .. }) {
             let found = "an open loop sends by the clock".to_string();

@@ -9,6 +9,7 @@ use super::values::positive;
 use super::{body, expectation};
 use crate::engine::picks::Choice;
 use crate::expectation::{Exchange, Expectation};
+use crate::keys::PLACE;
 use crate::protocol::ExchangeId;
 use crate::spec::{Order, RequestSpec, Spec, SpecError};
 use crate::target::{Scheme, Target};
@@ -99,6 +100,16 @@ impl Requests {
             for request in mix {
                 requests.all.push(asked(request, &common, spec)?);
             }
+        }
+        let keyed = targets.keys(spec).iter().any(Option::is_some);
+        let has_place = |asked: &Asked| asked.target.path.contains(PLACE);
+        if keyed && !requests.all.iter().any(has_place) {
+            let found = format!("no URL has {PLACE} in its path");
+            return Err(SpecError::new(
+                "keys",
+                found,
+                "write one, or leave them out",
+            ));
         }
         Ok(requests)
     }
@@ -272,5 +283,13 @@ mod tests {
         }
         let json = r#"{"url": "tcp://a:1", "protocol": "echo", "mix": [{"url": "/"}]}"#;
         assert!(requests(json).is_err());
+        let keyed = |path: &str| {
+            requests(&format!(
+                r#"{{"url": "http://a/", "keys": {{"count": 5}}, "mix": [{{"url": "/"}}, {{"url": "{path}"}}]}}"#
+            ))
+        };
+        assert!(keyed("/{key}").is_ok());
+        let error = keyed("/key").unwrap_err().to_string();
+        assert!(error.starts_with("keys: no URL has {key} "), "{error}");
     }
 }

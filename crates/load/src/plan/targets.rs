@@ -6,6 +6,7 @@ use rustix::net::{AddressFamily, SocketType, sockopt};
 
 use super::sources;
 use crate::engine::Share;
+use crate::spec::redirect;
 use crate::spec::{Expect, KeySpec, Pace, Spec, SpecError, TargetSpec};
 use crate::stream::endpoint::Endpoint;
 use crate::target::{Scheme, Target};
@@ -85,6 +86,29 @@ impl Targets {
     pub fn endpoints(&self, spec: &Spec) -> Result<Vec<Endpoint>, SpecError> {
         if let Some(name) = &spec.congestion {
             can_have(name)?;
+        }
+        let places: Vec<_> = self
+            .iter()
+            .filter_map(|(target, _)| target.named())
+            .collect();
+        if let Some(place) = redirect::unused(&spec.connect_to, &places)? {
+            let found = format!("no URL is at {place}");
+            return Err(SpecError::new(
+                "connect_to",
+                found,
+                "write a URL's host and port",
+            ));
+        }
+        let of_inet = [
+            ("sources", !spec.sources.is_empty()),
+            ("ip_version", spec.ip_version.is_some()),
+            ("congestion", spec.congestion.is_some()),
+        ];
+        if let (true, Some((field, _))) =
+            (places.is_empty(), of_inet.iter().find(|(_, given)| *given))
+        {
+            let found = "a Unix socket has no Internet Protocol";
+            return Err(SpecError::new(field, found, "leave it out"));
         }
         let endpoint = |(target, _): &(Target, Expect)| {
             let addresses = target.resolve(spec.ip_version, &spec.connect_to)?;

@@ -23,6 +23,24 @@ pub fn place(redirects: &Redirects, host: &str, port: u16) -> Result<(String, u1
     Ok((host.into(), port))
 }
 
+/// The first place of `redirects` that is none of `places`, the hosts and ports of URLs.
+///
+/// # Errors
+/// A [`SpecError`] for one that is no place.
+pub fn unused<'r>(
+    redirects: &'r Redirects,
+    places: &[(&str, u16)],
+) -> Result<Option<&'r str>, SpecError> {
+    for from in redirects.keys() {
+        let (host, port) = split(from)?;
+        let used = |(other, at): &(&str, u16)| *at == port && other.eq_ignore_ascii_case(&host);
+        if !places.iter().any(used) {
+            return Ok(Some(from));
+        }
+    }
+    Ok(None)
+}
+
 /// Host and port of `HOST:PORT`, an IPv6 address in brackets.
 fn split(text: &str) -> Result<(String, u16), SpecError> {
     let read = || {
@@ -67,6 +85,15 @@ mod tests {
         assert_eq!(found("a.example:80", "[::1]:81"), wanted("::1", 81));
         assert_eq!(found("a.example:81", "h:1"), wanted("a.example", 80));
         assert_eq!(found("b.example:80", "h:1"), wanted("a.example", 80));
+    }
+
+    #[test]
+    fn a_place_that_no_url_has_is_found() {
+        let two = ["a.example:80", "[::1]:81"].map(|from| (from.to_string(), "h:1".to_string()));
+        let redirects = Redirects::from(two);
+        let unused = |places: &[(&str, u16)]| unused(&redirects, places).unwrap();
+        assert_eq!(unused(&[("A.example", 80), ("::1", 81)]), None);
+        assert_eq!(unused(&[("a.example", 80), ("::1", 80)]), Some("[::1]:81"));
     }
 
     #[test]
