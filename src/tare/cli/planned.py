@@ -12,7 +12,7 @@ from tare.lab.run import subject
 from tare.lab.run.estimate import GUESS, Estimate, estimate
 from tare.model.trial import Plan
 from tare.report.numbers import span
-from tare.stats.blocks import earliest_verdict, shortage
+from tare.stats.ending import earliest_verdict, shortage
 from tare.stats.rounding import counted
 
 

@@ -18,7 +18,8 @@ from rich.progress import (
 from tare.cli.output import errors, say
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.report.numbers import span
-from tare.stats.blocks import BlockedTrials, comparisons, earliest_end, granted_s
+from tare.stats.blocks import BlockedTrials
+from tare.stats.ending import comparisons, earliest_end, granted_s
 from tare.stats.rounding import counted
 from tare.stats.stopping import Stop
 

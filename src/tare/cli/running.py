@@ -18,7 +18,7 @@ from tare.model.results import Results
 from tare.probes import bystanders
 from tare.report import calibration, html, results, stored, table
 from tare.report import folder as run_folder
-from tare.stats.blocks import shortage
+from tare.stats.ending import shortage
 from tare.stats.sign_flips import FEWEST
 
 _PREFLIGHT_S = 0.5

@@ -12,8 +12,9 @@ from tare.report.folder import RunFolder
 from tare.report.numbers import listed
 from tare.report.sentence import in_sentence
 from tare.report.series import contains
-from tare.stats.blocks import BlockedTrials, comparisons, fewest_blocks
+from tare.stats.blocks import BlockedTrials
 from tare.stats.effect import Effect, to_percent
+from tare.stats.ending import comparisons, fewest_blocks
 from tare.stats.plan_order import CONTROL
 from tare.stats.power import detectable_within, minimum_detectable
 from tare.stats.rounding import reach_text

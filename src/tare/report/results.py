@@ -20,7 +20,8 @@ from tare.report.folder import RunFolder
 from tare.report.sentence import answers
 from tare.report.slopes import slopes
 from tare.report.tails import tails
-from tare.stats.blocks import BlockedTrials, Key, is_over, judge_control, planned_trials, stop
+from tare.stats.blocks import BlockedTrials, Key, judge_control, planned_trials
+from tare.stats.ending import is_over, stop
 from tare.stats.histogram import Histogram
 from tare.stats.plan_order import CONTROL
 from tare.stats.quantile import median

@@ -13,8 +13,9 @@ from tare.model.study import Calibrates
 from tare.model.trial import Plan, Trial
 from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
-from tare.stats.blocks import BlockedTrials, Key, fewest_blocks
+from tare.stats.blocks import BlockedTrials, Key
 from tare.stats.effect import from_percent, to_percent
+from tare.stats.ending import fewest_blocks
 from tare.stats.interval import Interval
 from tare.stats.proportion import exact_interval
 from tare.stats.rounding import percent

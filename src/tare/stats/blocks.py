@@ -1,8 +1,8 @@
-"""A run as statistics: trials paired within blocks, effects, floors, verdicts, and when to stop."""
+"""A run as statistics: trials paired within blocks, effects, floors and verdicts."""
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -12,8 +12,6 @@ from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.stats.effect import Effect, effect_of, effect_so_far, paired_log_ratios
 from tare.stats.floor import NoiseFloor
 from tare.stats.plan_order import CONTROL, block_order
-from tare.stats.rounding import counted
-from tare.stats.stopping import Stop, StoppingRule
 from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdict, judge_family
 
 Key = tuple[str, str]
@@ -305,88 +303,3 @@ def comparable_pairs(plan: Plan) -> list[tuple[str, str]]:
         and other not in plan.baselines.values()
         and name not in plan.baselines.values()
     ]
-
-
-def comparisons(plan: Plan) -> int:
-    """Return the size of the family that each scenario judges."""
-    return len(judged(plan)) * (len(plan.variants) - 1)
-
-
-def fewest_blocks(plan: Plan) -> int:
-    """The plan's smallest number of blocks, or more where so many could show nothing."""
-    family = comparisons(plan)
-    fewest = criteria_of(plan).fewest_blocks(max(family, 1))
-    return fewest if plan.until == "resolved" else max(plan.blocks.min, fewest if family else 1)
-
-
-def earliest_verdict(plan: Plan) -> int:
-    """The fewest blocks that give an interval, which alone can say that an effect is equivalent or
-    that a gate's limit is kept.
-    """
-    return criteria_of(plan).fewest_blocks(1)
-
-
-def earliest_end(plan: Plan) -> int:
-    """The fewest blocks after which the run may end."""
-    if plan.until == "resolved":
-        return min(earliest_verdict(plan), plan.blocks.max)
-    return min(fewest_blocks(plan), plan.blocks.max)
-
-
-def shortage(plan: Plan) -> str | None:
-    """Return why the plan's blocks give no effect, however large, a verdict, or decide no limit;
-    None if they can.
-    """
-    family, most, criteria = comparisons(plan), plan.blocks.max, criteria_of(plan)
-    if plan.limits:
-        fewest, what = earliest_verdict(plan), "decide no limit"
-    elif family:
-        among = counted(family, "comparison")
-        fewest, what = criteria.fewest_blocks(family), f"cannot show a difference among {among}"
-        what += " of a scenario" if len(plan.scenarios) > 1 else ""
-    else:
-        return None
-    return f"{counted(most, 'block')} {what}: it takes {fewest}" if most < fewest else None
-
-
-def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
-    """Decide what to do after `blocks` whole blocks."""
-    if plan.until == "resolved":
-        return _until_resolved(plan, list(trials), blocks)
-    fewest = min(fewest_blocks(plan), plan.blocks.max)
-    rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
-    known = trials if isinstance(trials, Sequence) else list(trials)
-    # Before and after that the rule looks at the count alone.
-    looks = fewest <= blocks < plan.blocks.max
-    watched = [
-        effect
-        for scenario in plan.scenarios
-        if looks
-        for effect in BlockedTrials(plan, scenario, known).watched()
-    ]
-    found = rule.decide(watched, blocks)
-    return Stop.TIME if found is Stop.GO_ON and is_over(plan, known) else found
-
-
-def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
-    """Stop when every awaited verdict is there, or the plan's blocks or its time are used up."""
-    if blocks >= plan.blocks.max:
-        return Stop.MOST_BLOCKS
-    scenarios = [BlockedTrials(plan, scenario, trials) for scenario in plan.scenarios]
-    if not any(each.unresolved() for each in scenarios):
-        return Stop.RESOLVED
-    return Stop.TIME if is_over(plan, trials) else Stop.GO_ON
-
-
-def is_over(plan: Plan, trials: Iterable[Trial]) -> bool:
-    """Return true if the plan's time is used up, so that no trial begins any more."""
-    left = granted_s(plan, trials)
-    return left is not None and left <= 0
-
-
-def granted_s(plan: Plan, trials: Iterable[Trial]) -> float | None:
-    """Return the seconds that are left of the plan's time, if it has one."""
-    if plan.within_s is None:
-        return None
-    # Both sides of a duel have its time.
-    return plan.within_s - sum(each.wall_s for each in trials if each.label == each.shown_as)

@@ -15,7 +15,8 @@ from tare.lab.project.preparation import Prepared
 from tare.lab.run import planning
 from tare.lab.run.estimate import estimate
 from tare.model.trial import PlannedTrial, Trial
-from tare.stats.blocks import comparisons, planned_trials
+from tare.stats.blocks import planned_trials
+from tare.stats.ending import comparisons
 from tare.stats.stopping import Stop
 
 

@@ -11,7 +11,7 @@ from tare.lab.project.preparation import Prepared
 from tare.lab.run import planning
 from tare.lab.run.estimate import estimate
 from tare.model.trial import Plan
-from tare.stats.blocks import shortage
+from tare.stats.ending import shortage
 
 TOUR_S = 300.0
 WITH = [name for name in experiment_names() if name != "calibration"]

@@ -1,7 +1,7 @@
 """Duels: what is planned, and how both sides of each are paired."""
 
 import pytest
-from test_blocks import CLOSED, plan
+from blocked import CLOSED, plan
 
 from tare.model.trial import Plan, Trial
 from tare.stats.blocks import BlockedTrials, judge_control, planned_trials

@@ -10,7 +10,8 @@ from tare.lab.project.preparation import Prepared
 from tare.model.base import Record
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial, parse_trials
-from tare.stats.blocks import earliest_end, planned_variants
+from tare.stats.blocks import planned_variants
+from tare.stats.ending import earliest_end
 from tare.stats.plan_order import CONTROL
 
 GUESS = "a guess"

@@ -27,7 +27,7 @@ from tare.model.tail import Tails
 from tare.model.trial import Plan, PlannedTrial, Trial, hopeless
 from tare.probes.audit import audit
 from tare.probes.identity import identity, revision
-from tare.stats import blocks
+from tare.stats import blocks, ending
 from tare.stats.stopping import Stop
 
 
@@ -79,7 +79,7 @@ class Run:
                     self._fill(bench, planned, self._is_over)
                 block += 1
                 so_far = [trial for trial in self._trials if trial.block < block]
-                decision = blocks.stop(self._plan, so_far, block)
+                decision = ending.stop(self._plan, so_far, block)
                 self._watcher.block(block, decision)
         self._store.finish()
 
@@ -107,7 +107,7 @@ class Run:
             yield bench
 
     def _is_over(self) -> bool:
-        return blocks.is_over(self._plan, self._trials)
+        return ending.is_over(self._plan, self._trials)
 
     @contextmanager
     def _bench(self) -> Iterator[Bench]:

@@ -23,7 +23,7 @@ from tare.lab.run.store import Store, write_json
 from tare.lab.trial.bench import LEDGER, tag_of
 from tare.model.benches import Benches, BlockAsked
 from tare.model.trial import Plan, Trial
-from tare.stats import blocks
+from tare.stats import ending
 from tare.stats.stopping import Stop
 
 _LOOK_S = 0.5
@@ -99,7 +99,7 @@ class Coordinator:
                 self._keep(made.pop(block))
                 so_far += self._known.of_block(block)
                 block += 1
-                decision = blocks.stop(self._plan, so_far, block)
+                decision = ending.stop(self._plan, so_far, block)
                 self._watcher.block(block, decision)
 
     def _look(self, pool: Pool) -> None:
