@@ -60,6 +60,23 @@ def test_a_broken_side_is_named_and_the_rest_goes_on(lab: Laboratory) -> None:
     assert others[0].reason.startswith("its opponent crashes-midway is failed: ")
 
 
+def test_a_baseline_that_turns_out_unavailable_ends_the_scenario_once(lab: Laboratory) -> None:
+    against = ("--baseline", "not-here", "--variants", "plain,slow")
+    lab.tare("run", "toy/duel", *against, "--blocks", "3", "--seed", "7")
+    results = lab.results()
+    (scenario,) = results["scenarios"]
+    assert results["complete"]
+    found = scenario["variants"]
+    assert {each["status"] for each in found.values()} == {"unavailable"}, found
+    reason = "it works on Tuesdays"
+    assert found["control"]["reason"] == found["not-here"]["reason"] == reason
+    for name in ("plain", "slow"):
+        assert found[name]["reason"] == f"its baseline not-here is unavailable: {reason}"
+    assert len([trial for trial in lab.trials() if trial.wall_s]) == 2, "one duel is tried"
+    noted = [trial.label for trial in lab.trials() if trial.status == "unavailable"]
+    assert len(noted) == len({*noted})
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_goes_on_with_whole_duels(lab: Laboratory, number: signal.Signals) -> None:
     command = lab.start("run", "toy/duel", "--variants", "slow", "--blocks", "3", "--seed", "7")

@@ -1,7 +1,6 @@
 """Plans and trials: what is to be measured, and what was."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -17,13 +16,11 @@ from tare.model.study import Blocks, Pairing
 Until = Literal["narrow", "resolved"]
 """When a run has enough blocks: when its intervals are narrow, or when every verdict is there."""
 
-FAILURES_MAX = 2
-"""A variant that failed so often in a scenario is not tried there again."""
 _SIDE = "@"
 """Between the variant and the duel, in the label of a baseline's side."""
 _BASE = "base"
-_CONTROL = "control"
-"""The label of the A/A control, as of `tare.stats.plan_order`."""
+CONTROL = "control"
+"""The label of the A/A control."""
 
 
 def side_label(baseline: str, label: str) -> str:
@@ -105,6 +102,10 @@ class Plan(Record):
         """The variant that a label is compared with."""
         return self.baselines.get(label, self.baseline)
 
+    def variant_of(self, label: str) -> str:
+        """The variant that a planned label measures."""
+        return self.baseline if label == CONTROL else label
+
     def is_cpu_time(self, outcome: str) -> bool:
         """Return true if the outcome is a CPU time of roles in µs for each of something."""
         found = self.outcomes[outcome]
@@ -126,7 +127,7 @@ def clashing(names: Iterable[str]) -> str | None:
     known = {*names}
     for name in sorted(known):
         other = re.sub(rf"(-{_BASE}|-a\d+)+$", "", name)
-        if name == _CONTROL or (other != name and other in {*known, _CONTROL}):
+        if name == CONTROL or (other != name and other in {*known, CONTROL}):
             return name
     return None
 
@@ -211,12 +212,6 @@ class Trial(Record):
         failed.
         """
         return self.label != self.shown_as and self.status != "failed"
-
-
-def hopeless(trials: Iterable[Trial]) -> set[tuple[str, str]]:
-    """Return the scenarios, each with a variant, in which that is not tried again."""
-    failures = Counter((each.scenario, each.variant) for each in trials if each.status == "failed")
-    return {which for which, count in failures.items() if count >= FAILURES_MAX}
 
 
 def parse_trials(content: bytes) -> tuple[list[Trial], list[str]]:

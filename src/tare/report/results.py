@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tare.model.given_up import absent, given_up, hopeless
 from tare.model.outcome import Outcome
 from tare.model.results import (
     Floor,
@@ -13,7 +14,7 @@ from tare.model.results import (
     ScenarioResult,
     VariantResult,
 )
-from tare.model.trial import Trial, hopeless
+from tare.model.trial import Trial
 from tare.report import benches, starts
 from tare.report.causes import causes
 from tare.report.folder import RunFolder
@@ -87,18 +88,12 @@ def complete(folder: RunFolder) -> bool:
         for trial in folder.trials
         if not trial.machine_fault
     }
-    gone = hopeless(folder.trials)
-    lost = gone | {
-        (trial.scenario, trial.variant) for trial in folder.trials if trial.status == "unavailable"
-    }
+    over = {each.name: given_up(plan, each.name, folder.trials) for each in plan.scenarios}
     block, decision = 0, Stop.GO_ON
     while decision is Stop.GO_ON:
         for planned in planned_trials(plan, block):
-            # A scenario is given up if its baseline fails, and not if it is unavailable.
-            given_up = (planned.scenario, planned.variant) in lost or (
-                (planned.scenario, plan.baseline) in gone
-            )
-            if (planned.block, planned.scenario, planned.label) not in made and not given_up:
+            is_made = (planned.block, planned.scenario, planned.label) in made
+            if not is_made and planned.label not in over[planned.scenario]:
                 return is_over(plan, folder.trials)
         block += 1
         so_far = [trial for trial in folder.trials if trial.block < block]
@@ -184,7 +179,7 @@ def _variant(
         for status in ("valid", "invalid", "failed", "unavailable")
     }
     valid = by_status["valid"]
-    status, reason = _status(by_status)
+    status, reason = _status(paired, label, by_status)
     return VariantResult(
         status=status,
         reason=reason,
@@ -226,16 +221,31 @@ def _could_have(trials: Sequence[Trial], outcome: Outcome) -> bool:
 
 
 def _status(
-    by_status: Mapping[str, Sequence[Trial]],
+    paired: BlockedTrials, label: str, by_status: Mapping[str, Sequence[Trial]]
 ) -> tuple[str, str | None]:
     """A variant that ever failed has failed; one that never counted is invalid."""
     for status in ("unavailable", "failed"):
         if trials := by_status[status]:
             return status, trials[0].reason
     if not by_status["valid"]:
+        # Under another label: the A/A control is the baseline, too.
+        lost = absent(paired.trials).get((paired.scenario.name, paired.plan.variant_of(label)))
+        if lost is not None:
+            return "unavailable", lost
         reasons = [trial.reason for trial in by_status["invalid"]]
-        return "invalid", reasons[-1] if reasons else NOT_YET
+        return "invalid", reasons[-1] if reasons else _not_tried(paired, label)
     return "measured", None
+
+
+def _not_tried(paired: BlockedTrials, label: str) -> str:
+    """Return why a label has no trials: its baseline's failures ended the scenario, or the run has
+    not come to it.
+    """
+    failed = {variant for _, variant in hopeless(paired.trials)}
+    for name in (paired.plan.baseline_of(label), paired.plan.baseline):
+        if name in failed:
+            return f"not measured: its baseline {name} failed"
+    return NOT_YET
 
 
 def _outcome(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from tare.model.given_up import absent, given_up, hopeless
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.stats.effect import Effect, effect_of, effect_so_far, paired_log_ratios
@@ -29,11 +30,14 @@ def planned_trials(plan: Plan, block: int) -> list[PlannedTrial]:
     for index, scenario in enumerate(plan.scenarios):
         seed = plan.seed ^ zlib.crc32(scenario.name.encode())
         for label in block_order(planned_variants(plan), seed, block):
-            variant = plan.baseline if label == CONTROL else label
             name = f"b{block:02d}-s{index}-{label}"
             found.append(
                 PlannedTrial(
-                    block=block, scenario=scenario.name, label=label, variant=variant, id=name
+                    block=block,
+                    scenario=scenario.name,
+                    label=label,
+                    variant=plan.variant_of(label),
+                    id=name,
                 )
             )
     return found
@@ -171,14 +175,20 @@ class BlockedTrials:
         awaited of which a side does not have the outcome, as without a proxy its CPU time.
         """
         failed = {t.variant for t in self._own if t.status in ("failed", "unavailable")}
+        return self._pairable([name for name in self.plan.variants[1:] if name not in failed])
+
+    def _pairable(self, labels: Sequence[str]) -> list[Key]:
+        """Those of the labels' awaited outcomes that may get further pairs."""
+        over = given_up(self.plan, self.scenario.name, self._own)
+        lost = hopeless(self._own) | absent(self._own).keys()
         awaited = [name for name in self.judged() if name in self.plan.awaited]
         return [
-            (variant, outcome)
-            for variant in self.plan.variants[1:]
-            if variant not in failed
+            (label, outcome)
+            for label in labels
+            if label not in over and (self.scenario.name, self.plan.baseline_of(label)) not in lost
             for outcome in awaited
-            if self._may_have(variant, outcome)
-            and self._may_have(self.plan.opponent_of(variant), outcome)
+            if self._may_have(label, outcome)
+            and self._may_have(self.plan.opponent_of(label), outcome)
         ]
 
     def unresolved(self) -> list[Key]:
@@ -234,16 +244,25 @@ class BlockedTrials:
             return None
         return worse_by(effect.percent_interval, self.plan.outcomes[outcome].better)
 
-    def watched(self) -> list[Effect]:
-        """The effects whose intervals decide when there are enough blocks.
+    def watched(self) -> list[Effect | None]:
+        """The effects whose intervals decide when there are enough blocks, the A/A control's among
+        them; None for one that no pair has measured yet.
 
-        A variant that failed is out: no number of blocks narrows what is not measured.
+        A variant that failed is out: no number of blocks narrows what is not measured. So is an
+        outcome that has no ratio, since it is 0 wherever it was measured.
         """
-        failed = {t.variant for t in self._own if t.status == "failed"}
-        labels = [name for name in self.plan.variants[1:] if name not in failed] + [CONTROL]
-        outcomes = [name for name in self.judged() if name in self.plan.awaited]
-        pairs = ((label, outcome) for label in labels for outcome in outcomes)
-        return [effect for pair in pairs if (effect := self.effect(*pair)) is not None]
+        awaited = [*self.awaited(), *self._pairable([CONTROL])]
+        found = ((*each, self.effect(*each)) for each in awaited)
+        return [
+            effect
+            for label, outcome, effect in found
+            if effect is not None or not self._measured(label, outcome)
+        ]
+
+    def _measured(self, label: str, outcome: str) -> bool:
+        """Return true if a block has a value of both sides, be it 0."""
+        own = self._values.get((label, outcome), {})
+        return bool(own.keys() & self._values.get((self.plan.opponent_of(label), outcome), {}))
 
 
 def judge_control(scenarios: Sequence[BlockedTrials]) -> dict[Key, Judgement]:

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-CONTROL = "control"
+from tare.model.trial import CONTROL as CONTROL
 
 
 def block_order(variants: Sequence[str], seed: int, block: int) -> tuple[str, ...]:

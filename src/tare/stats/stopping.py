@@ -41,10 +41,11 @@ class StoppingRule:
         if not 1 <= self.min_blocks <= self.max_blocks or not self.half_width > 0:
             raise ValueError(f"a stopping rule needs 1 ≤ min ≤ max and a width above 0: {self}")
 
-    def decide(self, watched: Sequence[Effect], blocks: int) -> Stop:
+    def decide(self, watched: Sequence[Effect | None], blocks: int) -> Stop:
         """Decide what to do after `blocks` blocks, given the watched comparisons' effects so far.
 
-        An effect from fewer than `min_blocks` valid pairs, or without an interval, is not narrow.
+        An effect from fewer than `min_blocks` valid pairs, or without an interval, is not narrow,
+        nor is one that no pair has measured (None).
         """
         if blocks >= self.max_blocks:
             return Stop.MOST_BLOCKS
@@ -52,9 +53,10 @@ class StoppingRule:
             return Stop.NARROW
         return Stop.GO_ON
 
-    def _narrow(self, effect: Effect) -> bool:
+    def _narrow(self, effect: Effect | None) -> bool:
         return (
-            effect.n >= self.min_blocks
+            effect is not None
+            and effect.n >= self.min_blocks
             and effect.interval is not None
             and math.expm1(effect.interval.half_width) <= self.half_width
         )

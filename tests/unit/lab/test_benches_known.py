@@ -42,6 +42,12 @@ def test_what_cannot_be_measured_is_not_lacking() -> None:
     assert not known.lacks(1)
 
 
+def test_no_duel_is_lacking_whose_baseline_is_unavailable() -> None:
+    made = plan(pairing="slices")
+    side = attempt(0, label="none@dear", variant="none", status="unavailable")
+    assert Known(made, []).lacks(1) and not Known(made, [side]).lacks(1)
+
+
 def test_a_bench_is_told_no_more_failures_than_decide() -> None:
     failed = [attempt(block, variant="dear", status="failed") for block in range(50)]
     known = Known(plan(), [*failed, attempt(60)])

@@ -178,6 +178,29 @@ def test_a_baseline_that_failed_at_once_ends_the_run_for_good(tmp_path: Path) ->
     assert make(runs.write(tmp_path / "run", plan, done)).complete
 
 
+def test_what_a_failed_baseline_ended_is_not_called_outstanding(tmp_path: Path) -> None:
+    plan = runs.plan()
+    done = [
+        runs.altered(trial, status="failed", reason="no", outcomes={})
+        for trial in runs.trials(plan, 1, {})
+        if trial.variant == "none"
+    ]
+    found = variants(runs.write(tmp_path / "run", plan, done))
+    assert found["dear"].reason == "not measured: its baseline none failed"
+
+
+def test_the_control_is_unavailable_where_its_baseline_is(tmp_path: Path) -> None:
+    plan = runs.plan()
+    done = [
+        runs.altered(trial, status="unavailable", reason="no card", outcomes={})
+        for trial in runs.trials(plan, 1, {})
+        if trial.label == "none"
+    ]
+    found = variants(runs.write(tmp_path / "run", plan, done))
+    assert (found["control"].status, found["control"].reason) == ("unavailable", "no card")
+    assert found["dear"].reason == "not measured yet"
+
+
 def test_nothing_yet_is_no_error(tmp_path: Path) -> None:
     found = make(runs.write(tmp_path / "run", runs.plan(), [], environment=None))
     assert {item.reason for item in found.scenarios[0].variants.values()} == {"not measured yet"}

@@ -1,9 +1,11 @@
+import pytest
 from blocked import CLOSED, plan, trials, with_status
 
 from tare.model.study import Blocks
-from tare.model.trial import Plan
+from tare.model.trial import Plan, Trial
 from tare.stats.blocks import BlockedTrials
 from tare.stats.ending import comparisons, earliest_end, fewest_blocks, shortage, stop
+from tare.stats.plan_order import CONTROL
 from tare.stats.stopping import Stop
 from tare.stats.verdict import Judgement, Verdict
 
@@ -41,6 +43,42 @@ def test_a_run_stops_when_all_that_stops_it_is_narrow() -> None:
 def test_one_block_is_enough_where_one_is_asked_for() -> None:
     made = plan(blocks=Blocks(min=1, max=1))
     assert stop(made, trials(made, 1), 1) is Stop.MOST_BLOCKS
+
+
+def refused(trial: Trial) -> Trial:
+    return with_status(trial, "invalid")
+
+
+@pytest.mark.parametrize("label", ["one", "two", "none", CONTROL])
+def test_a_run_is_not_narrow_while_nothing_is_measured_of_a_variant(label: str) -> None:
+    made = plan()
+    done = [refused(each) if each.label == label else each for each in trials(made, 8)]
+    assert stop(made, done, 8) is Stop.GO_ON
+    assert stop(made, done, 20) is Stop.MOST_BLOCKS
+
+
+def test_what_has_no_ratio_is_not_waited_for() -> None:
+    made = plan(awaited=["cpu", "rate"])
+    for value in (0.0, None):
+        done = [
+            each.model_copy(update={"outcomes": {**each.outcomes, "rate": value}})
+            for each in trials(made, 8)
+        ]
+        assert stop(made, done, 8) is Stop.NARROW
+
+
+@pytest.mark.parametrize("until", ["narrow", "resolved"])
+@pytest.mark.parametrize(("status", "times"), [("failed", 2), ("unavailable", 1)])
+def test_a_scenario_without_its_baseline_is_not_waited_for(
+    until: str, status: str, times: int
+) -> None:
+    made = plan(until=until, scenarios=[CLOSED], variants=["none", "one"])
+    done = [
+        with_status(each, status) if each.label == "none" else each
+        for each in trials(made, 8)
+        if each.label == "one" or (each.label == "none" and each.block < times)
+    ]
+    assert stop(made, done, 8) in (Stop.NARROW, Stop.RESOLVED)
 
 
 def test_a_variant_that_failed_does_not_keep_a_run_going() -> None:

@@ -8,6 +8,7 @@ from statistics import fmean
 from tare.lab.project.catalog import Loaded
 from tare.lab.project.preparation import Prepared
 from tare.model.base import Record
+from tare.model.given_up import needs
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, Trial, parse_trials
 from tare.stats.blocks import planned_variants
@@ -77,11 +78,10 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
 
 def _labels(plan: Plan, loaded: Loaded, scenario: Scenario, prepared: Prepared) -> list[str]:
     """List what a block measures in the scenario, without the variants that cannot be measured."""
-    names = {label: label for label in planned_variants(plan)} | {CONTROL: plan.baseline}
     return [
         label
-        for label, name in names.items()
-        if prepared.unavailable_in(scenario, loaded, name) is None
+        for label in [*planned_variants(plan), CONTROL]
+        if not any(prepared.unavailable_in(scenario, loaded, name) for name in needs(plan, label))
     ]
 
 

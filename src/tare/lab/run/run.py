@@ -20,11 +20,12 @@ from tare.lab.trial.attempt import Done
 from tare.lab.trial.bench import LEDGER, Bench, open_bench
 from tare.lab.trial.duel import Opponents, run_duel
 from tare.lab.trial.trial import run_trial
+from tare.model.given_up import absent, given_up, needs, unavailable_baseline
 from tare.model.profile import Explained
 from tare.model.role import GENERATORS
 from tare.model.scenario import Scenario
 from tare.model.tail import Tails
-from tare.model.trial import Plan, PlannedTrial, Trial, hopeless
+from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.probes.audit import audit
 from tare.probes.identity import identity, revision
 from tare.stats import blocks, ending
@@ -272,20 +273,28 @@ class Run:
         """Return None if the planned trial should run, otherwise the status and reason to note, or
         nothing if they were noted before.
         """
-        known = [
-            trial
-            for trial in self._trials
-            if trial.scenario == planned.scenario and trial.variant == planned.variant
-        ]
-        if any(trial.status == "unavailable" for trial in known):
+        own = [trial for trial in self._trials if trial.scenario == planned.scenario]
+        if any((t.status, t.label) == ("unavailable", planned.label) for t in own):
             return ()
-        if reason := self._prepared.unavailable_in(scenario, self._loaded, planned.variant):
+        if reason := self._unavailable(planned, scenario):
             return "unavailable", reason
-        own = {planned.variant, self._plan.baseline}
-        if hopeless(self._trials) & {(planned.scenario, name) for name in own}:
+        if planned.label in given_up(self._plan, planned.scenario, own):
             return ()
         if reason := self._prepared.failed.get(planned.variant):
             return "failed", reason
+        return None
+
+    def _unavailable(self, planned: PlannedTrial, scenario: Scenario) -> str | None:
+        """Return why something that the planned trial needs cannot be had, or None if all can."""
+        known = absent(self._trials)
+        for name in needs(self._plan, planned.label):
+            reason = self._prepared.unavailable_in(scenario, self._loaded, name)
+            reason = reason or known.get((planned.scenario, name))
+            if name == planned.variant:
+                if reason:
+                    return reason
+            elif reason := reason or self._prepared.failed.get(name):
+                return unavailable_baseline(name, reason)
         return None
 
     def _note(self, planned: PlannedTrial, attempt: int, status: str, reason: str) -> None:

@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from tare.model.trial import FAILURES_MAX, Plan, Trial
+from tare.model.given_up import FAILURES_MAX, needs
+from tare.model.trial import Plan, Trial
 from tare.stats import blocks
 
 _NOT_NEEDED: dict[str, Any] = {
@@ -66,6 +67,8 @@ class Known:
         }
         return any(
             (planned.scenario, planned.label) not in ended
-            and (planned.scenario, planned.variant) not in self._lost
+            and not any(
+                (planned.scenario, name) in self._lost for name in needs(self._plan, planned.label)
+            )
             for planned in blocks.planned_trials(self._plan, block)
         )

@@ -3,12 +3,15 @@
 import socket
 from collections.abc import Mapping
 
+from tare.lab.errors import Unavailable
 from tare.lab.project.hooks import Answered, OracleError, SiteView
 from tare.probes.reading import Counter, Reading
 
 
 def oracle(site: SiteView) -> None:
-    """It answers `ok`."""
+    """It answers `ok`, where it can be had."""
+    if site.properties.get("mode") == "not-here":
+        raise Unavailable("it works on Tuesdays")
     if (found := _ask(site, b"/")) != b"ok\n":
         raise OracleError(f"found {found!r}, expected b'ok\\n'")
 
