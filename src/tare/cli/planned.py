@@ -12,6 +12,7 @@ from tare.lab.run import subject
 from tare.lab.run.estimate import GUESS, Estimate, estimate
 from tare.model.trial import Plan
 from tare.report.numbers import span
+from tare.stats.blocks import judged
 from tare.stats.ending import earliest_verdict, shortage
 from tare.stats.rounding import counted
 
@@ -30,9 +31,8 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
     for plan, each, found in zip(plans, loaded, expected, strict=True):
         echo(f"{plan.experiment}/{plan.study}: ", outlook(plan, found))
         if lack := shortage(plan):
-            most = (
-                "no more than equivalent" if plan.blocks.max >= earliest_verdict(plan) else "none"
-            )
+            some = judged(plan) and plan.blocks.max >= earliest_verdict(plan)
+            most = "no more than equivalent" if some else "none"
             echo("  verdicts   ", f"{most}: {lack}")
         echo("  variants   ", ", ".join(plan.variants))
         for line in parts.remarks(plan.parts):

@@ -9,13 +9,21 @@ from tare.stats.stopping import Stop, StoppingRule
 
 
 def comparisons(plan: Plan) -> int:
-    """Return the size of the family that each scenario judges."""
+    """Return the size of the family that each scenario judges by ratios."""
     return len(judged(plan)) * (len(plan.variants) - 1)
+
+
+def _largest_family(plan: Plan) -> int:
+    """Return how many comparisons a scenario corrects for together at most. Each judged slope is a
+    family of its own.
+    """
+    has_slopes = len(judged(plan)) < len(plan.judged)
+    return max(comparisons(plan), (len(plan.variants) - 1) * has_slopes)
 
 
 def fewest_blocks(plan: Plan) -> int:
     """The plan's smallest number of blocks, or more where so many could show nothing."""
-    family = comparisons(plan)
+    family = _largest_family(plan)
     fewest = criteria_of(plan).fewest_blocks(max(family, 1))
     return fewest if plan.until == "resolved" else max(plan.blocks.min, fewest if family else 1)
 
@@ -38,7 +46,7 @@ def shortage(plan: Plan) -> str | None:
     """Return why the plan's blocks give no effect, however large, a verdict, or decide no limit;
     None if they can.
     """
-    family, most, criteria = comparisons(plan), plan.blocks.max, criteria_of(plan)
+    family, most, criteria = _largest_family(plan), plan.blocks.max, criteria_of(plan)
     if plan.limits:
         fewest, what = earliest_verdict(plan), "decide no limit"
     elif family:

@@ -48,3 +48,11 @@ def test_a_dry_run_says_which_verdicts_so_few_blocks_allow(blocks: str, most: st
     assert done.exit_code == 0, done.output
     lack = f"{blocks} blocks cannot show a difference among 4 comparisons: it takes 8"
     assert f"  verdicts   {most}: {lack}\n" in done.stdout
+
+
+def test_a_dry_run_promises_no_equivalence_of_slopes() -> None:
+    chosen = ["--variants", "c-module,wasm2c", "--blocks", "6", "--dry-run"]
+    done = CliRunner().invoke(tare, ["run", "filters/price", *chosen])
+    assert done.exit_code == 0, done.output
+    lack = "6 blocks cannot show a difference among 2 comparisons"
+    assert f"  verdicts   none: {lack}" in done.stdout

@@ -1,5 +1,5 @@
 import pytest
-from blocked import CLOSED, plan, trials, with_status
+from blocked import CLOSED, outcome, plan, trials, with_status
 
 from tare.model.study import Blocks
 from tare.model.trial import Plan, Trial
@@ -23,6 +23,19 @@ def test_too_few_blocks_for_any_verdict_are_told_before_they_are_made() -> None:
     assert shortage(few) == f"{lack} of a scenario: it takes 8"
     assert shortage(few.model_copy(update={"scenarios": [CLOSED]})) == f"{lack}: it takes 8"
     assert shortage(plan(blocks=Blocks(min=1, max=1), judged=[])) is None
+
+
+def test_slopes_need_blocks_for_a_verdict_too() -> None:
+    """Each slope is a family: here of two comparisons, which take 7 blocks."""
+    slope = outcome(value="analysis.slope")
+    few = plan(outcomes={"ns": slope}, judged=["ns"], awaited=[], blocks=Blocks(min=6, max=6))
+    lack = "6 blocks cannot show a difference among 2 comparisons of a scenario: it takes 7"
+    assert shortage(few) == lack
+    longer = few.model_copy(update={"blocks": Blocks(min=6, max=12)})
+    assert shortage(longer) is None and fewest_blocks(longer) == earliest_end(longer) == 7
+    assert [stop(longer, [], blocks) for blocks in (6, 7)] == [Stop.GO_ON, Stop.NARROW]
+    both = plan(outcomes={"cpu": outcome(), "ns": slope}, judged=["cpu", "ns"])
+    assert fewest_blocks(both) == 7, "of equal families"
 
 
 def test_a_run_stops_when_all_that_stops_it_is_narrow() -> None:
