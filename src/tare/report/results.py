@@ -96,8 +96,7 @@ def complete(folder: RunFolder) -> bool:
             if not is_made and planned.label not in over[planned.scenario]:
                 return is_over(plan, folder.trials)
         block += 1
-        so_far = [trial for trial in folder.trials if trial.block < block]
-        decision = stop(plan, so_far, block)
+        decision = stop(plan, folder.trials, block)
     return True
 
 

@@ -125,12 +125,12 @@ def _of(
 
 
 def _studies(trials: Sequence[Trial], blocks: int) -> Iterator[list[Trial]]:
-    """Whole studies, their blocks numbered from 0."""
+    """Whole studies, their blocks numbered from 0, as if each block was made after the last."""
     whole = max((trial.block for trial in trials), default=-1) + 1
     for first in range(0, whole - blocks + 1, blocks):
         yield [
             trial.model_copy(update={"block": trial.block - first})
-            for trial in trials
+            for trial in sorted(trials, key=lambda each: each.block)
             if first <= trial.block < first + blocks
         ]
 

@@ -3,7 +3,7 @@
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -12,7 +12,9 @@ from tare.model.scenario import Scenario
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.stats.effect import Effect, effect_of, effect_so_far, paired_log_ratios
 from tare.stats.floor import NoiseFloor
+from tare.stats.late import late
 from tare.stats.plan_order import CONTROL, block_order
+from tare.stats.rounding import counted
 from tare.stats.verdict import Comparison, Criteria, Direction, Judgement, Verdict, judge_family
 
 Key = tuple[str, str]
@@ -57,10 +59,19 @@ class BlockedTrials:
     plan: Plan
     scenario: Scenario
     trials: Sequence[Trial]
+    """In the order of their making."""
 
     @cached_property
     def _own(self) -> Sequence[Trial]:
         return [trial for trial in self.trials if trial.scenario == self.scenario.name]
+
+    @cached_property
+    def _late(self) -> set[tuple[str, int]]:
+        """Labels, each with a block, that are left out of a test that looks after every block."""
+        if self.plan.until != "resolved":
+            return set()
+        names = late(self._own)
+        return {(trial.label, trial.block) for trial in self._own if trial.id in names}
 
     @cached_property
     def _values(self) -> Mapping[Key, Mapping[int, float]]:
@@ -103,11 +114,15 @@ class BlockedTrials:
         return self._paired(self._positive(label, outcome), self._positive(other, outcome))
 
     def _positive(self, label: str, outcome: str) -> Mapping[int, float]:
-        """Block → value above 0; none of a slope."""
+        """Block → value above 0, of those that are not late; none of a slope."""
         if self.plan.outcomes[outcome].is_slope:
             return {}
         found = self._values.get((label, outcome), {})
-        return {block: value for block, value in found.items() if value > 0}
+        return {
+            block: value
+            for block, value in found.items()
+            if value > 0 and (label, block) not in self._late
+        }
 
     def ratios(self, label: str, outcome: str) -> Mapping[int, float]:
         """Block → the value in the units of the baseline's in the same duel."""
@@ -149,8 +164,17 @@ class BlockedTrials:
                     why = "there is no noise floor: no trial of the A/A control counted"
                     verdicts[variant, outcome] = Judgement(Verdict.UNRESOLVED, 1.0, why)
         for comparison, found in zip(comparisons, judge_family(comparisons, criteria), strict=True):
-            verdicts[comparison.variant, comparison.outcome] = found
+            own = (comparison.variant, self.plan.opponent_of(comparison.variant))
+            verdicts[comparison.variant, comparison.outcome] = self._but_for_late(own, found)
         return verdicts
+
+    def _but_for_late(self, labels: Sequence[str], found: Judgement) -> Judgement:
+        """Return a judgement that also says how many pairs of these labels are left out."""
+        blocks = {block for label, block in self._late if label in labels}
+        if not blocks:
+            return found
+        pairs = counted(len(blocks), "pair")
+        return replace(found, why=f"{found.why}; left out: {pairs} made after later ones")
 
     def judge_pairs(self) -> dict[Pair, tuple[Effect, Judgement]]:
         """Each variant against each that stands before it in the plan and has the same baseline,
@@ -167,8 +191,14 @@ class BlockedTrials:
                     family[variant, other, outcome] = comparison
         verdicts = judge_family(list(family.values()), criteria)
         return {
-            pair: (family[pair].effect, found) for pair, found in zip(family, verdicts, strict=True)
+            pair: (family[pair].effect, self._but_for_late(self._sides(*pair[:2]), found))
+            for pair, found in zip(family, verdicts, strict=True)
         }
+
+    def _sides(self, label: str, other: str) -> list[str]:
+        """Return the labels whose trials make the pairs of two variants."""
+        own = [label, other]
+        return own + [self.plan.opponent_of(each) for each in own if self.plan.pairing == "slices"]
 
     def awaited(self) -> list[Key]:
         """The comparisons that the run waits for; a variant that failed awaits none, nor is one

@@ -1,9 +1,10 @@
 """The end of a run: how many blocks a plan needs for a verdict, and when it has made enough."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from tare.model.trial import Plan, Trial
 from tare.stats.blocks import BlockedTrials, criteria_of, judged
+from tare.stats.late import late
 from tare.stats.rounding import counted
 from tare.stats.stopping import Stop, StoppingRule
 
@@ -59,12 +60,15 @@ def shortage(plan: Plan) -> str | None:
 
 
 def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
-    """Decide what to do after `blocks` whole blocks."""
+    """Decide what to do after `blocks` whole blocks, by their trials. `trials` are all that are
+    stored, in the order of their making.
+    """
+    stored = list(trials)
+    known = [trial for trial in stored if trial.block < blocks]
     if plan.until == "resolved":
-        return _until_resolved(plan, list(trials), blocks)
+        return _until_resolved(plan, known, late(stored), blocks)
     fewest = min(fewest_blocks(plan), plan.blocks.max)
     rule = StoppingRule(fewest, plan.blocks.max, plan.blocks.target_half_width_pct / 100)
-    known = trials if isinstance(trials, Sequence) else list(trials)
     # Before and after that the rule looks at the count alone.
     looks = fewest <= blocks < plan.blocks.max
     watched = [
@@ -77,11 +81,16 @@ def stop(plan: Plan, trials: Iterable[Trial], blocks: int) -> Stop:
     return Stop.TIME if found is Stop.GO_ON and is_over(plan, known) else found
 
 
-def _until_resolved(plan: Plan, trials: Sequence[Trial], blocks: int) -> Stop:
-    """Stop when every awaited verdict is there, or the plan's blocks or its time are used up."""
+def _until_resolved(
+    plan: Plan, trials: Sequence[Trial], without: Container[str], blocks: int
+) -> Stop:
+    """Stop when every awaited verdict is there, `without` late trials, or the plan's blocks or its
+    time are used up.
+    """
     if blocks >= plan.blocks.max:
         return Stop.MOST_BLOCKS
-    scenarios = [BlockedTrials(plan, scenario, trials) for scenario in plan.scenarios]
+    in_time = [trial for trial in trials if trial.id not in without]
+    scenarios = [BlockedTrials(plan, scenario, in_time) for scenario in plan.scenarios]
     if not any(each.unresolved() for each in scenarios):
         return Stop.RESOLVED
     return Stop.TIME if is_over(plan, trials) else Stop.GO_ON

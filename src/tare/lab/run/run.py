@@ -79,8 +79,7 @@ class Run:
                 for planned in blocks.planned_trials(self._plan, block):
                     self._fill(bench, planned, self._is_over)
                 block += 1
-                so_far = [trial for trial in self._trials if trial.block < block]
-                decision = ending.stop(self._plan, so_far, block)
+                decision = ending.stop(self._plan, self._trials, block)
                 self._watcher.block(block, decision)
         self._store.finish()
 

@@ -22,7 +22,7 @@ from tare.lab.run.run import Watcher
 from tare.lab.run.store import Store, write_json
 from tare.lab.trial.bench import LEDGER, tag_of
 from tare.model.benches import Benches, BlockAsked
-from tare.model.trial import Plan, Trial
+from tare.model.trial import Plan
 from tare.stats import ending
 from tare.stats.stopping import Stop
 
@@ -76,7 +76,6 @@ class Coordinator:
     def _deal(self, pool: Pool) -> None:
         dealt: set[int] = set()
         made: dict[int, Parcel | None] = {}
-        so_far: list[Trial] = []
         later, block, decision = 0, 0, Stop.GO_ON
         while decision is Stop.GO_ON:
             self._look(pool)
@@ -97,9 +96,8 @@ class Coordinator:
                     pool.deal(self._asked(answer.block))
             if block in made:
                 self._keep(made.pop(block))
-                so_far += self._known.of_block(block)
                 block += 1
-                decision = ending.stop(self._plan, so_far, block)
+                decision = ending.stop(self._plan, self._known.stored(), block)
                 self._watcher.block(block, decision)
 
     def _look(self, pool: Pool) -> None:

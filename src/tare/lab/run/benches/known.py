@@ -1,7 +1,7 @@
 """The stored trials of a run, by what its coordinator asks of them at every block."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tare.model.given_up import FAILURES_MAX, needs
@@ -29,6 +29,7 @@ class Known:
 
     def __init__(self, plan: Plan, trials: Iterable[Trial]) -> None:
         self._plan = plan
+        self._stored: list[Trial] = []
         self._by_block: dict[int, list[Trial]] = defaultdict(list)
         self._lost: set[tuple[str, str]] = set()
         self._told: Counter[tuple[str, str, str]] = Counter()
@@ -38,6 +39,7 @@ class Known:
     def add(self, trials: Iterable[Trial]) -> None:
         """Take in what was stored just now."""
         for trial in map(lean, trials):
+            self._stored.append(trial)
             self._by_block[trial.block].append(trial)
             if trial.status == "unavailable":
                 self._lost.add((trial.scenario, trial.variant))
@@ -46,6 +48,10 @@ class Known:
                 self._told[key] += 1
                 if self._told[key] <= FAILURES_MAX:
                     self._useful.append(trial)
+
+    def stored(self) -> Sequence[Trial]:
+        """Return all of them, in the order in which they were stored."""
+        return self._stored
 
     def of_block(self, block: int) -> list[Trial]:
         """Return all attempts of a block."""
