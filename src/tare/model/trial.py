@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, ValidationError
 
 from tare.model.base import Record
-from tare.model.gates import Kind
+from tare.model.gates import Gates, Kind
 from tare.model.outcome import Outcome
 from tare.model.part import Exchanged
 from tare.model.scenario import Scenario
@@ -82,6 +82,8 @@ class Plan(Record):
     limits: dict[str, float] = {}
     """Awaited outcome → the percentage that it may get worse by; it is resolved when its interval
     lies on one side of that."""
+    retries: dict[str, int] = {}
+    """Scenario → how often a trial that a gate refuses is repeated."""
     blocks: Blocks
     quick: bool
     why: bool = False
@@ -97,6 +99,10 @@ class Plan(Record):
     def reported(self) -> list[str]:
         """The outcomes that get tables, judged ones first."""
         return [*self.judged, *self.shown]
+
+    def attempts_in(self, scenario: str) -> int:
+        """Return how many attempts a planned trial of the scenario has that gates refuse."""
+        return self.retries.get(scenario, Gates().retries) + 1
 
     def baseline_of(self, label: str) -> str:
         """The variant that a label is compared with."""

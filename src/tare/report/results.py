@@ -1,5 +1,6 @@
 """results.json: a run's results, from its folder alone."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -83,11 +84,7 @@ def _environment(folder: RunFolder) -> dict[str, Any]:
 def complete(folder: RunFolder) -> bool:
     """Return true if the run ended by its own rule: the plan is walked as the run walks it."""
     plan = folder.plan
-    made = {
-        (trial.block, trial.scenario, trial.label)
-        for trial in folder.trials
-        if not trial.machine_fault
-    }
+    made = _ended(folder)
     over = {each.name: given_up(plan, each.name, folder.trials) for each in plan.scenarios}
     block, decision = 0, Stop.GO_ON
     while decision is Stop.GO_ON:
@@ -98,6 +95,24 @@ def complete(folder: RunFolder) -> bool:
         block += 1
         decision = stop(plan, folder.trials, block)
     return True
+
+
+def _ended(folder: RunFolder) -> set[tuple[int, str, str]]:
+    """Return block, scenario and label of the planned trials that are not tried again: one counted,
+    or as many were refused as may be, not all of them by a fault of the machine.
+    """
+    attempts: dict[tuple[int, str, str], list[Trial]] = defaultdict(list)
+    for trial in folder.trials:
+        attempts[trial.block, trial.scenario, trial.label].append(trial)
+    return {
+        which
+        for which, made in attempts.items()
+        if any(trial.status != "invalid" for trial in made)
+        or (
+            len(made) >= folder.plan.attempts_in(which[1])
+            and not all(trial.machine_fault for trial in made)
+        )
+    }
 
 
 def _scenarios(folder: RunFolder) -> list[ScenarioResult]:

@@ -143,6 +143,23 @@ def test_a_run_whose_time_ended_within_a_block_is_complete(tmp_path: Path) -> No
         assert make(folder).complete == is_over
 
 
+@pytest.mark.parametrize(("retries", "attempts"), [({}, 3), ({"default": 1}, 2)])
+def test_a_refused_trial_that_may_be_tried_again_is_outstanding(
+    tmp_path: Path, retries: dict[str, int], attempts: int
+) -> None:
+    plan = runs.plan(retries=retries)
+    *done, last = runs.trials(plan, 8, {})
+    for made in range(1, attempts + 1):
+        refused = [
+            runs.altered(last, id=f"{last.id}-{number}", attempt=number, status="invalid")
+            for number in range(1, made + 1)
+        ]
+        folder = runs.write(tmp_path / str(made), plan, done + refused)
+        assert make(folder).complete == (made == attempts)
+        faults = [runs.altered(each, machine_fault=True) for each in refused]
+        assert not make(runs.write(tmp_path / f"fault-{made}", plan, done + faults)).complete
+
+
 def test_a_scenario_without_its_baseline_is_given_up_and_complete(tmp_path: Path) -> None:
     plan = runs.plan(blocks={"min": 2, "max": 2})
     done = [

@@ -104,12 +104,13 @@ def make(
             raise UnknownName(
                 f"{loaded.title}: {option} looks at duels, and this study makes trials"
             )
-    named = {}
+    named, retries = {}, {}
     for levels, scenario in made:
-        gate_limits.limits(study.gates, scenario.parameters, loaded.title)
+        gates = gate_limits.limits(study.gates, scenario.parameters, loaded.title)
+        retries[scenario.name] = gates.retries
         if found := benchmarks.of(loaded, plan.variants, levels, scenario.parameters):
             named[scenario.name] = found
-    return plan.model_copy(update={"benchmarks": named})
+    return plan.model_copy(update={"benchmarks": named, "retries": retries})
 
 
 def scenario_at(loaded: Loaded, levels: Selection, overrides: Mapping[str, Any]) -> Scenario:
