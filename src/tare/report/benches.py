@@ -13,9 +13,9 @@ from tare.report.sentence import in_sentence
 from tare.stats.benches import Spread, levels, spread
 from tare.stats.blocks import judged
 from tare.stats.effect import paired_log_ratios, to_percent
+from tare.stats.floats import Floats
 from tare.stats.holm import holm
 from tare.stats.interval import Interval
-from tare.stats.signed_rank import Floats
 
 _ALPHA = 0.05
 

@@ -49,8 +49,8 @@ class _Effect:
     value: float
     ci: tuple[float, float] | None
     verdict: Verdict | None
-    control: Verdict | None
-    """What the A/A control is judged."""
+    control: Verdict | None = None
+    """The verdict of the A/A control, which that of a slope does not get."""
 
 
 @dataclass
@@ -126,12 +126,11 @@ def _effects(results: Results, scenario: ScenarioResult) -> Iterator[_Effect]:
                     each.verdict, scenario.noise_floor[name].verdict,
                 )  # fmt: skip
     for slope in scenario.slopes:
-        control = slope.variants.get(CONTROL)
         for label, found in slope.variants.items():
             if label not in own and found.verdict is not None and found.difference is not None:
                 yield _Effect(
                     label, slope.outcome, slope.title, slope.unit, slope.better, found.difference,
-                    found.difference_ci, found.verdict, control.verdict if control else None,
+                    found.difference_ci, found.verdict,
                 )  # fmt: skip
 
 

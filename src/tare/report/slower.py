@@ -4,12 +4,9 @@ from dataclasses import dataclass
 
 from tare.model.results import ScenarioResult, TailPartResult, TailResult
 from tare.report.numbers import Interval, figure, listed, signed
-from tare.report.tail import unit_of, words
+from tare.report.tail import LEAST, NAMED, unit_of, words
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
-
-_NAMED, _LEAST = 3, 0.05
-"""Causes that a sentence names, and the share of the difference that each has."""
 
 
 def sentences(scenario: ScenarioResult, own: TailResult, baseline: str) -> list[str]:
@@ -88,8 +85,8 @@ def culprits(tail: TailResult) -> list[TailPartResult]:
     return [
         part
         for part in tail.parts
-        if part.clear and part.difference_ns / tail.difference_ns >= _LEAST
-    ][:_NAMED]
+        if part.clear and part.difference_ns / tail.difference_ns >= LEAST
+    ][:NAMED]
 
 
 def _cause(part: TailPartResult, whole_ns: float) -> str:

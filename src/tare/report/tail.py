@@ -7,7 +7,7 @@ from tare.report.layout import Column, Grid
 from tare.report.numbers import listed
 from tare.stats.rounding import two_digits
 
-_NAMED, _LEAST = 3, 0.05
+NAMED, LEAST = 3, 0.05
 """Causes that a sentence names, and the share of the difference that each has."""
 _SMALL = 0.005
 """Of either latency: smaller parts are not shown."""
@@ -46,7 +46,7 @@ def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     excess = tail.slow_ns - tail.ordinary_ns
     if excess <= 0:
         return ["The slowest requests took no longer than ordinary ones."]
-    named = [part for part in tail.parts if _extra(part) >= _LEAST * excess][:_NAMED]
+    named = [part for part in tail.parts if _extra(part) >= LEAST * excess][:NAMED]
     # Where slow requests have less of something, what they have more of exceeds the difference.
     more = max(excess, sum(_extra(part) for part in tail.parts if _extra(part) > 0))
     causes = [

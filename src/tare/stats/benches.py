@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tare.stats.floats import Floats
 from tare.stats.interval import Interval
-from tare.stats.signed_rank import Floats
 
 _FEWEST = 2
 """Blocks that a bench must have made to be compared."""

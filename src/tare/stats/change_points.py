@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tare.stats.floats import Floats
+
 _SHORTEST = 2
 """Values of a segment: one alone has no distance to its own kind."""
 _PERMUTATIONS = 999

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tare.stats.floats import Floats
 from tare.stats.interval import Interval
 from tare.stats.location import locate
 from tare.stats.modes import Modes, two_modes
 from tare.stats.rounding import counted
 from tare.stats.sequential import look
-from tare.stats.signed_rank import Floats
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from tare.stats.floats import Floats
 from tare.stats.interval import Interval
 from tare.stats.rounding import counted
-from tare.stats.signed_rank import Floats, fewest_for, interval_rank, p_value
+from tare.stats.signed_rank import fewest_for, interval_rank, p_value
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tare.stats.signed_rank import Floats
+from tare.stats.floats import Floats
 
 _FEWEST = 12
 """Values from which on a sample of one mode is taken for two in at most 5 % of cases, with a tail

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tare.stats.floats import Floats
 from tare.stats.interval import Interval
-from tare.stats.signed_rank import Floats
 
 _LEAST = 0.3
 """Least effect that is bet on, in standard deviations of the pairs."""

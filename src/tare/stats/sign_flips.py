@@ -8,9 +8,9 @@ differences of a pair together).
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tare.stats.floats import Floats
+
 FEWEST = 6
 """Pairs, of which fewer have too few flips for 95 %."""
 _FLIPS = 4000

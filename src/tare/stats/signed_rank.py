@@ -8,9 +8,8 @@ Methods, 3rd ed., section 3.3.
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tare.stats.floats import Floats
 
 
 def p_value(differences: Floats) -> float:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tare.stats.floats import Floats
 from tare.stats.interval import Interval
-from tare.stats.signed_rank import Floats
 
 FEWEST = 10
 """Degrees of freedom: with fewer the interval says nothing."""

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tare.stats.effect import Effect, paired_effect
+from tare.stats.floats import Floats
 from tare.stats.floor import NoiseFloor, noise_floor
 from tare.stats.plan_order import CONTROL, block_order
 from tare.stats.stopping import Stop, StoppingRule
 from tare.stats.verdict import Comparison, Direction, Judgement, Verdict, judge_family
 
-Floats = npt.NDArray[np.float64]
 VARIANTS = ("baseline", "one", "two", "three")
 OUTCOMES = {"latency": Direction.LOWER, "rate": Direction.HIGHER}
 DIFFERENCES = (Verdict.COSTS, Verdict.SAVES)

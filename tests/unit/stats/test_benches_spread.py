@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from tare.stats.benches import levels, spread
-from tare.stats.signed_rank import Floats
+from tare.stats.floats import Floats
 
 SERIES = 2000
 

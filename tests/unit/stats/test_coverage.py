@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from studies import Floats
 
 from tare.stats.effect import paired_effect
+from tare.stats.floats import Floats
 
 STUDIES = 2000
 TRUTH = np.log(1.03)

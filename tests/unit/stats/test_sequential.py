@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tare.stats.effect import effect_of, effect_so_far
+from tare.stats.floats import Floats
 from tare.stats.power import blocks_to_detect
 from tare.stats.sequential import LONGER, fewest_for, look
-from tare.stats.signed_rank import Floats, p_value
+from tare.stats.signed_rank import p_value
 
 LOOKS = 60
 Draw = Callable[[np.random.Generator], Floats]
