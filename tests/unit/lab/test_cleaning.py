@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from tare.cli.main import tare
 from tare.lab import paths
 from tare.lab.project import build
+from tare.lab.run.working_folder import working_folder
 
 NAME = "thing-0123456789abcdef"
 INSTANCE = {
@@ -149,6 +150,18 @@ def test_runs_go_only_when_asked_for_and_finished() -> None:
         "removed: 1 builds, copies and runs" in told and "tare resume cut goes on with it" in told
     )
     assert not done.exists() and going.exists() and cut.exists()
+
+
+def test_what_a_killed_command_left_beside_the_runs_goes_with_them() -> None:
+    left = paths.runs() / "own-0a1b2c3d"
+    left.mkdir(parents=True)
+    (left / "events.log").write_text("")
+    assert "nothing to remove" in clean().output
+    assert "removed: 1 builds, copies and runs" in clean("--runs", "--apply").output
+    assert not left.exists()
+    with working_folder() as home:
+        told = clean("--runs", "--apply").output
+        assert f"stays: {home}: in use by another command of tare" in told and home.exists()
 
 
 def test_a_worktree_goes_from_its_repository_too(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tare.lab import paths
 from tare.lab.project import build, in_use, worktrees
-from tare.lab.run import instances
+from tare.lab.run import instances, working_folder
 from tare.lab.run.store import Store
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{16}")
@@ -61,6 +61,8 @@ def runs() -> list[Item]:
 def remove(item: Item) -> bool:
     """Remove what does not stay. Return False if it came into use since it was listed."""
     path = item.path
+    if working_folder.is_one(path):
+        return working_folder.remove(path)
     if path.parent == paths.runs():
         return not _run_stays(path) and _gone(path)
     if path.parent == paths.parts():
@@ -143,6 +145,8 @@ def _marked(path: Path, marker: str) -> str:
 
 
 def _run_stays(path: Path) -> str:
+    if working_folder.is_one(path):
+        return _IN_USE if working_folder.is_in_use(path) else ""
     if path.is_symlink() or not (path / "plan.json").is_file():
         return _STRANGE
     if Store(path).in_order and (path / "results.json").is_file():

@@ -1,14 +1,11 @@
 """A bench for a user's own servers that are looked at outside of a run."""
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.machine import host
 from tare.lab.project import servers as own
@@ -17,6 +14,7 @@ from tare.lab.project.preparation import fingerprint, prepare
 from tare.lab.run import planning
 from tare.lab.run.hosts import spread
 from tare.lab.run.hosts.opening import Wanted, opened
+from tare.lab.run.working_folder import working_folder
 from tare.lab.trial.bench import Bench, open_bench
 from tare.lab.trial.site import Site
 from tare.model.hosts import HostsFile
@@ -37,10 +35,7 @@ def open_own(
     for name in loaded.variants:
         if why := prepared.why_not(name):
             raise TareError(f"{name}: {why}")
-    paths.runs().mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(prefix="own-", dir=paths.runs()))
-    home.chmod(0o755)  # as a run's folder: a server may give up root
-    try:
+    with working_folder() as home:
         backends = 1 if servers.backend else 0
         cpus = host.assign(host.by_core(), server=1, client=1, backend=backends)
         bench = open_bench(loaded, prepared.built, folder=home, name=home.name, cpus=cpus)
@@ -63,8 +58,6 @@ def open_own(
                     yield replace(bench, hosts=found.hosts), home
         finally:
             bench.close()
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def started(
