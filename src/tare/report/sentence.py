@@ -186,40 +186,77 @@ def _range(low: float, high: float) -> str:
 
 def _of_variant(results: Results, found: Iterable[Ranking], label: str) -> str:
     """Return one variant's verdicts in all judged outcomes, those together of which the same is
-    said.
+    said, or which are unresolved for the same reason.
     """
-    told: dict[str, list[str]] = {}
+    told: dict[object, list[tuple[Ranking, Standing]]] = {}
     for ranking in found:
         for each in ranking.standings:
             if each.label == label:
-                words = _told(results, ranking, each)
-                told.setdefault(words, []).append(in_sentence(ranking.title))
+                known = _told(results, ranking, each)
+                told.setdefault(known or _reason(results, each), []).append((ranking, each))
     parts = [
-        f"{listed(titles)} {words if len(titles) == 1 else re.sub('^is ', 'are ', words)}"
-        for words, titles in told.items()
+        _same(words, group) if isinstance(words, str) else _unresolved(results, group)
+        for words, group in told.items()
     ]
     return f"{label} against {results.baseline_of(label)}: {'; '.join(parts)}."
 
 
-def _told(results: Results, ranking: Ranking, own: Standing) -> str:
-    """Return the verdict in words that follow the outcome's name."""
+def _same(words: str, group: Sequence[tuple[Ranking, Standing]]) -> str:
+    """Return words that follow the names of one or more outcomes, behind these."""
+    names = listed([in_sentence(ranking.title) for ranking, _ in group])
+    return f"{names} {words if len(group) == 1 else re.sub('^is ', 'are ', words)}"
+
+
+def _unresolved(results: Results, group: Sequence[tuple[Ranking, Standing]]) -> str:
+    """Return between which ends some effects are, and once why they are unresolved and how long it
+    would take to tell.
+    """
+    why, _ = _reason(results, group[0][1])
+    more = sorted(each.more_blocks for _, each in group if each.more_blocks)
+    spans = dict.fromkeys(span(each * results.block_s) for each in (more[:1] + more[-1:]))
+    rest = f", but {why}" if why else ""
+    if more and results.block_s:
+        rest += f"; about {' to '.join(spans)} more would decide"
+    ends = [_between(ranking, each) for ranking, each in group]
+    if len({*ends}) == 1:
+        return _same(f"is unresolved: {ends[0]}{rest}", group)
+    names = [
+        f"{in_sentence(ranking.title)} ({each})"
+        for (ranking, _), each in zip(group, ends, strict=True)
+    ]
+    return f"{listed(names)} are unresolved{rest}"
+
+
+def _reason(results: Results, own: Standing) -> tuple[str, str]:
+    """Return why an effect with an interval is unresolved, nothing if that contains 0; and what
+    else outcomes of one reason must share to be told together.
+    """
+    assert own.interval is not None
+    why = own.why if own.interval[0] > 0 or own.interval[1] < 0 else ""
+    time = span(own.more_blocks * results.block_s) if own.more_blocks and results.block_s else ""
+    if why:
+        return why, "decides" if time else ""
+    # Without a reason and a time nothing long is said twice.
+    return why, time or repr(own.interval)
+
+
+def _told(results: Results, ranking: Ranking, own: Standing) -> str | None:
+    """Return the verdict in words that follow the outcome's name; None if it is unresolved and
+    has an interval.
+    """
     if own.verdict in DIFFERENT:
         return f"is {_difference(ranking, own)}"
     if own.verdict == "equivalent":
         return f"is equivalent, within ±{results.margin_pct:g} %"
     if ruled := _ruled(results, ranking, own):
         return ruled
+    if own.interval:
+        return None
     words = f"is unresolved: {_between(ranking, own)}"
-    if own.interval and (own.interval[0] > 0 or own.interval[1] < 0):
-        words += f", but {own.why}"
     if own.more_blocks and results.block_s:
-        more = f"{span(own.more_blocks * results.block_s)} more"
         # Without an interval nobody knows how wide it will be.
-        words += (
-            f"; about {more} would decide"
-            if own.interval
-            else f"; to show a difference takes {more} at least"
-        )
+        more = f"{span(own.more_blocks * results.block_s)} more"
+        words += f"; to show a difference takes {more} at least"
     return words
 
 

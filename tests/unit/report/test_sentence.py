@@ -83,6 +83,27 @@ def test_outcomes_of_which_the_same_is_said_stand_together() -> None:
     ]
 
 
+def test_what_is_unresolved_for_one_reason_is_told_once() -> None:
+    why = "8 blocks cannot show a difference among 14 comparisons: it takes 10"
+    few = {"why": why, "more_blocks": 2}
+    own = {
+        "one": outcome("CPU per request", "unresolved", 3.0, 2.0, 4.0) | few,
+        "two": outcome("Median latency", "unresolved", 0.0, -3.0, 4.0) | {"more_blocks": 4},
+        "three": outcome("p99 latency", "unresolved", 9.0, 5.0, 12.0) | few | {"more_blocks": 4},
+        "four": outcome("Memory", "unresolved", 0.0, -5.0, 6.0) | {"more_blocks": 4},
+        "five": outcome("Faults", "unresolved", 0.0, -7.0, 8.0),
+        "six": outcome("Switches", "unresolved", 0.0, -9.0, 9.0),
+    }
+    assert answers(results(case({"new": own}))) == [
+        "new against old: CPU per request (between +2.0 % and +4.0 %) and p99 latency (between "
+        f"+5.0 % and +12.0 %) are unresolved, but {why}; about 60 s to 2 min more would decide; "
+        "median latency (between -3.0 % and +4.0 %) and memory (between -5 % and +6 %) are "
+        "unresolved; about 2 min more would decide; "
+        "faults is unresolved: between -7 % and +8 %; "
+        "switches is unresolved: between -9 % and +9 %."
+    ]
+
+
 @pytest.mark.parametrize(
     ("limit", "told"),
     [
