@@ -168,7 +168,7 @@ MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
         ("report", "lsat"),
         2,
         "tare: there is no run 'lsat' in {runs} (did you mean 'last'?); "
-        "the newest is {run}, and tare history lists all",
+        "the newest is {run}, and tare history lists those with results",
     ),
     (
         ("report", str(PROJECT)),

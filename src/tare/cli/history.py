@@ -57,7 +57,7 @@ def command(of: str | None, page: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif not known:
-        click.echo("no run is stored")
+        click.echo(f"no run of {of} is stored" if of else "no run is stored")
     else:
         _show(found, effects=of is not None)
 

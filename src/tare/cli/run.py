@@ -275,5 +275,5 @@ def folder_of(run: str) -> Path:
         )
     raise UnknownName(
         f"there is no run {run!r} in {paths.runs()}{close_match(run, ['last', *known])}; "
-        f"the newest is {known[-1]}, and tare history lists all"
+        f"the newest is {known[-1]}, and tare history lists those with results"
     )

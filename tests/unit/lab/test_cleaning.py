@@ -164,6 +164,15 @@ def test_what_a_killed_command_left_beside_the_runs_goes_with_them() -> None:
         assert f"stays: {home}: in use by another command of tare" in told and home.exists()
 
 
+@pytest.mark.parametrize("name", ["bench-b1", "host-server"])
+def test_the_folder_of_a_bench_or_a_host_is_not_called_strange(name: str) -> None:
+    folder = paths.runs() / name
+    folder.mkdir(parents=True)
+    told = clean("--runs", "--apply").output
+    assert f"stays: {folder}: the folder of a bench or a host of this name" in told
+    assert folder.exists()
+
+
 def test_a_worktree_goes_from_its_repository_too(tmp_path: Path) -> None:
     repository = tmp_path / "project"
     git(tmp_path, "init", "--quiet", str(repository))

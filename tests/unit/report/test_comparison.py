@@ -237,6 +237,8 @@ def test_history_shows_effects_run_by_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert "no run is stored" in CliRunner().invoke(tare, ["history"]).stdout
     for name, cost in (("20260101-a", 1.2), ("20260102-b", 1.5)):
         run(tmp_path / name, cost)
+    other = CliRunner().invoke(tare, ["history", "servers"]).stdout
+    assert other == "no run of servers is stored\n"
     done = CliRunner().invoke(tare, ["history", "exp"])
     assert done.exit_code == 0 and "\ndear against none, " in done.stdout
     lines = [line for line in done.stdout.splitlines() if line.endswith("costs")]

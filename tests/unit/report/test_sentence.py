@@ -183,6 +183,16 @@ def test_more_of_what_is_better_comes_first_where_higher_is_better() -> None:
     ]
 
 
+def test_no_figures_are_promised_where_nothing_was_measured(tmp_path: Path) -> None:
+    plan = runs.plan()
+    done = [
+        runs.altered(trial, status="unavailable", reason="no card", outcomes={})
+        for trial in runs.trials(plan, 1, {})
+    ]
+    found = made_results.make(read(runs.write(tmp_path / "run", plan, done)))
+    assert found.answers == ["Nothing was measured."]
+
+
 def test_nothing_resolved_says_how_long_it_would_take() -> None:
     variants = many(a=("unresolved", 0.5), b=("unresolved", 0.6), c=("unresolved", 0.7))
     variants["b"]["cpu"]["more_blocks"] = 40

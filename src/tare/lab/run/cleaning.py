@@ -19,6 +19,7 @@ from tare.lab.run.store import Store
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{16}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _STRANGE = "not made by tare"
+_OF_HOSTS = re.compile(r"(bench|host)-[A-Za-z0-9._-]+")
 _IN_USE = "in use by another command of tare"
 
 
@@ -148,7 +149,8 @@ def _run_stays(path: Path) -> str:
     if working_folder.is_one(path):
         return _IN_USE if working_folder.is_in_use(path) else ""
     if path.is_symlink() or not (path / "plan.json").is_file():
-        return _STRANGE
+        of_hosts = path.is_dir() and _OF_HOSTS.fullmatch(path.name)
+        return "the folder of a bench or a host of this name" if of_hosts else _STRANGE
     if Store(path).in_order and (path / "results.json").is_file():
         return ""
     return f"not finished; tare resume {path.name} goes on with it"

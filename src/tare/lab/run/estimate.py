@@ -14,6 +14,7 @@ from tare.model.trial import Plan, Trial, parse_trials
 from tare.stats.blocks import planned_variants
 from tare.stats.ending import earliest_end
 from tare.stats.plan_order import CONTROL
+from tare.stats.rounding import counted
 
 GUESS = "a guess"
 _RUNS = 3
@@ -72,7 +73,7 @@ def estimate(plan: Plan, loaded: Loaded, runs: Path, prepared: Prepared) -> Esti
         trials=(trials * low, trials * high),
         seconds=(block_s * low, block_s * high),
         overhead_s=overhead,
-        overhead_of=f"{len(known)} trials of the latest runs" if known else GUESS,
+        overhead_of=f"{counted(len(known), 'trial')} of the latest runs" if known else GUESS,
     )
 
 
