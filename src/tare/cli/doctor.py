@@ -52,6 +52,8 @@ def command(tune: bool, applies: bool, revert: bool, only: tuple[str, ...], as_j
         _ensure_known(only, [setting.name for setting in known])
         changes = tuning.plan(each for each in known if not only or each.name in only)
         if applies:
+            if not changes:
+                say("nothing to change")
             _print_outcomes(tuning.apply(changes, paths.tuning()), as_json)
         else:
             _show(changes, as_json)
@@ -118,5 +120,6 @@ def _print_outcomes(outcomes: Sequence["Outcome"], as_json: bool) -> None:
                 f"{outcome.change.setting}: {outcome.change.file}: {outcome.value}: "
                 f"{outcome.status}{why}"
             )
-        say(f"{sum(each.status == 'done' for each in outcomes)} of {len(outcomes)} done")
+        if outcomes:
+            say(f"{sum(each.status == 'done' for each in outcomes)} of {len(outcomes)} done")
     sys.exit(0 if all(each.status == "done" for each in outcomes) else 1)

@@ -153,6 +153,15 @@ def test_doctor_changes_a_setting_and_restores_it() -> None:
         SWAPPINESS.write_text(kept)
 
 
+def test_doctor_says_that_there_is_nothing_to_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("tare.lab.machine.tuning.plan", lambda _: [])
+    for _ in range(2):
+        found = ask("doctor", "--tune", "--apply")
+        assert (found.exit_code, found.output) == (0, "tare: nothing to change\n")
+    assert "changed no setting" in str(ask("doctor", "--revert").exception)
+
+
 def test_nothing_up_is_said() -> None:
     assert ask("status").output == "nothing is up\n"
     assert json.loads(ask("status", "--json").output) == []

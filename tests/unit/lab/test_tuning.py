@@ -57,6 +57,12 @@ def test_what_was_applied_is_restored_exactly(machine: Path, journal: Path) -> N
         tuning.revert(journal)
 
 
+def test_without_a_change_there_is_nothing_to_revert(journal: Path) -> None:
+    assert tuning.apply([], journal) == [] == tuning.apply([], journal)
+    with pytest.raises(TareError, match="nothing to revert"):
+        tuning.revert(journal)
+
+
 @pytest.mark.parametrize("written", [0, 1])
 def test_a_crash_while_applying_loses_no_old_value(
     machine: Path, journal: Path, monkeypatch: pytest.MonkeyPatch, written: int

@@ -57,8 +57,9 @@ def plan(settings: Iterable[Setting], root: Path = Path("/")) -> list[Change]:
 
 
 def apply(changes: Iterable[Change], journal: Path) -> list[Outcome]:
-    """Change all of them. Raises TareError when an earlier change was not reverted, or when the
-    journal cannot be written.
+    """Change all of them, and note them in the journal unless there are none.
+
+    Raises TareError when an earlier change was not reverted, or when the journal cannot be written.
     """
     if journal.exists():
         raise TareError(
@@ -66,6 +67,8 @@ def apply(changes: Iterable[Change], journal: Path) -> list[Outcome]:
             "run tare doctor --revert first"
         )
     known = list(changes)
+    if not known:
+        return []
     _store(journal, known)
     return [_write(change, change.new) for change in known]
 
