@@ -5,6 +5,7 @@ use std::fs;
 use clap::Parser;
 
 use crate::failure::Failure;
+use crate::kernel_threads::kernel_threads;
 
 /// The most roles that the BPF programs tell apart; ROLES in tables.bpf.h.
 pub const MOST_ROLES: usize = 16;
@@ -16,6 +17,9 @@ pub struct Cli {
     /// A role's name and its processes. What they fork later belongs to the role too.
     #[arg(long = "role", value_name = "NAME=PID[,PID…]", required = true, value_parser = role)]
     pub roles: Vec<Role>,
+    /// A role for all threads of the kernel.
+    #[arg(long, value_name = "NAME")]
+    pub kernel_threads: Option<String>,
     /// Samples per second on each CPU.
     #[arg(long, value_name = "HZ", default_value_t = 1999, value_parser = clap::value_parser!(u64).range(1..=50_000))]
     pub frequency: u64,
@@ -53,19 +57,33 @@ pub fn role(text: &str) -> Result<Role, String> {
 }
 
 impl Cli {
-    /// Check that roles and processes are distinct, and that each process exists.
-    pub fn check(&self) -> Result<(), Failure> {
-        if self.roles.len() > MOST_ROLES {
+    /// Return all roles. Roles and processes must be distinct, and each process that was given must exist.
+    pub fn all_roles(&self) -> Result<Vec<Role>, Failure> {
+        let mut roles = self.roles.clone();
+        if let Some(name) = &self.kernel_threads {
+            roles.push(Role {
+                name: name.clone(),
+                processes: kernel_threads()?,
+            });
+        }
+        if roles.len() > MOST_ROLES {
             return Err(Failure::Usage(format!("more than {MOST_ROLES} roles")));
         }
-        let mut seen: Vec<(u32, &str)> = Vec::new();
-        for (at, role) in self.roles.iter().enumerate() {
-            if self.roles[..at].iter().any(|other| other.name == role.name) {
+        for (at, role) in roles.iter().enumerate() {
+            if roles[..at].iter().any(|other| other.name == role.name) {
                 return Err(Failure::Usage(format!(
                     "role {:?} is given twice",
                     role.name
                 )));
             }
+        }
+        self.check()?;
+        Ok(roles)
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let mut seen: Vec<(u32, &str)> = Vec::new();
+        for role in &self.roles {
             for &process in &role.processes {
                 if let Some((_, other)) = seen.iter().find(|(number, _)| *number == process) {
                     let both = format!(
@@ -128,20 +146,20 @@ mod tests {
     fn what_is_given_twice_is_named() {
         let own = std::process::id();
         let twice = parse(&[&format!("a={own}"), &format!("b={own}")]).expect("valid");
-        let error = twice.check().expect_err("twice");
+        let error = twice.all_roles().expect_err("twice");
         assert!(
             matches!(&error, Failure::Usage(text) if text.contains("\"a\" and in \"b\"")),
             "{error}"
         );
         let twice = parse(&[&format!("a={own}"), "a=1"]).expect("valid");
-        assert!(matches!(twice.check(), Err(Failure::Usage(_))));
+        assert!(matches!(twice.all_roles(), Err(Failure::Usage(_))));
     }
 
     #[test]
     fn a_process_that_does_not_exist_is_named() {
         let error = parse(&["a=4194305"])
             .expect("valid")
-            .check()
+            .all_roles()
             .expect_err("no such process");
         assert_eq!(error.to_string(), "role \"a\": there is no process 4194305");
     }

@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod failure;
 pub mod kernel;
+pub mod kernel_threads;
 pub mod memory;
 pub mod names;
 pub mod parent;

@@ -19,13 +19,13 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Profile what `cli` names, and write the events to `out`.
 pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
-    cli.check()?;
+    let roles = cli.all_roles()?;
     let mut memories = Memories::default();
     // Memory maps are read first: a process may end at any time.
-    for &process in cli.roles.iter().flat_map(|role| &role.processes) {
+    for &process in roles.iter().flat_map(|role| &role.processes) {
         memories.note(process, 0);
     }
-    let programs = Programs::load(&cli.roles, cli.period_ns(), !cli.no_waits)?;
+    let programs = Programs::load(&roles, cli.period_ns(), !cli.no_waits)?;
     let mut unwinding = Unwinding::of(&programs);
     follow(&mut unwinding, &memories);
     let lines = lines();
@@ -55,7 +55,7 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
     let (ended, lost) = programs.end(began)?;
     look(&mut memories, &programs, &mut unwinding);
     memories.look_again();
-    let record = programs.record(began, ended, cli.roles.len());
+    let record = programs.record(began, ended, roles.len());
     let named = names::name(&record, &memories);
     let window = Window {
         period_ns: cli.period_ns(),
@@ -63,7 +63,7 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
         lacking: programs.lacking.clone(),
         lost,
     };
-    let profile = Profile::new(&cli.roles, window, named, record.counts);
+    let profile = Profile::new(&roles, window, named, record.counts);
     say(out, &Event::Profile(profile))
 }
 

@@ -118,3 +118,21 @@ fn waits_can_be_left_out() {
     assert_eq!(profile.stacks("sut", "waits").len(), 0);
     assert!(profile.count("sut", "switch.voluntary") >= 1);
 }
+
+#[test]
+fn threads_of_the_kernel_form_a_role() {
+    if !permitted() {
+        return;
+    }
+    let mut victim = Victim::start();
+    let arguments = [role("sut", &victim), vec!["--kernel-threads=kernel".into()]].concat();
+    let profiler = Profiler::begin(&arguments);
+    // What is left of processes is freed by RCU, whose threads wait for a grace period.
+    victim.does("fork 20");
+    victim.does("sleep 300");
+    let profile = profiler.end();
+    assert!(profile.count("kernel", "cpu_ns") > 0);
+    assert!(profile.count("kernel", "switch.voluntary") > 0);
+    assert_eq!(profile.count("kernel", "syscall.getppid"), 0);
+    assert_eq!(profile.count("sut", "syscall.getppid"), 20);
+}

@@ -1,11 +1,11 @@
-"""`--why` and `--tail`: observe the processes of duels, to find where a difference is from."""
+"""`--why` and `--tail`: observe processes, to find where a difference is from."""
 
 import click
 
 why_option = click.option(
     "--why",
     is_flag=True,
-    help="Profile the processes of each duel in a second window, and say where a difference "
+    help="Profile processes in a second window of each trial or duel, and say where a difference "
     "comes from; as root.",
 )
 tail_option = click.option(

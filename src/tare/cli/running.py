@@ -40,7 +40,8 @@ def go_on(store: Store, *, as_json: bool, benches: Path | None = None) -> bool:
         raise
     found, is_written = report(store.folder, as_json=as_json)
     if store.plan().why and not any(scenario.causes for scenario in found.scenarios):
-        say(f"--why: it takes {FEWEST} duels whose processes were looked at, and there were fewer")
+        pairs = "duels" if found.pairing == "slices" else "blocks"
+        say(f"--why: it takes {FEWEST} {pairs} whose processes were looked at; there were fewer")
     if store.plan().tail and not any(scenario.tails for scenario in found.scenarios):
         say(
             f"--tail: it takes {FEWEST} duels whose slowest requests were looked at, and there "

@@ -58,11 +58,13 @@ class Profile(Record):
 
 
 class Explained(Record):
-    """The window of a duel in which both sides were looked at; stored in profiles/."""
+    """The window of a trial or duel in which its sides were looked at; stored in profiles/. A trial
+    has one side, called `variant`.
+    """
 
     requests: dict[str, int]
     """Side → requests that it answered while it was looked at."""
     profile: Profile
-    """Its roles are called `SIDE/ROLE`."""
+    """Its roles are called `SIDE/ROLE`; in a trial `variant/kernel` has the kernel's threads."""
     only_counted: str = ""
     """The reason why there are counts of /proc only; empty if the profiler looked."""

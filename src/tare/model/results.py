@@ -175,6 +175,19 @@ class CountResult(Record):
     clear: bool
 
 
+class RoleResult(Record):
+    """The CPU time of one role on both sides, in ns of a request."""
+
+    role: str
+    baseline_ns: float
+    variant_ns: float
+    difference_ns: float
+    ci_ns: tuple[float, float]
+    """Holds for all roles together."""
+    clear: bool
+    """Whether the interval excludes 0."""
+
+
 class CauseResult(Record):
     """The differences between a variant's and its baseline's processes, in windows that do not
     count.
@@ -182,6 +195,7 @@ class CauseResult(Record):
 
     label: str
     duels: int
+    """Pairs of windows: duels, or blocks of trials."""
     only_counted: str = ""
     """The reason why there are counts of /proc only: no functions and no system calls."""
     named_share: float
@@ -195,6 +209,8 @@ class CauseResult(Record):
     variant_ns: float
     difference_ns: float
     ci_ns: tuple[float, float]
+    roles: list[RoleResult] = []
+    """Those with a noticeable share of the time, if there are several."""
     frames: list[FrameResult]
     """Those with a noticeable share of the time, the largest difference first."""
     counts: list[CountResult]
@@ -261,7 +277,7 @@ class ScenarioResult(Record):
     pairs: list[PairResult] = []
     slopes: list[SlopeResult] = []
     causes: list[CauseResult] = []
-    """Of the duels whose processes were looked at."""
+    """Of the trials or duels whose processes were looked at."""
     tails: list[TailResult] = []
     """Of the duels whose slowest requests were looked at."""
     within: dict[str, WithinResult] = {}

@@ -87,7 +87,7 @@ class Plan(Record):
     blocks: Blocks
     quick: bool
     why: bool = False
-    """Whether each duel has a second window, in which its processes are looked at."""
+    """Whether each trial or duel has a second window, in which its processes are looked at."""
     tail: bool = False
     """Whether each duel has two more windows, in which either side's slowest requests are looked
     at.

@@ -1,20 +1,17 @@
-"""Causes: which functions and system calls differ between the two sides of duels."""
+"""Causes: which functions and system calls differ between a variant and its baseline."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-import zstandard
-from pydantic import ValidationError
 
-from tare.model.profile import PACKED, PROFILES, Explained, Frame
-from tare.model.results import CauseResult, CountResult, FrameResult
+from tare.model.profile import Explained, Frame
+from tare.model.results import CauseResult, CountResult, FrameResult, RoleResult
 from tare.model.trial import Trial
-from tare.report.errors import NotARun
+from tare.report.explained import SIDES, explained, of_roles
 from tare.report.folder import RunFolder
 from tare.stats.effect import Effect, paired_effect
 from tare.stats.sign_flips import FEWEST, Shift, shifts
 
-SIDES = ("baseline", "variant")
 _LEAST_SHARE = 0.004
 """Of all samples: functions that have less are too rare to be looked at one by one."""
 _LEAST_COUNT = 0.001
@@ -28,7 +25,8 @@ Costs = dict[str, float]
 
 
 def causes(folder: RunFolder, scenario: str, labels: Sequence[str]) -> list[CauseResult]:
-    """Return what was seen of each label's duels, where there are enough of them.
+    """Return what was seen of each label's duels, or of its trials beside its baseline's, where
+    there are enough of them.
 
     Raises NotARun for a damaged file.
     """
@@ -42,46 +40,6 @@ def causes(folder: RunFolder, scenario: str, labels: Sequence[str]) -> list[Caus
     ]
 
 
-def explained(folder: RunFolder, scenario: str, label: str) -> Iterator[tuple[Trial, Explained]]:
-    """Yield the variant's side of a label's duels, with what was seen of both in the roles whose
-    costs are judged.
-
-    Raises NotARun for a damaged file.
-    """
-    roles = _judged_roles(folder)
-    for trial in folder.trials:
-        if (trial.scenario, trial.label, trial.status) != (scenario, label, "valid"):
-            continue
-        file = folder.path / PROFILES / f"{trial.id}{PACKED}"
-        if not file.exists():
-            continue
-        try:
-            read = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
-        except (ValidationError, zstandard.ZstdError) as error:
-            raise NotARun(f"{file} is damaged: {error}; remove it to report without it") from error
-        if all(read.requests.get(side) for side in SIDES):
-            yield trial, _of_roles(read, roles)
-
-
-def _judged_roles(folder: RunFolder) -> set[str]:
-    """Return the roles whose costs are judged; others, such as a neighbour's, explain nothing."""
-    return {
-        path.of
-        for name in folder.plan.judged
-        for path in folder.plan.outcomes[name].paths
-        if path.source == "role"
-    }
-
-
-def _of_roles(duel: Explained, roles: set[str]) -> Explained:
-    seen = {
-        key: each
-        for key, each in duel.profile.roles.items()
-        if not roles or key.split("/")[1] in roles
-    }
-    return duel.model_copy(update={"profile": duel.profile.model_copy(update={"roles": seen})})
-
-
 def _price(folder: RunFolder, duels: Sequence[tuple[Trial, Explained]]) -> Effect | None:
     """Return the effect of looking on the variant's CPU time per request: that of the second window
     against that of the first, of the same roles. None where no judged outcome is such a time.
@@ -91,7 +49,7 @@ def _price(folder: RunFolder, duels: Sequence[tuple[Trial, Explained]]) -> Effec
         return None
     roles = {path.of for path in folder.plan.outcomes[outcome].paths}
     pairs = [
-        (_cpu_ns(_of_roles(duel, roles), "variant") / duel.requests["variant"], 1000 * before)
+        (_cpu_ns(of_roles(duel, roles), "variant") / duel.requests["variant"], 1000 * before)
         for trial, duel in duels
         if (before := trial.outcomes.get(outcome))
     ]
@@ -105,6 +63,8 @@ def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> Caus
     total = [_each_side(duel, lambda duel, side: {"": _cpu_ns(duel, side)}) for duel in duels]
     (whole,) = _family(total, [""])
     whole_ns = sum(whole.sides)
+    of_role = [_each_side(duel, _roles) for duel in duels]
+    busy = [key for key, mean in _means(of_role).items() if sum(mean) >= _LEAST_SHARE * whole_ns]
     seen = [_each_side(duel, _functions) for duel in duels]
     often = [key for key, mean in _means(seen).items() if sum(mean) >= _LEAST_SHARE * whole_ns]
     known = {key: frame for duel in duels for key, frame in _frames(duel).items()}
@@ -139,6 +99,17 @@ def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> Caus
         variant_ns=whole.sides[1],
         difference_ns=whole.shift.mean,
         ci_ns=(whole.shift.low, whole.shift.high),
+        roles=[
+            RoleResult(
+                role=row.name,
+                baseline_ns=row.sides[0],
+                variant_ns=row.sides[1],
+                difference_ns=row.shift.mean,
+                ci_ns=(row.shift.low, row.shift.high),
+                clear=row.shift.clear,
+            )
+            for row in _family(of_role, busy if len(busy) > 1 else [])
+        ],
         frames=sorted(frames, key=lambda each: -abs(each.difference_ns)),
         counts=[
             CountResult(
@@ -212,12 +183,22 @@ def _cpu_ns(duel: Explained, side: str) -> float:
     )
 
 
+def _roles(duel: Explained, side: str) -> Costs:
+    return {
+        role.split("/")[1]: seen.counts[_CPU_NS]
+        for role, seen in duel.profile.roles.items()
+        if role.split("/")[0] == side
+    }
+
+
 def _functions(duel: Explained, side: str) -> Costs:
     """Return each function's time without what it calls, and with it."""
     found: Costs = {}
     for stack, ns in stacks(duel, side):
         named = [key for key in stack if key]
-        for name in [*(f"{_OWN}:{key}" for key in named[-1:]), *(f"all:{key}" for key in {*named})]:
+        # The called one first: of two with the same time it is the more special one.
+        once = dict.fromkeys(reversed(named))
+        for name in [*(f"{_OWN}:{key}" for key in named[-1:]), *(f"all:{key}" for key in once)]:
             found[name] = found.get(name, 0.0) + ns
     return found
 

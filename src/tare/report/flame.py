@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from markupsafe import Markup, escape
 
 from tare.model.results import CauseResult, FrameResult
-from tare.report.causes import SIDES, explained, key_of, stacks
+from tare.report.causes import key_of, stacks
 from tare.report.charts.palette import INK, PAPER, TINTS
+from tare.report.explained import SIDES, explained
 from tare.report.folder import RunFolder
 from tare.report.numbers import signed
 from tare.report.views import Drawn

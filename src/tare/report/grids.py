@@ -8,13 +8,15 @@ from tare.report.layout import Column, Grid
 from tare.report.numbers import NONE, figure, relative, short, signed
 from tare.report.ranking import DIFFERENT, ordered
 from tare.report.titles import beside, label_title, unit_title
-from tare.report.why import changed
+from tare.report.why import changed, seen_in
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import reach_text, two_digits
 
 STYLES = {"costs": "red", "saves": "green", "equivalent": "cyan", "unresolved": "yellow"}
 _MANY_PAIRS = 21
 """More than 7 variants make."""
+_MANY_FUNCTIONS = 12
+"""More fill the screen, and are shown with --all."""
 
 Headed = tuple[str, Grid]
 
@@ -115,19 +117,22 @@ def of_pairs(results: Results, scenario: ScenarioResult) -> Iterator[Headed]:
         )
 
 
-def of_causes(results: Results, scenario: ScenarioResult) -> Iterator[Headed]:
-    """Yield what differs clearly between the two sides of each variant's duels."""
+def of_causes(results: Results, scenario: ScenarioResult, *, everything: bool) -> Iterator[Headed]:
+    """Yield what differs clearly between each variant's processes and its baseline's."""
     for cause in scenario.causes:
         against = results.baseline_of(cause.label)
-        functions = changed(cause)
+        clear = changed(cause)
+        functions = clear if everything else clear[:_MANY_FUNCTIONS]
+        more = "" if len(functions) == len(clear) else f", the {len(functions)} largest"
         often = [each for each in cause.counts if each.clear]
         if cause.label == CONTROL:
             continue
         if functions:
             heads = [against, cause.label]
             yield (
-                f"Functions of {cause.label} that changed, ns of CPU time per request "
-                f"({cause.duels} duels, {100 * cause.named_share:.0f} % of samples named)",
+                f"Functions of {cause.label} that changed{more}, ns of CPU time per request "
+                f"({seen_in(cause, results.pairing)}, {100 * cause.named_share:.0f} % of samples "
+                "named)",
                 Grid(
                     [
                         Column([each.name for each in functions]),

@@ -17,7 +17,7 @@ from tare.report.numbers import NONE, figure, glued, relative, signed
 from tare.report.sentence import caution, distrust
 from tare.report.titles import beside, label_title
 from tare.report.views import views
-from tare.report.why import changed
+from tare.report.why import changed, seen_in
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
 
@@ -70,6 +70,7 @@ def render(folder: RunFolder, results: Results) -> str:
         figure=figure,
         signed=signed,
         changed=changed,
+        seen_in=seen_in,
         slower=slower.table,
         flame=partial(flame, folder),
         relative=relative,

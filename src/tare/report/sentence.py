@@ -93,7 +93,7 @@ def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:
     words += filter(None, warnings)
     for cause in scenario.causes:
         if cause.label != CONTROL:
-            words += because(cause, results.baseline_of(cause.label))
+            words += because(cause, results.baseline_of(cause.label), results.pairing)
     for tail in scenario.tails:
         if tail.label != CONTROL:
             words += slower.sentences(scenario, tail, results.baseline_of(tail.label))

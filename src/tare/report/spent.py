@@ -6,10 +6,10 @@ from statistics import fmean
 from tare.model.outcome import Outcome
 from tare.model.trial import Trial
 from tare.report.folder import RunFolder
+from tare.report.titles import role_title
 
 _PART_OF = "of it "
 """How the title of an outcome begins that is a part of the total before it."""
-_ROLES = {"load": "load generator", "sut": "server"}
 _FEWEST = 2
 """Parts, of which it takes more than one to be stacked."""
 _LEAST_SHARE = 0.002
@@ -68,5 +68,5 @@ def _by_role(trials: Sequence[Trial]) -> dict[str, float]:
             continue
         for role, values in trial.roles.items():
             if (us := values.get("cpu_us")) is not None:
-                found.setdefault(_ROLES.get(role, role), []).append(us / requests)
+                found.setdefault(role_title(role), []).append(us / requests)
     return {part: fmean(own) for part, own in found.items()}

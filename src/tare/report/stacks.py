@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tare.model.results import Results
 from tare.report import pprof
-from tare.report.causes import SIDES, explained
 from tare.report.errors import ReportError
+from tare.report.explained import SIDES, explained
 from tare.report.folder import RunFolder
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"

@@ -107,7 +107,7 @@ def _tables(
     for name in overview.details(results, scenario):
         if everything or name in leading or not ranked:
             yield grids.of_outcome(results, scenario, name)
-    yield from grids.of_causes(results, scenario)
+    yield from grids.of_causes(results, scenario, everything=everything)
     yield from grids.of_tails(results, scenario)
     if everything:
         yield from grids.of_pairs(results, scenario)

@@ -6,6 +6,8 @@ from tare.model.results import Results, ScenarioResult
 from tare.model.scenario import Scenario
 from tare.stats.plan_order import CONTROL
 
+_ROLES = {"load": "load generator", "sut": "server", "kernel": "kernel's threads"}
+
 
 def titles(results: Results) -> dict[str, str]:
     """Scenario's name → the levels in which the run's scenarios differ; the name if in none."""
@@ -25,6 +27,11 @@ def short_names(scenarios: Sequence[Scenario | ScenarioResult]) -> dict[str, str
 def label_title(results: Results, label: str) -> str:
     """Return a row's name: the variant, or the baseline marked as the A/A control."""
     return f"{results.baseline} (A/A control)" if label == CONTROL else label
+
+
+def role_title(role: str) -> str:
+    """Return what a reader calls a role: its name, if it is no usual one."""
+    return _ROLES.get(role, role)
 
 
 def unit_title(title: str, unit: str) -> str:

@@ -2,13 +2,20 @@
 
 from collections.abc import Sequence
 
-from tare.model.results import CauseResult, CountResult, FrameResult
+from tare.model.results import CauseResult, CountResult, FrameResult, RoleResult
+from tare.model.study import Pairing
 from tare.report.numbers import figure, listed
+from tare.report.titles import role_title
+from tare.stats.rounding import counted
 
 _NEARLY = 0.8
 """Of the largest difference: functions that have so much of it have the same cause."""
 _ALL = 0.9
 """Of the whole CPU time: a function that has so much, with what it calls, says nothing."""
+_PART = 0.2
+"""Of the whole difference: a function that has less explains little."""
+_OF_LOOKING = ("bpf_trace_run", "__bpf_trace_", "__traceiter_")
+"""How functions of the kernel begin that call programs of observers."""
 _NAMED = 3
 _LEAST_COUNT = 0.01
 """A request: smaller differences in counts are not worth a sentence."""
@@ -22,12 +29,17 @@ _PROC = {
 """Counts of which a sentence speaks where system calls are not seen."""
 
 
-def because(cause: CauseResult, baseline: str) -> list[str]:
+def seen_in(cause: CauseResult, pairing: Pairing | None) -> str:
+    """Return how many pairs of windows it is made of, in words."""
+    return counted(cause.duels, "block" if pairing == "trials" else "duel")
+
+
+def because(cause: CauseResult, baseline: str, pairing: Pairing | None) -> list[str]:
     """Return what explains the difference, and why no more was seen; nothing if there is none."""
     found = []
     low, high = cause.ci_ns
     if low > 0 or high < 0:
-        found.append(_of_time(cause, baseline))
+        found.append(_of_time(cause, baseline, pairing))
     calls = [
         each
         for each in cause.counts
@@ -43,12 +55,14 @@ def because(cause: CauseResult, baseline: str) -> list[str]:
     return found
 
 
-def _of_time(cause: CauseResult, baseline: str) -> str:
+def _of_time(cause: CauseResult, baseline: str, pairing: Pairing | None) -> str:
     more = "more" if cause.difference_ns > 0 else "less"
     words = (
         f"While observed, {cause.label} spent "
         f"{_size(cause.difference_ns, cause.ci_ns)} ns {more} per request than {baseline}"
     )
+    if opposed := _opposed(cause):
+        return f"{words}: {'; '.join(_of_role(cause, each) for each in opposed)}."
     named = [
         f"{_size(each.difference_ns, each.ci_ns)} in {each.name} ({each.module})"
         for each in culprits(cause)
@@ -59,28 +73,48 @@ def _of_time(cause: CauseResult, baseline: str) -> str:
         return f"{words}: {listed(named)}{called}."
     if cause.only_counted:
         return f"{words}."
-    return f"{words}; {cause.duels} duels do not show in which function."
+    return f"{words}; {seen_in(cause, pairing)} do not show in which function."
+
+
+def _opposed(cause: CauseResult) -> list[RoleResult]:
+    """Return the roles that differ clearly if some spend more and some less, as where the kernel's
+    threads do a server's work; the largest difference first. Else none.
+    """
+    clear = [each for each in cause.roles if each.clear]
+    signs = {each.difference_ns > 0 for each in clear}
+    found = sorted(clear, key=lambda each: -abs(each.difference_ns))
+    return found if len(signs) > 1 else []
+
+
+def _of_role(cause: CauseResult, role: RoleResult) -> str:
+    more = "more" if role.difference_ns > 0 else "less"
+    words = f"the {role_title(role.role)} {_size(role.difference_ns, role.ci_ns)} {more}"
+    found = _special(cause, role.difference_ns)
+    if not found:
+        return words
+    called = f", called by {found[1].name}" if len(found) > 1 else ""
+    return f"{words}, most of it in {found[0].name} ({found[0].module}{called})"
 
 
 def culprits(cause: CauseResult) -> Sequence[FrameResult]:
     """Return the most special function among those that have nearly the largest difference with
     what they call; where none is clear, those with the largest on their own.
     """
-    own = [each for each in _likely(cause) if each.own]
-    return _special(cause)[:1] or own[:_NAMED]
+    own = [each for each in _likely(cause, cause.difference_ns) if each.own]
+    return _special(cause, cause.difference_ns)[:1] or own[:_NAMED]
 
 
 def callers(cause: CauseResult) -> Sequence[FrameResult]:
     """Return the functions through which the most special one is called, that one's caller first;
     no more than are worth a sentence.
     """
-    return _special(cause)[1:_NAMED]
+    return _special(cause, cause.difference_ns)[1:_NAMED]
 
 
-def _special(cause: CauseResult) -> list[FrameResult]:
-    """Return the functions with nearly the largest difference with what they call, without those
-    that have nearly all time; the most special one first. Since so much of the difference is in
-    each, they call one another.
+def _special(cause: CauseResult, whole_ns: float) -> list[FrameResult]:
+    """Return the functions with nearly the largest part of a difference with what they call,
+    without those that have nearly all time; the most special one first. Since so much of the
+    difference is in each, they call one another.
 
     A function that has far more than the whole difference got callees from another, as a filter in
     front of the one that writes: it explains no more than its callers do.
@@ -89,21 +123,29 @@ def _special(cause: CauseResult) -> list[FrameResult]:
     def seen(each: FrameResult) -> float:
         return each.baseline_ns + each.variant_ns
 
-    whole = cause.baseline_ns + cause.variant_ns
-    most = abs(cause.difference_ns) / _NEARLY
+    all_ns = cause.baseline_ns + cause.variant_ns
+    most = abs(whole_ns) / _NEARLY
     found = [
         each
-        for each in _likely(cause)
-        if not each.own and seen(each) < _ALL * whole and abs(each.difference_ns) <= most
+        for each in _likely(cause, whole_ns)
+        if not each.own and seen(each) < _ALL * all_ns and abs(each.difference_ns) <= most
     ]
     least = _NEARLY * max((abs(each.difference_ns) for each in found), default=0)
     return sorted((each for each in found if abs(each.difference_ns) >= least), key=seen)
 
 
-def _likely(cause: CauseResult) -> list[FrameResult]:
-    """Return the functions whose difference is clear and has the whole one's sign."""
-    sign = 1 if cause.difference_ns > 0 else -1
-    return [each for each in cause.frames if each.clear and each.difference_ns * sign > 0]
+def _likely(cause: CauseResult, whole_ns: float) -> list[FrameResult]:
+    """Return the functions whose difference is clear, has the whole one's sign and is a good part
+    of it, without those of looking itself.
+    """
+    sign, least = (1 if whole_ns > 0 else -1), _PART * abs(whole_ns)
+    return [
+        each
+        for each in cause.frames
+        if each.clear
+        and each.difference_ns * sign > least
+        and not each.name.startswith(_OF_LOOKING)
+    ]
 
 
 def changed(cause: CauseResult) -> list[FrameResult]:

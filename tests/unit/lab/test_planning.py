@@ -280,3 +280,16 @@ def test_any_study_of_single_windows_can_be_paired_otherwise(
     dosed = load("exp", root=projects.write(tmp_path / "dosed", study=study))
     with pytest.raises(UnknownName, match="several windows"):
         plan(dosed, pairing="slices")
+
+
+def test_why_is_asked_where_a_second_window_tells(loaded: Loaded, tmp_path: Path) -> None:
+    assert plan(loaded, why=True).why
+    with pytest.raises(UnknownName, match="--tail looks at duels, and this study makes trials"):
+        plan(loaded, tail=True)
+    study = projects.STUDY.replace('judged = ["cpu"]', 'judged = ["growth"]') + SLOPE
+    slopes = load("exp", root=projects.write(tmp_path / "slopes", study=study))
+    with pytest.raises(UnknownName, match="its trials have several windows of their own"):
+        plan(slopes, why=True)
+    generator = load("loadgen")
+    with pytest.raises(UnknownName, match="it judges the load generator"):
+        plan(generator, why=True)

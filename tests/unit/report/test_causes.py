@@ -13,8 +13,9 @@ from tare.model.results import CauseResult, FrameResult
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
 from tare.report import html, results, stacks
-from tare.report.causes import causes, explained
+from tare.report.causes import causes
 from tare.report.errors import NotARun, ReportError
+from tare.report.explained import explained
 from tare.report.folder import RunFolder
 from tare.report.why import because, culprits
 
@@ -89,7 +90,7 @@ def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> N
     assert {each.name for each in found.frames} == set(FRAMES), "a cut stack is no function"
     own = [each for each in found.frames if each.own]
     assert sum(each.variant_ns for each in own) == pytest.approx(found.variant_ns)
-    time, calls = because(found, "old")
+    time, calls = because(found, "old", "slices")
     assert "dear spent " in time
     assert " ns more per request than old: " in time
     assert time.endswith(" in write (new), called by log (new).")
@@ -97,7 +98,7 @@ def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> N
 
 
 def test_what_is_cheaper_is_said_to_be_less(tmp_path: Path) -> None:
-    time, calls = because(only(run(tmp_path, more=-28, calls=-1)), "old")
+    time, calls = because(only(run(tmp_path, more=-28, calls=-1)), "old", "slices")
     assert " ns less per request than old: " in time
     assert "-" not in time
     assert calls == "Per request, dear makes 1 [1, 1] fewer write calls than old."
@@ -140,7 +141,7 @@ def test_the_price_of_looking_is_that_of_the_roles_of_one_outcome(tmp_path: Path
 
 def test_equals_have_no_cause(tmp_path: Path) -> None:
     found = only(run(tmp_path))
-    assert because(found, "old") == []
+    assert because(found, "old", "slices") == []
     assert not any(each.clear for each in [*found.frames, *found.counts])
 
 
@@ -158,7 +159,7 @@ def test_what_another_function_calls_now_is_no_cause() -> None:
         frames=[frame("zip", 0, 9000), frame("filters", 6000, 11_000), frame("deflate", 0, 4800)],
     )  # fmt: skip
     assert [each.name for each in culprits(cause)] == ["deflate"]
-    (told,) = because(cause, "plain")
+    (told,) = because(cause, "plain", "slices")
     assert told.endswith(" in deflate (server), called by filters (server).")
 
 
@@ -191,7 +192,7 @@ def test_without_a_profiler_counts_are_left_and_the_reason(tmp_path: Path) -> No
     found = only(folder)
     assert (found.frames, found.named_share) == ([], 0)
     assert {each.name for each in found.counts} == {"switch.voluntary", "queued_ns"}
-    time, switches, lacks = because(found, "old")
+    time, switches, lacks = because(found, "old", "slices")
     assert " ns more per request than old" in time and "function" not in time
     assert switches == (
         "Per request, dear makes 1 [1, 1] more voluntary context switches than old."

@@ -12,7 +12,7 @@ from tare.lab.project.catalog import Loaded
 from tare.lab.run import benchmarks
 from tare.model.analysis import Compare
 from tare.model.fields import Selection
-from tare.model.role import GENERATORS
+from tare.model.role import GENERATORS, INSTRUMENT_ROLE
 from tare.model.scenario import (
     Scenario,
     effective_levels,
@@ -99,11 +99,10 @@ def make(
             role.running for name in chosen for role in loaded.variants[name].roles.values()
         ),
     )
-    for option, asked in (("--why", why), ("--tail", tail)):
-        if asked and plan.pairing != "slices":
-            raise UnknownName(
-                f"{loaded.title}: {option} looks at duels, and this study makes trials"
-            )
+    if tail and plan.pairing != "slices":
+        raise UnknownName(f"{loaded.title}: --tail looks at duels, and this study makes trials")
+    if why and (reason := _unexplained(loaded, plan)):
+        raise UnknownName(f"{loaded.title}: --why cannot explain this study: {reason}")
     named, retries = {}, {}
     for levels, scenario in made:
         gates = gate_limits.limits(study.gates, scenario.parameters, loaded.title)
@@ -111,6 +110,21 @@ def make(
         if found := benchmarks.of(loaded, plan.variants, levels, scenario.parameters):
             named[scenario.name] = found
     return plan.model_copy(update={"benchmarks": named, "retries": retries})
+
+
+def _unexplained(loaded: Loaded, plan: Plan) -> str | None:
+    """Return why no second window explains what a study judges, or None if one does."""
+    if not isinstance(loaded.study.analysis, Compare):
+        return "its trials have several windows of their own"
+    roles = {
+        path.of
+        for name in plan.judged
+        for path in plan.outcomes[name].paths
+        if path.source == "role"
+    }
+    if roles == {INSTRUMENT_ROLE}:
+        return "it judges the load generator, and --why looks at servers"
+    return None
 
 
 def scenario_at(loaded: Loaded, levels: Selection, overrides: Mapping[str, Any]) -> Scenario:

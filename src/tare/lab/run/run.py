@@ -324,7 +324,7 @@ class Run:
         self._watcher.ends(trial)
 
     def _keep_looks(self, done: Done) -> None:
-        """Keep what was seen of a duel's processes; say once why nothing was."""
+        """Keep what was seen of processes; say once why nothing was."""
         if isinstance(done.explained, Explained):
             self._store.keep_profile(done.trial, done.explained)
         if isinstance(done.tails, Tails):

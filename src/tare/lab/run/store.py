@@ -133,7 +133,7 @@ class Store:
             write_json(self.folder / "histograms" / f"{trial.id}.json", histograms)
 
     def keep_profile(self, trial: Trial, found: Explained) -> None:
-        """Store what was seen of a duel's processes, packed."""
+        """Store what was seen of a trial's or duel's processes, packed."""
         folder = self.folder / PROFILES
         folder.mkdir(exist_ok=True)
         packed = zstandard.compress(found.model_dump_json().encode())

@@ -23,9 +23,9 @@ class Done:
     histograms: dict[str, str]
     rendered: dict[str, str]
     explained: Explained | str | None = None
-    """Of a duel, kept with its variant's side; or why its processes could not be looked at."""
+    """What was seen of processes, of a duel with its variant's side; or why nothing was."""
     tails: Tails | str | None = None
-    """Likewise."""
+    """Of a duel, likewise."""
 
 
 @dataclass(frozen=True)

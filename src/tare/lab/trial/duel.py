@@ -84,7 +84,8 @@ def run_duel(
         apart = not _common(sites)
         if apart and all(each.status == "valid" for each in made.values()):
             if bench.profiler:
-                explained = _explained(sites, bench.profiler)
+                order = {side: sites[side] for side in (VARIANT, BASELINE)}
+                explained = explain(order, lambda: [_assignment(order)], bench.profiler)
             if bench.observer:
                 tails = _tails(sites, bench.observer, draw.sample(sorted(sides), len(sides)))
     except _Lost as error:
@@ -190,16 +191,6 @@ def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measur
         side: watch.measurement(number, own, result.side(side)).without(INSTRUMENT_ROLE, *common)
         for number, side in enumerate(order)
     }
-
-
-def _explained(sites: Mapping[str, Site], profiler: Path | str) -> Explained | str:
-    """Return what is seen of both sides in a window that does not count, or why nothing is."""
-    try:
-        order = {side: sites[side] for side in (VARIANT, BASELINE)}
-        return explain(order, _assignment(order), profiler)
-    except (TareError, OSError) as error:
-        sites[VARIANT].bench.journal.write("why", f"not explained: {error}")
-        return str(error)
 
 
 def _tails(sites: Mapping[str, Site], observer: Path, order: Sequence[str]) -> Tails | str:

@@ -1,15 +1,16 @@
-"""A second window of a duel, in which both sides are looked at: it explains, and does not count.
+"""A second window of a trial or duel, in which all sides are looked at: it explains, and does not
+count.
 
 To look at processes costs them time, so what is judged is measured before, without it. Where the
 profiler may not look, /proc still counts what they do.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tare.lab.errors import Unavailable
+from tare.lab.errors import TareError, Unavailable
 from tare.lab.machine.process import Process
 from tare.lab.machine.running import RunningProcess
 from tare.lab.trial import instrument
@@ -22,35 +23,56 @@ from tare.model.role import INSTRUMENT_ROLE
 from tare.probes.activity import activity
 
 ROLE = "profiler"
+KERNEL = "kernel"
+"""What the kernel's threads are called."""
 _SAMPLES_HZ = 4999
 """On each CPU. Odd, so as not to keep step with timers; as the window does not count, many."""
 
 
-def explain(sites: Mapping[str, Site], what: Assignment, program: Path | str) -> Explained:
-    """Load both sides once more while their processes are looked at; the instrument runs in the
+def explain(
+    sites: Mapping[str, Site],
+    what: Callable[[], Sequence[Assignment]],
+    program: Path | str,
+) -> Explained | str:
+    """Load all sides once more while their processes are looked at; the instrument runs in the
     first site, as does the profiler. Instead of the profiler there may be the reason why there is
-    none.
+    none. A side that is alone has all that the kernel's threads do.
 
-    Raises RoleError when either fails.
+    Return the reason where this fails.
     """
-    if isinstance(program, str):
-        return _counted(sites, what, program)
     try:
-        return _profiled(sites, what, program)
-    except Unavailable as reason:
-        return _counted(sites, what, str(reason))
+        return _seen(sites, what(), program)
+    except (TareError, OSError) as error:
+        first = next(iter(sites.values()))
+        first.bench.journal.write("why", f"not explained: {error}")
+        return str(error)
 
 
-def _profiled(sites: Mapping[str, Site], what: Assignment, program: Path) -> Explained:
-    first = next(iter(sites.values()))
+def _seen(
+    sites: Mapping[str, Site], what: Sequence[Assignment], program: Path | str
+) -> Explained | str:
+    if isinstance(program, str):
+        found = _counted(sites, what, program)
+    else:
+        try:
+            found = _profiled(sites, what, program)
+        except Unavailable as reason:
+            found = _counted(sites, what, str(reason))
+    return found if any(found.requests.values()) else "no request was answered"
+
+
+def _profiled(sites: Mapping[str, Site], what: Sequence[Assignment], program: Path) -> Explained:
+    (side, first), *others = sites.items()
     argv = [str(program), "--no-waits", f"--frequency={_SAMPLES_HZ}", *roles_of(sites)]
+    if not others:
+        argv.append(f"--kernel-threads={side}/{KERNEL}")
     with observing(first, ROLE, argv) as profiler:
-        result = instrument.run(list(sites.values()), [what], profiler.follow)
+        result = instrument.run(list(sites.values()), what, profiler.follow)
         profile = profiler.answer(Profile, "profile")
-    return Explained(requests=_requests(result), profile=profile)
+    return Explained(requests=_requests(sites, result), profile=profile)
 
 
-def _counted(sites: Mapping[str, Site], what: Assignment, reason: str) -> Explained:
+def _counted(sites: Mapping[str, Site], what: Sequence[Assignment], reason: str) -> Explained:
     """Return what /proc tells of the window, and the reason why that is all."""
     seen: list[tuple[int, dict[str, dict[str, int]]]] = []
 
@@ -59,18 +81,20 @@ def _counted(sites: Mapping[str, Site], what: Assignment, reason: str) -> Explai
             counts = {name: activity(each.pids()) for name, each in _looked_at(sites)}
             seen.append((time.monotonic_ns(), counts))
 
-    result = instrument.run(list(sites.values()), [what], on)
+    result = instrument.run(list(sites.values()), what, on)
     (began, before), (ended, after) = seen
     roles = {
         name: Seen(counts={key: count - before[name][key] for key, count in counts.items()})
         for name, counts in after.items()
     }
     profile = Profile(period_ns=0, window_ns=ended - began, frames=[], roles=roles)
-    return Explained(requests=_requests(result), profile=profile, only_counted=reason)
+    return Explained(requests=_requests(sites, result), profile=profile, only_counted=reason)
 
 
-def _requests(result: Result) -> dict[str, int]:
-    return {target.name: target.answered for target in result.targets}
+def _requests(sites: Mapping[str, Site], result: Result) -> dict[str, int]:
+    if len(sites) > 1:
+        return {target.name: target.answered for target in result.targets}
+    return dict.fromkeys(sites, int(result.requests))
 
 
 def roles_of(sites: Mapping[str, Site]) -> Sequence[str]:

@@ -14,11 +14,15 @@ from tare.lab.trial.analysis.protocol import About, Found
 from tare.lab.trial.analysis.registry import of
 from tare.lab.trial.attempt import Attempt, Beginning, Done, because, excused, failure, refusal
 from tare.lab.trial.bench import Bench
+from tare.lab.trial.explain import explain
 from tare.lab.trial.gates import registry
 from tare.lab.trial.gates.gate import Conditions
+from tare.lab.trial.instrument import assignments
 from tare.lab.trial.measure import Measurement, Progress, measure
 from tare.lab.trial.outcomes import of_window
 from tare.lab.trial.site import Site
+from tare.lab.trial.turns import VARIANT
+from tare.model.profile import Explained
 from tare.model.trial import Gate, PlannedTrial
 
 
@@ -43,11 +47,14 @@ def run_trial(
     own_seed = random.Random(f"{seed}/{planned.id}/{attempt}").getrandbits(31)
     bench.journal.write("trial", f"{name}: begins, seed {own_seed}")
     site: Site | None = None
+    explained: Explained | str | None = None
     try:
         site = Site(
             bench, planned.variant, parameters, seed=own_seed, name=name, folder=work / name
         )
         made = _measured(site, progress)
+        if made.status == "valid" and bench.profiler:
+            explained = _explained(site, bench.profiler)
     except Unavailable as reason:
         made = Attempt("unavailable", str(reason))
     except Exception as error:
@@ -59,7 +66,13 @@ def run_trial(
     made = excused(made, site)
     trial = beginning.record(made, version)
     bench.journal.write("trial", f"{name}: {trial.status}{because(trial.reason)}")
-    return Done(trial, made.histograms, site.rendered if site is not None else {})
+    return Done(trial, made.histograms, site.rendered if site is not None else {}, explained)
+
+
+def _explained(site: Site, profiler: Path | str) -> Explained | str:
+    """Return what is seen in a window that does not count, or why nothing is."""
+    own = site.bench.loaded.study.analysis.window
+    return explain({VARIANT: site}, lambda: assignments(site, own), profiler)
 
 
 def _measured(site: Site, progress: Progress) -> Attempt:
