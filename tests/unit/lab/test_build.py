@@ -136,6 +136,18 @@ def test_what_it_is_made_of_decides_and_nothing_else(project: Project) -> None:
     assert len(places) == len(project.outputs()) == 3
 
 
+def test_a_crates_own_tests_do_not_decide(project: Project) -> None:
+    """Tests of something else do, as they may be what is built."""
+    shared = project.home / "shared"
+    (shared / "tests").mkdir()
+    (shared / "tests" / "it.rs").write_text("a test")
+    place = project.build()[-1]
+    (shared / "Cargo.toml").write_text("[package]")
+    crate = project.build()[-1]
+    (shared / "tests" / "it.rs").write_text("another test")
+    assert place != crate and project.build() == [crate]
+
+
 def test_a_variant_is_built_anew_for_what_its_build_reads_alone(project: Project) -> None:
     folder = project.home / "variant"
     folder.mkdir()

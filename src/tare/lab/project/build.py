@@ -25,6 +25,8 @@ RECEIPT = "built.json"
 """The file that a complete build holds."""
 _LONG_S = 60
 _SKIPPED = {"README.md", "__pycache__", "target", "component.toml", "variant.toml", "hooks.py"}
+_OF_TESTS = {"tests", "fuzz", "examples"}
+"""Beside a crate's Cargo.toml; cargo builds no program from them."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +224,9 @@ def _files(root: Path) -> Iterator[Path]:
         return
     if not root.is_dir():
         raise BuildError(f"build input {root} does not exist")
+    skipped = _SKIPPED | (_OF_TESTS if (root / "Cargo.toml").exists() else set())
     for path in root.iterdir():
-        if path.name in _SKIPPED or path.name.startswith("."):
+        if path.name in skipped or path.name.startswith("."):
             continue
         if path.is_dir():
             yield from _files(path)
