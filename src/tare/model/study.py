@@ -120,6 +120,10 @@ class Study(Record):
     outcomes: dict[OutcomeKey, OutcomeFamily | Outcome] = {}
     """Outcomes that only this study has; the experiment defines the others."""
     analysis: Analysis = Compare()
+    unrepeatable: str = ""
+    """The reason why a trial cannot measure its window a second time, as `--why` would; empty if it
+    can.
+    """
     margin_pct: float | None = Field(default=None, gt=0)
     """The margin of equivalence; without it, the experiment's."""
     gates: dict[Key, Any] = {}

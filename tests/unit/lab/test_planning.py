@@ -290,6 +290,8 @@ def test_why_is_asked_where_a_second_window_tells(loaded: Loaded, tmp_path: Path
     slopes = load("exp", root=projects.write(tmp_path / "slopes", study=study))
     with pytest.raises(UnknownName, match="its trials have several windows of their own"):
         plan(slopes, why=True)
+    with pytest.raises(UnknownName, match="the first one reads the cold objects"):
+        plan(load("cache", "stall"), why=True)
     generator = load("loadgen")
     with pytest.raises(UnknownName, match="it judges the load generator"):
         plan(generator, why=True)

@@ -116,6 +116,8 @@ def _unexplained(loaded: Loaded, plan: Plan) -> str | None:
     """Return why no second window explains what a study judges, or None if one does."""
     if not isinstance(loaded.study.analysis, Compare):
         return "its trials have several windows of their own"
+    if loaded.study.unrepeatable:
+        return f"no window of a trial can be measured again: {loaded.study.unrepeatable}"
     roles = {
         path.of
         for name in plan.judged
