@@ -1,4 +1,4 @@
-"""What was seen of processes: the windows of a run, as pairs of a variant and its baseline."""
+"""Windows in which processes were looked at, as pairs of a variant and its baseline."""
 
 from collections.abc import Iterator
 

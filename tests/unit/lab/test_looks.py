@@ -1,4 +1,4 @@
-"""The windows of a duel that do not count: what goes wrong in them costs no trial."""
+"""The windows of a trial or duel that do not count: what goes wrong in them costs no trial."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from tare.lab.trial import duel
+from tare.lab.trial import duel, explain
 from tare.lab.trial.site import Site
 from tare.lab.trial.turns import BASELINE, VARIANT
 
@@ -17,20 +17,20 @@ def full(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("look", ["explain", "look_at_both"])
+@pytest.mark.parametrize("option", ["why", "tail"])
 def test_a_disk_that_gets_full_meanwhile_is_told_and_ends_no_run(
-    monkeypatch: pytest.MonkeyPatch, look: str
+    monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
     noted: list[tuple[str, str]] = []
     journal = SimpleNamespace(write=lambda source, text: noted.append((source, text)))
     site = cast(Site, SimpleNamespace(bench=SimpleNamespace(journal=journal)))
     sites: dict[str, Any] = {BASELINE: site, VARIANT: site}
-    monkeypatch.setattr(duel, "_assignment", lambda _: None)
-    monkeypatch.setattr(duel, look, full)
+    monkeypatch.setattr(explain, "_profiled", full)
+    monkeypatch.setattr(duel, "look_at_both", full)
     program = Path("program")
     found = (
-        duel._explained(sites, program)
-        if look == "explain"
+        explain.explain(sites, lambda: [], program)
+        if option == "why"
         else duel._tails(sites, program, [VARIANT, BASELINE])
     )
     assert isinstance(found, str) and "No space left on device" in found
