@@ -161,6 +161,10 @@ class FrameResult(Record):
     """Holds for all functions of the table together."""
     clear: bool
     """Whether the interval excludes 0."""
+    callers: list[str] = []
+    """Of a clear one: the functions through which it was called in nearly all of its samples, the
+    nearest first.
+    """
 
 
 class CountResult(Record):

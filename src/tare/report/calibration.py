@@ -121,8 +121,10 @@ def _resolutions(run: RunFolder, calibrates: Calibrates) -> Iterator[Resolution]
     spent = sum(trial.wall_s for trial in run.trials if trial.label == trial.shown_as)
     blocks = len({trial.block for trial in run.trials})
     for name in plan.reported:
+        # A probe asks the known server, as no other can be asked.
+        asked = any(path.source == "probe" for path in plan.outcomes[name].paths)
         # Trials one after the other have no rounds, and so no outcome of ordinary ones.
-        if name == calibrates.truth or not blocked.has_values(name):
+        if asked or not blocked.has_values(name):
             continue
         pairs = [
             effect

@@ -7,6 +7,7 @@ import numpy as np
 from tare.model.profile import Explained, Frame
 from tare.model.results import CauseResult, CountResult, FrameResult, RoleResult
 from tare.model.trial import Trial
+from tare.report.callers import callers
 from tare.report.explained import SIDES, explained, of_roles
 from tare.report.folder import RunFolder
 from tare.stats.effect import Effect, paired_effect
@@ -68,6 +69,9 @@ def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> Caus
     seen = [_each_side(duel, _functions) for duel in duels]
     often = [key for key, mean in _means(seen).items() if sum(mean) >= _LEAST_SHARE * whole_ns]
     known = {key: frame for duel in duels for key, frame in _frames(duel).items()}
+    rows = _family(seen, often)
+    clear = {row.name.partition(":")[2] for row in rows if row.shift.clear}
+    above = callers(_stacks(duels), clear)
     frames = [
         FrameResult(
             name=known[key].name,
@@ -79,8 +83,11 @@ def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> Caus
             difference_ns=row.shift.mean,
             ci_ns=(row.shift.low, row.shift.high),
             clear=row.shift.clear,
+            callers=[
+                f"{known[caller].name} ({known[caller].module})" for caller in above.get(key, [])
+            ],
         )
-        for row in _family(seen, often)
+        for row in rows
         for kind, _, key in [row.name.partition(":")]
     ]
     counted = [_each_side(duel, _counts) for duel in duels]
@@ -172,6 +179,18 @@ def stacks(duel: Explained, side: str) -> Iterator[tuple[list[str], float]]:
         if role.split("/")[0] == side:
             for sample in seen.samples:
                 yield [keys[at] for at in sample.stack], sample.count * duel.profile.period_ns
+
+
+def _stacks(duels: Sequence[Explained]) -> Iterator[tuple[list[str], float]]:
+    """Yield each stack of both sides once, as functions alone, with its CPU time in all duels."""
+    found: dict[tuple[str, ...], float] = {}
+    for duel in duels:
+        for side in SIDES:
+            for stack, ns in stacks(duel, side):
+                named = tuple(key for key in stack if key)
+                found[named] = found.get(named, 0.0) + ns
+    for named, ns in found.items():
+        yield list(named), ns
 
 
 def _cpu_ns(duel: Explained, side: str) -> float:

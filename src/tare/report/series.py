@@ -22,7 +22,7 @@ from tare.stats.rounding import percent
 from tare.stats.verdict import Judgement, Verdict
 
 _RESOLVED = (Verdict.COSTS, Verdict.SAVES)
-_ARRIVES = 0.7
+_ARRIVES = 0.9
 """Least share of added work by which a server costs more: its own work falls a little
 (experiments/calibration/README.md, "How the truth is known").
 """

@@ -68,9 +68,7 @@ def _of_time(cause: CauseResult, baseline: str, pairing: Pairing | None) -> str:
         for each in culprits(cause)
     ]
     if named:
-        above = [f"{each.name} ({each.module})" for each in callers(cause)]
-        called = f", called by {listed(above)}" if above else ""
-        return f"{words}: {listed(named)}{called}."
+        return f"{words}: {listed(named)}{_called(_special(cause, cause.difference_ns)[:1])}."
     if cause.only_counted:
         return f"{words}."
     return f"{words}; {seen_in(cause, pairing)} do not show in which function."
@@ -89,11 +87,13 @@ def _opposed(cause: CauseResult) -> list[RoleResult]:
 def _of_role(cause: CauseResult, role: RoleResult) -> str:
     more = "more" if role.difference_ns > 0 else "less"
     words = f"the {role_title(role.role)} {_size(role.difference_ns, role.ci_ns)} {more}"
-    found = _special(cause, role.difference_ns)
-    if not found:
-        return words
-    called = f", called by {found[1].name}" if len(found) > 1 else ""
-    return f"{words}, most of it in {found[0].name} ({found[0].module}{called})"
+    found = _special(cause, role.difference_ns)[:1]
+    named = [f", most of it in {each.name} ({each.module})" for each in found]
+    return f"{words}{''.join(named)}{_called(found)}"
+
+
+def _called(found: Sequence[FrameResult]) -> str:
+    return "".join(f", called by {listed(each.callers)}" for each in found if each.callers)
 
 
 def culprits(cause: CauseResult) -> Sequence[FrameResult]:
@@ -104,17 +104,9 @@ def culprits(cause: CauseResult) -> Sequence[FrameResult]:
     return _special(cause, cause.difference_ns)[:1] or own[:_NAMED]
 
 
-def callers(cause: CauseResult) -> Sequence[FrameResult]:
-    """Return the functions through which the most special one is called, that one's caller first;
-    no more than are worth a sentence.
-    """
-    return _special(cause, cause.difference_ns)[1:_NAMED]
-
-
 def _special(cause: CauseResult, whole_ns: float) -> list[FrameResult]:
     """Return the functions with nearly the largest part of a difference with what they call,
-    without those that have nearly all time; the most special one first. Since so much of the
-    difference is in each, they call one another.
+    without those that have nearly all time; the most special one first.
 
     A function that has far more than the whole difference got callees from another, as a filter in
     front of the one that writes: it explains no more than its callers do.

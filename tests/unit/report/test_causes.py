@@ -93,7 +93,7 @@ def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> N
     time, calls = because(found, "old", "slices")
     assert "dear spent " in time
     assert " ns more per request than old: " in time
-    assert time.endswith(" in write (new), called by log (new).")
+    assert time.endswith(" in write (new), called by log (new) and serve (new).")
     assert calls == "Per request, dear makes 1 [1, 1] more write calls than old."
 
 
@@ -151,6 +151,7 @@ def test_what_another_function_calls_now_is_no_cause() -> None:
         return FrameResult(
             name=name, module="server", kind="user", own=False, baseline_ns=before,
             variant_ns=after, difference_ns=more, ci_ns=(more - 50, more + 50), clear=True,
+            callers=["filters (server)"],
         )  # fmt: skip
 
     cause = CauseResult(

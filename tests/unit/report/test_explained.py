@@ -111,9 +111,9 @@ def test_who_spends_more_and_who_less_is_told_apart(tmp_path: Path) -> None:
     assert told.startswith("While observed, dear spent ")
     server, threads = told.partition(": ")[2].split("; ")
     assert server.startswith("the server ")
-    assert server.endswith(" less, most of it in pump (sut, called by main)")
+    assert server.endswith(" less, most of it in pump (sut), called by main (sut)")
     assert threads.startswith("the kernel's threads ")
-    assert threads.endswith(" more, most of it in backlog (kernel, called by kthread).")
+    assert threads.endswith(" more, most of it in backlog (kernel), called by kthread (kernel).")
     made = results.make(folder)
     assert told in of_scenario(made, made.scenarios[0])
 

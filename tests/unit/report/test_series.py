@@ -65,10 +65,10 @@ def test_a_known_difference_is_found_and_sooner_by_looking_often() -> None:
 
 
 def test_a_server_that_adds_work_does_a_little_less_of_its_own() -> None:
-    assert series.contains((0.6, 0.75), 1.0) and series.contains((0.95, 1.2), 1.0)
-    assert not series.contains((0.5, 0.65), 1.0) and not series.contains((1.05, 1.2), 1.0)
+    assert series.contains((0.8, 0.92), 1.0) and series.contains((0.95, 1.2), 1.0)
+    assert not series.contains((0.7, 0.85), 1.0) and not series.contains((1.05, 1.2), 1.0)
     assert series.contains((-0.1, 0.1), 0.0) and not series.contains((0.1, 0.2), 0.0)
-    assert series.contains((-0.8, -0.6), -1.0)
+    assert series.contains((-0.95, -0.8), -1.0)
 
 
 def test_a_verdict_against_the_truth_is_wrong() -> None:
