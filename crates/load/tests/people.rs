@@ -163,6 +163,8 @@ fn offered_and_achieved_are_told_apart() {
     let told = words.join(" ");
     let wanted = "requests/s were due by the clock, 0/s were answered correctly in the window: ";
     assert!(told.contains(wanted), "{told}");
+    let first = "requests due in 1.00 s: 0 answered/s in the window";
+    assert!(told.contains(first) && !told.contains("req/s"), "{told}");
     let silent = Server::start(|_, _| Ok(Then::Keep));
     let open = ["--rate", "100", "--arrivals", "even", "--timeout", "500ms"];
     let told = people(&silent, &open);

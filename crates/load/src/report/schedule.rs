@@ -40,7 +40,6 @@ pub fn shortfall(report: &Report) -> Option<String> {
     if !few || load.arrivals.is_none() {
         return None;
     }
-    let per_second = |count: u64| count as f64 / report.window_s.max(f64::MIN_POSITIVE);
     let failed = load
         .offered
         .saturating_sub(load.completed + load.unfinished);
@@ -59,8 +58,17 @@ pub fn shortfall(report: &Report) -> Option<String> {
         .collect();
     Some(format!(
         "{:.0} requests/s were due by the clock, {:.0}/s were answered correctly in the window: {}",
-        per_second(load.offered),
-        per_second(load.answered),
+        per_second(report, load.offered),
+        answered_per_second(report),
         parts.join(", "),
     ))
+}
+
+/// Correct answers per second that came within the window.
+pub fn answered_per_second(report: &Report) -> f64 {
+    per_second(report, report.load.answered)
+}
+
+fn per_second(report: &Report, count: u64) -> f64 {
+    count as f64 / report.window_s.max(f64::MIN_POSITIVE)
 }

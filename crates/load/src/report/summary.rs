@@ -83,15 +83,24 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         true => ", stopped early",
         false => "",
     };
-    let rates = format!(
-        "{} in {}{stopped}: {:.0} req/s, {:.2} MB/s",
-        counted(figure("requests")),
-        seconds(result.window_s),
-        figure("requests_per_second"),
-        figure("bytes_per_second") / 1e6,
-    );
+    let shortfall = schedule::shortfall(result);
+    let window = seconds(result.window_s);
+    // With a shortfall the outcomes count answers that came after the window.
+    let rates = match shortfall {
+        Some(_) => format!(
+            "{} due in {window}{stopped}: {:.0} answered/s in the window",
+            counted(load.offered as f64),
+            schedule::answered_per_second(result),
+        ),
+        None => format!(
+            "{} in {window}{stopped}: {:.0} req/s, {:.2} MB/s",
+            counted(figure("requests")),
+            figure("requests_per_second"),
+            figure("bytes_per_second") / 1e6,
+        ),
+    };
     writeln!(text, "\n{}", paint.bold(&rates))?;
-    if let Some(shortfall) = schedule::shortfall(result) {
+    if let Some(shortfall) = shortfall {
         writeln!(text, "offered       {}", paint.warn(&wrapped(&shortfall)))?;
     }
     distributions(text, result)?;

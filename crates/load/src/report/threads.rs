@@ -22,10 +22,10 @@ pub struct ThreadSeconds {
 }
 
 impl ThreadSeconds {
-    /// Of these counts of answers; none of fewer than two, which have no deviation.
+    /// Of these counts of answers; none of fewer than two, which have no deviation, and of none at all.
     pub fn of(counts: &[u64]) -> Option<Self> {
         let count = counts.len();
-        let max = *counts.iter().max().filter(|_| count > 1)?;
+        let max = *counts.iter().max().filter(|&&max| count > 1 && max > 0)?;
         let mean = counts.iter().sum::<u64>() as f64 / count as f64;
         let apart = |each: &u64| *each as f64 - mean;
         let squares: f64 = counts.iter().map(|each| apart(each).powi(2)).sum();
@@ -92,6 +92,7 @@ mod tests {
     fn a_deviation_takes_two_seconds() {
         assert_eq!(ThreadSeconds::of(&[]), None);
         assert_eq!(ThreadSeconds::of(&[7]), None);
+        assert_eq!(ThreadSeconds::of(&[0, 0]), None);
         let found = ThreadSeconds::of(&[2, 4, 4, 4, 5, 5, 7, 9]).expect("enough");
         assert_eq!((found.count, found.mean, found.max), (8, 5.0, 9));
         assert!((found.deviation - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
