@@ -28,7 +28,7 @@ def counters(site: SiteView) -> dict[str, int]:
 
 
 def probe(site: SiteView) -> dict[str, Reading]:
-    """Answers, and CPU time in nanoseconds: what the server needed for itself, and what it burnt on top."""
+    """Answers, and CPU time in nanoseconds: what the server needed itself, and what it burnt."""
     found = _account(site)
     return {name: Counter(float(found[name])) for name in ("requests", "own_ns", "burnt_ns")}
 

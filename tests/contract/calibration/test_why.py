@@ -75,8 +75,8 @@ def test_a_duel_is_seen_from_the_kernel_side_by_side(bench: Bench, tmp_path: Pat
         # A profiler that begins late misses some, of calls and of answers alike.
         assert 0 < own[ANSWER] <= 1.1 * found.requests[side]
     calls = {side: own[CALL] / own[ANSWER] for side, own in counts.items()}
-    assert calls[BASELINE] == pytest.approx(2.0, abs=0.2), "it reads its clock twice a request"
-    assert calls[VARIANT] > 3, "and until it has spent as much again"
+    for side in (BASELINE, VARIANT):
+        assert calls[side] == pytest.approx(2.0, abs=0.2), "it reads its clock twice a request"
     numbers = [at for at, each in enumerate(found.profile.frames) if each.name == "pay"]
     paid = [
         sample.stack
@@ -182,12 +182,12 @@ def test_a_run_names_the_function_that_differs(tmp_path: Path) -> None:
 
 
 def names_pay(found: dict[str, Any]) -> bool:
-    """Whether the extra work is found in the function that does it, and in its system call."""
-    clear = {each["name"]: each["difference"] for each in found["counts"] if each["clear"]}
+    """Whether the extra work is found in the function that does it, and in no system call."""
+    calls = {each["name"]: each["clear"] for each in found["counts"]}
     pay = [each for each in found["frames"] if each["name"] == "pay" and not each["own"]]
     return (
         found["duels"] >= 6
-        and clear.get(CALL, 0) > 1
+        and not calls[CALL]
         and len(pay) == 1
         and pay[0]["difference_ns"] > 0.5 * found["difference_ns"] > 0
     )
