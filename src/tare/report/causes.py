@@ -1,6 +1,7 @@
 """Causes: which functions and system calls differ between a variant and its baseline."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -78,11 +79,7 @@ def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> Caus
             module=known[key].module,
             kind=known[key].kind,
             own=kind == _OWN,
-            baseline_ns=row.sides[0],
-            variant_ns=row.sides[1],
-            difference_ns=row.shift.mean,
-            ci_ns=(row.shift.low, row.shift.high),
-            clear=row.shift.clear,
+            **row.in_ns(),
             callers=[
                 f"{known[caller].name} ({known[caller].module})" for caller in above.get(key, [])
             ],
@@ -109,11 +106,7 @@ def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> Caus
         roles=[
             RoleResult(
                 role=row.name,
-                baseline_ns=row.sides[0],
-                variant_ns=row.sides[1],
-                difference_ns=row.shift.mean,
-                ci_ns=(row.shift.low, row.shift.high),
-                clear=row.shift.clear,
+                **row.in_ns(),
             )
             for row in _family(of_role, busy if len(busy) > 1 else [])
         ],
@@ -137,6 +130,16 @@ class _Row:
 
     def __init__(self, name: str, sides: tuple[float, float], shift: Shift) -> None:
         self.name, self.sides, self.shift = name, sides, shift
+
+    def in_ns(self) -> dict[str, Any]:
+        """Return the fields that functions and roles have in common."""
+        return {
+            "baseline_ns": self.sides[0],
+            "variant_ns": self.sides[1],
+            "difference_ns": self.shift.mean,
+            "ci_ns": (self.shift.low, self.shift.high),
+            "clear": self.shift.clear,
+        }
 
 
 def _family(duels: Sequence[tuple[Costs, Costs]], names: Sequence[str]) -> list[_Row]:
