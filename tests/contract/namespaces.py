@@ -13,6 +13,8 @@ from tare.lab.machine import network
 BACKEND = ["backend", "origin", "objects"]
 """What servers of several experiments have behind them."""
 _AGENT = "sys.stdin.readline()"
+_APART = 7_777
+"""By which two files of one process differ: another name, and another network."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,10 @@ class Spread:
     number: int
 
     @classmethod
-    def made(cls, folder: Path) -> "Spread":
-        """Write the file. Skips the test where no namespaces can be made."""
+    def made(cls, folder: Path, another: int = 0) -> "Spread":
+        """Write the file, `another` than those of smaller numbers. Skips the test where no
+        namespaces can be made.
+        """
         if os.geteuid() != 0:
             pytest.skip("network namespaces are made by root")
         probe = network.Network(f"tare-probe-{os.getpid()}")
@@ -33,7 +37,7 @@ class Spread:
         except network.Unavailable as reason:
             pytest.skip(str(reason))
         probe.remove()
-        spread = cls(folder / "hosts.toml", os.getpid())
+        spread = cls(folder / f"hosts-{another}.toml", os.getpid() + another * _APART)
         hosts = "".join(
             f'[hosts.{name}]\nnamespace = "{spread.namespace(name)}"\n'
             f'address = "{spread.address(name)}"\nroles = {roles}\n'

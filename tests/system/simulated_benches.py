@@ -145,7 +145,9 @@ class Bench:
         text = "".join(f"{draw.random():.6f} request {n}\n" for n in range(_LOG_BYTES))
         return text.encode()[:_LOG_BYTES]
 
-    def made(self, asked: BlockAsked, folder: Path, goes_on: Callable[[], bool]) -> bytes:
+    def made(
+        self, asked: BlockAsked, folder: Path, name: str, goes_on: Callable[[], bool]
+    ) -> bytes:
         """Sleep as long as the block takes, and return its answer packed, as `worker.made` does."""
         plan, block = asked.plan, asked.block
         tell = partial(note, self._home / EVENTS, bench=self._name, block=block)

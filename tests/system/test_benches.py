@@ -2,18 +2,22 @@
 strangers.
 """
 
+import json
+import os
+import re
 import signal
 import socket
 import ssl
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from laboratory import PATIENCE_S, Laboratory, end, wait_for
+from namespaces import Spread
 
-from tare.lab.errors import TareError
+from tare.lab.errors import ManifestError, TareError
 from tare.lab.paths import ROOT
 from tare.lab.run.benches import file, keys
 from tare.lab.run.benches.worker import made
@@ -48,6 +52,35 @@ def worker(lab: Laboratory, name: str, benches: Path) -> "Iterator[subprocess.Po
             code, text = end(command, signal.SIGTERM)
             assert code == 130, text
         command.wait()
+
+
+def with_hosts(benches: Path, hosts: Mapping[str, Path]) -> Path:
+    """Write a file of the same benches, with hosts of their own for some. These have other names
+    than those of other benches, since all are on this machine.
+    """
+    text = benches.read_text()
+    for name, each in hosts.items():
+        within = f"benches.{name}.spread"
+        own = each.read_text().replace("server", f"{name}-server", 1)
+        own = re.sub(r"^\[hosts\.", f"[{within}.hosts.{name}-", own, flags=re.MULTILINE)
+        text += f"\n[{within}]\n" + own.replace("[network]", f"[{within}.network]")
+    found = benches.with_name("spread.toml")
+    found.write_text(text)
+    return found
+
+
+def lose_server(spread: Spread) -> None:
+    """Take a host away for good, as soon as an agent works on it: between blocks none does."""
+    agents: list[int] = []
+
+    def is_there() -> bool:
+        with suppress(ValueError, OSError, subprocess.CalledProcessError):
+            agents.append(spread.agent("server"))
+        return bool(agents)
+
+    wait_for(is_there)
+    subprocess.run(["ip", "netns", "delete", spread.namespace("server")], check=True)
+    os.kill(agents[0], signal.SIGKILL)
 
 
 def assert_in_order(lab: Laboratory, blocks: int) -> None:
@@ -97,6 +130,38 @@ def test_benches_are_compared(lab: Laboratory, benches: Path) -> None:
         with worker(lab, "right", benches):
             told = lab.tare("hosts", "check", str(benches), "--wait", str(2 * PATIENCE_S))
     assert "not there" not in told
+
+
+def test_benches_have_hosts_of_their_own(lab: Laboratory, benches: Path, tmp_path: Path) -> None:
+    hosts = {name: Spread.made(tmp_path, number) for number, name in enumerate(PLACES)}
+    with pytest.raises(ManifestError, match=r"the benches right have no \[spread\]"):
+        file.read(with_hosts(benches, {"left": hosts["left"].file}))
+    both = with_hosts(benches, {name: each.file for name, each in hosts.items()})
+    told = lab.tare(*RUN, "2", "--benches", str(both), "--why", code=2)
+    assert "--benches: bench left: toy/cost cannot be spread over hosts: --why looks" in told
+    with worker(lab, "left", both) as left, worker(lab, "right", both):
+        told = lab.tare("hosts", "check", str(both), "--wait", str(2 * PATIENCE_S))
+        assert told.count("round trip to") == 6, told
+        command = lab.start(*RUN, "5", "--benches", str(both))
+        waits(lab, 1)
+        lose_server(hosts["left"])
+        _, told = left.communicate(timeout=4 * PATIENCE_S)
+        assert left.returncode == 1 and "sent this bench away: host left-server: no agent" in told
+        code, text = end(command, signal.SIGINT)
+        assert code == 130, text
+        told = lab.tare("resume", "last", code=2)
+        assert "are on hosts of its benches; give --benches FILE" in told
+        told = lab.tare("resume", "last", "--benches", str(benches), code=1)
+        assert "and these benches have no [spread]" in told
+        lab.tare("resume", "last", "--benches", str(both))
+    assert_in_order(lab, 5)
+    environment = json.loads((lab.run_folder() / "environment.json").read_text())
+    for name in {str(trial.bench) for trial in lab.trials()}:
+        own = environment["benches"][name].get("hosts", environment["hosts"])
+        server = own[f"{name}-server"]
+        assert server["address"] == hosts[name].address("server") and server["roles"] == ["sut"]
+    for each in hosts.values():
+        wait_for(lambda each=each: not each.left(), each.left)
 
 
 def test_a_run_without_benches_ends_with_a_remedy(lab: Laboratory, benches: Path) -> None:
@@ -184,5 +249,5 @@ def test_a_bench_with_other_sources_makes_nothing(tmp_path: Path) -> None:
     plan = Plan.model_validate_json(next(ROOT.glob("record/echo-rate/plan.json")).read_text())
     asked = BlockAsked(plan=plan, block=0, known=[], sources="others")
     with pytest.raises(TareError, match="are not the coordinator's; bring both to the same commit"):
-        made(asked, tmp_path / "block", lambda: True)
+        made(asked, tmp_path / "block", "left", lambda: True)
     assert not (tmp_path / "block" / "block.log").exists()

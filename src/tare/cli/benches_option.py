@@ -18,12 +18,15 @@ benches_option = click.option(
 def check(file: Path, plan: Plan) -> None:
     """Read the file, and refuse a plan that other machines cannot carry out.
 
-    Raises ManifestError, and click.UsageError.
+    Raises ManifestError, UnknownName and click.UsageError.
     """
+    from tare.lab.run import subject
     from tare.lab.run.benches import file as benches_file
+    from tare.lab.run.hosts import spread
 
     if plan.parts or plan.variants_dir or plan.experiment == EXPERIMENT:
         raise click.UsageError(
             "--benches: your own files, variants and servers are on this machine only"
         )
-    benches_file.read(file)
+    for name, hosts in benches_file.read(file).spread.items():
+        spread.refuse(hosts, plan, subject.planned(plan), f"--benches: bench {name}")

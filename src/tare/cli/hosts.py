@@ -109,7 +109,7 @@ def _check_hosts(file: Path, *, as_json: bool) -> None:
 
 def _check_benches(file: Path, wait_s: float, *, as_json: bool) -> None:
     from tare.lab.run.benches import file as benches_file
-    from tare.lab.run.benches.alike import described, differences, look
+    from tare.lab.run.benches.alike import described, differences, hosts_of, look
 
     benches = benches_file.read(file)
     found = look(benches, wait_s)
@@ -124,4 +124,5 @@ def _check_benches(file: Path, wait_s: float, *, as_json: bool) -> None:
         click.echo(line)
     if missing:
         say(f"start it there with: tare hosts worker {missing[0]} {file}")
-    raise SystemExit(1 if missing else 0)
+    troubled = any(host.troubles for what in found.values() for host in hosts_of(what))
+    raise SystemExit(1 if missing or troubled else 0)

@@ -39,6 +39,10 @@ def command(run: str, benches: Path | None, as_json: bool) -> None:
         check(benches, store.plan())
         if store.hosts() is not None:
             raise click.UsageError("--benches: the roles of this run are on hosts of their own")
+    elif store.hosts() is None and "hosts" in store.environment():
+        raise click.UsageError(
+            "the roles of this run's trials are on hosts of its benches; give --benches FILE"
+        )
     if store.in_order and results.complete(read(store.folder)):
         say(f"{store.folder.name} is finished: nothing is left to measure")
         found, is_written = report(store.folder, as_json=as_json)

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from tare.model.base import Record
 from tare.model.fields import Name
+from tare.model.hosts import HostsFile
 from tare.model.trial import Plan, Trial
 
 COORDINATOR = "coordinator"
@@ -31,6 +32,8 @@ class BenchPlace(Record):
     """Where the coordinator reaches it."""
     port: Port = 0
     """0: any that is free."""
+    spread: HostsFile | None = None
+    """The hosts of its trials' roles, as hosts.toml has them; without, the bench takes all."""
 
 
 class Benches(Record):
@@ -48,6 +51,21 @@ class Benches(Record):
             raise ValueError(f"a bench may not be called {COORDINATOR!r}")
         return self
 
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Benches":
+        lacking = [name for name, place in self.benches.items() if place.spread is None]
+        if self.spread and lacking:
+            raise ValueError(
+                f"the benches {', '.join(lacking)} have no [spread], and others have one; expected "
+                "one for each or for none, since a server on a host of its own costs something else"
+            )
+        return self
+
+    @property
+    def spread(self) -> dict[str, HostsFile]:
+        """Return bench → the hosts of its trials' roles, of those benches that have some."""
+        return {name: place.spread for name, place in self.benches.items() if place.spread}
+
 
 class BlockAsked(Record):
     """A block that a bench is to make."""
@@ -60,6 +78,8 @@ class BlockAsked(Record):
     """Digest of the laboratory and of the experiment; a bench with another one refuses."""
     fingerprint: str | None = None
     """Of the experiment and its builds, as soon as one bench has made some."""
+    spread: dict[str, HostsFile] = {}
+    """As of `Benches`."""
 
 
 class BlockMade(Record):

@@ -67,6 +67,11 @@ class Run:
         """Options and scenarios of which it was said why nothing was seen."""
         self._hosts: dict[str, Any] = {}
         self._patience = Patience(plan.run)
+        self._when_back = (
+            "nothing measured is lost; when the host is back, go on with: "
+            f"tare resume {store.folder.name}"
+        )
+        """What to do once a host that has gone is there again."""
         self._fingerprint = fingerprint(loaded, prepared)
         if why := prepared.why_not(plan.baseline):
             raise TareError(f"the baseline {plan.baseline} cannot be measured: {why}")
@@ -85,6 +90,7 @@ class Run:
 
     def make_block(self, block: int) -> None:
         """Make the trials that one block still lacks. Raises as `execute`."""
+        self._when_back = "when the host is back, start this bench again"
         with self._begun() as bench:
             # What time is left is known where all blocks come together.
             for planned in blocks.planned_trials(self._plan, block):
@@ -224,10 +230,7 @@ class Run:
                 each.restore()
                 each.poll_idle(poll=poll)
         except TareError as error:
-            raise TareError(
-                f"{error}\nnothing measured is lost; when the host is back, go on with: "
-                f"tare resume {self._store.folder.name}"
-            ) from error
+            raise TareError(f"{error}\n{self._when_back}") from error
 
     def _make(
         self, bench: Bench, planned: PlannedTrial, attempt: int, parameters: Mapping[str, Any]

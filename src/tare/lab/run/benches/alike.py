@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tare.lab.run.benches.pool import opened
+from tare.lab.run.hosts import checking
 from tare.model.benches import Benches
 
 _COMPARED = {
@@ -27,12 +28,22 @@ def look(benches: Benches, wait_s: float) -> dict[str, Any]:
         give_up = time.monotonic() + wait_s
         while len(pool.names()) < len(benches.benches) and time.monotonic() < give_up:
             time.sleep(_LOOK_S)
-        return pool.descriptions()
+        return pool.descriptions(benches.spread)
 
 
 def described(what: Mapping[str, Any] | None) -> str:
-    """Return what a bench is, in a few words."""
-    return f"{what['cpu']}, kernel {what['kernel']}" if what else "not there"
+    """Return what a bench is, in a few words, with a line for each thing to say of its hosts."""
+    if what is None:
+        return "not there"
+    lines = [f"{what['cpu']}, kernel {what['kernel']}"]
+    for each in hosts_of(what):
+        lines += [f"  {line}" for line in checking.described(each)]
+    return "\n".join(lines)
+
+
+def hosts_of(what: Mapping[str, Any]) -> list[checking.HostSeen]:
+    """Return the hosts of a bench's roles, as they were found."""
+    return [checking.HostSeen.model_validate(each) for each in what.get("hosts", [])]
 
 
 def differences(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

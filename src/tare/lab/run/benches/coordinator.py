@@ -66,12 +66,24 @@ class Coordinator:
         with closing(Ledger(file, tag_of(self._plan.run, self._store.folder), None)):
             self._known.add(self._store.trials())
             self._environment = self._store.environment()
+            self._refuse_another_kind()
             for line in self._store.set_aside():
                 self._watcher.remark(f"{line}: set aside, and made again where it is lacking")
             self._store.prepare()
             with opened(self._benches) as pool:
                 self._deal(pool)
         self._store.finish()
+
+    def _refuse_another_kind(self) -> None:
+        """Trials with all roles on one machine would be compared with others. Raises TareError."""
+        before = "hosts" in self._environment
+        if self._environment and before != bool(self._benches.spread):
+            way = "on hosts of their own" if before else "together on one machine"
+            raise TareError(
+                f"the roles of this run's trials were {way}, and these benches have "
+                f"{'no [spread]' if before else 'a [spread]'}; go on with benches as before, or "
+                "begin a new run"
+            )
 
     def _deal(self, pool: Pool) -> None:
         dealt: set[int] = set()
@@ -127,6 +139,7 @@ class Coordinator:
             known=self._known.useful_for(block),
             sources=self._sources,
             fingerprint=self._environment.get("fingerprint"),
+            spread=self._benches.spread,
         )
 
     def _taken(self, pool: Pool, answer: Answer) -> Parcel | None:

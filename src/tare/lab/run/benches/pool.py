@@ -1,7 +1,7 @@
 """The benches of a run as Dask sees them: who is there, and what each of them makes."""
 
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -14,6 +14,7 @@ from tare.lab.errors import TareError
 from tare.lab.run.benches import worker
 from tare.lab.run.benches.dask import QuietScheduler, security, settle
 from tare.model.benches import COORDINATOR, Benches, BlockAsked, BlockMade
+from tare.model.hosts import HostsFile
 
 _DISMISSED_S = 10.0
 
@@ -47,7 +48,8 @@ class Pool:
 
     def deal(self, asked: BlockAsked) -> None:
         """Have a free bench make a block; another one, if that is lost."""
-        made = self._client.submit(worker.make_block, asked.model_dump_json().encode(), pure=False)
+        request = asked.model_dump_json(by_alias=True).encode()
+        made = self._client.submit(worker.make_block, request, pure=False)
         self._client.loop.add_callback(self._follow, asked.block, made)
 
     async def _follow(self, block: int, made: Future) -> None:
@@ -70,9 +72,13 @@ class Pool:
             found.append(self._answers.get())
         return found
 
-    def descriptions(self) -> dict[str, Any]:
-        """Return bench → what it is."""
-        found = self._client.run(worker.describe)
+    def descriptions(self, spread: Mapping[str, HostsFile]) -> dict[str, Any]:
+        """Return bench → what it is; `spread` has the hosts of its roles."""
+        # Dask's own way of packing has no models.
+        packed = {
+            name: hosts.model_dump_json(by_alias=True).encode() for name, hosts in spread.items()
+        }
+        found = self._client.run(worker.describe, packed)
         return {name: found[address] for name, address in self.names().items() if address in found}
 
     def dismiss(self, name: str, reason: str) -> None:

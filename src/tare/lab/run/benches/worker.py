@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from distributed import Security, Status, get_worker
+from pydantic import ValidationError
 
 from tare.lab import paths
 from tare.lab.errors import Interrupted, TareError
@@ -24,9 +25,11 @@ from tare.lab.machine.ledger import sweep_all
 from tare.lab.run import subject
 from tare.lab.run.benches import parcel, sources
 from tare.lab.run.benches.dask import QuietWorker, security, settle
+from tare.lab.run.hosts import checking
 from tare.lab.run.store import Store
 from tare.lab.trial.bench import LEDGER
 from tare.model.benches import Benches, BlockAsked, BlockMade, Coordinator
+from tare.model.hosts import HostsFile
 from tare.probes.audit import audit
 from tare.probes.identity import identity, revision
 
@@ -42,6 +45,7 @@ _ENDING_S = 30.0
 """How long a block that is cut off may take to take down its servers."""
 _WORDS = 2000
 """Characters of what a block that failed wrote last."""
+_OTHERS = "its files of {} are not the coordinator's; bring both to the same commit"
 
 Say = Callable[[str], None]
 _dismissed: list[str] = []
@@ -144,10 +148,14 @@ async def _lets_in(at: Coordinator, shown: Security) -> bool:
 def make_block(request: bytes) -> tuple[bytes, bytes]:
     """Make a block that the coordinator deals; return its `BlockMade`, and what was packed."""
     worker = get_worker()
-    asked = BlockAsked.model_validate_json(request)
+    try:
+        asked = BlockAsked.model_validate_json(request)
+    except ValidationError:
+        refused = BlockMade(bench=worker.name, refused=_OTHERS.format("the laboratory"))
+        return refused.model_dump_json().encode(), b""
     folder = _folder(worker.name) / f"{asked.plan.run}-b{asked.block:02d}"
     try:
-        packed = made(asked, folder, lambda: worker.status == Status.running)
+        packed = made(asked, folder, worker.name, lambda: worker.status == Status.running)
     except (TareError, OSError) as reason:
         refused = BlockMade(bench=worker.name, refused=str(reason))
         return refused.model_dump_json().encode(), b""
@@ -156,17 +164,17 @@ def make_block(request: bytes) -> tuple[bytes, bytes]:
     return BlockMade(bench=worker.name).model_dump_json().encode(), packed
 
 
-def made(asked: BlockAsked, folder: Path, goes_on: Callable[[], bool]) -> bytes:
-    """Make a block in a process of its own, in `folder`, and return it packed; stop if it no longer
-    `goes_on`. Raises TareError and OSError.
+def made(asked: BlockAsked, folder: Path, name: str, goes_on: Callable[[], bool]) -> bytes:
+    """Make a block as the bench of that name, in a process of its own and in `folder`, and return
+    it packed; stop if it no longer `goes_on`. Raises TareError and OSError.
     """
-    Store.at(folder, asked.plan).append(asked.known)
+    store = Store.at(folder, asked.plan)
+    store.append(asked.known)
+    if (spread := asked.spread.get(name)) is not None:
+        store.keep_hosts(spread)
     loaded = subject.planned(asked.plan)
     if sources.digest(loaded) != asked.sources:
-        raise TareError(
-            f"its files of the laboratory or of {asked.plan.experiment} are not the coordinator's; "
-            "bring both to the same commit"
-        )
+        raise TareError(_OTHERS.format(f"the laboratory or of {asked.plan.experiment}"))
     command = [sys.executable, "-m", __package__ + ".block", str(folder), str(asked.block)]
     log = folder / "block.log"
     with (
@@ -199,13 +207,19 @@ def _awaited(child: "subprocess.Popen[bytes]", goes_on: Callable[[], bool]) -> i
     return child.wait()
 
 
-def describe() -> dict[str, Any]:
-    """Return what a bench is, for comparison with the others."""
-    return {
+def describe(spread: Mapping[str, bytes], dask_worker: QuietWorker) -> dict[str, Any]:
+    """Return what a bench is, for comparison with the others; its own part of `spread` (bench → its
+    hosts, in JSON) says where the roles of its trials are, which are then looked at, too.
+    """
+    found = {
         **audit([]),
         **identity(paths.ROOT),
         "revision": revision(paths.ROOT),
     }
+    if (own := spread.get(dask_worker.name)) is None:
+        return found
+    seen = checking.check(HostsFile.model_validate_json(own))
+    return {**found, "hosts": [each.model_dump(mode="json") for each in seen]}
 
 
 def leave(reason: str) -> None:

@@ -19,10 +19,10 @@ def placed(file: HostsFile, plan: Plan, loaded: Loaded) -> dict[str, str]:
     return {role: file.of(role) for role in dict.fromkeys(roles)}
 
 
-def refuse(file: HostsFile, plan: Plan, loaded: Loaded) -> None:
-    """Refuse a plan that other hosts cannot carry out. Raises UnknownName."""
+def refuse(file: HostsFile, plan: Plan, loaded: Loaded, option: str = "--hosts") -> None:
+    """Refuse a plan that the hosts of an option cannot carry out. Raises UnknownName."""
     if why := next(_reasons(file, plan, loaded), None):
-        raise UnknownName(f"--hosts: {loaded.title} cannot be spread over hosts: {why}")
+        raise UnknownName(f"{option}: {loaded.title} cannot be spread over hosts: {why}")
 
 
 def _reasons(file: HostsFile, plan: Plan, loaded: Loaded) -> Iterator[str]:
