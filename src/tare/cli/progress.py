@@ -6,15 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
+from tare.cli.live_line import LiveLine
 from tare.cli.output import errors, say
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.report.numbers import span
@@ -42,19 +34,11 @@ class Follower:
         """What they took."""
         self._blocks = earliest_end(plan)
         self._live = sys.stderr.isatty()
-        self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[now]}"),
-            console=errors(),
-            disable=not self._live,
-        )
+        self._bars = LiveLine(errors(), disable=not self._live)
         total = self._blocks * self._per_block
-        self._task = self._bars.add_task("measuring", total=total, now="")
-        self._where = ""
+        self._task = self._bars.add_task(
+            "", total=total, known="measuring", where="", rate=""
+        )
         self._ended = 0
         self._benches = 1
         self._verdicts = ""
@@ -69,7 +53,7 @@ class Follower:
 
     def remark(self, text: str) -> None:
         """Something a user should know."""
-        self._bars.console.print(f"tare: {text}", markup=False, highlight=False)
+        say(text)
 
     def benches(self, count: int) -> None:
         """So many blocks are made at a time."""
@@ -78,14 +62,13 @@ class Follower:
     def begins(self, planned: PlannedTrial, attempt: int) -> None:
         """A trial begins."""
         again = f", attempt {attempt}" if attempt > 1 else ""
-        self._where = f"block {planned.block + 1}, {planned.scenario}, {planned.label}{again}"
-        self._bars.update(self._task, now=self._where)
+        where = f"block {planned.block + 1}, {planned.scenario}, {planned.label}{again}"
+        self._bars.update(self._task, where=where, rate="")
 
     def progress(self, event: Mapping[str, Any]) -> None:
         """The instrument reports."""
         if self._live:
-            now = f"{self._where}: {event.get('rate', 0):,.0f}/s"
-            self._bars.update(self._task, now=now)
+            self._bars.update(self._task, rate=f"{event.get('rate', 0):,.0f}/s")
 
     def ends(self, trial: Trial) -> None:
         """A trial is stored."""
@@ -113,7 +96,7 @@ class Follower:
         if self._since and not self._live:
             say(self._told(done, decision))
         if self._live:
-            self._bars.update(self._task, description=self._known(decision) or "measuring")
+            self._bars.update(self._task, known=self._known(decision) or "measuring")
         self._since.clear()
         self._seconds = 0.0
         if decision is Stop.GO_ON and done >= self._blocks:
