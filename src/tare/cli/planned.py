@@ -1,5 +1,7 @@
 """Plans in words: what is measured, how long that takes, and what is built before it."""
 
+from collections.abc import Iterator, Set
+
 from tare.cli.builds import before
 from tare.cli.hanging import echo
 from tare.cli.output import print_json
@@ -37,13 +39,35 @@ def show_plan(plans: list[Plan], *, as_json: bool) -> None:
         echo("  variants   ", ", ".join(plan.variants))
         for line in parts.remarks(plan.parts):
             echo("  part       ", line)
-        for scenario in plan.scenarios:
-            echo("  scenario   ", scenario.name)
-            for name in plan.variants:
-                if why := levels.unsupported(each, name, scenario):
-                    echo(f"             without {name}: ", why)
+        _show_scenarios(plan, each)
     if said := _in_all(plans, loaded, expected):
         echo("", said)
+
+
+def _show_scenarios(plan: Plan, loaded: Loaded) -> None:
+    """Print the scenarios, each with the variants that it lacks; those that all of them lack for
+    the same reason stand before them, once.
+    """
+    lacks = [
+        {name: why for name in plan.variants if (why := levels.unsupported(loaded, name, scenario))}
+        for scenario in plan.scenarios
+    ]
+    everywhere = set.intersection(*(set(own.items()) for own in lacks))
+    for names, why in _by_reason(everywhere, plan):
+        echo("  without    ", f"{names}: {why}")
+    for scenario, own in zip(plan.scenarios, lacks, strict=True):
+        echo("  scenario   ", scenario.name)
+        for names, why in _by_reason(own.items() - everywhere, plan):
+            echo("             ", f"without {names}: {why}")
+
+
+def _by_reason(lacks: Set[tuple[str, str]], plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield the variants of each reason in the plan's order, listed, and the reason."""
+    found: dict[str, list[str]] = {}
+    for name, why in sorted(lacks, key=lambda each: plan.variants.index(each[0])):
+        found.setdefault(why, []).append(name)
+    for why, names in found.items():
+        yield ", ".join(names), why
 
 
 def in_all(plans: list[Plan]) -> str:
