@@ -14,7 +14,7 @@ from tare.report.gates import gates
 from tare.report.matrix import matrices
 from tare.report.notes import notes
 from tare.report.numbers import NONE, figure, glued, relative, signed
-from tare.report.sentence import caution, distrust
+from tare.report.sentence import caution, distrust, of_scenarios
 from tare.report.titles import beside, label_title
 from tare.report.views import views
 from tare.report.why import changed, seen_in
@@ -49,6 +49,7 @@ def render(folder: RunFolder, results: Results) -> str:
         summary=_summary(results),
         alarm=distrust(results),
         caution=caution(results),
+        common=of_scenarios(results)[1],
         notes=notes(results),
         configs=configs(folder),
         gates=gates(trials),

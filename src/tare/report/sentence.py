@@ -26,19 +26,18 @@ _NAMED = 6
 
 
 def answers(results: Results) -> list[str]:
-    """Return the answer of a run: a sentence for each scenario, and what could not be told.
+    """Return the answer of a run: sentences for each scenario, and once what all of them share.
 
     A control that differs from itself comes first, and then nothing else is to be believed.
     """
     if alarm := distrust(results):
         return [alarm]
-    named = titles(results)
+    named, found = titles(results), []
     several = len(results.scenarios) > 1
-    found = [
-        f"{named[scenario.name]}: {words}" if several else words
-        for scenario in results.scenarios
-        for words in of_scenario(results, scenario)
-    ]
+    own, common = of_scenarios(results)
+    for name, sentences in own.items():
+        found += [f"{named[name]}: {words}" if several else words for words in sentences]
+    found += [f"All {len(own)} scenarios: {words}" for words in common]
     found += filter(None, [caution(results)])
     return found if results.complete else ["Not finished; so far:", *found]
 
@@ -72,6 +71,20 @@ def distrust(results: Results) -> str | None:
 def caution(results: Results) -> str | None:
     """Return what all differences between servers that ran before may come from."""
     return _ONE_START if results.running else None
+
+
+def of_scenarios(results: Results) -> tuple[dict[str, list[str]], list[str]]:
+    """Return each scenario's own sentences by its name, the first one always among them, and those
+    that all of several scenarios share.
+    """
+    told = {each.name: of_scenario(results, each) for each in results.scenarios}
+    one, *others = (sentences[1:] for sentences in told.values())
+    common = [words for words in one if others and all(words in each for each in others)]
+    own = {
+        name: [*sentences[:1], *(words for words in sentences[1:] if words not in common)]
+        for name, sentences in told.items()
+    }
+    return own, common
 
 
 def of_scenario(results: Results, scenario: ScenarioResult) -> list[str]:

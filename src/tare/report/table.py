@@ -35,11 +35,21 @@ def _lines(results: Results, width: int, *, everything: bool) -> Iterator[Text]:
     else:
         yield from (*_heading(results, width, style="bold"), Text(), *answer)
     named = titles(results)
+    lost = {each.name: _lost(each, everything=everything) for each in results.scenarios}
+    first, *others = lost.values()
+    common = [line for line in first if others and all(line in each for each in others)]
     for scenario in results.scenarios:
         yield Text()
         if len(results.scenarios) > 1:
             yield from _prose(named[scenario.name], width, style="bold underline")
         yield from _scenario(results, scenario, width, everything=everything)
+        for text, style in lost[scenario.name]:
+            if (text, style) not in common:
+                yield from _prose(text, width, style=style)
+    if common:
+        yield from (Text(), *_prose("All scenarios", width, style="bold underline"))
+        for text, style in common:
+            yield from _prose(text, width, style=style)
     yield Text()
     if everything:
         for note in notes(results):
@@ -80,6 +90,11 @@ def _scenario(
         yield from grid.lines(width)
     if everything and (nameless := overview.nameless(scenario)) is not None:
         yield from _prose(nameless, width, style="dim")
+
+
+def _lost(scenario: ScenarioResult, *, everything: bool) -> list[tuple[str, str]]:
+    """Return what is said of variants that were not measured, each line with its style."""
+    found = []
     for status in ("failed", "invalid", "unavailable"):
         lost = {
             name: variant.reason
@@ -87,12 +102,13 @@ def _scenario(
             if variant.status == status
         }
         if status == "unavailable" and not everything and lost:
-            yield from _prose(f"unavailable here: {', '.join(lost)}", width, style="dim")
+            found.append((f"unavailable here: {', '.join(lost)}", "dim"))
             continue
         for name, reason in lost.items():
             # What is still to come was not refused.
             told = reason if reason == NOT_YET else f"{status}: {reason}"
-            yield from _prose(f"{name}: {told}", width, style="" if reason == NOT_YET else "red")
+            found.append((f"{name}: {told}", "" if reason == NOT_YET else "red"))
+    return found
 
 
 def _tables(

@@ -10,7 +10,7 @@ from tare.report import overview
 from tare.report.folder import RunFolder
 from tare.report.grids import heading
 from tare.report.ranking import Ranking, ordered, rankings
-from tare.report.sentence import of_outcome, of_scenario
+from tare.report.sentence import of_outcome, of_scenarios
 from tare.report.spent import Spent, spent
 from tare.report.titles import titles
 
@@ -52,6 +52,7 @@ class View:
     title: str
     result: ScenarioResult
     answer: list[str]
+    """Without what all scenarios share."""
     leading: list[Table]
     """What its answer is about."""
     judged: list[Table]
@@ -63,13 +64,16 @@ class View:
 
 def views(folder: RunFolder, results: Results) -> list[View]:
     """Return all scenarios. Charts are drawn only where there are intervals to show."""
+    answers, _ = of_scenarios(results)
     return [
-        _view(folder, results, scenario, f"s{number}")
+        _view(folder, results, scenario, f"s{number}", answers[scenario.name])
         for number, scenario in enumerate(results.scenarios, start=1)
     ]
 
 
-def _view(folder: RunFolder, results: Results, scenario: ScenarioResult, key: str) -> View:
+def _view(
+    folder: RunFolder, results: Results, scenario: ScenarioResult, key: str, answer: list[str]
+) -> View:
     ranked = rankings(results, scenario)
     tables = [_ranked(results, scenario, each) for each in ranked]
     shown = {each.name for each in ranked}
@@ -83,7 +87,7 @@ def _view(folder: RunFolder, results: Results, scenario: ScenarioResult, key: st
         key=key,
         title=titles(results)[scenario.name],
         result=scenario,
-        answer=of_scenario(results, scenario),
+        answer=answer,
         leading=tables[:1],
         judged=tables[1:],
         others=others,

@@ -319,3 +319,17 @@ def test_each_record_s_answer_holds_all_verdicts_and_no_large_percentage(record:
                 assert named or re.search(r"\d+ variants", words), each.label
     for words in found.answers:
         assert not re.search(r"(?<![.\d])\d{3,} %", words), words
+
+
+def test_what_all_scenarios_share_is_said_once() -> None:
+    one, two, three = (case(many(a=("costs", 9.0)), name=name) for name in ("one", "two", "three"))
+    for each in (one, two, three):
+        each["variants"]["b"] = each["variants"]["a"] | {"status": "failed", "outcomes": {}}
+        each["variants"]["b"] |= {"trials_failed": 1, "reason": "r"}
+    three["variants"]["a"]["outcomes"]["cpu"] |= {"effect_pct": 5.0, "ci_pct": (4.0, 6.0)}
+    told = answers(results(one, two, three))
+    assert [words.partition(":")[0] for words in told] == [
+        "load=one", "load=two", "load=three", "All 3 scenarios",
+    ]  # fmt: skip
+    assert told[-1] == "All 3 scenarios: Not measured: b."
+    assert answers(results(one))[-1] == "Not measured: b."

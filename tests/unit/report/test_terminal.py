@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 import runs
+from built import case, outcome
+from built import results as case_results
 from click.testing import CliRunner
 from rich.console import Console
 
@@ -134,3 +136,19 @@ def test_what_is_still_to_be_measured_is_not_called_invalid(tmp_path: Path) -> N
     told = printed(found, 80, everything=False)
     assert "Nothing was measured yet." in told and "tables" not in told
     assert "\ndear: not measured yet\n" in told and "invalid" not in told
+
+
+def test_a_reason_that_all_scenarios_share_is_said_once() -> None:
+    own = {"cpu": outcome("CPU", "costs", 9.0, 8.0, 10.0)}
+    cases = [case({"new": own}, name=name) for name in ("one", "two")]
+    for each in cases:
+        lost = each["variants"]["new"] | {"outcomes": {}}
+        each["variants"]["gone"] = lost | {"status": "unavailable", "reason": "no such device"}
+        each["variants"]["bad"] = lost | {"status": "failed", "reason": each["name"]}
+    found = case_results(*cases)
+    lines = printed(found, 80, everything=True).splitlines()
+    assert lines.count("gone: unavailable: no such device") == 1
+    assert lines.index("All scenarios") < lines.index("gone: unavailable: no such device")
+    assert {"bad: failed: one", "bad: failed: two"} < set(lines)
+    short = printed(found, 80, everything=False)
+    assert short.count("unavailable here: gone") == 1
