@@ -36,9 +36,7 @@ class Follower:
         self._live = sys.stderr.isatty()
         self._bars = LiveLine(errors(), disable=not self._live)
         total = self._blocks * self._per_block
-        self._task = self._bars.add_task(
-            "", total=total, known="measuring", where="", rate=""
-        )
+        self._task = self._bars.add_task("", total=total, known="measuring", where="", rate="")
         self._ended = 0
         self._benches = 1
         self._verdicts = ""

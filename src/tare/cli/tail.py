@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from tare.cli import error_answers
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.own_servers import refuse_untold, servers_of
 from tare.cli.ranges import Amount
@@ -43,6 +44,7 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
     tare tail http://127.0.0.1:8001/ --rate 2000 --duration 20
     tare tail './server --port {port}' --rate 5000 --slowest 0.01 --json
     """
+    from tare.lab.run import facing
     from tare.lab.run.tails import tails
     from tare.report.tail import grid, sentences
 
@@ -51,8 +53,11 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
         raise click.UsageError("expected --rate: how slow the slowest are depends on it")
     servers = servers_of(asked, compared=False)
     refuse_untold(servers, asked)
+    faced = facing.face(servers, say, saturated=None, any_body=False)
+    for remark in (*faced.remarks, *error_answers.remarks(faced.servers)):
+        say(remark)
     looked = []
-    for each in tails(servers, slowest, say):
+    for each in tails(faced.servers, slowest, say):
         looked.append(each)
         if as_json:
             continue

@@ -10,7 +10,7 @@ from tare.lab.errors import ManifestError, TareError
 from tare.lab.project.build import Say
 from tare.lab.project.servers.answer import Answer, Answers, Difference, ask, differences
 from tare.lab.run import planning, turn_length
-from tare.lab.run.own_bench import open_own, started
+from tare.lab.run.own_bench import naming_ended, open_own, started
 from tare.lab.trial.instrument import assignment
 from tare.lab.trial.measure import observe
 from tare.lab.trial.site import Site
@@ -53,8 +53,8 @@ def face(
     given rate can be held; all on `hosts`, if there are any. Without duels, `saturated` is None.
     With `any_body` no body is expected from then on.
 
-    Raises TareError for a server that does not start or does not answer, with its last lines, and
-    for a rate that is more than a server can answer.
+    Raises TareError for a server that does not start, does not answer or ends, with its last lines,
+    and for a rate that is more than a server can answer.
     """
     asked = servers.model_copy(update={"load": servers.load.model_copy(update={"rate": None})})
     with open_own(asked, say, hosts) as (bench, home), ExitStack() as stack:
@@ -62,6 +62,7 @@ def face(
         sites = {
             each.name: started(bench, each.name, parameters, home, stack) for each in asked.servers
         }
+        stack.enter_context(naming_ended(servers, sites.values()))
         answers = {name: (_answers(site), _answers(site)) for name, site in sites.items()}
         first = asked.servers[0].name
         _same_protocol({name: one.protocol for name, (one, _) in answers.items()})
@@ -162,6 +163,7 @@ def _answers(site: Site) -> Answers:
     except ManifestError:  # the server has no part in it
         raise
     except TareError as error:
+        site.blame()
         words = "".join(process.last_words() for process in site.processes.values())
         raise TareError(f"{site.variant}: {error}{words}") from error
 
@@ -188,6 +190,8 @@ def _look(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> _Lo
             return _Look(min(each.rate for each in seen), max(each.answer_ms for each in seen))
         if any(result.errors.values()):
             break
+    for site in (baseline, variant):
+        site.blame()
     counts = ", ".join(f"{kind} {count}" for kind, count in result.errors.items() if count)
     raise TareError(
         f"{variant.variant} against {baseline.variant}: no right answers under load "

@@ -1,6 +1,6 @@
 """A bench for a user's own servers that are looked at outside of a run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -71,3 +71,20 @@ def started(
     except TareError as error:
         raise TareError(f"{name} does not start: {error}") from error
     return site
+
+
+@contextmanager
+def naming_ended(servers: Servers, sites: Iterable[Site]) -> Iterator[None]:
+    """Within, a failure while a server has ended names that server, its command, how it ended and
+    its last lines. Raises TareError.
+    """
+    commands = {each.name: each.command for each in servers.servers}
+    try:
+        yield
+    except TareError as failure:
+        for site in sites:
+            try:
+                site.ensure_alive()
+            except TareError as ended:
+                raise TareError(f"{site.variant} ({commands[site.variant]}): {ended}") from failure
+        raise

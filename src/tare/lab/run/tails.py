@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tare.lab.errors import TareError
 from tare.lab.project.build import Say
 from tare.lab.project.preparation import observer_beside, profiler
-from tare.lab.run import facing, planning
-from tare.lab.run.own_bench import open_own, started
+from tare.lab.run import planning
+from tare.lab.run.own_bench import naming_ended, open_own, started
 from tare.lab.trial.tail import look
 from tare.model.instrument import Result
 from tare.model.servers import Servers
@@ -25,7 +25,8 @@ class Looked:
 
 
 def tails(servers: Servers, slowest: float, say: Say) -> Iterator[Looked]:
-    """Yield each server's tail; the slowest requests are this share of all.
+    """Yield the tail of each server, whose answers are known; the slowest requests are this share
+    of all.
 
     Raises TareError for a server that does not start, does not answer or fails under the load, and
     where the kernel does not let processes be looked at.
@@ -33,13 +34,11 @@ def tails(servers: Servers, slowest: float, say: Say) -> Iterator[Looked]:
     program = profiler(say)
     if isinstance(program, str):
         raise TareError(f"processes cannot be looked at: {program}")
-    faced = facing.face(servers, say, saturated=None, any_body=False)
-    for remark in faced.remarks:
-        say(remark)
-    for server in faced.servers.servers:
-        with open_own(faced.servers, say) as (bench, home), ExitStack() as stack:
+    for server in servers.servers:
+        with open_own(servers, say) as (bench, home), ExitStack() as stack:
             parameters = planning.scenario_at(bench.loaded, {}, {}).parameters
             site = started(bench, server.name, parameters, home, stack)
+            stack.enter_context(naming_ended(servers, [site]))
             site.run_oracle()
             tail, result = look(site, observer_beside(program), slowest)
             yield Looked(server.name, tail, result)
