@@ -19,6 +19,7 @@ from typing import Any
 from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.project import build
+from tare.report.numbers import relative
 
 HERE = Path(__file__).parent
 HEAD = (
@@ -109,7 +110,7 @@ def _told(outcome: dict[str, Any]) -> str:
     effect, interval = outcome["effect_pct"], outcome["ci_pct"]
     if effect is None or interval is None:
         return outcome["verdict"] or "not measured"
-    return f"{outcome['verdict']}: {effect:+.1f} % [{interval[0]:+.1f}, {interval[1]:+.1f}]"
+    return f"{outcome['verdict']}: {relative(effect, (interval[0], interval[1]))}"
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> str:

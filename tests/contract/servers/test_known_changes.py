@@ -80,3 +80,8 @@ def test_the_table_has_what_was_found_and_what_could_not_be_had() -> None:
 
     (row,) = RUN._rows(RUN.Pair("X", "none", commands), [])
     assert row == (("X", "none", "not run: x is not installed", "", "", ""), True)
+
+
+def test_an_effect_of_two_or_more_is_told_as_a_factor() -> None:
+    outcome = {"verdict": "costs", "effect_pct": 343.2, "ci_pct": [326.0, 389.9]}
+    assert RUN._told(outcome) == "costs: 4.43 times [4.26, 4.90]"
