@@ -1,8 +1,10 @@
 """report.html: one file, no script, nothing fetched."""
 
+import re
 from functools import partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
 
 from tare.model.results import Results
 from tare.report import overview, slopes, slower
@@ -22,6 +24,7 @@ from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
 
 _COUNTED = ("valid",)
+_HYPHENATED = re.compile(r"(\S*\w-\w\S*)")
 
 
 def template(name: str) -> Template:
@@ -33,9 +36,19 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters["glued"] = glued
+    environment.filters["whole"] = whole
     environment.globals["dark"] = palette.DARK
     return environment.get_template(name)
+
+
+def whole(text: object) -> Markup:
+    """Return a text as HTML in which no line may end within a figure, nor within a name at one of
+    its hyphens.
+    """
+    found = Markup("")
+    for number, part in enumerate(_HYPHENATED.split(glued(str(text)))):
+        found += Markup('<span class="whole">{}</span>').format(part) if number % 2 else part
+    return found
 
 
 def render(folder: RunFolder, results: Results) -> str:

@@ -19,6 +19,7 @@ RECORDS = sorted(file.parent for file in ROOT.glob("record/*/report.html"))
 UNFOLD = "document.querySelectorAll('details').forEach(each => each.open = true)"
 WIDTHS = "[document.documentElement.scrollWidth, window.innerWidth]"
 CONTRASTS = (Path(__file__).parent / "contrasts.js").read_text()
+BROKEN = (Path(__file__).parent / "broken_names.js").read_text()
 SMALLEST_TEXT, SMALLEST_MARK = 4.5, 3.0
 
 pytestmark = pytest.mark.skipif(
@@ -97,6 +98,14 @@ def test_no_page_scrolls_sideways(page: chromium.Page, large: Path, width: int) 
             scrolled, inner = page.value(WIDTHS)
             assert inner == width and scrolled <= width, (file, state)
             page.value(UNFOLD)
+
+
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_no_name_is_broken_at_a_hyphen(page: chromium.Page, large: Path, width: int) -> None:
+    page.open(large, width)
+    page.value(UNFOLD)
+    found: dict[str, Any] = page.value(BROKEN)
+    assert found["names"] > 500 and found["broken"] == []
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
