@@ -11,6 +11,8 @@ pub enum Error {
     Usage(SpecError),
     /// Something else failed.
     Other(io::Error),
+    /// A signal came before the run began.
+    Stopped,
 }
 
 impl From<SpecError> for Error {

@@ -53,6 +53,10 @@ fn main() -> ExitCode {
             complain(error);
             ExitCode::from(1)
         }
+        Err(Error::Stopped) => {
+            complain("stopped by a signal before the run began: there is no result");
+            ExitCode::from(STOPPED)
+        }
     }
 }
 
@@ -73,6 +77,7 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
     let (output, arrivals, wait) = (cli.output.clone(), cli.pace.arrivals(), cli.pace.wait());
     let chosen = cli.names_statuses();
     let spec = cli.into_spec()?;
+    unused_cpus(&spec).iter().for_each(complain);
     if let Some(steps) = output.steps {
         return trace(&spec, &output, steps, arrivals, wait, chosen);
     }
@@ -166,6 +171,15 @@ fn show(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> io::Result
 /// Write a complaint to standard error, which may be closed.
 fn complain(text: impl Display) {
     let _ = writeln!(io::stderr(), "tare-load: {text}");
+}
+
+/// A remark on CPUs that no worker runs on.
+fn unused_cpus(spec: &Spec) -> Option<String> {
+    let (cpus, threads) = (spec.cpus.as_ref()?.len(), spec.threads);
+    (cpus > threads).then(|| {
+        let unused = cpus - threads;
+        format!("--cpus: {unused} of {cpus} CPUs get no worker: --threads is {threads}")
+    })
 }
 
 /// Figures that are drawn anew on a terminal; one line per second elsewhere.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::mem;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::answers::Keeper;
@@ -43,7 +43,8 @@ use crate::target::Scheme;
 use crate::websocket::{Upgrade, WebSocket};
 
 /// Make the load that `spec` describes, and report progress to `observer`. A set `interrupt` ends
-/// it early; set again, it ends the wait for the last answers.
+/// it early; set again, it ends the wait for the last answers. One that is set in a handshake before
+/// the run leaves no result.
 ///
 /// # Errors
 /// When the spec cannot be used, or the kernel or the observer refuses.
@@ -185,7 +186,10 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let mut chosen = None;
         for (target, endpoint) in self.endpoints.iter().enumerate() {
             let offer = [tls::HTTP2, tls::HTTP1];
-            let found = tls::probe::alpn(&terms, target, endpoint, &offer, timeout);
+            let found = tls::probe::alpn(&terms, target, endpoint, &offer, timeout, self.interrupt);
+            if found.is_err() && self.interrupt.load(Relaxed) {
+                return Err(Error::Stopped);
+            }
             // The spec can be used: it is the server that is dead.
             let found = found.map_err(|why| {
                 let (url, _) = self

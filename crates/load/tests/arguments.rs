@@ -157,3 +157,36 @@ fn more_connections_than_a_process_can_number_are_refused() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("open files, but the limit is"), "{said}");
 }
+
+#[test]
+fn cpus_without_a_thread_are_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args([
+            "http://127.0.0.1:1/",
+            "--cpus",
+            "0,0,0",
+            "-c",
+            "1",
+            "-r",
+            "1",
+        ])
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let words = "--cpus: 2 of 3 CPUs get no worker: --threads is 1";
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn the_help_keeps_within_a_terminal() {
+    for columns in [80, 60] {
+        let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+            .arg("--help")
+            .env("COLUMNS", columns.to_string())
+            .output()
+            .expect("it starts");
+        let help = String::from_utf8_lossy(&output.stdout);
+        let long = |line: &&str| line.chars().count() > columns;
+        assert_eq!(help.lines().find(long), None);
+    }
+}

@@ -3,13 +3,9 @@
 mod common;
 
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::thread;
 
-use common::{assert_adds_up, bare, count, errors};
-use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, SendStream, ServerConfig, VarInt};
-use rustls::pki_types::PrivateKeyDer;
+use common::{assert_adds_up, bare, count, errors, quic};
+use quinn::{Connection, ConnectionError, SendStream, VarInt};
 use serde_json::{Value, json};
 use tare_load::h3::{qpack, varint};
 
@@ -61,43 +57,16 @@ type Handler = fn(&[u8], u64) -> Do;
 
 /// A server that speaks `alpn`, and begins its control stream with `hello`.
 fn serve(alpn: &[u8], hello: Vec<u8>, handler: Handler) -> SocketAddr {
-    let made = rcgen::generate_simple_self_signed(["localhost".into()]).expect("a certificate");
-    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .expect("a key");
-    tls.alpn_protocols = vec![alpn.to_vec()];
-    let quic = QuicServerConfig::try_from(tls).expect("TLS 1.3");
-    let config = ServerConfig::with_crypto(Arc::new(quic));
-    let (send, receive) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime.expect("a runtime").block_on(async move {
-            let any = "127.0.0.1:0".parse().expect("an address");
-            let endpoint = Endpoint::server(config, any).expect("a free port");
-            send.send(endpoint.local_addr().expect("an address"))
-                .expect("a test");
-            while let Some(incoming) = endpoint.accept().await {
-                let hello = hello.clone();
-                // A client that has gone is no error of the server.
-                tokio::spawn(async move { converse(incoming.await?, hello, handler).await });
-            }
-        });
-    });
-    receive.recv().expect("a server")
+    quic::serve(alpn, move |connection| {
+        converse(connection, hello.clone(), handler)
+    })
 }
 
 async fn converse(
-    connection: quinn::Connection,
+    connection: Connection,
     hello: Vec<u8>,
     handler: Handler,
-) -> Result<(), quinn::ConnectionError> {
+) -> Result<(), ConnectionError> {
     let mut control = connection.open_uni().await?;
     let _ = control.write_all(&hello).await;
     let mut hanging: Vec<SendStream> = Vec::new();

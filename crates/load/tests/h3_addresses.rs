@@ -1,14 +1,13 @@
 //! A QUIC server with several addresses: attempts to connect overlap.
 
+mod common;
+
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint as QuicEndpoint, ServerConfig};
+use common::quic;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustls::pki_types::PrivateKeyDer;
 use tare_load::cache_header::CacheHeader;
 use tare_load::h3::{self, H3, Setup};
 use tare_load::protocol::{Event, Protocol};
@@ -19,35 +18,10 @@ use tare_load::stream::tls::trust::Trust;
 
 /// A server that makes connections and says nothing.
 fn live() -> SocketAddr {
-    let made = rcgen::generate_simple_self_signed(["localhost".into()]).expect("a certificate");
-    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .expect("a key");
-    tls.alpn_protocols = vec![h3::ALPN.to_vec()];
-    let quic = QuicServerConfig::try_from(tls).expect("TLS 1.3");
-    let config = ServerConfig::with_crypto(Arc::new(quic));
-    let (send, receive) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime.expect("a runtime").block_on(async move {
-            let any = "127.0.0.1:0".parse().expect("an address");
-            let endpoint = QuicEndpoint::server(config, any).expect("a free port");
-            send.send(endpoint.local_addr().expect("an address"))
-                .expect("a test");
-            let mut made = Vec::new();
-            while let Some(incoming) = endpoint.accept().await {
-                made.push(incoming.await);
-            }
-        });
-    });
-    receive.recv().expect("a server")
+    quic::serve(h3::ALPN, |connection| async move {
+        connection.closed().await;
+        Ok(())
+    })
 }
 
 fn setup(addresses: &[SocketAddr]) -> Setup {

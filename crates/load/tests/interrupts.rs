@@ -2,12 +2,12 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::{OK, Server, Then};
+use common::{OK, Server, Then, bare};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -28,9 +28,14 @@ fn started(server: &Server, arguments: &[&str]) -> (Child, BufReader<std::proces
     (child, stderr)
 }
 
-/// Send SIGINT until the program ends; return its output.
+/// The output of a load that SIGINT stopped.
 fn interrupted(server: &Server, arguments: &[&str]) -> Output {
-    let (mut child, mut stderr) = started(server, arguments);
+    let (child, stderr) = started(server, arguments);
+    stopped(child, stderr)
+}
+
+/// Send SIGINT until the program ends; return its output.
+fn stopped(mut child: Child, mut stderr: impl Read) -> Output {
     for _ in 0..100 {
         if child.try_wait().expect("a child").is_some() {
             break;
@@ -41,7 +46,7 @@ fn interrupted(server: &Server, arguments: &[&str]) -> Output {
     let ended = child.try_wait().expect("a child").is_some();
     child.kill().expect("a child");
     let mut output = child.wait_with_output().expect("it ends");
-    std::io::Read::read_to_end(&mut stderr, &mut output.stderr).expect("the rest");
+    stderr.read_to_end(&mut output.stderr).expect("the rest");
     assert!(ended, "it goes on after 100 signals");
     output
 }
@@ -95,4 +100,27 @@ fn a_further_signal_ends_the_drain() {
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(result["load"]["unfinished"], 4);
+}
+
+#[test]
+fn a_signal_in_the_handshake_before_a_run_ends_it_as_stopped() {
+    let silent = bare::tcp("127.0.0.1", |mut stream| {
+        let mut piece = [0; 1000];
+        while stream.read(&mut piece)? > 0 {}
+        Ok(())
+    });
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .arg(format!("https://{silent}/"))
+        .args(["-p", "auto", "--timeout", "600s"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // Before its handler stands, a signal ends it in another way.
+    thread::sleep(Duration::from_secs(1));
+    let stderr = child.stderr.take().expect("a pipe");
+    let output = stopped(child, stderr);
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let words = "tare-load: stopped by a signal before the run began";
+    assert!(text(&output.stderr).contains(words), "{output:?}");
 }

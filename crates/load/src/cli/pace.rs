@@ -15,7 +15,8 @@ pub struct PaceOptions {
     #[arg(short, long, value_name = "TIME", value_parser = seconds)]
     pub duration: Option<f64>,
 
-    /// Requests to make, without a warm-up, instead of measuring for a time; 0 for no such number
+    /// Requests to make, without a warm-up, instead of measuring for a time; 0 for no such number. One
+    /// that is never answered takes a --timeout; --duration bounds them all
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub rounds: u64,
 

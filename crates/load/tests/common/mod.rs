@@ -3,6 +3,7 @@
 
 pub mod bare;
 pub mod program;
+pub mod quic;
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,7 +20,8 @@ use crate::stream::link::Link;
 const LATE: &str = "no TLS handshake in time";
 
 /// The protocol that the server of target `target`, at `endpoint`, chooses among those of `offer`, in
-/// the order of preference; none if it does not take part in the choice. All takes `timeout` at most.
+/// the order of preference; none if it does not take part in the choice. All takes `timeout` at most,
+/// and ends with a signal that sets `interrupt`.
 ///
 /// # Errors
 /// A sentence about the connection or handshake that failed.
@@ -29,6 +31,7 @@ pub fn alpn(
     endpoint: &Endpoint,
     offer: &[&[u8]],
     timeout: Duration,
+    interrupt: &AtomicBool,
 ) -> Result<Option<Vec<u8>>, String> {
     let mut config = terms.quic();
     config.alpn_protocols = offer.iter().map(|name| name.to_vec()).collect();
@@ -36,8 +39,8 @@ pub fn alpn(
     let mut connection =
         ClientConnection::new(Arc::new(config), name).map_err(|why| why.to_string())?;
     let deadline = Instant::now() + timeout;
-    let socket = connect(endpoint, deadline)?;
-    shake(&mut connection, socket, endpoint, deadline)?;
+    let socket = connect(endpoint, deadline, interrupt)?;
+    shake(&mut connection, socket, endpoint, deadline, interrupt)?;
     Ok(connection.alpn_protocol().map(<[u8]>::to_vec))
 }
 
@@ -47,6 +50,7 @@ fn shake(
     mut socket: TcpStream,
     endpoint: &Endpoint,
     deadline: Instant,
+    interrupt: &AtomicBool,
 ) -> Result<(), String> {
     // Of all calls together: a server may send byte by byte.
     let left = || {
@@ -63,6 +67,7 @@ fn shake(
             connection.write_tls(&mut socket).map_err(text)?;
             continue;
         }
+        refuse(interrupt)?;
         socket.set_read_timeout(Some(left()?)).map_err(text)?;
         match connection.read_tls(&mut socket) {
             Ok(0) => return Err("closed before it could be used".into()),
@@ -81,12 +86,17 @@ fn shake(
 }
 
 /// A connection to the first of the endpoint's addresses that answers.
-fn connect(endpoint: &Endpoint, deadline: Instant) -> Result<TcpStream, String> {
+fn connect(
+    endpoint: &Endpoint,
+    deadline: Instant,
+    interrupt: &AtomicBool,
+) -> Result<TcpStream, String> {
     let failed = |error: Errno| text(error.into());
     let order = Order::from(0, endpoint.addresses.len());
     let mut opened = 0;
     let mut link = Link::open(endpoint, order, &mut opened).map_err(failed)?;
     loop {
+        refuse(interrupt)?;
         let now = Instant::now();
         if now >= deadline {
             return Err("no connection in time".into());
@@ -101,11 +111,22 @@ fn connect(endpoint: &Endpoint, deadline: Instant) -> Result<TcpStream, String> 
             .sockets()
             .map(|socket| PollFd::new(socket, PollFlags::OUT))
             .collect();
-        let ready = poll(&mut watched, Some(&time)).map_err(failed)?;
+        let ready = match poll(&mut watched, Some(&time)) {
+            Err(Errno::INTR) => continue,
+            ready => ready.map_err(failed)?,
+        };
         if ready > 0 && link.settle(endpoint, &mut opened).map_err(failed)? {
             // A Unix socket takes the same calls.
             return Ok(OwnedFd::from(link).into());
         }
+    }
+}
+
+/// Fail if a signal came.
+fn refuse(interrupt: &AtomicBool) -> Result<(), String> {
+    match interrupt.load(Relaxed) {
+        true => Err("stopped by a signal".into()),
+        false => Ok(()),
     }
 }
 
