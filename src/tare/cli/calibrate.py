@@ -83,7 +83,7 @@ def _calibrate(within_s: float) -> "Calibration":
     """Make two runs of the study, by duels and by trials. Raises TareError and Interrupted."""
     from tare.cli.running import execute, written
     from tare.lab import paths
-    from tare.lab.errors import Disturbed
+    from tare.lab.errors import Disturbed, Interrupted
     from tare.lab.machine import host
     from tare.lab.run import calibrated
     from tare.lab.run.store import Store
@@ -101,6 +101,12 @@ def _calibrate(within_s: float) -> "Calibration":
             if not folders:
                 raise
             remarks.append(f"No result by {calibration.WAYS[pairing]}: {why.reason}")
+        except Interrupted:
+            say(
+                "stopped, so this machine is not calibrated; begin again with: tare calibrate\n"
+                f"what was measured is in {store.folder}, which you may remove"
+            )
+            raise
         else:
             folders.append(folder.read(store.folder))
         written(store.folder)
