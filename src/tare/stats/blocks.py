@@ -202,7 +202,8 @@ class BlockedTrials:
 
     def awaited(self) -> list[Key]:
         """The comparisons that the run waits for; a variant that failed awaits none, nor is one
-        awaited of which a side does not have the outcome, as without a proxy its CPU time.
+        awaited of which a side does not have the outcome, as without a proxy its CPU time, or whose
+        outcome has no ratio, as errors of which there are none.
         """
         failed = {t.variant for t in self._own if t.status in ("failed", "unavailable")}
         return self._pairable([name for name in self.plan.variants[1:] if name not in failed])
@@ -219,6 +220,7 @@ class BlockedTrials:
             for outcome in awaited
             if self._may_have(label, outcome)
             and self._may_have(self.plan.opponent_of(label), outcome)
+            and not self._has_no_ratio(label, outcome)
         ]
 
     def unresolved(self) -> list[Key]:
@@ -250,6 +252,13 @@ class BlockedTrials:
         counted = any(own == label for own, _ in self._values)
         return not counted or (label, outcome) in self._values
 
+    def _has_no_ratio(self, label: str, outcome: str) -> bool:
+        """Return true if a side was 0 in all of so many pairs as give an interval."""
+        own = self._values.get((label, outcome), {})
+        pairs = own.keys() & self._values.get((self.plan.opponent_of(label), outcome), {}).keys()
+        enough = criteria_of(self.plan).fewest_blocks(1)
+        return len(pairs) >= enough and self.effect(label, outcome) is None
+
     def has_values(self, outcome: str) -> bool:
         """Return false if trials counted and none of them could name the outcome."""
         return not self._values or any(name == outcome for _, name in self._values)
@@ -278,21 +287,9 @@ class BlockedTrials:
         """The effects whose intervals decide when there are enough blocks, the A/A control's among
         them; None for one that no pair has measured yet.
 
-        A variant that failed is out: no number of blocks narrows what is not measured. So is an
-        outcome that has no ratio, since it is 0 wherever it was measured.
+        A variant that failed is out: no number of blocks narrows what is not measured.
         """
-        awaited = [*self.awaited(), *self._pairable([CONTROL])]
-        found = ((*each, self.effect(*each)) for each in awaited)
-        return [
-            effect
-            for label, outcome, effect in found
-            if effect is not None or not self._measured(label, outcome)
-        ]
-
-    def _measured(self, label: str, outcome: str) -> bool:
-        """Return true if a block has a value of both sides, be it 0."""
-        own = self._values.get((label, outcome), {})
-        return bool(own.keys() & self._values.get((self.plan.opponent_of(label), outcome), {}))
+        return [self.effect(*each) for each in [*self.awaited(), *self._pairable([CONTROL])]]
 
 
 def judge_control(scenarios: Sequence[BlockedTrials]) -> dict[Key, Judgement]:

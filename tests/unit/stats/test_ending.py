@@ -221,3 +221,25 @@ def test_what_no_trial_can_name_is_not_awaited() -> None:
     assert BlockedTrials(made, CLOSED, []).unresolved() == [
         (variant, outcome) for variant in ("one", "two") for outcome in ("cpu", "rate")
     ]
+
+
+def test_what_is_always_0_is_not_awaited_until_it_is_resolved() -> None:
+    made = plan(awaited=["cpu", "rate"], until="resolved", blocks=Blocks(min=1, max=1000))
+    clear = trials(made, 30, one=1.3, two=1.3)
+    zero = [each.model_copy(update={"outcomes": {**each.outcomes, "rate": 0.0}}) for each in clear]
+    ends = {
+        blocks: stop(made, [each for each in zero if each.block < blocks], blocks)
+        for blocks in range(1, 31)
+    }
+    assert ends[5] is Stop.GO_ON, "so few may have met none by chance"
+    assert Stop.RESOLVED in ends.values()
+    only = made.model_copy(update={"awaited": ["rate"]})
+    assert stop(only, zero[: 5 * 8], 5) is Stop.GO_ON
+    assert stop(only, zero[: 6 * 8], 6) is Stop.RESOLVED
+    once = [
+        each.model_copy(update={"outcomes": {**each.outcomes, "rate": 1.0}})
+        if each.block == 3
+        else each
+        for each in zero
+    ]
+    assert stop(only, once[: 6 * 8], 6) is Stop.GO_ON, "it has a ratio"
