@@ -25,6 +25,7 @@ from tare.report.tails import tails
 from tare.stats.blocks import BlockedTrials, Key, judge_control, planned_trials
 from tare.stats.ending import is_over, stop
 from tare.stats.histogram import Histogram
+from tare.stats.late import too_late
 from tare.stats.plan_order import CONTROL
 from tare.stats.quantile import median
 from tare.stats.stopping import Stop
@@ -90,7 +91,11 @@ def complete(folder: RunFolder) -> bool:
     while decision is Stop.GO_ON:
         for planned in planned_trials(plan, block):
             is_made = (planned.block, planned.scenario, planned.label) in made
-            if not is_made and planned.label not in over[planned.scenario]:
+            if (
+                not is_made
+                and planned.label not in over[planned.scenario]
+                and not too_late(plan, planned, folder.trials)
+            ):
                 return is_over(plan, folder.trials)
         block += 1
         decision = stop(plan, folder.trials, block)

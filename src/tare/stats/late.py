@@ -1,12 +1,13 @@
 """Trials that were made too late for a test that looks after every block.
 
-Such a test takes pairs in the order of their blocks. `resume` makes a spoilt trial again after
-later blocks were looked at; in its place, its pair would revise those looks.
+Such a test takes pairs in the order of their blocks. A spoilt trial that is made again after later
+blocks were looked at would revise those looks, in its place. `tare resume` therefore leaves it, and
+where an earlier tare made it, its pair is left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from tare.model.trial import Trial
+from tare.model.trial import Plan, PlannedTrial, Trial
 
 
 def late(trials: Sequence[Trial]) -> set[str]:
@@ -27,3 +28,15 @@ def late(trials: Sequence[Trial]) -> set[str]:
         else:
             latest[where] = trial.block
     return found
+
+
+def too_late(plan: Plan, planned: PlannedTrial, trials: Iterable[Trial]) -> bool:
+    """Return true if the plan's test could not use the planned trial any more, since one of its
+    label and scenario counts in a later block.
+    """
+    return plan.until == "resolved" and any(
+        trial.status == "valid"
+        and trial.block > planned.block
+        and (trial.scenario, trial.label) == (planned.scenario, planned.label)
+        for trial in trials
+    )

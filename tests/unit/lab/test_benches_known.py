@@ -63,3 +63,15 @@ def test_a_trial_that_counts_is_kept_without_what_nobody_asks_for() -> None:
     assert (kept.instrument, kept.roles) == ({}, {}) and kept.outcomes == whole.outcomes
     refused = whole.model_copy(update={"status": "invalid"})
     assert lean(refused) == refused
+
+
+def test_what_would_be_late_is_not_lacking() -> None:
+    for until, is_lacking in (("narrow", True), ("resolved", False)):
+        made = plan(until=until, blocks={"min": 1, "max": 9})
+        fault = {"machine_fault": True, "status": "invalid"}
+        done = [
+            each.model_copy(update=fault) if each.block == 1 and each.label == "dear" else each
+            for each in trials(made, 3, {})
+        ]
+        assert Known(made, done).lacks(1) is is_lacking
+        assert Known(made, [each for each in done if each.block < 2]).lacks(1)

@@ -267,3 +267,14 @@ def test_a_damaged_file_is_named_in_a_sentence(tmp_path: Path, name: str, conten
     with pytest.raises(NotARun, match=r"damaged|latencies of .* in default: histogram 0") as told:
         results.make(read(folder))
     assert "remove it" in str(told.value)
+
+
+def test_a_run_until_all_is_resolved_lacks_no_trial_that_would_be_late(tmp_path: Path) -> None:
+    for until, is_complete in (("narrow", False), ("resolved", True)):
+        plan = runs.plan(until=until, blocks={"min": 9, "max": 9})
+        fault = {"machine_fault": True, "status": "invalid", "reason": "no room"}
+        done = [
+            runs.altered(each, **fault) if each.block == 1 and each.label == "dear" else each
+            for each in runs.trials(plan, 9, {"dear": 1.2})
+        ]
+        assert make(runs.write(tmp_path / until, plan, done)).complete is is_complete

@@ -6,9 +6,9 @@ from test_duels import duels
 
 from tare.model.study import Blocks
 from tare.model.trial import Plan, Trial
-from tare.stats.blocks import BlockedTrials
+from tare.stats.blocks import BlockedTrials, planned_trials
 from tare.stats.ending import stop
-from tare.stats.late import late
+from tare.stats.late import late, too_late
 
 MANY = Blocks(min=1, max=1000)
 REMADE = 3
@@ -60,3 +60,14 @@ def test_a_run_that_looks_at_widths_takes_late_pairs_too() -> None:
     effect = found.effect("one", "cpu")
     assert effect is not None and effect.n == 12
     assert "left out" not in found.judge()["one", "cpu"].why
+
+
+def test_what_would_be_late_is_not_made_again() -> None:
+    made = plan(until="resolved", blocks=MANY, scenarios=[CLOSED])
+    done = [with_status(each, "invalid") if each.block == 1 else each for each in trials(made, 3)]
+    first, second, third = (planned_trials(made, block)[0] for block in (1, 2, 3))
+    assert too_late(made, first, done) and not too_late(made, third, done)
+    assert not too_late(made, first, done[: 2 * 4]), "nothing later was looked at"
+    lost = [with_status(each, "invalid") if each.block == 2 else each for each in done]
+    assert not too_late(made, first, lost) and not too_late(made, second, lost)
+    assert not too_late(plan(scenarios=[CLOSED]), first, done), "widths may be seen in any order"

@@ -29,6 +29,7 @@ from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.probes.audit import audit
 from tare.probes.identity import identity, revision
 from tare.stats import blocks, ending
+from tare.stats.late import too_late
 from tare.stats.stopping import Stop
 
 
@@ -203,6 +204,8 @@ class Run:
         scenario = self._scenarios[planned.scenario]
         made = [trial for trial in self._trials if _same(trial, planned)]
         if any(trial.status != "invalid" for trial in made):
+            return
+        if too_late(self._plan, planned, self._trials):
             return
         if (reason := self._not_now(planned, scenario)) is not None:
             if reason:

@@ -7,6 +7,7 @@ from typing import Any
 from tare.model.given_up import FAILURES_MAX, needs
 from tare.model.trial import Plan, Trial
 from tare.stats import blocks
+from tare.stats.late import too_late
 
 _NOT_NEEDED: dict[str, Any] = {
     "gates": [],
@@ -34,6 +35,8 @@ class Known:
         self._lost: set[tuple[str, str]] = set()
         self._told: Counter[tuple[str, str, str]] = Counter()
         self._useful: list[Trial] = []
+        self._latest: dict[tuple[str, str], Trial] = {}
+        """Scenario and label → the trial of the latest block that counts."""
         self.add(trials)
 
     def add(self, trials: Iterable[Trial]) -> None:
@@ -41,6 +44,10 @@ class Known:
         for trial in map(lean, trials):
             self._stored.append(trial)
             self._by_block[trial.block].append(trial)
+            which = (trial.scenario, trial.label)
+            before = self._latest.get(which)
+            if trial.status == "valid" and (before is None or before.block < trial.block):
+                self._latest[which] = trial
             if trial.status == "unavailable":
                 self._lost.add((trial.scenario, trial.variant))
             if trial.status in ("failed", "unavailable"):
@@ -65,7 +72,9 @@ class Known:
         return own + [trial for trial in self._useful if trial.block != block]
 
     def lacks(self, block: int) -> bool:
-        """Return true if a planned trial of the block has no attempt that ended it."""
+        """Return true if a planned trial of the block has no attempt that ended it, and could still
+        be of use.
+        """
         ended = {
             (trial.scenario, trial.label)
             for trial in self.of_block(block)
@@ -73,6 +82,7 @@ class Known:
         }
         return any(
             (planned.scenario, planned.label) not in ended
+            and not too_late(self._plan, planned, self._latest.values())
             and not any(
                 (planned.scenario, name) in self._lost for name in needs(self._plan, planned.label)
             )
