@@ -67,6 +67,7 @@ fn refused(spec: &Value) -> (u8, String) {
     match refused.expect_err("no result") {
         Error::Usage(why) => (2, why.to_string()),
         Error::Other(why) => (1, why.to_string()),
+        Error::Stopped => panic!("nothing stopped it"),
     }
 }
 
