@@ -5,6 +5,7 @@ from typing import Any, Literal
 from tare.model.base import Record
 from tare.model.study import Pairing
 from tare.model.tail import Cause
+from tare.model.trial import CONTROL
 
 Verdict = Literal["costs", "saves", "equivalent", "unresolved"]
 
@@ -287,6 +288,12 @@ class ScenarioResult(Record):
     within: dict[str, WithinResult] = {}
     """By judged outcome, of duels that told the spread within them."""
 
+    def control_verdicts(self) -> dict[str, Verdict | None]:
+        """Return outcome → the verdict of the A/A control, of ratios and of slopes."""
+        found = {name: floor.verdict for name, floor in self.noise_floor.items()}
+        own = ((each.outcome, each.variants.get(CONTROL)) for each in self.slopes)
+        return found | {name: control.verdict for name, control in own if control is not None}
+
 
 class BenchEffect(Record):
     """An effect as one bench has it."""
@@ -375,6 +382,6 @@ class Results(Record):
         return [
             (scenario.name, outcome)
             for scenario in self.scenarios
-            for outcome, floor in scenario.noise_floor.items()
-            if floor.verdict in ("costs", "saves")
+            for outcome, verdict in scenario.control_verdicts().items()
+            if verdict in ("costs", "saves")
         ]

@@ -264,11 +264,9 @@ def _differences(before: Results, after: Results) -> Iterator[str]:
     for which in (before, after):
         if not which.complete:
             yield f"{which.run} is not finished"
-        for scenario in which.scenarios:
-            for name, floor in scenario.noise_floor.items():
-                if floor.verdict in ("costs", "saves"):
-                    where = f"{which.run}, {scenario.name}"
-                    yield f"{where}: the A/A control differs from the baseline in {name}"
+        for name, outcome in which.alarms():
+            where = f"{which.run}, {name}"
+            yield f"{where}: the A/A control differs from the baseline in {outcome}"
     for name, pair in _common(before, after).items():
         for key, one, other in _parameters(*pair):
             if key in EFFORT:

@@ -49,8 +49,8 @@ class _Effect:
     value: float
     ci: tuple[float, float] | None
     verdict: Verdict | None
-    control: Verdict | None = None
-    """The verdict of the A/A control, which that of a slope does not get."""
+    control: Verdict | None
+    """The verdict of the A/A control."""
 
 
 @dataclass
@@ -117,20 +117,20 @@ def _stored(results: Results) -> StoredRun:
 
 def _effects(results: Results, scenario: ScenarioResult) -> Iterator[_Effect]:
     """Yield those of all variants but the baseline and the A/A control."""
-    own = (results.baseline, CONTROL)
+    own, control = (results.baseline, CONTROL), scenario.control_verdicts()
     for label, variant in scenario.variants.items():
         for name, each in variant.outcomes.items():
             if label not in own and each.judged and each.effect_pct is not None:
                 yield _Effect(
                     label, name, each.title, "%", each.better, each.effect_pct, each.ci_pct,
-                    each.verdict, scenario.noise_floor[name].verdict,
+                    each.verdict, control[name],
                 )  # fmt: skip
     for slope in scenario.slopes:
         for label, found in slope.variants.items():
             if label not in own and found.verdict is not None and found.difference is not None:
                 yield _Effect(
                     label, slope.outcome, slope.title, slope.unit, slope.better, found.difference,
-                    found.difference_ci, found.verdict,
+                    found.difference_ci, found.verdict, control.get(slope.outcome),
                 )  # fmt: skip
 
 

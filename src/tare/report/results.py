@@ -22,7 +22,8 @@ from tare.report.folder import RunFolder
 from tare.report.sentence import answers
 from tare.report.slopes import slopes
 from tare.report.tails import tails
-from tare.stats.blocks import BlockedTrials, Key, judge_control, planned_trials
+from tare.stats.blocks import BlockedTrials, Key, planned_trials
+from tare.stats.control import judge_control
 from tare.stats.ending import is_over, stop
 from tare.stats.histogram import Histogram
 from tare.stats.late import too_late
@@ -169,7 +170,7 @@ def _scenario(
             )
             for (variant, other, outcome), (effect, found) in paired.judge_pairs().items()
         ],
-        slopes=slopes(paired),
+        slopes=slopes(paired, verdicts),
         causes=causes(folder, name, [*plan.variants, CONTROL]),
         tails=tails(folder, name, [*plan.variants, CONTROL]),
         within=starts.of_scenario(paired),

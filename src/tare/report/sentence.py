@@ -47,14 +47,12 @@ def distrust(results: Results) -> str | None:
     alarms: dict[str, list[str]] = {}
     named = titles(results)
     for scenario in results.scenarios:
-        for name, floor in scenario.noise_floor.items():
-            if floor.verdict in DIFFERENT:
-                title = next(
-                    variant.outcomes[name].title
-                    for variant in scenario.variants.values()
-                    if name in variant.outcomes
-                )
-                alarms.setdefault(in_sentence(title), []).append(named[scenario.name])
+        found = {each.outcome: each.title for each in scenario.slopes}
+        for variant in scenario.variants.values():
+            found |= {name: own.title for name, own in variant.outcomes.items()}
+        for name, verdict in scenario.control_verdicts().items():
+            if verdict in DIFFERENT:
+                alarms.setdefault(in_sentence(found[name]), []).append(named[scenario.name])
     if not alarms:
         return None
     several = len(results.scenarios) > 1

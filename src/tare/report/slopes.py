@@ -1,13 +1,17 @@
 """Slopes: their part of results.json, and their texts."""
 
+from collections.abc import Mapping
+
 from tare.model.results import Growth, SlopeOfVariant, SlopePair, SlopeResult
 from tare.report.alike import is_open
 from tare.report.numbers import figure
-from tare.stats.blocks import BlockedTrials
+from tare.stats.blocks import BlockedTrials, Key
 from tare.stats.dose_response import Slopes
 from tare.stats.interval import Interval
+from tare.stats.location import Location
 from tare.stats.plan_order import CONTROL
 from tare.stats.rounding import two_digits
+from tare.stats.verdict import Judgement
 
 NOTE = (
     "A slope is the cost of each further unit of a dose; the cost without any dose is fixed. "
@@ -16,17 +20,19 @@ NOTE = (
 )
 
 
-def slopes(paired: BlockedTrials) -> list[SlopeResult]:
-    """One of each outcome that is a slope and was measured in the scenario."""
+def slopes(paired: BlockedTrials, control: Mapping[Key, Judgement]) -> list[SlopeResult]:
+    """One of each outcome that is a slope and was measured in the scenario. `control` has, under
+    its label and each outcome, the verdict of the A/A control.
+    """
     found = [
         Slopes(paired.plan, paired.scenario, name, paired.trials)
         for name in paired.plan.reported
         if paired.plan.outcomes[name].is_slope
     ]
-    return [_result(paired, each) for each in found if each.labels()]
+    return [_result(paired, each, control) for each in found if each.labels()]
 
 
-def _result(paired: BlockedTrials, found: Slopes) -> SlopeResult:
+def _result(paired: BlockedTrials, found: Slopes, control: Mapping[Key, Judgement]) -> SlopeResult:
     outcome = found.outcome
     parameter, response = found.of_what()
     return SlopeResult(
@@ -38,7 +44,7 @@ def _result(paired: BlockedTrials, found: Slopes) -> SlopeResult:
         response=paired.plan.outcomes[response].title,
         response_unit=paired.plan.outcomes[response].unit,
         floor=found.floor(),
-        variants=_variants(found),
+        variants=_variants(found, control.get((CONTROL, found.name))),
         pairs=[
             SlopePair(
                 variant=variant,
@@ -55,8 +61,11 @@ def _result(paired: BlockedTrials, found: Slopes) -> SlopeResult:
     )
 
 
-def _variants(found: Slopes) -> dict[str, SlopeOfVariant]:
-    judged, made = found.judge(), {}
+def _variants(found: Slopes, of_control: Judgement | None) -> dict[str, SlopeOfVariant]:
+    judged: dict[str, tuple[Location, Judgement | None]] = {**found.judge()}
+    if (difference := found.difference(CONTROL, found.plan.baseline)) is not None:
+        judged[CONTROL] = difference, of_control
+    made = {}
     for label in found.labels():
         slope, bend, fixed = found.slope(label), found.bend(label), found.intercept(label)
         baseline = found.plan.baseline_of(label)

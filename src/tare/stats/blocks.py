@@ -292,28 +292,6 @@ class BlockedTrials:
         return [self.effect(*each) for each in [*self.awaited(), *self._pairable([CONTROL])]]
 
 
-def judge_control(scenarios: Sequence[BlockedTrials]) -> dict[Key, Judgement]:
-    """Scenario and outcome → the verdict of the A/A control, as if it were a variant.
-
-    It is the check on the run, not a finding; one run is checked once, so that all its scenarios
-    are one family and a sound run raises a false alarm once in twenty at most.
-    """
-    family = {
-        (each.scenario.name, outcome): Comparison(
-            CONTROL,
-            outcome,
-            Direction(each.plan.outcomes[outcome].better),
-            floor.effect,
-            None,
-        )
-        for each in scenarios
-        for outcome in each.judged()
-        if (floor := each.floor(outcome)) is not None
-    }
-    criteria = criteria_of(scenarios[0].plan) if scenarios else Criteria()
-    return dict(zip(family, judge_family(list(family.values()), criteria), strict=True))
-
-
 def criteria_of(plan: Plan) -> Criteria:
     """Return the thresholds of a plan's verdicts."""
     return Criteria(margin_percent=plan.margin_pct, at_every_look=plan.until == "resolved")

@@ -122,23 +122,31 @@ class Slopes:
     def _family(self, found: Mapping[K, Location]) -> dict[K, tuple[Location, Judgement]]:
         adjusted = holm([difference.p for difference in found.values()])
         return {
-            key: (difference, self._verdict(difference, p))
+            key: (difference, self._above_floor(difference, p))
             for (key, difference), p in zip(found.items(), adjusted, strict=True)
         }
 
-    def _verdict(self, difference: Location, p: float) -> Judgement:
-        interval, floor = difference.interval, self.floor()
+    def _above_floor(self, difference: Location, p: float) -> Judgement:
+        """Return the verdict of a difference, which must also exceed the noise floor."""
+        found, floor = self.verdict(difference, p), self.floor()
+        if found.verdict is Verdict.UNRESOLVED:
+            return found
+        if floor is None:
+            return Judgement(Verdict.UNRESOLVED, p, "there is no noise floor")
+        if abs(difference.estimate) <= floor:
+            why = f"below the noise floor of {two_digits(floor)} {self.outcome.unit}"
+            return Judgement(Verdict.UNRESOLVED, p, why)
+        return found
+
+    def verdict(self, difference: Location, p: float) -> Judgement:
+        """Return the verdict of a difference, given its Holm-adjusted p, without a noise floor."""
+        interval = difference.interval
         if interval is None:
             return Judgement(Verdict.UNRESOLVED, p, difference.missing)
         if not interval.excludes(0):
             return Judgement(Verdict.UNRESOLVED, p, "the interval of the difference contains 0")
         if p > ALPHA:
             return Judgement(Verdict.UNRESOLVED, p, f"p {p:.2g} after Holm")
-        if floor is None:
-            return Judgement(Verdict.UNRESOLVED, p, "there is no noise floor")
-        if abs(difference.estimate) <= floor:
-            why = f"below the noise floor of {two_digits(floor)} {self.outcome.unit}"
-            return Judgement(Verdict.UNRESOLVED, p, why)
         worse = (difference.estimate > 0) == (Direction(self.outcome.better) is Direction.LOWER)
         return Judgement(Verdict.COSTS if worse else Verdict.SAVES, p, f"p {p:.2g} after Holm")
 

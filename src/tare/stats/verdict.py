@@ -86,17 +86,20 @@ class Judgement:
 
 
 def judge_family(
-    comparisons: Sequence[Comparison], criteria: Criteria = Criteria()
+    comparisons: Sequence[Comparison],
+    criteria: Criteria = Criteria(),
+    beside: Sequence[float] = (),
 ) -> list[Judgement]:
-    """Judge all comparisons of one scenario together, in the order given. The reason also names two
-    modes that are farther apart than the margin.
+    """Judge all comparisons of one family together, in the order given. `beside` are the p-values
+    of its other members, which are judged elsewhere. The reason also names two modes that are
+    farther apart than the margin.
 
     Holm's correction runs over all of them, so leave out what nobody will read.
     """
-    adjusted = holm([comparison.effect.p for comparison in comparisons])
+    adjusted = holm([*(comparison.effect.p for comparison in comparisons), *beside])
     judged = [
-        judge(comparison, p, len(comparisons), criteria)
-        for comparison, p in zip(comparisons, adjusted, strict=True)
+        judge(comparison, p, len(adjusted), criteria)
+        for comparison, p in zip(comparisons, adjusted[: len(comparisons)], strict=True)
     ]
     return [
         replace(found, why=found.why + _bimodal(comparison.effect, criteria))

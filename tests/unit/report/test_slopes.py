@@ -138,3 +138,27 @@ def test_a_picture_and_a_table_of_slopes_are_exported(folder: RunFolder, tmp_pat
     assert float(dear["slope_low"]) <= float(dear["slope"]) <= float(dear["slope_high"])
     assert float(dear["intercept_low"]) <= float(dear["intercept"]) <= 13
     assert (dear["unit"], dear["verdict"], dear["blocks"]) == ("ns", "costs", "10")
+
+
+@pytest.mark.parametrize(("own", "verdict"), [(0.0, "unresolved"), (0.02, "costs")])
+def test_the_control_of_a_slope_is_a_check_on_the_run(
+    tmp_path: Path, own: float, verdict: str
+) -> None:
+    plan = runs.plan(
+        variants=["none", *COSTS], outcomes={"ns": runs.NS, "cpu": runs.CPU}, judged=["ns"]
+    )
+    done = runs.dosed(plan, 10, COSTS | {"control": own})
+    found = results.make(read(runs.write(tmp_path / "run", plan, done)))
+    (scenario,) = found.scenarios
+    (sloped,) = scenario.slopes
+    control = sloped.variants["control"]
+    assert control.verdict == scenario.control_verdicts()["ns"] == verdict
+    assert control.difference == pytest.approx(1000 * own, abs=2)
+    if verdict == "unresolved":
+        assert found.alarms() == [] and "cheap" in found.answers[0]
+    else:
+        assert found.alarms() == [("default", "ns")]
+        assert found.answers == [
+            "Do not believe this run: none differs from itself in CPU of a call, by the A/A "
+            "control."
+        ]

@@ -1,7 +1,8 @@
 import pytest
 from blocked import CLOSED, OPEN, plan, trials, with_status
 
-from tare.stats.blocks import BlockedTrials, judge_control, planned_trials
+from tare.stats.blocks import BlockedTrials, planned_trials
+from tare.stats.control import judge_control
 from tare.stats.ending import comparisons
 from tare.stats.plan_order import CONTROL
 

@@ -4,7 +4,8 @@ import pytest
 from blocked import CLOSED, plan
 
 from tare.model.trial import Plan, Trial
-from tare.stats.blocks import BlockedTrials, judge_control, planned_trials
+from tare.stats.blocks import BlockedTrials, planned_trials
+from tare.stats.control import judge_control
 from tare.stats.plan_order import CONTROL
 
 DUELS = plan(pairing="slices", baselines={"two": "other"}, variants=["none", "other", "one", "two"])
