@@ -15,10 +15,13 @@ from tare.cli.targets import chosen
     shell_complete=targets(variants=True),
 )
 def command(target: str | None) -> None:
-    """Stop TARGET, or everything that `tare up` left running."""
+    """Stop a variant, all of an experiment, or everything that `tare up` left running."""
     from tare.lab.run import instances
 
-    for each in chosen(target):
+    found = chosen(target)
+    if not found:
+        click.echo("nothing is up")
+    for each in found:
         killed = instances.down(each)
         note = f" (had to kill: {', '.join(killed)})" if killed else ""
         click.echo(f"{each.name} is down{note}")

@@ -8,10 +8,11 @@ import click
 from tare.cli.hosts_option import hosts_option
 from tare.cli.output import json_option
 from tare.cli.own_servers import prepare
-from tare.cli.server_options import Asked, options
+from tare.cli.server_options import Asked, options, servers
 
 
 @click.command()
+@servers("COMMAND|URL...")
 @options
 @hosts_option
 @json_option

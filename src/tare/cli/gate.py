@@ -11,7 +11,7 @@ import click
 from tare.cli.exit_codes import REGRESSION
 from tare.cli.output import say
 from tare.cli.own_servers import prepare
-from tare.cli.server_options import Asked, options
+from tare.cli.server_options import Asked, options, servers
 from tare.report.gate_formats import FORMATS
 
 _TIME = "; a longer --within gives it the time"
@@ -19,6 +19,7 @@ _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
 
 
 @click.command()
+@servers("COMMAND...")
 @options
 @click.option(
     "--fail-on",
@@ -28,7 +29,12 @@ _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
     "rounds and in all.",
 )
 @click.option(
-    "--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    default="text",
+    show_default=True,
+    help="The form of the decision.",
 )
 def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     """Compare servers as tare duel does; exit with 3 if one is surely worse than --fail-on allows.
@@ -41,13 +47,14 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     tare gate './old --port {port}' './new --port {port}' --fail-on 'cpu_us_per_request > 2%'
     tare gate --against main --build 'make' './server --port {port}' --within 5m
     """
-    from tare.cli.running import execute, written
+    from tare.cli.running import execute, resumable, written
     from tare.report.gate import DEFAULT_LIMITS, rulings
     from tare.report.results import NOT_YET
 
     limits = _limits(fail_on) or DEFAULT_LIMITS
     store = prepare(Asked(**given), limits)
-    execute(store)
+    with resumable(store):
+        execute(store)
     results = written(store.folder)
     if broken := [
         f"{name}: {each.reason}" + _TIME * (each.reason == NOT_YET)

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
+from tare.cli.groups import Group
 from tare.cli.output import json_option, print_json, say
 from tare.cli.ranges import Amount
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Let several machines make the blocks of one run (docs/BENCHES.md), or take the roles of each
     trial (docs/HOSTS.md).

@@ -17,7 +17,7 @@ from tare.cli.targets import the_one
 @click.option("--role", help="Only this role.")
 @click.option("-f", "--follow", is_flag=True, help="Go on as more is printed.")
 def command(target: str | None, role: str | None, follow: bool) -> None:
-    """Print the logs of TARGET's roles, each line behind the role's name.
+    """Print the logs of a variant's roles, each line behind the role's name.
 
     The logs of a variant that is down are kept until it is up again.
     """

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from tare.cli.groups import Group
 from tare.cli.output import say
 from tare.cli.unwritable import unwritable
 from tare.lab.errors import Interrupted, TareError, UnknownName, no_such
@@ -21,11 +22,9 @@ _COMMANDS = (
 
 _EXTRAS = {"pyarrow": "parquet", "cryptography": "benches", "distributed": "benches"}
 """Packages that an installed tare may lack, and the extra that has each; ./tare installs them."""
-_WHOLE = 1000
-"""Characters of a sentence that is not cut."""
 
 
-class Commands(click.Group):
+class Commands(Group):
     """One module a command, imported when it is asked for: a warm `tare list` stays quick."""
 
     def resolve_command(
@@ -35,14 +34,6 @@ class Commands(click.Group):
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             raise UnknownName(no_such("command", args[0], _COMMANDS))
         return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each command's whole first sentence, which click would cut at the line's end."""
-        found = [(name, self.get_command(ctx, name)) for name in _COMMANDS]
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, each.get_short_help_str(limit=_WHOLE)) for name, each in found if each]
-            )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of use, not of the alphabet."""

@@ -26,7 +26,9 @@ def command(target: str, source: str, into: Path) -> None:
 
     experiment, name = catalog.split_target(target)
     if name is None:
-        raise click.BadParameter(f"{target!r}: expected EXPERIMENT/NAME", param_hint="TARGET")
+        raise click.BadParameter(
+            f"found {target!r}, expected EXPERIMENT/NAME", param_hint="EXPERIMENT/NAME"
+        )
     folder = into.expanduser().resolve()
     loaded = catalog.load(experiment, outside=folder if folder.is_dir() else None)
     made = copying.copy(loaded, source, name, folder)

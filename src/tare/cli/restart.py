@@ -14,7 +14,7 @@ from tare.cli.up import announce, start
 )
 @json_option
 def command(target: str | None, as_json: bool) -> None:
-    """Stop TARGET (the only one that is up, if not named) and start it again.
+    """Stop a variant (the only one that is up, if not named) and start it again.
 
     Your own files in the place of parts are taken as they are now.
     """

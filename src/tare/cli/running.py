@@ -1,5 +1,7 @@
 """The part that `tare run` and `tare resume` share: carry a plan out, then report."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -29,15 +31,15 @@ def go_on(store: Store, *, as_json: bool, benches: Path | None = None) -> bool:
     """Carry out what the stored plan still lacks, here or on the benches of a file, and report.
     Return true if it is `sound`, and its page was written.
     """
-    try:
-        if benches is None:
-            execute(store)
-        else:
-            execute_on(benches, store)
-    except Interrupted:
-        report(store.folder, as_json=as_json)
-        say(f"nothing measured is lost; go on with: tare resume {store.folder.name}")
-        raise
+    with resumable(store):
+        try:
+            if benches is None:
+                execute(store)
+            else:
+                execute_on(benches, store)
+        except Interrupted:
+            report(store.folder, as_json=as_json)
+            raise
     found, is_written = report(store.folder, as_json=as_json)
     if store.plan().why and not any(scenario.causes for scenario in found.scenarios):
         pairs = "duels" if found.pairing == "slices" else "blocks"
@@ -48,6 +50,16 @@ def go_on(store: Store, *, as_json: bool, benches: Path | None = None) -> bool:
             "were fewer"
         )
     return sound(found) and is_written
+
+
+@contextmanager
+def resumable(store: Store) -> Iterator[None]:
+    """Within, a run that the user stops says how to go on with it."""
+    try:
+        yield
+    except Interrupted:
+        say(f"nothing measured is lost; go on with: tare resume {store.folder.name}")
+        raise
 
 
 def sound(found: Results) -> bool:

@@ -1,4 +1,4 @@
-"""The options of `tare duel` and `tare gate`: what is compared, and how."""
+"""The options of `tare duel`, `tare gate` and `tare tail`: what is asked, and how."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from tare.model.servers import LOG_FORMATS, LogFormat
 READY_S = 30.0
 """Seconds that a server may take unless others are given."""
 _ASKING = (
-    click.argument("commands", nargs=-1, required=True, metavar="COMMAND|URL..."),
     click.option("--get", "path", metavar="PATH", help="The path to request; / by default."),
     click.option(
         "--requests",
@@ -46,10 +45,21 @@ _ASKING = (
         type=click.Choice(PROTOCOLS),
         help="As for tare load; by default ws for ws:// and wss://, echo for tcp://, else h1.",
     ),
-    click.option("-X", "--method", default="GET", show_default=True),
-    click.option("-H", "--header", "headers", multiple=True, metavar="NAME: VALUE"),
+    click.option("-X", "--method", default="GET", show_default=True, help="The request's method."),
+    click.option(
+        "-H",
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="NAME: VALUE",
+        help="A header of the request; repeatable.",
+    ),
     click.option("--body", metavar="TEXT", help="Body of the request, or message of the call."),
-    click.option("--body-file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option(
+        "--body-file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A file with the body or message.",
+    ),
     click.option(
         "-s",
         "--size",
@@ -57,7 +67,14 @@ _ASKING = (
         metavar="BYTES",
         help="Size of the message to echo, or of an arbitrary body.",
     ),
-    click.option("-c", "--connections", type=Count(1), default=16, show_default=True),
+    click.option(
+        "-c",
+        "--connections",
+        type=Count(1),
+        default=16,
+        show_default=True,
+        help="Connections to each server.",
+    ),
     click.option(
         "-m",
         "--depth",
@@ -66,18 +83,19 @@ _ASKING = (
         show_default=True,
         help="Requests in flight on each connection: pipelined, or in streams of h2, h3 and grpc.",
     ),
-    click.option(
-        "--rate",
-        type=Amount(),
-        help="Requests per second; by default 40 % of what the slower server can answer.",
-    ),
     span_option(
         "--ready-within",
         "ready_s",
         f"{READY_S:g}s",
         "How long a server may take until it accepts connections.",
     ),
-    click.option("--env", "environment", multiple=True, metavar="NAME=VALUE"),
+    click.option(
+        "--env",
+        "environment",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A variable of each server's environment; repeatable.",
+    ),
     click.option(
         "--backend",
         is_flag=True,
@@ -92,6 +110,11 @@ _ASKING = (
 """How servers are started and asked."""
 _DUELING = (
     click.option(
+        "--rate",
+        type=Amount(),
+        help="Requests per second; by default 40 % of what the slower server can answer.",
+    ),
+    click.option(
         "--against",
         metavar="REF|DIR",
         help="Compare the work tree with this git ref, or with another work tree; one COMMAND then "
@@ -102,7 +125,12 @@ _DUELING = (
         metavar="COMMAND",
         help="Build each version with this, in separate worktrees; with --against.",
     ),
-    click.option("--name", "names", multiple=True, help="A server's name, in order of COMMANDs."),
+    click.option(
+        "--name",
+        "names",
+        multiple=True,
+        help="A server's name, in order of COMMANDs; repeatable.",
+    ),
     click.option("--saturated", is_flag=True, help="Send as fast as servers answer."),
     span_option(
         "--within",
@@ -137,6 +165,11 @@ _DUELING = (
     click.option("--seed", type=int, help="Seed of order, ports, layout and arrivals."),
 )
 """How they are compared."""
+
+
+def servers(metavar: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the argument of the servers' commands, or of URLs where a command takes them."""
+    return click.argument("commands", nargs=-1, required=True, metavar=metavar)
 
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:

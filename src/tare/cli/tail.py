@@ -8,11 +8,17 @@ from tare.cli import error_answers
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.own_servers import refuse_untold, servers_of
 from tare.cli.ranges import Amount
-from tare.cli.server_options import Asked, asking
+from tare.cli.server_options import Asked, asking, servers
 
 
 @click.command()
+@servers("COMMAND|URL...")
 @asking
+@click.option(
+    "--rate",
+    type=Amount(),
+    help="Requests per second by the clock; needed, unless --replay has the times.",
+)
 @click.option(
     "--duration",
     type=Amount(),
@@ -33,11 +39,11 @@ from tare.cli.server_options import Asked, asking
 def command(slowest: float, as_json: bool, **given: Any) -> None:
     """Say what the slowest requests of the server that COMMAND starts waited for.
 
-    The load comes by the clock, at --rate. Meanwhile tare records when the server's tasks run,
-    wait, read and write, and which process has their CPU. It then divides the time of the slowest
-    requests, from the intended send to the answer, among its causes, beside that of ordinary
-    requests. Several servers are observed one by one. URLs name servers that run already. It
-    needs root, and HTTP/1.1, or HTTP/2 without TLS.
+    The load comes by the clock, at --rate or as --replay has it. Meanwhile tare records when the
+    server's tasks run, wait, read and write, and which process has their CPU. It then divides the
+    time of the slowest requests, from the intended send to the answer, among its causes, beside
+    that of ordinary requests. Several servers are observed one by one. URLs name servers that run
+    already. It needs root, and HTTP/1.1, or HTTP/2 without TLS.
 
     \b
     tare tail './server --port {port}' --rate 5000
@@ -49,11 +55,11 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
     from tare.report.tail import grid, sentences
 
     asked = Asked(**given)
-    if asked.rate is None:
+    if asked.rate is None and asked.replay is None:
         raise click.UsageError("expected --rate: how slow the slowest are depends on it")
-    servers = servers_of(asked, compared=False)
-    refuse_untold(servers, asked)
-    faced = facing.face(servers, say, saturated=None, any_body=False)
+    described = servers_of(asked, compared=False)
+    refuse_untold(described, asked)
+    faced = facing.face(described, say, saturated=None, any_body=False)
     for remark in (*faced.remarks, *error_answers.remarks(faced.servers)):
         say(remark)
     looked = []

@@ -43,7 +43,9 @@ def command(
 
     name, variant = split_target(target)
     if variant is None:
-        raise click.BadParameter(f"{target!r}: expected EXPERIMENT/VARIANT", param_hint="TARGET")
+        raise click.BadParameter(
+            f"found {target!r}, expected EXPERIMENT/VARIANT", param_hint="EXPERIMENT/VARIANT"
+        )
     given = dict(pair(text) for text in param) | named_parameters(target, parameters)
     found = start(load(name, outside=variants_dir), variant, given)
     announce(found, as_json=as_json)

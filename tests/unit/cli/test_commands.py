@@ -282,3 +282,36 @@ def test_a_package_that_an_installed_tare_lacks_is_named_with_its_extra(
         "tare: distributed.scheduler is not installed; install tare with it, in a clone: "
         "uv tool install '.[benches]'\n"
     )
+
+
+def each_command(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for each in group.list_commands(context):
+        command = group.get_command(context, each)
+        assert command is not None
+        yield f"{name} {each}", command
+        if isinstance(command, click.Group):
+            yield from each_command(command, f"{name} {each}")
+
+
+COMMANDS = dict(each_command(cli.tare, "tare"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_option_is_explained_and_no_sentence_is_cut(name: str) -> None:
+    command = COMMANDS[name]
+    silent = [
+        each.name
+        for each in command.params
+        if isinstance(each, click.Option) and not (each.help or "").endswith(".")
+    ]
+    assert silent == []
+    if isinstance(command, click.Group):
+        told = ask(*name.split()[1:], "--help").output.split("Commands:")[1]
+        assert "..." not in told and "…" not in told
+
+
+def test_help_promises_only_what_a_command_takes() -> None:
+    assert "URL..." in ask("duel", "--help").output.splitlines()[0]
+    assert "URL..." not in ask("gate", "--help").output.splitlines()[0]
+    assert "by default 40 %" not in ask("tail", "--help").output
