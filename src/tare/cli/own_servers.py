@@ -45,6 +45,11 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
         raise click.UsageError("--saturated and --rate: expected one of them")
     if asked.duels is not None and asked.within_s is not None:
         raise click.UsageError("--duels and --within: expected one of them")
+    if limits is not None and running_servers.are_urls(asked.commands):
+        raise click.UsageError(
+            "found URLs, expected commands: if servers run already, an unlucky start looks like a "
+            "slow program, so a gate would be unreliable; use tare duel to measure them"
+        )
     allowed = _allowed(asked.allow)
     hosts = hosts_option.read(asked.hosts)
     if hosts is not None:
@@ -56,11 +61,6 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
                 "--tail and --saturated: expected a rate: how slow the slowest are depends on it"
             )
         refuse_untold(servers, asked)
-    if servers.running and limits is not None:
-        raise click.UsageError(
-            "found URLs, expected commands: if servers run already, an unlucky start looks like a "
-            "slow program, so a gate would be unreliable; use tare duel to measure them"
-        )
     if servers.running:
         say(_NOT_ALONE)
     faced = facing.face(

@@ -315,3 +315,8 @@ def test_help_promises_only_what_a_command_takes() -> None:
     assert "URL..." in ask("duel", "--help").output.splitlines()[0]
     assert "URL..." not in ask("gate", "--help").output.splitlines()[0]
     assert "by default 40 %" not in ask("tail", "--help").output
+
+
+def test_a_gate_refuses_urls_whether_or_not_they_are_served() -> None:
+    done = ask("gate", "http://127.0.0.1:1/", "http://127.0.0.1:2/")
+    assert done.exit_code == 2 and "found URLs, expected commands" in done.output
