@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tare.cli.hanging import echo
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.ranges import Count
 from tare.cli.span import span_option
@@ -169,8 +170,8 @@ def _print(found: "Calibration") -> None:
 
     from tare.report import calibration
 
-    click.echo(calibration.sentence(found))
-    click.echo(calibration.check(found))
+    echo("", calibration.sentence(found))
+    echo("", calibration.check(found))
     click.echo()
     table = Table("smallest difference found", "by", box=None, padding=(0, 2, 0, 0))
     for span in calibration.SPANS_S:
@@ -178,10 +179,10 @@ def _print(found: "Calibration") -> None:
     for row in calibration.rows(found):
         table.add_row(*row)
     console().print(table, highlight=False)
-    click.echo("Found in about four of five studies. Your own servers may be noisier.")
+    echo("", "Found in about four of five studies. Your own servers may be noisier.")
     for line in found.remarks:
-        click.echo(line)
+        echo("", line)
     if found.advice:
-        click.echo("These settings disturb; tare doctor --tune says which of them it can change:")
+        echo("", "These settings disturb; tare doctor --tune says which of them it can change:")
     for line in found.advice:
-        click.echo(f"  {line}")
+        echo("  ", line)

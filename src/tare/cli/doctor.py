@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tare.cli.hanging import echo
-from tare.cli.output import console, json_option, print_json, say
+from tare.cli.output import json_option, print_json, say
 
 if TYPE_CHECKING:
     from tare.lab.machine.tuning import Change, Outcome
@@ -69,9 +69,6 @@ def _ensure_known(only: Collection[str], known: Sequence[str]) -> None:
 
 
 def _diagnose(servers: Collection[int], remarks: list[str | None], as_json: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from tare.lab.machine import cgroup
     from tare.probes.audit import audit
 
@@ -87,13 +84,12 @@ def _diagnose(servers: Collection[int], remarks: list[str | None], as_json: bool
         click.echo(f"{key.replace('_', ' '):16} {facts[key]}")
     for remark in facts["remarks"]:
         echo(f"{'remark':16} ", remark)
-    table = Table("setting", "value", "wanted", "status", "why", box=None, padding=(0, 2, 0, 0))
-    for found in facts["audit"]:
-        # As text: square brackets in a value are no markup.
-        value = Text(found["value"])
-        table.add_row(found["name"], value, found["wanted"], found["status"], found["why"])
     click.echo()
-    console().print(table, highlight=False)
+    wide = max(len(found["name"]) for found in facts["audit"])
+    for found in facts["audit"]:
+        value = f"{found['value']}, " if found["value"] else ""
+        echo(f"{found['name']:{wide}} ", f"{found['status']}: {value}wanted {found['wanted']}")
+        echo(" " * (wide + 1), found["why"])
 
 
 def _show(changes: Sequence["Change"], as_json: bool) -> None:

@@ -6,6 +6,7 @@ from click.testing import CliRunner
 from tare.cli import hanging
 from tare.cli.main import tare
 from tare.lab.project import index
+from tare.probes import audit
 
 TARGETS = [
     f"{entry.name}{part}"
@@ -28,6 +29,17 @@ def printed(monkeypatch: pytest.MonkeyPatch, width: int | None, *arguments: str)
     done = CliRunner().invoke(tare, arguments)
     assert done.exit_code == 0, done.output
     return done.output.splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_doctor_breaks_no_word(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    facts = audit.audit([0])
+    monkeypatch.setattr(audit, "audit", lambda _: facts)
+    short, whole = (printed(monkeypatch, each, "doctor") for each in (width, None))
+    assert "".join("".join(short).split()) == "".join("".join(whole).split())
+    assert {word for line in short for word in line.split()} == {
+        word for line in whole for word in line.split()
+    }
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
