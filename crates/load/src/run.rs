@@ -43,8 +43,7 @@ use crate::target::Scheme;
 use crate::websocket::{Upgrade, WebSocket};
 
 /// Make the load that `spec` describes, and report progress to `observer`. A set `interrupt` ends
-/// it early; set again, it ends the wait for the last answers. One that is set in a handshake before
-/// the run leaves no result.
+/// it early, without a result before it begins; set again, it ends the wait for the last answers.
 ///
 /// # Errors
 /// When the spec cannot be used, or the kernel or the observer refuses.
@@ -192,11 +191,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
             }
             // The spec can be used: it is the server that is dead.
             let found = found.map_err(|why| {
-                let (url, _) = self
-                    .targets
-                    .iter()
-                    .nth(target)
-                    .expect("one for each endpoint");
+                let found = self.targets.iter().nth(target);
+                let (url, _) = found.expect("one for each endpoint");
                 let place = url.place(&self.spec.connect_to);
                 io::Error::other(format!(
                     "protocol auto: {place} did not say which version of HTTP it speaks: {why}; \
