@@ -36,6 +36,7 @@ pub mod metrics;
 pub mod mode;
 pub mod modes;
 mod numbers;
+mod packet;
 mod pool;
 pub mod process;
 mod runtime;

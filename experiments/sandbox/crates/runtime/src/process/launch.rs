@@ -11,7 +11,7 @@ use super::recipe::{Order, Recipe, SOCKET};
 const STACK: usize = 64 << 10;
 
 /// Starts processes one after the other.
-pub struct Launcher {
+pub struct Vfork {
     stack: Box<[u128]>,
 }
 
@@ -32,15 +32,15 @@ pub struct Launched {
     pub process: OwnedFd,
 }
 
-impl Default for Launcher {
+impl Default for Vfork {
     fn default() -> Self {
-        Launcher {
+        Vfork {
             stack: vec![0; STACK / size_of::<u128>()].into(),
         }
     }
 }
 
-impl Launcher {
+impl Vfork {
     /// A process with the namespaces of `flags` of its own, which has followed `recipe`, with `socket`
     /// and, where the recipe has one, `log`.
     ///

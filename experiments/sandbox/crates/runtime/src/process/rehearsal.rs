@@ -11,7 +11,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::exit::{collect, in_words, look};
-use super::launch::Launcher;
+use super::launch::Vfork;
 use super::recipe::Recipe;
 use crate::descriptors::moved_up;
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub enum Outcome {
 ///
 /// The step that failed, in words.
 pub fn rehearse(
-    launcher: &mut Launcher,
+    vfork: &mut Vfork,
     recipe: &Recipe,
     flags: i32,
     patience: Duration,
@@ -53,7 +53,7 @@ pub fn rehearse(
     let (said, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(words)?;
     let theirs = moved_up(theirs).map_err(words)?;
     rustix::io::ioctl_fionbio(&said, true).map_err(words)?;
-    let launched = launcher.launch(recipe, flags, guest.as_fd(), Some(theirs.as_fd()))?;
+    let launched = vfork.launch(recipe, flags, guest.as_fd(), Some(theirs.as_fd()))?;
     drop((guest, theirs));
     let mut tail = Tail::default();
     let is_ready = attend(&host, &said, &launched.process, &mut tail, patience);
@@ -161,7 +161,7 @@ mod tests {
         recipe.take_socket_and_log();
         let arguments = ["-c".to_owned(), script.to_owned()];
         recipe.execute_file("/bin/sh", &arguments);
-        rehearse(&mut Launcher::default(), &recipe, 0, patience).unwrap()
+        rehearse(&mut Vfork::default(), &recipe, 0, patience).unwrap()
     }
 
     const LONG: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use super::launch::Launcher;
+use super::launch::Vfork;
 use super::recipe::Recipe;
 use super::rehearsal::{Outcome, rehearse};
 use super::verify::Evidence;
@@ -111,7 +111,7 @@ impl<C: Confinement + 'static> Template for Confined<C> {
             confinement: self.confinement.clone(),
             binary: self.binary.clone(),
             limits: self.limits.clone(),
-            launcher: Launcher::default(),
+            vfork: Vfork::default(),
             recipes: HashMap::new(),
         }))
     }
@@ -128,7 +128,7 @@ struct ProcessSpawner<C> {
     confinement: Arc<C>,
     binary: Arc<Binary>,
     limits: Limits,
-    launcher: Launcher,
+    vfork: Vfork,
     recipes: HashMap<u32, Recipe>,
 }
 
@@ -149,7 +149,7 @@ impl<C: Confinement> ProcessSpawner<C> {
         slot.reset()?;
         self.confinement.prepare_slot(slot)?;
         let (flags, patience) = (self.confinement.flags(), self.limits.start / 2);
-        let outcome = rehearse(&mut self.launcher, &recipe, flags, patience);
+        let outcome = rehearse(&mut self.vfork, &recipe, flags, patience);
         self.confinement.clear(slot);
         // The next worker's steps are recorded anew: files that they name may be the trial's now.
         self.recipes.remove(&slot.number);
@@ -173,7 +173,7 @@ impl<C: Confinement> Spawner for ProcessSpawner<C> {
         let log = slot.line()?;
         slot.reset()?;
         self.confinement.prepare_slot(slot)?;
-        let launched = self.launcher.launch(
+        let launched = self.vfork.launch(
             &self.recipes[&slot.number],
             self.confinement.flags(),
             guest.as_fd(),

@@ -13,7 +13,7 @@ use crate::descriptors::moved_up;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::mode::{Spawner, Template, Worker};
-use crate::process::launch::Launcher;
+use crate::process::launch::Vfork;
 use crate::process::recipe::Recipe;
 use crate::process::spawner::block_signals;
 use crate::process::verify::Evidence;
@@ -40,7 +40,7 @@ impl Template for KvmTemplate {
             kvm: copy(&self.kvm)?,
             monitor: copy(&self.monitor)
                 .and_then(|copy| moved_up(copy).map_err(|error| error.to_string()))?,
-            launcher: Launcher::default(),
+            vfork: Vfork::default(),
             recipes: HashMap::new(),
             resting: HashMap::new(),
         }))
@@ -62,7 +62,7 @@ struct MonitorSpawner {
     limits: Limits,
     kvm: OwnedFd,
     monitor: OwnedFd,
-    launcher: Launcher,
+    vfork: Vfork,
     recipes: HashMap<u32, Recipe>,
     /// Monitors between two runs.
     resting: HashMap<u32, Arc<Mutex<Option<Monitor>>>>,
@@ -90,7 +90,7 @@ impl MonitorSpawner {
         let (here, there) = pair(SocketType::SEQPACKET)?;
         let there = moved_up(there).map_err(|error| format!("a pair of sockets: {error}"))?;
         let launched = self
-            .launcher
+            .vfork
             .launch(&self.recipes[&slot.number], 0, there.as_fd(), None)?;
         let monitor = Monitor::new(launched, here)?;
         let make = Order::Make {

@@ -1,20 +1,11 @@
 //! Messages between the daemon and a monitor: one packet per message, with descriptors beside it. A
 //! monitor is not trusted: any bytes from it are decoded or refused.
 
-use std::io::{IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
 
-/// Bytes of the longest message.
-const LENGTH_MAX: usize = 1024;
-/// Descriptors beside a message.
-const DESCRIPTORS_MAX: usize = 2;
+use crate::packet::{self, Packet};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +57,11 @@ pub enum End {
 }
 
 impl Order {
-    fn encode(&self) -> Vec<u8> {
-        let (kind, numbers, text): (u64, [u64; 4], &str) = match self {
-            Order::Make { memory, cpu_s } => (1, [*memory, *cpu_s, 0, 0], ""),
-            Order::Begin { run } => (2, [(*run).into(), 0, 0, 0], ""),
-            Order::Stop { run } => (3, [(*run).into(), 0, 0, 0], ""),
+    fn encode(&self) -> Packet {
+        match self {
+            Order::Make { memory, cpu_s } => Packet::new(1, [*memory, *cpu_s]),
+            Order::Begin { run } => Packet::new(2, [(*run).into()]),
+            Order::Stop { run } => Packet::new(3, [(*run).into()]),
             Order::Over {
                 run,
                 end,
@@ -83,42 +74,28 @@ impl Order {
                     End::Memory => (2, 0),
                     End::Stopped => (3, 0),
                 };
-                (
-                    4,
-                    [
-                        (*run).into(),
-                        what | u64::from(*again) << 8,
-                        u64::from(detail as u32),
-                        *cpu_us,
-                    ],
-                    "",
-                )
+                let detail = u64::from(detail as u32);
+                let numbers = [(*run).into(), what, detail, (*again).into(), *cpu_us];
+                Packet::new(4, numbers)
             }
-            Order::Failed(why) => (5, [0; 4], why),
-        };
-        let words = [kind].into_iter().chain(numbers);
-        let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-        bytes.extend(text.bytes().take(LENGTH_MAX - bytes.len()));
-        bytes
+            Order::Failed(why) => Packet::new(5, []).with_text(why),
+        }
     }
 
-    /// Read a message; none where the bytes are no message.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let (words, text) = bytes.split_at_checked(40)?;
-        let word = |index: usize| {
-            u64::from_le_bytes(words[8 * index..][..8].try_into().unwrap_or_default())
-        };
-        let run = word(1) as u32;
-        Some(match word(0) {
+    /// Read a message, or return `None` if the packet is none.
+    fn decode(packet: Packet) -> Option<Self> {
+        let [first, second, third, fourth, fifth, ..] = packet.numbers;
+        let run = first as u32;
+        Some(match packet.kind {
             1 => Order::Make {
-                memory: word(1),
-                cpu_s: word(2),
+                memory: first,
+                cpu_s: second,
             },
             2 => Order::Begin { run },
             3 => Order::Stop { run },
             4 => {
-                let detail = word(3) as u32 as i32;
-                let end = match word(2) & 0xff {
+                let detail = third as u32 as i32;
+                let end = match second {
                     0 => End::Exited(detail),
                     1 => End::Signal(detail),
                     2 => End::Memory,
@@ -128,11 +105,11 @@ impl Order {
                 Order::Over {
                     run,
                     end,
-                    again: word(2) >> 8 & 1 == 1,
-                    cpu_us: word(4),
+                    again: fourth == 1,
+                    cpu_us: fifth,
                 }
             }
-            5 => Order::Failed(String::from_utf8_lossy(text).into_owned()),
+            5 => Order::Failed(packet.text),
             _ => return None,
         })
     }
@@ -148,19 +125,7 @@ pub fn send(
     order: &Order,
     descriptors: &[BorrowedFd<'_>],
 ) -> Result<(), Errno> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
-    let mut beside = SendAncillaryBuffer::new(&mut space);
-    if !descriptors.is_empty() {
-        beside.push(SendAncillaryMessage::ScmRights(descriptors));
-    }
-    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    sendmsg(
-        control,
-        &[IoSlice::new(&order.encode())],
-        &mut beside,
-        flags,
-    )
-    .map(|_| ())
+    packet::send(control, &order.encode(), descriptors, false)
 }
 
 /// Receive a message and the descriptors beside it, or `None` if there is none and it does not
@@ -170,54 +135,21 @@ pub fn send(
 ///
 /// `PIPE` when the other end is closed, `BADMSG` for what is no message, and the kernel's.
 pub fn recv(control: BorrowedFd<'_>, wait: bool) -> Result<Option<(Order, Vec<OwnedFd>)>, Errno> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
-    let mut beside = RecvAncillaryBuffer::new(&mut space);
-    let mut bytes = [0; LENGTH_MAX];
-    let mut flags = RecvFlags::CMSG_CLOEXEC;
-    flags.set(RecvFlags::DONTWAIT, !wait);
-    let received = loop {
-        match recvmsg(
-            control,
-            &mut [IoSliceMut::new(&mut bytes)],
-            &mut beside,
-            flags,
-        ) {
-            Ok(received) => break received.bytes,
-            Err(Errno::AGAIN) => return Ok(None),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
+    let Some((packet, descriptors)) = packet::recv(control, wait)? else {
+        return Ok(None);
     };
-    if received == 0 {
-        return Err(Errno::PIPE);
-    }
-    let mut descriptors = Vec::new();
-    for message in beside.drain() {
-        if let RecvAncillaryMessage::ScmRights(rights) = message {
-            descriptors.extend(rights);
-        }
-    }
-    let order = Order::decode(&bytes[..received]).ok_or(Errno::BADMSG)?;
+    let order = Order::decode(packet).ok_or(Errno::BADMSG)?;
     Ok(Some((order, descriptors)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-    use proptest::test_runner::RngSeed;
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     use std::os::fd::AsFd;
 
     #[test]
     fn messages_arrive_with_what_is_beside_them() {
-        let (here, there) = socketpair(
-            AddressFamily::UNIX,
-            SocketType::SEQPACKET,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .unwrap();
+        let (here, there) = packet::pair().unwrap();
         let orders = [
             Order::Make {
                 memory: 1 << 40,
@@ -244,26 +176,7 @@ mod tests {
             let (found, beside) = recv(there.as_fd(), true).unwrap().unwrap();
             assert_eq!((found, beside.len()), (order, 2));
         }
-        assert!(recv(there.as_fd(), false).unwrap().is_none());
-        rustix::io::write(&here, b"nonsense").unwrap();
+        packet::send(here.as_fd(), &Packet::new(6, []), &[], false).unwrap();
         assert_eq!(recv(there.as_fd(), false).unwrap_err(), Errno::BADMSG);
-        send(here.as_fd(), &Order::Failed("x".repeat(5000)), &[]).unwrap();
-        assert!(matches!(
-            recv(there.as_fd(), false),
-            Ok(Some((Order::Failed(_), _)))
-        ));
-        drop(here);
-        assert_eq!(recv(there.as_fd(), true).unwrap_err(), Errno::PIPE);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(24), ..ProptestConfig::with_cases(256) })]
-
-        #[test]
-        fn what_is_read_is_written_alike(bytes in prop::collection::vec(prop_oneof![Just(0u8), 0u8..7, any::<u8>()], 0..60)) {
-            if let Some(order) = Order::decode(&bytes) {
-                prop_assert_eq!(Order::decode(&order.encode()), Some(order));
-            }
-        }
     }
 }

@@ -24,7 +24,7 @@ use crate::descriptors::moved_up;
 use crate::modes::roma::{SHOWN, make_folder, own_root};
 use crate::process::exit::look;
 use crate::process::filter;
-use crate::process::launch::{Launched, Launcher};
+use crate::process::launch::{Launched, Vfork};
 use crate::process::recipe::{Recipe, SOCKET};
 use crate::process::spawner::block_signals;
 use crate::process::verify::Evidence;
@@ -44,7 +44,7 @@ struct Nursery {
     orders: UnixStream,
     binary: OwnedFd,
     filter: BpfProgram,
-    launcher: Launcher,
+    vfork: Vfork,
     /// The steps of each slot's workers, and the slot, whose file of standard streams they name.
     recipes: HashMap<u32, (Recipe, Slot)>,
     inmates: Vec<Inmate>,
@@ -71,7 +71,7 @@ impl Nursery {
             orders: orders.into(),
             binary,
             filter: filter::per_worker()?,
-            launcher: Launcher::default(),
+            vfork: Vfork::default(),
             recipes: HashMap::new(),
             inmates: Vec::new(),
         })
@@ -164,7 +164,7 @@ impl Nursery {
             | libc::CLONE_NEWNET;
         let (recipe, slot) = &self.recipes[&number];
         slot.reset()?;
-        let launched = self.launcher.launch(recipe, flags, socket.as_fd(), None)?;
+        let launched = self.vfork.launch(recipe, flags, socket.as_fd(), None)?;
         if first && let Err(why) = EVIDENCE.check(launched.pid) {
             let _ = pidfd_send_signal(&launched.process, Signal::KILL);
             look(&launched.process, 0);

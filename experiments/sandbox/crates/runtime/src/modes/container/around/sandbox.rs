@@ -19,7 +19,7 @@ use crate::cgroup::{Bounds, Hierarchy};
 use crate::descriptors::moved_up;
 use crate::limits::Limits;
 use crate::process::exit::collect;
-use crate::process::launch::{Launched, Launcher};
+use crate::process::launch::{Launched, Vfork};
 use crate::process::recipe::{Recipe, SOCKET};
 use crate::slot::Slot;
 
@@ -140,7 +140,7 @@ impl Sandbox {
         .map_err(|error| format!("the line of orders: {error}"))?;
         let recipe = recipe(&slot, binary, program, &folder);
         let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
-        let launched = Launcher::default().launch(&recipe, flags, there.as_fd(), None);
+        let launched = Vfork::default().launch(&recipe, flags, there.as_fd(), None);
         let launched = launched.inspect_err(|_| hierarchy.remove())?;
         Ok(Sandbox {
             orders,
