@@ -3,37 +3,36 @@
 mod audit;
 mod bench;
 mod benchmark;
+mod broker;
 mod client;
 mod functions;
 mod idle;
 mod init;
 mod instrument;
+mod launch;
 mod loads;
 mod named;
 mod payloads;
 mod peer;
+mod place;
 mod protocol;
 mod reply;
+mod serve;
 mod server;
 mod service;
 mod settings;
 
-use std::fs;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use clap::{Parser, Subcommand};
 use sandbox_runtime::call::HostFunctions;
 use sandbox_runtime::{Runtime, home, modes};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::client::Client;
-use crate::functions::functions;
-use crate::named::named;
 use crate::protocol::{Action, Call, Load, LoadOptions};
-use crate::server::Server;
+use crate::serve::{Daemon, read};
 use crate::service::Service;
 
 /// Bring your own binary: load it once, call it often, each call in a worker of its own.
@@ -92,6 +91,9 @@ enum Command {
         service: Service,
         #[command(flatten)]
         options: LoadOptions,
+        /// The user to become, of the process that serves clients for a launcher
+        #[arg(long, hide = true)]
+        broker: Option<u32>,
     },
     /// Load a binary
     Load {
@@ -172,7 +174,15 @@ fn main() -> Result<()> {
             load,
             service,
             options,
-        } => serve(&at.socket(home::make)?, &mode, &load, service, &options),
+            broker,
+        } => serve::run(Daemon {
+            socket: at.socket(home::make)?,
+            mode,
+            load,
+            service,
+            options,
+            broker,
+        }),
         Command::Load {
             to,
             name,
@@ -220,41 +230,6 @@ fn main() -> Result<()> {
     }
 }
 
-fn serve(
-    socket: &Path,
-    mode: &str,
-    load: &[String],
-    service: Service,
-    options: &LoadOptions,
-) -> Result<()> {
-    // From the first moment, so that a signal while binaries are loaded leaves nothing behind.
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
-    let runtime = Runtime::new(named(mode)?, functions()).map_err(|why| anyhow!(why))?;
-    service.limit_memory(&runtime).map_err(|why| anyhow!(why))?;
-    service.share_cpus(&runtime).map_err(|why| anyhow!(why))?;
-    let server = Server::new(runtime, service).map_err(|why| anyhow!(why))?;
-    let server = Arc::new(server);
-    for each in load {
-        let Some((name, file)) = each.split_once('=') else {
-            bail!("--load {each}: expected NAME=FILE");
-        };
-        server
-            .load(
-                audit::Client::default(),
-                name,
-                read(Path::new(file))?,
-                Some(options),
-            )
-            .map_err(|why| anyhow!("--load {each}: {why}"))?;
-    }
-    server.listen(socket)?;
-    println!("serving in mode {mode} at {}", socket.display());
-    signals.forever().next();
-    server.stop();
-    let _ = fs::remove_file(socket);
-    Ok(())
-}
-
 fn list_modes() -> Result<()> {
     for mode in modes::all() {
         let (name, summary, promise) = (mode.name(), mode.summary(), mode.promise().in_words());
@@ -264,8 +239,4 @@ fn list_modes() -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn read(file: &Path) -> Result<Vec<u8>> {
-    fs::read(file).with_context(|| file.display().to_string())
 }

@@ -1,21 +1,18 @@
 //! The daemon: a thread for each connection, whose calls are made one after the other.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
 use sandbox_runtime::binary::{self, Binary};
 use sandbox_runtime::budget::{Budget, Share};
 use sandbox_runtime::call::Caller;
 use sandbox_runtime::failure::Failure;
+use sandbox_runtime::opener::Opener;
 use sandbox_runtime::{Runtime, Settings};
 use serde_json::{Value, json};
 
@@ -38,35 +35,38 @@ pub struct Server {
     service: Service,
     budget: Arc<Budget>,
     audit: Audit,
+    /// Opens logs.
+    open: Box<dyn Fn(&str) -> Opener + Send + Sync>,
     connections: AtomicUsize,
     numbered: Mutex<HashMap<u64, Arc<Caller>>>,
 }
 
 impl Server {
-    /// Serve `runtime`.
-    ///
-    /// # Errors
-    ///
-    /// The reason why there can be no audit log, in words.
-    pub fn new(runtime: Runtime, service: Service) -> Result<Self, String> {
-        let audit = Audit::open(&service.audit)?;
+    /// Serve `runtime`. `open` opens logs by their names; `process` is the daemon's.
+    pub fn new(
+        runtime: Runtime,
+        service: Service,
+        audit: Audit,
+        open: Box<dyn Fn(&str) -> Opener + Send + Sync>,
+        process: u32,
+    ) -> Self {
         audit.note(|| {
             let version = env!("CARGO_PKG_VERSION");
             let mode = runtime.mode().name();
-            let pid = std::process::id();
             Event::of(
                 "start",
-                json!({"mode": mode, "version": version, "daemon": pid}),
+                json!({"mode": mode, "version": version, "daemon": process}),
             )
         });
-        Ok(Server {
+        Server {
             runtime,
             audit,
+            open,
             budget: Budget::new(service.payload_mb.saturating_mul(1 << 20)),
             service,
             connections: AtomicUsize::new(0),
             numbered: Mutex::default(),
-        })
+        }
     }
 
     /// Load a binary, for a client or for who started the daemon.
@@ -106,33 +106,20 @@ impl Server {
     }
 
     /// The log of what is loaded as `name`.
-    fn log(&self, name: &str) -> Result<PathBuf, String> {
-        let Some(folder) = &self.service.logs else {
+    fn log(&self, name: &str) -> Result<Opener, String> {
+        if self.service.logs.is_none() {
             return Err("there is no folder for logs; start the sandbox with --logs FOLDER".into());
-        };
+        }
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
             return Err(format!(
                 "a log named after {name:?}: expected a name that can be a file's"
             ));
         }
-        Ok(folder.join(format!("{name}.log")))
+        Ok((self.open)(&format!("{name}.log")))
     }
 
-    /// Accept connections at `socket` on a thread of its own, for ever.
-    pub fn listen(self: &Arc<Self>, socket: &Path) -> Result<()> {
-        if UnixStream::connect(socket).is_ok() {
-            bail!(
-                "{}: another sandbox serves here; stop it, or choose another --socket",
-                socket.display()
-            );
-        }
-        let _ = fs::remove_file(socket);
-        // A caller can run programs: only the owner may call, from the first moment.
-        let hidden = socket.with_extension("new");
-        let _ = fs::remove_file(&hidden);
-        let listener = UnixListener::bind(&hidden).with_context(|| hidden.display().to_string())?;
-        fs::set_permissions(&hidden, fs::Permissions::from_mode(0o600))?;
-        fs::rename(&hidden, socket).with_context(|| socket.display().to_string())?;
+    /// Accept connections on a thread of its own, for ever.
+    pub fn accept(self: &Arc<Self>, listener: UnixListener) {
         let server = self.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -143,7 +130,6 @@ impl Server {
                 }
             }
         });
-        Ok(())
     }
 
     /// End all handles after the calls under way.

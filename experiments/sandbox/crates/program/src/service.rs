@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sandbox_runtime::Runtime;
+use sandbox_runtime::Host;
 
 use crate::audit;
 
@@ -10,7 +10,7 @@ use crate::audit;
 const MORE_MB: u64 = 2048;
 
 /// The options of serving clients.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct Service {
     /// Folder of the logs of binaries loaded with --log, each NAME.log
     #[arg(long, value_name = "FOLDER")]
@@ -40,29 +40,30 @@ pub struct Service {
 }
 
 impl Service {
-    /// Share the CPUs, if that was asked for.
+    /// Bound what the daemon itself takes, as far as was asked for.
     ///
     /// # Errors
     ///
-    /// The reason why they cannot be shared.
-    pub fn share_cpus(&self, runtime: &Runtime) -> Result<(), String> {
+    /// The reason why it cannot be bound.
+    pub fn bound(&self, host: &Host) -> Result<(), String> {
+        self.limit_memory(host)?;
+        self.share_cpus(host)
+    }
+
+    fn share_cpus(&self, host: &Host) -> Result<(), String> {
         if self.fair_cpu {
-            let mode = runtime.mode().name();
-            let shared = runtime.share_cpus();
+            let mode = host.mode().name();
+            let shared = host.share_cpus();
             shared.map_err(|why| format!("--fair-cpu in mode {mode}: {why}"))?;
         }
         Ok(())
     }
 
-    /// Limit the memory of this process, as far as it has a control group of its own.
-    ///
-    /// # Errors
-    ///
-    /// The reason, if a limit was asked for and there can be none.
-    pub fn limit_memory(&self, runtime: &Runtime) -> Result<(), String> {
+    /// Limit the memory of the daemon, as far as it has a control group of its own.
+    fn limit_memory(&self, host: &Host) -> Result<(), String> {
         let usual = MORE_MB.saturating_add(self.payload_mb as u64);
         let wanted = self.daemon_mb.map_or(usual, u64::from);
-        let limited = runtime.limit_own_memory(wanted.saturating_mul(1 << 20))?;
+        let limited = host.limit_own_memory(wanted.saturating_mul(1 << 20))?;
         if self.daemon_mb.is_some() && !limited {
             return Err(
                 "--daemon-mb: the daemon has no control group of its own; start it in one \

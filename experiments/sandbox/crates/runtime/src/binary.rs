@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create};
 use sha2::{Digest, Sha256};
 
 use crate::descriptors::moved_up;
@@ -25,10 +27,14 @@ pub fn sha256(bytes: &[u8]) -> String {
 /// An ELF file, or a WebAssembly module, in sealed memory.
 #[derive(Debug)]
 pub struct Binary {
-    bytes: Vec<u8>,
     memory: OwnedFd,
-    kind: Kind,
+    /// None if only another process has read it.
+    kind: Option<Kind>,
+    bytes: OnceLock<Vec<u8>>,
 }
+
+/// The longest binary.
+const BYTES_MAX: u64 = 4 << 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -48,15 +54,47 @@ impl Binary {
         let memory =
             sealed(&bytes).map_err(|error| format!("no memory for the binary: {error}"))?;
         Ok(Binary {
-            bytes,
             memory,
-            kind,
+            kind: Some(kind),
+            bytes: bytes.into(),
         })
     }
 
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Take in what another process has checked. Nothing reads it here, but nobody can change it either.
+    ///
+    /// # Errors
+    ///
+    /// What it is instead of sealed memory, in words.
+    pub(crate) fn sealed(memory: OwnedFd) -> Result<Self, String> {
+        let seals = fcntl_get_seals(&memory).unwrap_or(SealFlags::empty());
+        if !seals.contains(SEALS) {
+            return Err("the binary: found a file that can change, expected sealed memory".into());
+        }
+        let length = fstat(&memory).map(|found| found.st_size as u64);
+        let length = length.map_err(|error| format!("the binary: {error}"))?;
+        if length > BYTES_MAX {
+            return Err(format!(
+                "the binary: found {length} bytes, expected {BYTES_MAX} at most"
+            ));
+        }
+        Ok(Binary {
+            memory: moved_up(memory).map_err(|error| format!("the binary: {error}"))?,
+            kind: None,
+            bytes: OnceLock::new(),
+        })
+    }
+
+    /// Return its bytes.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, in words.
+    pub fn bytes(&self) -> Result<&[u8], String> {
+        if let Some(bytes) = self.bytes.get() {
+            return Ok(bytes);
+        }
+        let bytes = read(self.file()).map_err(|error| format!("the binary: {error}"))?;
+        Ok(self.bytes.get_or_init(|| bytes))
     }
 
     /// Its bytes as a file that can be executed and not changed.
@@ -66,21 +104,34 @@ impl Binary {
 
     /// Return true if it needs a dynamic loader and libraries to run.
     pub fn is_dynamic(&self) -> bool {
-        self.kind == Kind::Dynamic
+        self.kind == Some(Kind::Dynamic)
     }
 
     /// Return true if it is a WebAssembly module.
     pub fn is_module(&self) -> bool {
-        self.kind == Kind::Module
+        self.kind == Some(Kind::Module)
     }
+}
+
+/// The seals of memory that nobody can change any more.
+const SEALS: SealFlags = SealFlags::WRITE
+    .union(SealFlags::GROW)
+    .union(SealFlags::SHRINK)
+    .union(SealFlags::SEAL);
+
+/// Read a file from its beginning, wherever others are in it.
+fn read(file: BorrowedFd<'_>) -> std::io::Result<Vec<u8>> {
+    let file = File::from(file.try_clone_to_owned()?);
+    let mut bytes = vec![0; file.metadata()?.len() as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
 }
 
 fn sealed(bytes: &[u8]) -> std::io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | MemfdFlags::EXEC;
     let mut file = File::from(memfd_create("udf", flags)?);
     file.write_all(bytes)?;
-    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
-    fcntl_add_seals(&file, seals)?;
+    fcntl_add_seals(&file, SEALS)?;
     Ok(moved_up(file.into())?)
 }
 
@@ -158,11 +209,29 @@ mod tests {
         assert_eq!(needs_interpreter(&crate::trial::binary()), Ok(false));
     }
 
+    fn trial() -> Binary {
+        Binary::new(crate::trial::binary()).unwrap()
+    }
+
     #[test]
     fn a_taken_in_binary_cannot_be_changed() {
-        let taken = Binary::new(crate::trial::binary()).unwrap();
+        let taken = trial();
         let mut file = File::from(taken.file().try_clone_to_owned().unwrap());
         assert!(file.write_all(b"x").is_err());
         assert!(file.set_len(1).is_err());
+    }
+
+    #[test]
+    fn only_sealed_memory_is_taken_in_unread() {
+        let own = trial();
+        let taken = Binary::sealed(own.file().try_clone_to_owned().unwrap()).unwrap();
+        assert_eq!(taken.bytes(), own.bytes());
+        let open = memfd_create("open", MemfdFlags::ALLOW_SEALING).unwrap();
+        let pipe = rustix::pipe::pipe().unwrap().0;
+        let program = File::open("/proc/self/exe").unwrap().into();
+        for other in [open, pipe, program] {
+            let why = Binary::sealed(other).unwrap_err();
+            assert!(why.contains("expected sealed memory"), "{why}");
+        }
     }
 }

@@ -146,7 +146,8 @@ impl Caller {
     }
 }
 
-fn timespec(duration: Duration) -> Timespec {
+/// Return a duration as the kernel takes it.
+pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: duration.subsec_nanos().into(),

@@ -1,5 +1,5 @@
-//! Does the rare work that keepers may not: those that have confined themselves can end no process
-//! but by its descriptor.
+//! Does the rare work that keepers may not: those that have confined themselves see no process, and can
+//! end none but by its descriptor.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -10,15 +10,15 @@ type Order = Box<dyn FnOnce() + Send>;
 pub struct Janitor(Sender<Order>);
 
 impl Janitor {
-    /// With a thread of its own.
+    /// With a thread of its own, which has this name.
     ///
     /// # Errors
     ///
     /// The kernel's, when there can be no more threads.
-    pub fn new() -> std::io::Result<Self> {
+    pub fn new(name: &str) -> std::io::Result<Self> {
         let (sender, orders) = channel::<Order>();
         std::thread::Builder::new()
-            .name("janitor".into())
+            .name(name.into())
             .spawn(move || {
                 for order in orders {
                     order();

@@ -17,17 +17,24 @@
 //! ```
 
 pub mod binary;
+mod board;
 pub mod budget;
 pub mod call;
+mod callee;
 mod cgroup;
 mod children;
+mod crew;
 mod descriptors;
 pub mod dialogue;
+mod dispatcher;
 pub mod failure;
 pub mod frame;
 pub mod home;
+mod host;
 mod janitor;
+pub mod launcher;
 pub mod limits;
+mod line;
 mod loaded;
 mod lock;
 mod log;
@@ -36,6 +43,8 @@ pub mod metrics;
 pub mod mode;
 pub mod modes;
 mod numbers;
+pub mod opener;
+mod order;
 mod packet;
 mod pool;
 pub mod process;
@@ -46,6 +55,7 @@ pub mod slot;
 pub mod trial;
 mod warden;
 
+pub use self::host::Host;
 pub use self::loaded::{Served, Settings};
 pub use self::pool::PerClient;
 pub use self::runtime::Runtime;

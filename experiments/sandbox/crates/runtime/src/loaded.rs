@@ -1,20 +1,17 @@
 //! One loaded binary: its workers, its calls, its end.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::call::{Caller, HostFunctions, Terms};
-use crate::cgroup::{Activity, SlotGroup};
+use crate::crew::Keepers;
+use crate::dispatcher::Dispatcher;
 use crate::failure::Failure;
 use crate::limits::Limits;
-use crate::lock::lock;
-use crate::log::Log;
-use crate::metrics::{Metrics, Phase};
-use crate::numbers::Numbers;
-use crate::pool::inbox::{Inbox, Message};
-use crate::pool::{PerClient, Pool, Ready};
+use crate::metrics::Phase;
+use crate::opener::Opener;
+use crate::order::{Order, now};
+use crate::pool::{PerClient, Ready};
 
 /// The settings of a loaded binary.
 #[derive(Clone, Debug)]
@@ -31,8 +28,8 @@ pub struct Settings {
     pub limits: Limits,
     /// True if the binary calls functions of the host, and wraps what it says accordingly.
     pub callbacks: bool,
-    /// The file that keeps what the binary says on standard error; nothing does if none.
-    pub log: Option<PathBuf>,
+    /// Opens the file that keeps what the binary says on standard error; nothing does if none.
+    pub log: Option<Opener>,
 }
 
 impl Default for Settings {
@@ -53,16 +50,8 @@ impl Default for Settings {
 pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) pool: Arc<Pool>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) inboxes: Vec<Arc<Inbox>>,
-    pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Held here too, since keepers may have confined themselves too far to remove them.
-    pub(crate) groups: Mutex<Vec<Arc<SlotGroup>>>,
-    pub(crate) numbers: Vec<u32>,
-    /// The giver of these numbers.
-    pub(crate) source: &'static Numbers,
-    pub(crate) log: Mutex<Option<Arc<Log>>>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) keepers: Box<dyn Keepers>,
 }
 
 /// A call that has ended. Its worker goes back to be collected when this is dropped, so that a caller who
@@ -124,7 +113,7 @@ impl Loaded {
         }
         let mut tries = 0;
         loop {
-            let mut ready = match self.pool.take(caller, terms.until) {
+            let mut ready = match self.dispatcher.pool.take(caller, terms.until) {
                 Ok(ready) => ready,
                 Err(failure) => {
                     let times = vec![(Phase::Wait, begun.elapsed())];
@@ -132,8 +121,9 @@ impl Loaded {
                 }
             };
             let wait = begun.elapsed();
-            ready.group.begin(Activity::Called);
-            let attempt = ready.worker.call(request, &terms);
+            let address = (ready.keeper, ready.place);
+            self.keepers.call(ready.keeper, ready.place);
+            let attempt = ready.callee.call(request, &terms, || self.how(address));
             tries += 1;
             // A worker that ended while nobody called it is no fault of the call.
             if matches!(attempt.outcome, Err(Failure::NotReady(_)))
@@ -159,7 +149,7 @@ impl Loaded {
         ready: Option<Ready>,
     ) -> Served {
         // A caller that has the response finds it counted.
-        self.metrics.called(&outcome, &times, shared);
+        self.dispatcher.metrics.called(&outcome, &times, shared);
         Served {
             outcome,
             times,
@@ -168,34 +158,36 @@ impl Loaded {
         }
     }
 
+    /// Ask how a worker ended, which has closed its socket.
+    fn how(&self, (keeper, place): (usize, usize)) -> Failure {
+        let ask = || self.keepers.order(keeper, Order::Why { place });
+        self.dispatcher.wait_for_end((keeper, place), ask)
+    }
+
     /// Give a worker back to who collects it.
     pub(crate) fn back(&self, ready: Ready) {
         if let Some(client) = ready.client {
-            self.pool.done(client);
+            self.dispatcher.pool.done(client);
         }
-        let inbox = &self.inboxes[ready.keeper];
-        inbox.send(Message::Spent(ready, Instant::now()));
+        let (keeper, place) = (ready.keeper, ready.place);
+        // Its keeper is the last to have it.
+        drop(ready.callee);
+        let since = now();
+        self.keepers.order(keeper, Order::Spent { place, since });
     }
 
     /// Take no more calls, and lets those that wait fail.
     pub(crate) fn close(&self, why: Failure) {
-        for ready in self.pool.close(why) {
+        for ready in self.dispatcher.pool.close(why) {
             self.back(ready);
         }
-        for inbox in &self.inboxes {
-            inbox.send(Message::Stop);
-        }
+        self.keepers.stop();
     }
 
     /// End it after the calls under way.
     pub(crate) fn end(&self, why: Failure) {
         self.close(why);
-        for thread in lock(&self.threads).drain(..) {
-            let _ = thread.join();
-        }
-        lock(&self.groups).clear();
-        // No keeper has it any more: all is written when this is done.
-        drop(lock(&self.log).take());
-        self.source.give_back(&self.numbers);
+        self.keepers.end();
+        self.dispatcher.end();
     }
 }

@@ -3,11 +3,9 @@
 //! next worker. One thread reads all pipes, outside the path of calls.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -15,11 +13,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, epoll, eventfd};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{read, write};
-use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::descriptors::moved_up;
+use crate::opener::Opener;
 
 /// The capacity of a pipe.
 const PIECE: usize = 64 << 10;
@@ -36,15 +32,14 @@ pub struct Log {
 }
 
 impl Log {
-    /// In the file `path`, which is begun anew, and one beside it with what was said before: of `most`
+    /// In the file that `open` opens, which is begun anew, and one beside it with what was said before: of `most`
     /// bytes together, at most `rate` bytes a second.
     ///
     /// # Errors
     ///
     /// The reason, in words.
-    pub fn new(path: &Path, most: u64, rate: u64) -> Result<Self, String> {
-        let file = Bounded::new(path, most / 2)
-            .map_err(|error| format!("the log {}: {error}", path.display()))?;
+    pub fn new(open: Opener, most: u64, rate: u64) -> Result<Self, String> {
+        let file = Bounded::new(open, most / 2).map_err(|error| format!("the log {error}"))?;
         let words = |error: std::io::Error| format!("a log: {error}");
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let wake = Arc::new(wake.map_err(|error| words(error.into()))?);
@@ -67,22 +62,12 @@ impl Log {
         self.said.load(Ordering::Relaxed)
     }
 
-    /// Make a pipe for one worker's standard error and return its writing end.
-    ///
-    /// # Errors
-    ///
-    /// The reason, in words.
-    pub fn line(&self) -> Result<OwnedFd, String> {
-        let words = |error| format!("a pipe for the log: {error}");
-        let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(words)?;
-        // Of this end alone: who writes waits until there is room.
-        let flags = fcntl_getfl(&ours).map_err(words)?;
-        fcntl_setfl(&ours, flags | OFlags::NONBLOCK).map_err(words)?;
+    /// Keep what one worker says, whose pipe this is.
+    pub fn take(&self, line: OwnedFd) {
         if let Some(lines) = &self.lines {
-            let _ = lines.send(ours);
+            let _ = lines.send(line);
             let _ = write(&*self.wake, &1u64.to_ne_bytes());
         }
-        moved_up(theirs).map_err(words)
     }
 }
 
@@ -219,17 +204,17 @@ impl Pace {
 
 /// A file and the one before it, neither longer than `most`.
 struct Bounded {
-    path: PathBuf,
+    open: Opener,
     file: File,
     length: u64,
     most: u64,
 }
 
 impl Bounded {
-    fn new(path: &Path, most: u64) -> std::io::Result<Self> {
+    fn new(open: Opener, most: u64) -> std::io::Result<Self> {
         Ok(Bounded {
-            path: path.to_owned(),
-            file: anew(path)?,
+            file: open.open(false)?,
+            open,
             length: 0,
             most,
         })
@@ -248,29 +233,19 @@ impl Bounded {
     }
 
     fn turn(&mut self) -> std::io::Result<()> {
-        fs::rename(&self.path, before(&self.path))?;
-        self.file = anew(&self.path)?;
+        self.file = self.open.open(true)?;
         self.length = 0;
         Ok(())
     }
 }
 
-/// The file of the older part of the log.
-fn before(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".old");
-    name.into()
-}
-
-fn anew(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options.custom_flags(libc::O_NOFOLLOW).open(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::opener::before;
+    use rustix::pipe::{PipeFlags, pipe_with};
+    use std::fs;
+    use std::path::{Path, PathBuf};
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("tare-log-{name}-{}", std::process::id()));
@@ -283,8 +258,13 @@ mod tests {
         let folder = folder("said");
         let path = folder.join("udf.log");
         fs::write(&path, "of another time").unwrap();
-        let log = Log::new(&path, 1 << 20, 1 << 20).unwrap();
-        let (first, second) = (log.line().unwrap(), log.line().unwrap());
+        let log = Log::new(Opener::of(path.clone()), 1 << 20, 1 << 20).unwrap();
+        let line = || {
+            let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
+            log.take(ours);
+            theirs
+        };
+        let (first, second) = (line(), line());
         write(&first, b"one\n").unwrap();
         write(&second, b"two\n").unwrap();
         assert!(read(&first, &mut [0; 8]).is_err());
@@ -305,7 +285,7 @@ mod tests {
     fn a_log_is_never_longer_than_its_bound_and_keeps_the_newest() {
         let folder = folder("long");
         let path = folder.join("udf.log");
-        let mut file = Bounded::new(&path, 100).unwrap();
+        let mut file = Bounded::new(Opener::of(path.clone()), 100).unwrap();
         for number in 0..100 {
             file.append(format!("{number:09}\n").as_bytes());
             let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());

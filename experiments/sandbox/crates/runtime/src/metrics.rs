@@ -7,7 +7,6 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::cgroup::Measure;
 use crate::failure::Failure;
 
 /// Parts of a call, and of the life of the worker that serves it.
@@ -59,7 +58,6 @@ struct Inner {
     worker_cpu_us: u64,
     started: u64,
     failed_starts: u64,
-    frozen: u64,
     reaped: u64,
 }
 
@@ -114,6 +112,19 @@ pub struct Report {
     pub phases: BTreeMap<&'static str, PhaseReport>,
 }
 
+/// What is counted elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Elsewhere {
+    /// Workers that are ready now.
+    pub ready: usize,
+    /// Calls that wait for one now.
+    pub waiting: usize,
+    /// Bytes said on standard error where that is kept.
+    pub log_bytes: u64,
+    /// Workers that were frozen.
+    pub frozen: u64,
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         let timing = || Timing {
@@ -130,7 +141,6 @@ impl Default for Metrics {
             worker_cpu_us: 0,
             started: 0,
             failed_starts: 0,
-            frozen: 0,
             reaped: 0,
         }))
     }
@@ -181,12 +191,6 @@ impl Metrics {
         self.with(|inner| inner.failed_starts += 1);
     }
 
-    /// Something had to be done about a worker's CPU time.
-    pub fn measure(&self, measure: Measure) {
-        // A call that ends a worker is counted by its failure.
-        self.with(|inner| inner.frozen += u64::from(measure == Measure::Frozen));
-    }
-
     /// A worker was collected, `time` after it was given back.
     pub fn reaped(&self, time: Duration, cpu_us: u64) {
         self.with(|inner| {
@@ -196,16 +200,22 @@ impl Metrics {
         });
     }
 
-    /// All of it, with workers that are ready and calls that wait now, and bytes that were logged. With `anew` the histograms, but not the
-    /// counts and sums, begin anew.
-    pub fn report(&self, [ready, waiting]: [usize; 2], log_bytes: u64, anew: bool) -> Report {
+    /// All of it, with what others count. With `anew` the histograms, but not the counts and sums, begin
+    /// anew.
+    pub fn report(&self, elsewhere: Elsewhere, anew: bool) -> Report {
+        let Elsewhere {
+            ready,
+            waiting,
+            log_bytes,
+            frozen,
+        } = elsewhere;
         self.with(|inner| Report {
             ok: inner.ok,
             shared: inner.shared,
             failures: inner.failures.clone(),
             started: inner.started,
             failed_starts: inner.failed_starts,
-            frozen: inner.frozen,
+            frozen,
             reaped: inner.reaped,
             worker_cpu_us: inner.worker_cpu_us,
             log_bytes,

@@ -3,9 +3,11 @@
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::binary::Binary;
-use crate::call::{Attempt, Terms};
+use crate::callee::Callee;
+use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::slot::Slot;
 
@@ -78,7 +80,20 @@ pub trait Mode: Send + Sync {
         Some(crate::trial::binary())
     }
 
-    /// Prepare the template that workers of `binary` are made from.
+    /// Return true if its workers need rights of the host's that a stranger must not get. A daemon of root's
+    /// then starts them in a process apart from its clients.
+    fn has_rights(&self) -> bool {
+        true
+    }
+
+    /// Refuse a binary that cannot run in it, or limits that it cannot keep.
+    ///
+    /// # Errors
+    ///
+    /// The refusal, in words.
+    fn accept(&self, binary: &Binary, limits: &Limits) -> Result<(), String>;
+
+    /// Prepare the template that workers of `binary` are made from, which is accepted: nothing here reads it.
     ///
     /// # Errors
     ///
@@ -96,12 +111,12 @@ pub trait Template: Send + Sync {
     /// The step that failed, in words: no worker is then made.
     fn settle(&self, workers: usize) -> Result<Box<dyn Spawner>, String>;
 
-    /// Check a ready worker from outside.
+    /// Check a ready worker from outside, by its process if it is one.
     ///
     /// # Errors
     ///
     /// The missing part of the promised isolation, in words. The binary is then unloaded.
-    fn verify(&self, worker: &dyn Worker) -> Result<(), String>;
+    fn verify(&self, pid: Option<i32>) -> Result<(), String>;
 }
 
 /// Starts workers, on its own thread.
@@ -146,8 +161,11 @@ pub trait Worker: Send {
     /// The reason why it never becomes ready, in words.
     fn read_ready(&mut self) -> Result<bool, String>;
 
-    /// Serve a call.
-    fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt;
+    /// Take out the part of a ready worker that serves its call, which it has once.
+    fn callee(&mut self) -> Option<Callee>;
+
+    /// Return how it ended, which may take it so long yet.
+    fn how(&self, patience: Duration) -> Failure;
 
     /// End it, whatever it is doing.
     fn kill(&mut self);

@@ -177,7 +177,8 @@ fn at(kind: i32, number: u32) -> libc::flock {
 }
 
 /// A user that is no slot's, until it is dropped.
-pub(crate) struct Spare(Vec<u32>);
+#[derive(Debug)]
+pub struct Spare(Vec<u32>);
 
 impl Spare {
     /// Take one that nobody has.
@@ -185,12 +186,12 @@ impl Spare {
     /// # Errors
     ///
     /// The reason, in words.
-    pub(crate) fn take() -> Result<Self, String> {
+    pub fn take() -> Result<Self, String> {
         NUMBERS.take(1).map(Spare)
     }
 
     /// Its number.
-    pub(crate) fn user(&self) -> u32 {
+    pub fn user(&self) -> u32 {
         user_of(self.0[0])
     }
 }

@@ -6,17 +6,14 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::cgroup::SlotGroup;
-use crate::metrics::Metrics;
 
 /// Time between two looks at least, and for each group.
 const TICK: Duration = Duration::from_millis(100);
 const EACH: Duration = Duration::from_millis(2);
 
-type Watched = (Weak<SlotGroup>, Arc<Metrics>);
-
 /// Watches slots until all who could add one are gone.
 #[derive(Clone)]
-pub struct Warden(Sender<Watched>);
+pub struct Warden(Sender<Weak<SlotGroup>>);
 
 impl Warden {
     /// With a thread of its own.
@@ -31,14 +28,14 @@ impl Warden {
         Ok(Warden(sender))
     }
 
-    /// Watch a slot until it is gone, and count what had to be done.
-    pub fn watch(&self, group: &Arc<SlotGroup>, metrics: &Arc<Metrics>) {
-        let _ = self.0.send((Arc::downgrade(group), metrics.clone()));
+    /// Watch a slot until it is gone.
+    pub fn watch(&self, group: &Arc<SlotGroup>) {
+        let _ = self.0.send(Arc::downgrade(group));
     }
 }
 
-fn keep_looking(added: &Receiver<Watched>) {
-    let mut watched: Vec<Watched> = Vec::new();
+fn keep_looking(added: &Receiver<Weak<SlotGroup>>) {
+    let mut watched: Vec<Weak<SlotGroup>> = Vec::new();
     loop {
         let next = if watched.is_empty() {
             added.recv().map_err(|_| RecvTimeoutError::Disconnected)
@@ -57,12 +54,10 @@ fn keep_looking(added: &Receiver<Watched>) {
 }
 
 /// Return false once the slot is gone.
-fn look((group, metrics): &Watched) -> bool {
-    let Some(group) = group.upgrade() else {
-        return false;
-    };
-    if let Some(measure) = group.look() {
-        metrics.measure(measure);
+fn look(group: &Weak<SlotGroup>) -> bool {
+    let group = group.upgrade();
+    if let Some(group) = &group {
+        group.look();
     }
-    true
+    group.is_some()
 }

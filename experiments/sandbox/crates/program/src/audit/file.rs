@@ -3,14 +3,16 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::process::geteuid;
+use sandbox_runtime::opener::{self, Opener};
 
 /// A file that is appended to. When it is full it becomes the one before, and a new one is begun.
 pub struct File {
-    path: PathBuf,
+    /// Makes a full file the one before, and begins the next.
+    turn: Opener,
     file: fs::File,
     length: u64,
     most: u64,
@@ -23,7 +25,7 @@ impl File {
     ///
     /// The reason, in words.
     pub fn open(path: &Path, most: u64) -> Result<Self, String> {
-        let mut file = opened(path).map_err(|error| error.to_string())?;
+        let mut file = opened(path, false).map_err(|error| error.to_string())?;
         let about = file.metadata().map_err(|error| error.to_string())?;
         if !about.is_file() {
             return Err("it is no regular file; name another".into());
@@ -34,8 +36,9 @@ impl File {
         let held = flock(&file, FlockOperation::NonBlockingLockExclusive);
         held.map_err(|_| "another daemon writes it; name another")?;
         let length = whole(&mut file).map_err(|error| error.to_string())?;
+        let path = path.to_owned();
         Ok(File {
-            path: path.to_owned(),
+            turn: Opener::new(move |turn| opened(&path, turn)),
             file,
             length,
             most,
@@ -60,22 +63,33 @@ impl File {
         written
     }
 
+    /// Have it turned by another process, which may name it.
+    #[must_use]
+    pub fn turned_by(self, turn: Opener) -> Self {
+        File { turn, ..self }
+    }
+
     fn turn(&mut self) -> io::Result<()> {
-        let mut before = self.path.as_os_str().to_owned();
-        before.push(".old");
-        match fs::rename(&self.path, before) {
-            // It was moved away.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            moved => moved?,
-        }
-        self.file = opened(&self.path)?;
+        self.file = self.turn.open(true)?;
         flock(&self.file, FlockOperation::NonBlockingLockExclusive)?;
         self.length = self.file.metadata()?.len();
         Ok(())
     }
 }
 
-fn opened(path: &Path) -> io::Result<fs::File> {
+/// Open the file at `path` to append to it. If it is to `turn`, what is there becomes the one before.
+///
+/// # Errors
+///
+/// The kernel's.
+pub fn opened(path: &Path, turn: bool) -> io::Result<fs::File> {
+    if turn {
+        match fs::rename(path, opener::before(path)) {
+            // It was moved away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            moved => moved?,
+        }
+    }
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600);
     // A pipe without a reader would be waited for.
@@ -101,6 +115,7 @@ fn whole(file: &mut fs::File) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     fn folder(name: &str) -> PathBuf {
         let name = format!("tare-audit-{name}-{}", std::process::id());

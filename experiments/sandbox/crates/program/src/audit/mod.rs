@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use self::file::File;
+pub use self::file::{File, opened};
 use self::pace::Pace;
 pub use self::record::{Client, Event, Record};
 
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const WAITING: usize = 16_384;
 
 /// The options of the audit log.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct Options {
     /// File of the audit log, a JSON record a line; one that is there is continued
     #[arg(long, value_name = "FILE")]
@@ -75,26 +75,41 @@ impl Shared {
     }
 }
 
-impl Audit {
-    /// Open the log that the options ask for.
+impl Options {
+    /// The file that was asked for.
+    pub fn path(&self) -> Option<&PathBuf> {
+        self.audit.as_ref()
+    }
+
+    /// Open that file.
     ///
     /// # Errors
     ///
     /// The reason why there can be none, in words.
-    pub fn open(options: &Options) -> Result<Self, String> {
-        let Some(path) = &options.audit else {
+    pub fn file(&self) -> Result<Option<File>, String> {
+        let most = u64::from(self.audit_mb) << 20;
+        let open = |path: &PathBuf| {
+            File::open(path, most / 2).map_err(|why| format!("--audit {}: {why}", path.display()))
+        };
+        self.path().map(open).transpose()
+    }
+
+    /// Begin the log in that file.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there can be none, in words.
+    pub fn begin(&self, file: Option<File>) -> Result<Audit, String> {
+        let Some(file) = file else {
             return Ok(Audit(None));
         };
-        let most = u64::from(options.audit_mb) << 20;
-        let file = File::open(path, most / 2)
-            .map_err(|why| format!("--audit {}: {why}", path.display()))?;
         let now = Instant::now();
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue {
                 records: Vec::new(),
                 next: 1,
-                calls: Pace::new(options.audit_rate, now),
-                others: Pace::new(options.audit_rate, now),
+                calls: Pace::new(self.audit_rate, now),
+                others: Pace::new(self.audit_rate, now),
                 dropped: 0,
                 ends: false,
             }),
@@ -109,7 +124,9 @@ impl Audit {
             writer: Mutex::new(Some(writer)),
         })))
     }
+}
 
+impl Audit {
     /// Note what `event` makes, if there is a log.
     pub fn note(&self, event: impl FnOnce() -> Event) {
         let Some(log) = &self.0 else { return };

@@ -11,7 +11,8 @@ fn log(name: &str, rate: u32) -> (Audit, PathBuf) {
         audit_mb: 1,
         audit_rate: rate,
     };
-    (Audit::open(&options).unwrap(), path)
+    let file = options.file().unwrap();
+    (options.begin(file).unwrap(), path)
 }
 
 fn read(path: &PathBuf) -> Vec<Value> {

@@ -8,31 +8,11 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::files::{access, contents};
+use crate::board::Mark;
 use crate::lock::lock;
 
 /// CPU time that a worker may use between its ready byte and its call.
 const UNCALLED: Duration = Duration::from_millis(20);
-
-/// The activity of a slot's worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Activity {
-    /// It starts or ends, or there is none.
-    #[default]
-    Away,
-    /// It is ready, and not called yet.
-    Ready,
-    /// It serves a call.
-    Called,
-}
-
-/// The measure that [`Cpu::look`] took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
-    /// The worker computes though nobody has called it: it is frozen until then.
-    Frozen,
-    /// The worker has used all the CPU time that it may: it is killed.
-    Killed,
-}
 
 /// The files of a slot's group of version 2 that are about CPU time.
 #[derive(Debug)]
@@ -46,8 +26,11 @@ pub struct Cpu {
 
 #[derive(Debug, Default)]
 struct State {
-    activity: Activity,
-    /// CPU time used when the activity was first looked at.
+    /// The mark of a worker that is ready or called; none while it starts or ends, or there is none.
+    mark: Option<Mark>,
+    /// It is called. Whatever is written on its mark later, it stays so.
+    called: bool,
+    /// CPU time used when it was first seen ready, or first seen called.
     since: Option<Duration>,
     frozen: bool,
     used_up: bool,
@@ -65,37 +48,48 @@ impl Cpu {
         })
     }
 
-    /// Begin an activity. Whatever was frozen goes on.
-    pub fn begin(&self, activity: Activity) {
+    /// Begin with a worker that is ready, or without one that is. Whatever was frozen goes on.
+    pub fn begin(&self, mark: Option<Mark>) {
         let mut state = lock(&self.state);
-        if state.frozen {
-            let _ = self.freeze.write_all_at(b"0", 0);
-        }
+        self.let_go(&mut state);
         *state = State {
-            activity,
+            mark,
             ..State::default()
         };
     }
 
-    /// Look at what has been used, and do what must be done about it.
-    pub fn look(&self) -> Option<Measure> {
-        let mut state = lock(&self.state);
-        if state.activity == Activity::Away || state.frozen || state.used_up {
-            return None;
+    /// Let go on what was frozen.
+    pub fn thaw(&self) {
+        self.let_go(&mut lock(&self.state));
+    }
+
+    fn let_go(&self, state: &mut State) {
+        if std::mem::take(&mut state.frozen) {
+            let _ = self.freeze.write_all_at(b"0", 0);
         }
-        let used = self.used()?;
+    }
+
+    /// Look at what has been used, and do what must be done about it.
+    pub fn look(&self) {
+        let mut state = lock(&self.state);
+        let Some(mark) = state.mark.clone().filter(|_| !state.used_up) else {
+            return;
+        };
+        if !state.called && mark.is_called() {
+            (state.called, state.since) = (true, None);
+        }
+        let Some(used) = self.used() else { return };
         let used = used.saturating_sub(*state.since.get_or_insert(used));
-        match state.activity {
-            Activity::Ready if used > UNCALLED => {
-                state.frozen = self.freeze.write_all_at(b"1", 0).is_ok();
-                state.frozen.then_some(Measure::Frozen)
+        if state.called && used > self.most {
+            state.used_up = true;
+            self.kill();
+        }
+        if !state.called && !state.frozen && used > UNCALLED {
+            state.frozen = self.freeze.write_all_at(b"1", 0).is_ok();
+            if state.frozen && !mark.freeze() {
+                // It is called by now, by somebody who did not see it frozen.
+                self.let_go(&mut state);
             }
-            Activity::Called if used > self.most => {
-                state.used_up = true;
-                self.kill();
-                Some(Measure::Killed)
-            }
-            _ => None,
         }
     }
 

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-pub use self::cpu::{Activity, Measure};
 use self::files::{LEAF, MOUNT, PATIENCE, PREFIX, Version, make, remove, write};
 use self::place::{Place, Seat, below, find, path_of};
 pub use self::share::Share;

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cpu::{Activity, Cpu, Measure};
+use super::cpu::Cpu;
 use super::files::{PATIENCE, Version, access, contents, remove, write};
 use super::share::Share;
 use super::strangers;
+use crate::board::Mark;
 use crate::descriptors::moved_up;
 
 /// The limits of a slot.
@@ -112,16 +113,25 @@ impl SlotGroup {
         &self.path
     }
 
-    /// Note what its worker does from now on.
-    pub fn begin(&self, activity: Activity) {
+    /// Watch a worker that is ready, by its mark, or none. Whatever was frozen goes on.
+    pub fn begin(&self, mark: Option<Mark>) {
         if let Some(files) = &self.files {
-            files.cpu.begin(activity);
+            files.cpu.begin(mark);
+        }
+    }
+
+    /// Let its worker go on if it was frozen.
+    pub fn thaw(&self) {
+        if let Some(files) = &self.files {
+            files.cpu.thaw();
         }
     }
 
     /// Look at the CPU time of its worker, and do what must be done about it.
-    pub fn look(&self) -> Option<Measure> {
-        self.files.as_ref()?.cpu.look()
+    pub fn look(&self) {
+        if let Some(files) = &self.files {
+            files.cpu.look();
+        }
     }
 
     /// Return true if its worker was killed for the CPU time of its call.

@@ -36,9 +36,12 @@ impl Mode for Landlock {
         "Landlock, a filter of system calls, a user and a namespace of processes of its own"
     }
 
+    fn accept(&self, binary: &Binary, _: &Limits) -> Result<(), String> {
+        only_static(NAME, binary)
+    }
+
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         only_root(NAME)?;
-        only_static(NAME, &binary)?;
         let filter = filter::inherited(limits.shared)?;
         Ok(Arc::new(Confined::new(Locked { filter }, binary, limits)))
     }

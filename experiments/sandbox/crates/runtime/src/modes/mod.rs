@@ -8,9 +8,10 @@ mod none;
 mod requirements;
 mod roma;
 mod root;
-mod user;
+pub(crate) mod user;
 pub mod wasm;
 
+pub(crate) use self::root::drop_bounding_set;
 use crate::mode::Mode;
 
 /// All of them, the least isolated first.

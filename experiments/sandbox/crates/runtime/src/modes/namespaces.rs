@@ -32,9 +32,12 @@ impl Mode for Namespaces {
         "namespaces of its own with nothing in them, a filter of system calls, no capability, a user of its own"
     }
 
+    fn accept(&self, binary: &Binary, _: &Limits) -> Result<(), String> {
+        only_static(NAME, binary)
+    }
+
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         only_root(NAME)?;
-        only_static(NAME, &binary)?;
         let filter = filter::inherited(limits.shared)?;
         Ok(Arc::new(Confined::new(Apart { filter }, binary, limits)))
     }

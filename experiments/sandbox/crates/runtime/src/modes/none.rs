@@ -27,8 +27,11 @@ impl Mode for None {
         "nothing: a process of the host's own user, with limits"
     }
 
+    fn accept(&self, binary: &Binary, _: &Limits) -> Result<(), String> {
+        only_elf(self.name(), binary)
+    }
+
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
-        only_elf(self.name(), &binary)?;
         Ok(Arc::new(Confined::new(Open, binary, limits)))
     }
 }

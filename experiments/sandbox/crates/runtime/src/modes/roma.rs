@@ -64,9 +64,12 @@ impl Mode for Roma {
         workers
     }
 
+    fn accept(&self, binary: &Binary, _: &Limits) -> Result<(), String> {
+        only_static(self.name(), binary)
+    }
+
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         only_root(self.name())?;
-        only_static(self.name(), &binary)?;
         let confinement = Reloaded {
             form: self.form,
             filter: filter::per_worker()?,

@@ -1,18 +1,17 @@
-//! Messages to a keeper.
+//! Messages to a keeper from within its process.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::queue::Ready;
+use crate::order::Order;
 
 /// A message to a keeper.
 pub enum Message {
-    /// A worker has served its call, or never will; since when.
-    Spent(Ready, Instant),
+    /// One about a worker.
+    Order(Order),
     /// A worker's leftovers are gone, or (false) cannot be removed.
     Swept(usize, bool),
     /// Start no more, and end when all workers have ended.
@@ -22,7 +21,7 @@ pub enum Message {
 /// The queue of messages to a keeper.
 pub struct Inbox {
     messages: Mutex<VecDeque<Message>>,
-    pub(super) wake: OwnedFd,
+    wake: OwnedFd,
 }
 
 impl Inbox {
@@ -46,6 +45,11 @@ impl Inbox {
             .unwrap_or_else(PoisonError::into_inner)
             .push_back(message);
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+
+    /// The descriptor that is readable when messages have come.
+    pub(super) fn wake(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
     }
 
     /// Take the oldest message.

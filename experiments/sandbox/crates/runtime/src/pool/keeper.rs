@@ -3,20 +3,20 @@
 //! ready, to find out why.
 
 use std::collections::VecDeque;
-use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use rustix::event::{Timespec, epoll};
-
 use super::inbox::{Inbox, Message};
-use super::queue::{Pool, Ready};
-use crate::cgroup::Activity;
+use super::watch::{Source, Watch};
+use crate::board::Mark;
 use crate::janitor::Janitor;
 use crate::limits::Limits;
-use crate::metrics::Metrics;
+use crate::line::{Cut, Line};
 use crate::mode::{Spawner, Template, Worker};
+use crate::order::{Event, Order, now};
+use crate::process::connection::ENDING;
 use crate::slot::Slot;
 
 /// Wait before the next start after one that failed; doubled with each that fails.
@@ -24,7 +24,8 @@ const BACK_OFF: Duration = Duration::from_millis(10);
 const BACK_OFF_DOUBLINGS: u32 = 7;
 /// Failed starts in a row after which calls fail, once any start has succeeded.
 const DESPERATE: u32 = 3;
-const INBOX: u64 = u64::MAX;
+/// The most orders of another process that are taken before workers are looked at again.
+const ORDERS: usize = 64;
 
 /// The parts that a keeper works with.
 pub struct Duties {
@@ -34,16 +35,18 @@ pub struct Duties {
     pub template: Arc<dyn Template>,
     /// Its places.
     pub slots: Vec<Slot>,
-    /// The pool that receives ready workers.
-    pub pool: Arc<Pool>,
+    /// The marks of their workers.
+    pub marks: Vec<Mark>,
+    /// The line to those who take calls.
+    pub line: Line,
     /// The queue of its messages.
     pub inbox: Arc<Inbox>,
-    /// Its counters.
-    pub metrics: Arc<Metrics>,
     /// The limits, which include the time of a start.
     pub limits: Limits,
     /// The thread that removes processes that workers left behind.
     pub janitor: Janitor,
+    /// The thread that looks at a worker from outside: this one may see nothing.
+    pub inspector: Janitor,
 }
 
 enum State {
@@ -52,10 +55,15 @@ enum State {
         worker: Box<dyn Worker>,
         since: Instant,
     },
-    Out,
+    /// Ready, called, or about to be given back.
+    Out {
+        worker: Box<dyn Worker>,
+        /// Until when its end is waited for, about which somebody has asked.
+        asked: Option<Instant>,
+    },
     Dying {
         worker: Box<dyn Worker>,
-        since: Instant,
+        since: Duration,
         /// The reason why it was not ready, if that is to be looked into.
         why: Option<String>,
     },
@@ -67,7 +75,9 @@ enum State {
 struct Keeper {
     duties: Duties,
     spawner: Box<dyn Spawner>,
-    epoll: OwnedFd,
+    watch: Watch,
+    /// A worker of this thread's was looked at.
+    looked: bool,
     places: Vec<State>,
     empty: VecDeque<usize>,
     not_before: Option<Instant>,
@@ -84,16 +94,14 @@ pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
         .template
         .settle(duties.slots.len())
         .and_then(|spawner| {
-            let epoll =
-                epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| error.to_string())?;
-            watch(
-                &epoll,
-                std::os::fd::AsRawFd::as_raw_fd(&duties.inbox.wake),
-                INBOX,
-            )?;
-            Ok((spawner, epoll))
+            let watch = Watch::new()?;
+            watch.add(duties.inbox.wake().as_raw_fd(), Source::Inbox)?;
+            if let Some(socket) = duties.line.socket() {
+                watch.add(socket.as_raw_fd(), Source::Line)?;
+            }
+            Ok((spawner, watch))
         });
-    let (spawner, epoll) = match made {
+    let (spawner, watch) = match made {
         Ok(made) => made,
         Err(why) => {
             let _ = settled.send(Err(why));
@@ -105,7 +113,8 @@ pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
     Keeper {
         duties,
         spawner,
-        epoll,
+        watch,
+        looked: false,
         places: (0..count).map(|_| State::Empty).collect(),
         empty: (0..count).collect(),
         not_before: None,
@@ -119,60 +128,125 @@ pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
 
 impl Keeper {
     fn keep(&mut self) {
-        let mut events = Vec::with_capacity(64);
         loop {
             while let Some(message) = self.duties.inbox.next() {
                 self.handle(message);
             }
-            if self.stopping
-                && self
-                    .places
-                    .iter()
-                    .all(|state| matches!(state, State::Empty | State::Lost))
-            {
+            let is_over = |state: &State| matches!(state, State::Empty | State::Lost);
+            if self.stopping && self.places.iter().all(is_over) {
                 return;
             }
             self.start_one();
             self.give_up_on_the_slow();
-            let timeout = self.timeout().map(|left| Timespec {
-                tv_sec: left.as_secs() as i64,
-                tv_nsec: left.subsec_nanos().into(),
-            });
-            events.clear();
-            let waited = epoll::wait(
-                &self.epoll,
-                rustix::buffer::spare_capacity(&mut events),
-                timeout.as_ref(),
-            );
-            if waited.is_err() {
-                continue;
-            }
-            for event in &events {
-                match event.data.u64() {
-                    INBOX => self.duties.inbox.quiet(),
-                    place => self.look(place as usize),
+            for source in self.watch.wait(self.timeout()) {
+                match source {
+                    Source::Inbox => self.duties.inbox.quiet(),
+                    Source::Line => self.take_orders(),
+                    Source::Place(place) => self.look(place),
                 }
+            }
+        }
+    }
+
+    /// Take what has come over the line.
+    fn take_orders(&mut self) {
+        for _ in 0..ORDERS {
+            match self.duties.line.order() {
+                Ok(Some(order)) => self.obey(order),
+                Ok(None) => return,
+                Err(Cut) => return self.cut(),
             }
         }
     }
 
     fn handle(&mut self, message: Message) {
         match message {
-            Message::Spent(ready, since) => self.end(ready.place, ready.worker, since),
+            Message::Order(order) => self.obey(order),
             Message::Swept(place, true) => self.vacate(place),
             Message::Swept(place, false) => {
                 self.places[place] = State::Lost;
-                self.duties
-                    .pool
-                    .despair("what a call left behind cannot be removed");
+                let why = "what a call left behind cannot be removed";
+                self.tell(Event::Hopeless(why.into()));
             }
-            Message::Stop => {
-                self.stopping = true;
-                for place in 0..self.places.len() {
-                    if let State::Starting { .. } = self.places[place] {
-                        self.abandon(place);
+            Message::Stop => self.stop(),
+        }
+    }
+
+    /// Do as told about a worker that is ready or called. Of others nobody knows, so that such an order is
+    /// none.
+    fn obey(&mut self, order: Order) {
+        let (Order::Spent { place, .. } | Order::Why { place } | Order::Thaw { place }) = order;
+        let Some(state @ State::Out { .. }) = self.places.get_mut(place) else {
+            return;
+        };
+        match order {
+            Order::Thaw { .. } => self.duties.slots[place].group.thaw(),
+            Order::Spent { since, .. } => {
+                if let State::Out { worker, asked } = std::mem::replace(state, State::Empty) {
+                    if asked.is_some() {
+                        self.watch.remove(worker.end());
                     }
+                    self.end(place, worker, since);
                 }
+            }
+            Order::Why { .. } => {
+                let State::Out { worker, asked } = state else {
+                    return;
+                };
+                let source = Source::Place(place);
+                match worker.end() {
+                    Some(end) if asked.is_some() || self.watch.add(end, source).is_ok() => {
+                        asked.get_or_insert_with(|| Instant::now() + ENDING);
+                    }
+                    _ => self.answer(place),
+                }
+            }
+        }
+    }
+
+    /// Say how the worker ended that was asked about, or that it did not.
+    fn answer(&mut self, place: usize) {
+        if let State::Out { worker, asked } = &mut self.places[place] {
+            if asked.take().is_some() {
+                self.watch.remove(worker.end());
+            }
+            let how = worker.how(Duration::ZERO);
+            self.tell(Event::Ended { place, how });
+        }
+    }
+
+    /// Say something to those who take calls.
+    fn tell(&mut self, event: Event) {
+        match self.duties.line.tell(self.duties.number, event) {
+            Ok(None) => {}
+            Ok(Some(place)) => self.obey(Order::Spent {
+                place,
+                since: now(),
+            }),
+            Err(Cut) => self.cut(),
+        }
+    }
+
+    /// Nobody is left who takes calls: end all workers.
+    fn cut(&mut self) {
+        if let Some(socket) = self.duties.line.socket() {
+            self.watch.remove(Some(socket.as_raw_fd()));
+        }
+        self.stop();
+        for place in 0..self.places.len() {
+            self.obey(Order::Spent {
+                place,
+                since: now(),
+            });
+        }
+    }
+
+    /// Start no more.
+    fn stop(&mut self) {
+        self.stopping = true;
+        for place in 0..self.places.len() {
+            if let State::Starting { .. } = self.places[place] {
+                self.abandon(place);
             }
         }
     }
@@ -187,14 +261,18 @@ impl Keeper {
             return;
         };
         let since = Instant::now();
-        match self.spawner.spawn(&self.duties.slots[place]) {
+        let spawned = self.spawner.spawn(&self.duties.slots[place]);
+        if let Some(said) = self.duties.slots[place].said() {
+            self.tell(Event::Log(said));
+        }
+        match spawned {
             Ok(worker) => match worker.readiness() {
-                Some(descriptor) if watch(&self.epoll, descriptor, place as u64).is_ok() => {
+                Some(descriptor) if self.watch.add(descriptor, Source::Place(place)).is_ok() => {
                     self.places[place] = State::Starting { worker, since };
                 }
                 Some(_) => {
                     self.failed("no more descriptors");
-                    self.end(place, worker, since);
+                    self.end(place, worker, now());
                 }
                 None => self.ready(place, worker, since),
             },
@@ -205,32 +283,53 @@ impl Keeper {
         }
     }
 
-    fn ready(&mut self, place: usize, worker: Box<dyn Worker>, since: Instant) {
-        self.duties.metrics.ready(since.elapsed());
+    fn ready(&mut self, place: usize, mut worker: Box<dyn Worker>, since: Instant) {
+        if let Err(why) = self.look_from_outside(&*worker) {
+            self.failed(&why);
+            return self.end(place, worker, now());
+        }
+        let Some(callee) = worker.callee() else {
+            self.failed("it has been called already");
+            return self.end(place, worker, now());
+        };
         (self.failures, self.successes, self.not_before) = (0, true, None);
         self.finding = None;
-        self.places[place] = State::Out;
-        let group = self.duties.slots[place].group.clone();
-        group.begin(Activity::Ready);
-        let ready = Ready {
+        let asked = None;
+        self.places[place] = State::Out { worker, asked };
+        let mark = self.duties.marks[place].clone();
+        mark.ready();
+        self.duties.slots[place].group.begin(Some(mark));
+        let refill = since.elapsed();
+        self.tell(Event::Ready {
             place,
-            keeper: self.duties.number,
-            group,
-            worker,
-            client: None,
-        };
-        if let Some(Ready { worker, .. }) = self.duties.pool.put(ready) {
-            self.end(place, worker, Instant::now());
+            callee,
+            refill,
+        });
+    }
+
+    /// Look at the first worker that this thread has started.
+    fn look_from_outside(&mut self, worker: &dyn Worker) -> Result<(), String> {
+        if self.looked {
+            return Ok(());
         }
+        let (template, pid) = (self.duties.template.clone(), worker.pid());
+        let (sender, verdict) = channel();
+        self.duties.inspector.order(move || {
+            let _ = sender.send(template.verify(pid));
+        });
+        let verdict = verdict.recv();
+        verdict.unwrap_or_else(|_| Err("nobody can look at it from outside".into()))?;
+        self.looked = true;
+        Ok(())
     }
 
     fn failed(&mut self, why: &str) {
-        self.duties.metrics.failed_start();
         self.failures += 1;
         let wait = BACK_OFF * (1 << self.failures.min(BACK_OFF_DOUBLINGS));
         self.not_before = Some(Instant::now() + wait);
+        self.tell(Event::Failed);
         if !self.successes || self.failures >= DESPERATE {
-            self.duties.pool.despair(why);
+            self.tell(Event::Hopeless(why.to_owned()));
         }
     }
 
@@ -250,42 +349,49 @@ impl Keeper {
 
     /// Handle an event of a place, according to its state.
     fn look(&mut self, place: usize) {
-        match std::mem::replace(&mut self.places[place], State::Out) {
+        match std::mem::replace(&mut self.places[place], State::Empty) {
             State::Starting { mut worker, since } => match worker.read_ready() {
                 Ok(true) => {
-                    unwatch(&self.epoll, worker.readiness());
+                    self.watch.remove(worker.readiness());
                     self.ready(place, worker, since);
                 }
                 Ok(false) => self.places[place] = State::Starting { worker, since },
                 Err(why) if self.spawner.has_starter() => {
-                    unwatch(&self.epoll, worker.readiness());
-                    self.end_for(Some(why), place, worker, Instant::now());
+                    self.watch.remove(worker.readiness());
+                    self.end_for(Some(why), place, worker, now());
                 }
                 Err(why) => {
-                    self.failed(&why);
                     self.places[place] = State::Starting { worker, since };
+                    self.failed(&why);
                     self.abandon(place);
                 }
             },
             State::Dying { worker, since, why } => {
-                unwatch(&self.epoll, worker.end());
+                self.watch.remove(worker.end());
                 self.collect_for(why, place, worker, since);
             }
-            other => self.places[place] = other,
+            other => {
+                let is_asked = matches!(other, State::Out { asked: Some(_), .. });
+                self.places[place] = other;
+                if is_asked {
+                    self.answer(place);
+                }
+            }
         }
     }
 
     /// End a worker that is not ready.
     fn abandon(&mut self, place: usize) {
-        if let State::Starting { worker, .. } =
-            std::mem::replace(&mut self.places[place], State::Out)
-        {
-            unwatch(&self.epoll, worker.readiness());
-            self.end(place, worker, Instant::now());
+        match std::mem::replace(&mut self.places[place], State::Empty) {
+            State::Starting { worker, .. } => {
+                self.watch.remove(worker.readiness());
+                self.end(place, worker, now());
+            }
+            other => self.places[place] = other,
         }
     }
 
-    fn end(&mut self, place: usize, worker: Box<dyn Worker>, since: Instant) {
+    fn end(&mut self, place: usize, worker: Box<dyn Worker>, since: Duration) {
         self.end_for(None, place, worker, since);
     }
 
@@ -295,13 +401,13 @@ impl Keeper {
         why: Option<String>,
         place: usize,
         mut worker: Box<dyn Worker>,
-        since: Instant,
+        since: Duration,
     ) {
         // What is frozen could not end by itself.
-        self.duties.slots[place].group.begin(Activity::Away);
+        self.duties.slots[place].group.begin(None);
         worker.kill();
         match worker.end() {
-            Some(descriptor) if watch(&self.epoll, descriptor, place as u64).is_ok() => {
+            Some(end) if self.watch.add(end, Source::Place(place)).is_ok() => {
                 self.places[place] = State::Dying { worker, since, why };
             }
             _ => self.collect_for(why, place, worker, since),
@@ -313,7 +419,7 @@ impl Keeper {
         why: Option<String>,
         place: usize,
         worker: Box<dyn Worker>,
-        since: Instant,
+        since: Duration,
     ) {
         self.collect(place, worker, since);
         if let Some(why) = why {
@@ -321,21 +427,23 @@ impl Keeper {
         }
     }
 
-    fn collect(&mut self, place: usize, mut worker: Box<dyn Worker>, since: Instant) {
+    fn collect(&mut self, place: usize, mut worker: Box<dyn Worker>, since: Duration) {
         let cpu_us = worker.reap();
         drop(worker);
         let slot = &self.duties.slots[place];
         self.spawner.clear(slot);
-        self.duties.metrics.reaped(since.elapsed(), cpu_us);
-        if slot.group.has_only(self.spawner.resident(slot)) {
+        let is_clear = slot.group.has_only(self.spawner.resident(slot));
+        if is_clear {
             self.vacate(place);
-            return;
+        } else {
+            self.places[place] = State::Sweeping;
+            let (group, inbox) = (slot.group.clone(), self.duties.inbox.clone());
+            self.duties
+                .janitor
+                .order(move || inbox.send(Message::Swept(place, group.empty())));
         }
-        self.places[place] = State::Sweeping;
-        let (group, inbox) = (slot.group.clone(), self.duties.inbox.clone());
-        self.duties
-            .janitor
-            .order(move || inbox.send(Message::Swept(place, group.empty())));
+        let time = now().saturating_sub(since);
+        self.tell(Event::Reaped { time, cpu_us });
     }
 
     fn vacate(&mut self, place: usize) {
@@ -345,39 +453,29 @@ impl Keeper {
 
     fn give_up_on_the_slow(&mut self) {
         for place in 0..self.places.len() {
-            let slow = matches!(&self.places[place], State::Starting { since, .. } if since.elapsed() >= self.duties.limits.start);
-            if slow {
-                self.failed(&format!(
-                    "it sent no ready byte within {:?}",
-                    self.duties.limits.start
-                ));
-                self.abandon(place);
+            match &self.places[place] {
+                State::Starting { since, .. } if since.elapsed() >= self.duties.limits.start => {
+                    let patience = self.duties.limits.start;
+                    self.failed(&format!("it sent no ready byte within {patience:?}"));
+                    self.abandon(place);
+                }
+                State::Out {
+                    asked: Some(until), ..
+                } if *until <= Instant::now() => self.answer(place),
+                _ => {}
             }
         }
     }
 
     fn timeout(&self) -> Option<Duration> {
-        let starts = self.places.iter().filter_map(|state| match state {
+        let ends = self.places.iter().filter_map(|state| match state {
             State::Starting { since, .. } => Some(*since + self.duties.limits.start),
+            State::Out { asked, .. } => *asked,
             _ => None,
         });
         let more = !self.stopping && !self.empty.is_empty();
         let next = more.then(|| self.not_before.unwrap_or_else(Instant::now));
-        let first = starts.chain(next).min()?;
+        let first = ends.chain(next).min()?;
         Some(first.saturating_duration_since(Instant::now()))
-    }
-}
-
-fn watch(epoll: &OwnedFd, descriptor: RawFd, place: u64) -> Result<(), String> {
-    // SAFETY: the caller keeps the descriptor open for the length of this call.
-    let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
-    let data = epoll::EventData::new_u64(place);
-    epoll::add(epoll, descriptor, data, epoll::EventFlags::IN).map_err(|error| error.to_string())
-}
-
-fn unwatch(epoll: &OwnedFd, descriptor: Option<RawFd>) {
-    if let Some(descriptor) = descriptor {
-        // SAFETY: as above.
-        let _ = epoll::delete(epoll, unsafe { BorrowedFd::borrow_raw(descriptor) });
     }
 }

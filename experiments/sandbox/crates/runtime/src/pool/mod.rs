@@ -4,5 +4,6 @@
 pub mod inbox;
 pub mod keeper;
 mod queue;
+mod watch;
 
 pub use self::queue::{PerClient, Pool, Ready};

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::call::Caller;
-use crate::cgroup::SlotGroup;
+use crate::callee::Callee;
 use crate::failure::Failure;
-use crate::mode::Worker;
 
 /// A worker that waits for its call, and the place that it must go back to.
 pub struct Ready {
@@ -16,10 +15,8 @@ pub struct Ready {
     pub place: usize,
     /// Its keeper's number.
     pub keeper: usize,
-    /// The groups of its slot.
-    pub group: Arc<SlotGroup>,
-    /// The worker.
-    pub worker: Box<dyn Worker>,
+    /// Its end for the call.
+    pub callee: Callee,
     /// The client that has it, if one does.
     pub client: Option<u64>,
 }

@@ -17,6 +17,9 @@ use crate::shared::Shared;
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 
+/// The time that a worker has between closing its socket and its end, before it counts as alive.
+pub const ENDING: Duration = Duration::from_millis(500);
+
 /// Read a worker's message before its call: its ready byte, if it is ready. `how` tells how a
 /// worker ended.
 ///

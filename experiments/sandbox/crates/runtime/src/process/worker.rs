@@ -4,24 +4,19 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::connection;
+use super::connection::{self, ENDING};
 use super::exit::{collect, in_words, look};
 use super::launch::Launched;
-use crate::call::{Attempt, Terms};
+use crate::call::timespec;
+use crate::callee::Callee;
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::mode::Worker;
 use crate::shared;
-
-/// The time that a process has between closing its socket and its end, before it counts as alive.
-const ENDING: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 200_000_000,
-};
 
 /// The number that shells and container runtimes add to the signal that ended a program.
 const SIGNALLED: i32 = 128;
@@ -30,7 +25,8 @@ const SIGNALLED: i32 = 128;
 #[derive(Debug)]
 pub struct Process {
     launched: Launched,
-    socket: OwnedFd,
+    /// The host's end, until a caller has it.
+    socket: Option<OwnedFd>,
     group: Arc<SlotGroup>,
     memory_kills: u64,
     most_cpu: Duration,
@@ -53,7 +49,7 @@ impl Process {
         let memory_kills = group.memory_kills();
         Process {
             launched,
-            socket,
+            socket: Some(socket),
             group,
             memory_kills,
             most_cpu: Duration::from_secs(limits.cpu_s.into()),
@@ -62,11 +58,30 @@ impl Process {
             shares: false,
         }
     }
+}
 
-    /// Return how it ended. It is about to end.
-    fn end_in_words(&self) -> Failure {
+impl Worker for Process {
+    fn readiness(&self) -> Option<RawFd> {
+        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    fn read_ready(&mut self) -> Result<bool, String> {
+        let Some(socket) = &self.socket else {
+            return Ok(true);
+        };
+        let said = connection::read_ready(socket.as_fd(), || self.how(ENDING))?;
+        self.shares = self.may_share && said == Some(shared::READY);
+        Ok(said.is_some())
+    }
+
+    fn callee(&mut self) -> Option<Callee> {
+        let (socket, shares) = (self.socket.take()?, self.shares);
+        Some(Callee::Socket { socket, shares })
+    }
+
+    fn how(&self, patience: Duration) -> Failure {
         let mut waited = [PollFd::new(&self.launched.process, PollFlags::IN)];
-        if !matches!(poll(&mut waited, Some(&ENDING)), Ok(1)) {
+        if !matches!(poll(&mut waited, Some(&timespec(patience))), Ok(1)) {
             return Failure::Protocol("it closed its socket and went on".into());
         }
         if self.group.memory_kills() > self.memory_kills {
@@ -86,25 +101,6 @@ impl Process {
             |end| in_words(end, self.most_cpu),
         )
     }
-}
-
-impl Worker for Process {
-    fn readiness(&self) -> Option<RawFd> {
-        Some(self.socket.as_raw_fd())
-    }
-
-    fn read_ready(&mut self) -> Result<bool, String> {
-        let said = connection::read_ready(self.socket.as_fd(), || self.end_in_words())?;
-        self.shares = self.may_share && said == Some(shared::READY);
-        Ok(said.is_some())
-    }
-
-    fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        connection::attempt(self.socket.as_fd(), request, terms, self.shares, || {
-            self.end_in_words()
-        })
-    }
-
     fn kill(&mut self) {
         let _ = pidfd_send_signal(&self.launched.process, Signal::KILL);
     }

@@ -59,9 +59,12 @@ impl<T: Tool> Mode for T {
         T::LOGS
     }
 
+    fn accept(&self, binary: &Binary, _: &Limits) -> Result<(), String> {
+        only_static(T::NAME, binary)
+    }
+
     fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         only_root(T::NAME)?;
-        only_static(T::NAME, &binary)?;
         let contained = Contained {
             tool: *self,
             program: find::<T>()?,
@@ -186,7 +189,7 @@ fn own_files(binary: &Binary) -> Result<(), String> {
     mount_change("/", private)
         .and_then(|()| mount("tmpfs", PLACE, "tmpfs", closed, c"mode=0755"))
         .map_err(|error| format!("files of its own at {PLACE}: {error}"))?;
-    write_files(&root_folder(), binary.bytes())
+    write_files(&root_folder(), binary.bytes()?)
         .map_err(|error| format!("files of its own at {PLACE}: {error}"))
 }
 

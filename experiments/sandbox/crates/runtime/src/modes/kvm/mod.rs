@@ -55,9 +55,8 @@ impl Mode for Kvm {
         false
     }
 
-    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
-        only_root(NAME)?;
-        only_static(NAME, &binary)?;
+    fn accept(&self, binary: &Binary, limits: &Limits) -> Result<(), String> {
+        only_static(NAME, binary)?;
         if limits.shared {
             return Err(
                 "mode kvm shares no memory with its guests, whose own is all that they can reach; load it \
@@ -65,7 +64,11 @@ impl Mode for Kvm {
                     .into(),
             );
         }
-        elf::Image::read(binary.bytes(), room(limits.memory_bytes))?;
+        elf::Image::read(binary.bytes()?, room(limits.memory_bytes)).map(drop)
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        only_root(NAME)?;
         let open = |path: PathBuf, write: bool| {
             let opened = File::options().read(true).write(write).open(&path);
             opened.map_err(|error| format!("{}: {error}", path.display()))

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::wire::{Order, send};
@@ -13,6 +14,7 @@ use crate::descriptors::moved_up;
 use crate::limits::Limits;
 use crate::lock::lock;
 use crate::mode::{Spawner, Template, Worker};
+use crate::packet;
 use crate::process::launch::Vfork;
 use crate::process::recipe::Recipe;
 use crate::process::spawner::block_signals;
@@ -46,14 +48,14 @@ impl Template for KvmTemplate {
         }))
     }
 
-    fn verify(&self, worker: &dyn Worker) -> Result<(), String> {
+    fn verify(&self, pid: Option<i32>) -> Result<(), String> {
         let evidence = Evidence {
             filtered: true,
             no_capabilities: true,
             other_user: true,
             namespaces: &[],
         };
-        worker.pid().map_or(Ok(()), |pid| evidence.check(pid))
+        pid.map_or(Ok(()), |pid| evidence.check(pid))
     }
 }
 
@@ -87,8 +89,8 @@ impl MonitorSpawner {
         if !self.recipes.contains_key(&slot.number) {
             self.recipes.insert(slot.number, self.recipe(slot));
         }
-        let (here, there) = pair(SocketType::SEQPACKET)?;
-        let there = moved_up(there).map_err(|error| format!("a pair of sockets: {error}"))?;
+        let (here, there) = packet::pair().map_err(no_pair)?;
+        let there = moved_up(there).map_err(no_pair)?;
         let launched = self
             .vfork
             .launch(&self.recipes[&slot.number], 0, there.as_fd(), None)?;
@@ -111,7 +113,7 @@ impl Spawner for MonitorSpawner {
             Some(monitor) => monitor,
             None => self.launch(slot)?,
         };
-        let (host, guest) = pair(SocketType::STREAM)?;
+        let (host, guest) = pair()?;
         monitor.begin(guest.as_fd())?;
         Ok(Box::new(Visit::new(
             monitor,
@@ -127,7 +129,12 @@ impl Spawner for MonitorSpawner {
     }
 }
 
-fn pair(kind: SocketType) -> Result<(OwnedFd, OwnedFd), String> {
-    socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)
-        .map_err(|error| format!("a pair of sockets: {error}"))
+/// Make the pair of sockets of a guest.
+fn pair() -> Result<(OwnedFd, OwnedFd), String> {
+    let kind = SocketType::STREAM;
+    socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).map_err(no_pair)
+}
+
+fn no_pair(error: Errno) -> String {
+    format!("a pair of sockets: {error}")
 }

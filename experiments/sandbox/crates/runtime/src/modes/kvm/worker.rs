@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
@@ -12,23 +12,18 @@ use rustix::time::{
 
 use super::monitor::ATTENTION;
 use super::wire::{End, Order, recv, send};
-use crate::call::{Attempt, Terms};
+use crate::call::timespec;
+use crate::callee::Callee;
 use crate::cgroup::SlotGroup;
 use crate::failure::Failure;
 use crate::lock::lock;
 use crate::mode::Worker;
-use crate::process::connection;
+use crate::process::connection::{self, ENDING};
 use crate::process::exit::{collect, look};
 use crate::process::launch::Launched;
 
 /// The time that a monitor has to end a run before it is killed.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The time that it has between closing a guest's socket and reporting the reason.
-const ENDING: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 200_000_000,
-};
-
 /// A monitor that is alive, as far as anybody knows.
 pub struct Monitor {
     launched: Launched,
@@ -127,7 +122,8 @@ enum Report {
 /// One run of a monitor's guest.
 pub struct Visit {
     monitor: Option<Monitor>,
-    socket: OwnedFd,
+    /// The host's end of the guest's socket, until a caller has it.
+    socket: Option<OwnedFd>,
     group: Arc<SlotGroup>,
     memory_kills: u64,
     report: Mutex<Option<Report>>,
@@ -146,7 +142,7 @@ impl Visit {
         let memory_kills = group.memory_kills();
         Visit {
             monitor: Some(monitor),
-            socket,
+            socket: Some(socket),
             group,
             memory_kills,
             report: Mutex::new(None),
@@ -175,15 +171,35 @@ impl Visit {
         }
         report.clone()
     }
+}
 
-    /// Return how it ended. It is about to end.
-    fn end_in_words(&self) -> Failure {
+impl Worker for Visit {
+    fn readiness(&self) -> Option<RawFd> {
+        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    fn read_ready(&mut self) -> Result<bool, String> {
+        let Some(socket) = &self.socket else {
+            return Ok(true);
+        };
+        connection::read_ready(socket.as_fd(), || self.how(ENDING)).map(|report| report.is_some())
+    }
+
+    fn callee(&mut self) -> Option<Callee> {
+        let socket = self.socket.take()?;
+        Some(Callee::Socket {
+            socket,
+            shares: false,
+        })
+    }
+
+    fn how(&self, patience: Duration) -> Failure {
         let Some(monitor) = &self.monitor else {
             return Failure::Died("for an unknown reason".into());
         };
         if self.report().is_none() {
             let mut waited = [PollFd::new(&monitor.control, PollFlags::IN)];
-            if !matches!(poll(&mut waited, Some(&ENDING)), Ok(1)) {
+            if !matches!(poll(&mut waited, Some(&timespec(patience))), Ok(1)) {
                 return Failure::Protocol("it closed its socket and went on".into());
             }
         }
@@ -214,24 +230,6 @@ impl Visit {
             },
         }
     }
-}
-
-impl Worker for Visit {
-    fn readiness(&self) -> Option<RawFd> {
-        Some(self.socket.as_raw_fd())
-    }
-
-    fn read_ready(&mut self) -> Result<bool, String> {
-        connection::read_ready(self.socket.as_fd(), || self.end_in_words())
-            .map(|report| report.is_some())
-    }
-
-    fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        connection::attempt(self.socket.as_fd(), request, terms, false, || {
-            self.end_in_words()
-        })
-    }
-
     fn kill(&mut self) {
         if let (Some(monitor), None) = (&self.monitor, self.report()) {
             let run = monitor.runs;

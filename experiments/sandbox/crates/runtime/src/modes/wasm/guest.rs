@@ -17,6 +17,7 @@ use super::channel::{Channel, Host, OverMemory, Wait};
 use super::ticker::Ticker;
 use super::wasi::Exit;
 use crate::call::{Attempt, Terms};
+use crate::callee::{Callee, Instance};
 use crate::dialogue::Dialogue;
 use crate::failure::Failure;
 use crate::limits::Limits;
@@ -142,38 +143,38 @@ impl Guest {
     }
 }
 
-impl Worker for Guest {
+/// It is the keeper's, and during a call the caller's, too: the instance is taken away by the keeper, off
+/// the path of calls.
+impl Worker for Arc<Mutex<Guest>> {
     fn readiness(&self) -> Option<RawFd> {
-        self.slices.as_ref().map(AsRawFd::as_raw_fd)
+        lock(self).slices.as_ref().map(AsRawFd::as_raw_fd)
     }
 
     fn read_ready(&mut self) -> Result<bool, String> {
-        if let Some(slices) = &self.slices {
+        let mut guest = lock(self);
+        if let Some(slices) = &guest.slices {
             let _ = rustix::io::read(slices, &mut [0; 8]);
         }
-        let waits = lock(&self.channel).waits;
+        let waits = lock(&guest.channel).waits;
         let due = waits.is_none_or(|wait| wait.until.is_some_and(|until| until <= Instant::now()));
-        if due { self.proceed() } else { Ok(false) }
+        if due { guest.proceed() } else { Ok(false) }
     }
 
-    fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        let begun = Instant::now();
-        // What it said before is its ready byte.
-        lock(&self.channel).output.clear();
-        let mut dialogue = Dialogue::new(request, terms.clone());
-        let sent = Instant::now();
-        let outcome = self.exchange(&mut dialogue);
-        Attempt {
-            send: sent - begun,
-            execute: sent.elapsed(),
-            shared: false,
-            outcome,
+    fn callee(&mut self) -> Option<Callee> {
+        Some(Callee::Instance(Box::new(self.clone())))
+    }
+
+    fn how(&self, _: Duration) -> Failure {
+        match &lock(self).life {
+            Life::Ended(how, _) => how.clone(),
+            _ => Failure::Died("for an unknown reason".into()),
         }
     }
 
     fn kill(&mut self) {
-        self.life = Life::Gone;
-        self.slices = None;
+        let mut guest = lock(self);
+        guest.life = Life::Gone;
+        guest.slices = None;
     }
 
     fn end(&self) -> Option<RawFd> {
@@ -181,11 +182,29 @@ impl Worker for Guest {
     }
 
     fn reap(&mut self) -> u64 {
-        self.cpu.as_micros() as u64
+        lock(self).cpu.as_micros() as u64
     }
 
     fn pid(&self) -> Option<i32> {
         None
+    }
+}
+
+impl Instance for Arc<Mutex<Guest>> {
+    fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
+        let mut guest = lock(self);
+        let begun = Instant::now();
+        // What it said before is its ready byte.
+        lock(&guest.channel).output.clear();
+        let mut dialogue = Dialogue::new(request, terms.clone());
+        let sent = Instant::now();
+        let outcome = guest.exchange(&mut dialogue);
+        Attempt {
+            send: sent - begun,
+            execute: sent.elapsed(),
+            shared: false,
+            outcome,
+        }
     }
 }
 

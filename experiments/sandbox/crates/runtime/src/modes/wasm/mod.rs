@@ -12,7 +12,7 @@ mod ticker;
 mod trial;
 mod wasi;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wasmtime::{Engine, InstancePre, Linker, Module};
 
@@ -54,7 +54,12 @@ impl Mode for Wasm {
         Some(trial::module())
     }
 
-    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+    /// A module reaches what the daemon gives it, and no more.
+    fn has_rights(&self) -> bool {
+        false
+    }
+
+    fn accept(&self, binary: &Binary, limits: &Limits) -> Result<(), String> {
         if !binary.is_module() {
             return Err(
                 "mode wasm runs WebAssembly modules, and this is an ELF file; compile the same source for \
@@ -69,6 +74,10 @@ impl Mode for Wasm {
                     .into(),
             );
         }
+        Ok(())
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
         let words = |error: wasmtime::Error| format!("{error:#}");
         let engine = engine::running(limits).map_err(|error| {
             format!("no memory is set aside for instances: {error:#}; raise the limit of address space (ulimit -v)")
@@ -90,7 +99,7 @@ impl Mode for Wasm {
 /// Return the module, compiled now or for an earlier load.
 fn module(engine: &Engine, binary: &Binary, limits: &Limits) -> Result<Module, String> {
     let cache = Cache::open();
-    let place = Place::of(binary.bytes(), engine::key(engine));
+    let place = Place::of(binary.bytes()?, engine::key(engine));
     // SAFETY: a compiler of this engine made it, and since then nobody but this user could change it.
     let take = |compiled: &[u8]| unsafe { Module::deserialize(engine, compiled) };
     if let Some(module) = cache.get(&place).and_then(|compiled| take(&compiled).ok()) {
@@ -120,7 +129,7 @@ impl Template for Compiled {
 
     /// There is nothing outside of the module's own memory that it was given: it imports functions
     /// alone, and those by name.
-    fn verify(&self, _: &dyn Worker) -> Result<(), String> {
+    fn verify(&self, _: Option<i32>) -> Result<(), String> {
         let functions = |import: &wasmtime::ImportType<'_>| {
             import.module() == wasi::MODULE && import.ty().func().is_some()
         };
@@ -143,10 +152,7 @@ struct InstanceSpawner {
 
 impl Spawner for InstanceSpawner {
     fn spawn(&mut self, _: &Slot) -> Result<Box<dyn Worker>, String> {
-        Ok(Box::new(Guest::new(
-            &self.ready,
-            &self.ticker,
-            &self.limits,
-        )?))
+        let guest = Guest::new(&self.ready, &self.ticker, &self.limits)?;
+        Ok(Box::new(Arc::new(Mutex::new(guest))))
     }
 }

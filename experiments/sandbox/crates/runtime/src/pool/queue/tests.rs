@@ -1,29 +1,13 @@
 use super::*;
 use crate::call::{Attempt, Terms};
-use std::os::fd::RawFd;
+use crate::callee::Instance;
 use std::time::Duration;
 
 struct Nobody;
 
-impl Worker for Nobody {
-    fn readiness(&self) -> Option<RawFd> {
-        None
-    }
-    fn read_ready(&mut self) -> Result<bool, String> {
-        Ok(true)
-    }
+impl Instance for Nobody {
     fn call(&mut self, _: &[u8], _: &Terms) -> Attempt {
         unreachable!("nobody is called")
-    }
-    fn kill(&mut self) {}
-    fn end(&self) -> Option<RawFd> {
-        None
-    }
-    fn reap(&mut self) -> u64 {
-        0
-    }
-    fn pid(&self) -> Option<i32> {
-        None
     }
 }
 
@@ -31,8 +15,7 @@ fn ready(place: usize) -> Ready {
     Ready {
         place,
         keeper: 0,
-        group: Arc::default(),
-        worker: Box::new(Nobody),
+        callee: Callee::Instance(Box::new(Nobody)),
         client: None,
     }
 }

@@ -5,6 +5,7 @@ use libc as sys;
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 use serde_json::{Value, json};
 
+use crate::limits::FILES_MAX;
 use crate::process::recipe::PROGRAM;
 
 /// Namespaces that a process could make without any right by first making one of users, and a
@@ -24,6 +25,9 @@ const FCNTL: [i32; 6] = [
     sys::F_SETFL,
 ];
 
+/// What makes a new thread of clone, rather than a process.
+const THREAD: u64 = (sys::CLONE_VM | sys::CLONE_SIGHAND | sys::CLONE_THREAD) as u64;
+
 /// A test of one argument, as 32 bits where the kernel reads no more.
 #[derive(Clone, Copy, Debug)]
 enum Test {
@@ -31,8 +35,12 @@ enum Test {
     Is(u8, u64),
     /// These of the 32 bits are 0.
     Lacks(u8, u32),
+    /// These of the 32 bits are 1.
+    Has(u8, u32),
     /// The 32 bits are at most so much.
     AtMost(u8, u32),
+    /// The 32 bits are at least so much.
+    AtLeast(u8, u32),
     /// The 32 bits, without these, are those.
     Without(u8, u32, u32),
 }
@@ -83,6 +91,8 @@ pub fn of_a_keeper() -> Vec<Asked> {
     vec![
         socket_pairs(),
         options(),
+        // A binary has no descriptor with such a number, nor can it make one.
+        asked!(SYS_sendmsg, vec![vec![Test::AtLeast(0, FILES_MAX + 1)]]),
         // Only before exec is there a descriptor with this number.
         asked!(
             SYS_execveat,
@@ -92,6 +102,23 @@ pub fn of_a_keeper() -> Vec<Asked> {
             ]]
         ),
         asked!(SYS_prlimit64, vec![vec![Test::Is(0, 0)]]),
+    ]
+}
+
+/// The calls of a process that makes threads, and passes sockets of pairs on.
+pub fn of_a_process_of_threads() -> Vec<Asked> {
+    let flags = (sys::SOCK_CLOEXEC | sys::SOCK_NONBLOCK) as u32;
+    let packets = Test::Without(1, flags, sys::SOCK_SEQPACKET as u32);
+    let own = |option: i32| vec![Test::Is(0, option as u64)];
+    vec![
+        asked!(SYS_clone, vec![vec![Test::Has(0, THREAD as u32)]]),
+        // To an address, a datagram reaches whoever has that name.
+        asked!(SYS_sendto, vec![vec![Test::Is(4, 0)]]),
+        asked!(
+            SYS_socketpair,
+            vec![vec![Test::Is(0, sys::AF_UNIX as u64), packets]]
+        ),
+        asked!(SYS_prctl, vec![own(sys::PR_SET_NAME)]),
     ]
 }
 
@@ -153,13 +180,19 @@ impl Asked {
 impl Test {
     fn condition(&self) -> Result<SeccompCondition, BackendError> {
         use SeccompCmpArgLen::{Dword, Qword};
-        use SeccompCmpOp::{Eq, Le, MaskedEq};
+        use SeccompCmpOp::{Eq, Ge, Le, MaskedEq};
         match *self {
             Test::Is(argument, value) => SeccompCondition::new(argument, Qword, Eq, value),
             Test::Lacks(argument, bits) => {
                 SeccompCondition::new(argument, Dword, MaskedEq(bits.into()), 0)
             }
+            Test::Has(argument, bits) => {
+                SeccompCondition::new(argument, Dword, MaskedEq(bits.into()), bits.into())
+            }
             Test::AtMost(argument, most) => SeccompCondition::new(argument, Dword, Le, most.into()),
+            Test::AtLeast(argument, least) => {
+                SeccompCondition::new(argument, Dword, Ge, least.into())
+            }
             Test::Without(argument, bits, value) => {
                 SeccompCondition::new(argument, Dword, MaskedEq((!bits).into()), value.into())
             }
@@ -177,6 +210,10 @@ impl Test {
                 json!({"index": index, "value": most, "valueTwo": 0, "op": "SCMP_CMP_LE"})
             }
             Test::Without(index, bits, value) => masked(index, !bits, value),
+            Test::Has(index, bits) => masked(index, bits, bits),
+            Test::AtLeast(index, least) => {
+                json!({"index": index, "value": least, "valueTwo": 0, "op": "SCMP_CMP_GE"})
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use libc as sys;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
 use serde_json::{Value, json};
 
-use self::arguments::{Asked, of_a_binary, of_a_keeper, of_the_original};
+use self::arguments::{Asked, of_a_binary, of_a_keeper, of_a_process_of_threads, of_the_original};
 use self::calls::{BINARY, KEEPER, NAMES, ORIGINAL_BESIDES, SHARING};
 
 /// System calls that are let through, each with what it may be asked; without rules, anything.
@@ -24,6 +24,15 @@ pub type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 pub fn inherited(shared: bool) -> Result<BpfProgram, String> {
     let calls = BINARY.iter().chain(KEEPER).chain(beside(shared));
     compile(allowed(calls, &[of_a_binary(), of_a_keeper()])?)
+}
+
+/// The filter of a process that makes threads and pairs of sockets, and no process.
+///
+/// # Errors
+///
+/// The compiler's error.
+pub fn of_threads(calls: &[i64]) -> Result<BpfProgram, String> {
+    compile(allowed(calls.iter(), &[of_a_process_of_threads()])?)
 }
 
 /// The filter that a container's tool loads before it executes a binary: that of [`inherited`], and

@@ -3,28 +3,24 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 
 use super::report::{LONGEST, Report};
-use crate::call::{Attempt, Terms};
+use crate::call::timespec;
+use crate::callee::Callee;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::mode::Worker;
-use crate::process::connection;
+use crate::process::connection::{self, ENDING};
 use crate::process::exit::in_words;
-
-/// The time that a worker has between closing its socket and its end, before it counts as alive.
-const ENDING: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 500_000_000,
-};
 
 /// A worker.
 #[derive(Debug)]
 pub struct Inmate {
     life: OwnedFd,
-    socket: OwnedFd,
+    /// The host's end of its socket, until a caller has it.
+    socket: Option<OwnedFd>,
     most_cpu: Duration,
 }
 
@@ -33,7 +29,7 @@ impl Inmate {
     pub fn new(life: OwnedFd, socket: OwnedFd, limits: &Limits) -> Self {
         Inmate {
             life,
-            socket,
+            socket: Some(socket),
             most_cpu: Duration::from_secs(limits.cpu_s.into()),
         }
     }
@@ -45,11 +41,32 @@ impl Inmate {
         let (length, _) = recv(&self.life, &mut message, flags).ok()?;
         Report::decode(&message[..length])
     }
+}
 
-    /// Return how it ended. It is about to end.
-    fn end_in_words(&self) -> Failure {
+impl Worker for Inmate {
+    fn readiness(&self) -> Option<RawFd> {
+        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    fn read_ready(&mut self) -> Result<bool, String> {
+        let Some(socket) = &self.socket else {
+            return Ok(true);
+        };
+        let said = connection::read_ready(socket.as_fd(), || self.how(ENDING))?;
+        Ok(said.is_some())
+    }
+
+    fn callee(&mut self) -> Option<Callee> {
+        let socket = self.socket.take()?;
+        Some(Callee::Socket {
+            socket,
+            shares: false,
+        })
+    }
+
+    fn how(&self, patience: Duration) -> Failure {
         let mut waited = [PollFd::new(&self.life, PollFlags::IN)];
-        if !matches!(poll(&mut waited, Some(&ENDING)), Ok(1)) {
+        if !matches!(poll(&mut waited, Some(&timespec(patience))), Ok(1)) {
             return Failure::Protocol("it closed its socket and went on".into());
         }
         match self.report() {
@@ -58,24 +75,6 @@ impl Inmate {
             None => Failure::Died("the sandbox around all workers has ended".into()),
         }
     }
-}
-
-impl Worker for Inmate {
-    fn readiness(&self) -> Option<RawFd> {
-        Some(self.socket.as_raw_fd())
-    }
-
-    fn read_ready(&mut self) -> Result<bool, String> {
-        let said = connection::read_ready(self.socket.as_fd(), || self.end_in_words())?;
-        Ok(said.is_some())
-    }
-
-    fn call(&mut self, request: &[u8], terms: &Terms) -> Attempt {
-        connection::attempt(self.socket.as_fd(), request, terms, false, || {
-            self.end_in_words()
-        })
-    }
-
     fn kill(&mut self) {
         let _ = shutdown(&self.life, Shutdown::Write);
     }

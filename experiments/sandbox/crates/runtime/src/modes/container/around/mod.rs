@@ -57,14 +57,18 @@ impl Mode for GvisorShared {
         false
     }
 
-    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
-        only_root(NAME)?;
-        only_static(NAME, &binary)?;
+    fn accept(&self, binary: &Binary, limits: &Limits) -> Result<(), String> {
+        only_static(NAME, binary)?;
         if limits.shared {
             return Err(format!(
                 "mode {NAME} shares no memory with what is in its sandbox; load it without --shared"
             ));
         }
+        Ok(())
+    }
+
+    fn prepare(&self, binary: Arc<Binary>, limits: &Limits) -> Result<Arc<dyn Template>, String> {
+        only_root(NAME)?;
         Ok(Arc::new(Around {
             program: find::<Gvisor>()?,
             nursery: fs::read(beside(PROGRAM)?).map_err(|error| format!("{PROGRAM}: {error}"))?,
@@ -97,7 +101,7 @@ impl Template for Around {
     }
 
     /// The first process of the sandbox has looked at the worker, and who starts the sandbox at that.
-    fn verify(&self, _: &dyn Worker) -> Result<(), String> {
+    fn verify(&self, _: Option<i32>) -> Result<(), String> {
         Ok(())
     }
 }

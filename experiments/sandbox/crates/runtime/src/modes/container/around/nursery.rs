@@ -151,7 +151,7 @@ impl Nursery {
         let number = order.number;
         let first = !self.recipes.contains_key(&number);
         if first {
-            let slot = Slot::new(number, SlotGroup::default(), None)?;
+            let slot = Slot::new(number, SlotGroup::default(), false)?;
             let recipe = self.recipe(order, &slot);
             self.recipes.insert(number, (recipe, slot));
         }

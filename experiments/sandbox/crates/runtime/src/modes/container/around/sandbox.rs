@@ -128,7 +128,7 @@ impl Sandbox {
         };
         let slot = hierarchy
             .slot(0, bounds, None)
-            .and_then(|group| Slot::new(0, group, None));
+            .and_then(|group| Slot::new(0, group, false));
         let slot = slot.inspect_err(|_| hierarchy.remove())?;
         let (orders, there) = socketpair(
             AddressFamily::UNIX,

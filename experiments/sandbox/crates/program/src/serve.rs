@@ -1,0 +1,147 @@
+//! `tare-sandbox serve`: the daemon, of one process, or of a launcher and a broker.
+
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::geteuid;
+use sandbox_runtime::opener::Opener;
+use sandbox_runtime::{Host, Runtime};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::functions::functions;
+use crate::named::named;
+use crate::place::Place;
+use crate::protocol::LoadOptions;
+use crate::server::Server;
+use crate::service::Service;
+use crate::{audit, broker, launch};
+
+/// The arguments of a daemon.
+pub struct Daemon {
+    /// Its socket.
+    pub socket: PathBuf,
+    /// Its mode.
+    pub mode: String,
+    /// The binaries that are loaded first, as NAME=FILE.
+    pub load: Vec<String>,
+    /// How clients are served.
+    pub service: Service,
+    /// The options of the binaries that are loaded first.
+    pub options: LoadOptions,
+    /// The user that it is to be, if this process is a broker.
+    pub broker: Option<u32>,
+}
+
+/// Serve until SIGTERM or SIGINT.
+pub fn run(daemon: Daemon) -> Result<()> {
+    if let Some(user) = daemon.broker {
+        return broker::run(&daemon, user);
+    }
+    // From the first moment, so that a signal while binaries are loaded leaves nothing behind.
+    let mut signals = Signals::new([SIGTERM, SIGINT])?;
+    let mode = named(&daemon.mode)?;
+    if mode.has_rights() && geteuid().is_root() {
+        return launch::run(&daemon, mode, signals);
+    }
+    let host = Arc::new(Host::new(mode).map_err(|why| anyhow!(why))?);
+    let runtime = Runtime::of(host.clone(), functions()).map_err(|why| anyhow!(why))?;
+    daemon.service.bound(&host).map_err(|why| anyhow!(why))?;
+    let place = Place::new(&daemon.socket);
+    let opened = Opened::open(&daemon, &place)?;
+    let logs = daemon.service.logs.clone();
+    let open = move |name: &str| {
+        let folder = logs.clone().unwrap_or_default();
+        Opener::of(folder.join(name))
+    };
+    let server = opened.server(runtime, &daemon, Box::new(open), std::process::id())?;
+    place.announce()?;
+    println!(
+        "serving in mode {} at {}",
+        daemon.mode,
+        daemon.socket.display()
+    );
+    signals.forever().next();
+    server.stop();
+    place.remove();
+    Ok(())
+}
+
+/// What a daemon has opened before it serves clients.
+pub struct Opened {
+    listener: UnixListener,
+    audit: Option<audit::File>,
+    /// Names and binaries that are loaded first.
+    load: Vec<(String, Vec<u8>)>,
+}
+
+impl Opened {
+    /// Open it all.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be opened, and why.
+    pub fn open(daemon: &Daemon, place: &Place) -> Result<Self> {
+        let load = daemon.load.iter().map(|each| {
+            let Some((name, file)) = each.split_once('=') else {
+                bail!("--load {each}: expected NAME=FILE");
+            };
+            Ok((name.to_owned(), read(Path::new(file))?))
+        });
+        Ok(Opened {
+            load: load.collect::<Result<_>>()?,
+            audit: daemon.service.audit.file().map_err(|why| anyhow!(why))?,
+            listener: place.listen()?,
+        })
+    }
+
+    /// Have the audit log's file turned by `open`.
+    #[must_use]
+    pub fn turned_by(mut self, open: Opener) -> Self {
+        self.audit = self.audit.map(|file| file.turned_by(open));
+        self
+    }
+
+    /// Begin to serve: load what is to be loaded first, and accept connections. `open` opens logs by their
+    /// names; `process` is the daemon's.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be loaded, and why.
+    pub fn server(
+        self,
+        runtime: Runtime,
+        daemon: &Daemon,
+        open: Box<dyn Fn(&str) -> Opener + Send + Sync>,
+        process: u32,
+    ) -> Result<Arc<Server>> {
+        let audit = daemon.service.audit.begin(self.audit);
+        let audit = audit.map_err(|why| anyhow!(why))?;
+        let server = Server::new(runtime, daemon.service.clone(), audit, open, process);
+        let server = Arc::new(server);
+        for (name, binary) in self.load {
+            server
+                .load(
+                    audit::Client::default(),
+                    &name,
+                    binary,
+                    Some(&daemon.options),
+                )
+                .map_err(|why| anyhow!("--load {name}: {why}"))?;
+        }
+        server.accept(self.listener);
+        Ok(server)
+    }
+}
+
+/// Read a file.
+///
+/// # Errors
+///
+/// The kernel's, with its name.
+pub fn read(file: &Path) -> Result<Vec<u8>> {
+    fs::read(file).with_context(|| file.display().to_string())
+}

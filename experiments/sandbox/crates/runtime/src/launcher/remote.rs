@@ -1,0 +1,227 @@
+//! The broker's side: workers that another process starts.
+
+use std::fs::File;
+use std::io::{Error, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::net::{Shutdown, shutdown};
+
+use super::wire::{self, Answer, Question};
+use crate::binary::Binary;
+use crate::board::Board;
+use crate::crew::Keepers;
+use crate::dispatcher::Dispatcher;
+use crate::host::Wanted;
+use crate::lock::lock;
+use crate::mode::Mode;
+use crate::order::{Order, now};
+use crate::packet::{pair, send};
+
+/// A process that starts workers for this one.
+pub struct Launcher {
+    control: Arc<OwnedFd>,
+    mode: Box<dyn Mode>,
+}
+
+/// A file of those that the launcher was started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The audit log.
+    Audit,
+    /// The log of this name.
+    Log(String),
+}
+
+impl Launcher {
+    /// The one at the other end of `control`, whose mode it is.
+    pub fn new(control: OwnedFd, mode: Box<dyn Mode>) -> Self {
+        Launcher {
+            control: Arc::new(control),
+            mode,
+        }
+    }
+
+    /// The mode.
+    pub fn mode(&self) -> &dyn Mode {
+        &*self.mode
+    }
+
+    /// Return a way to open one of its files, which may be full and is then to `turn` into the one before.
+    pub fn opener(&self, which: Which) -> impl Fn(bool) -> Result<File, Error> + use<> {
+        let control = self.control.clone();
+        let log = match which {
+            Which::Audit => None,
+            Which::Log(name) => Some(name),
+        };
+        move |turn| {
+            let log = log.clone();
+            let question = Question::Open { log, turn };
+            let opened = asked(control.as_fd(), &question)?;
+            opened.map(File::from).ok_or(ErrorKind::NotFound.into())
+        }
+    }
+
+    /// Have clients shown the socket.
+    ///
+    /// # Errors
+    ///
+    /// The launcher's.
+    pub fn announce(&self) -> Result<(), Error> {
+        asked(self.control.as_fd(), &Question::Announce).map(drop)
+    }
+
+    /// Wait until the launcher wants this process to end.
+    pub fn wait(&self) {
+        while !matches!(
+            crate::packet::recv(self.control.as_fd(), true),
+            Err(Errno::PIPE)
+        ) {}
+    }
+
+    /// Start keepers of a binary's workers, which tell `dispatcher` of them.
+    pub(crate) fn start(
+        &self,
+        wanted: &Wanted,
+        binary: &Binary,
+        dispatcher: &Arc<Dispatcher>,
+    ) -> Result<Crew, String> {
+        let words = |error: Errno| format!("the launcher: {error}");
+        let (socket, theirs) = pair().map_err(words)?;
+        let packet = Question::Load(wanted.clone()).encode();
+        let beside = [theirs.as_fd(), binary.file()];
+        send(self.control.as_fd(), &packet, &beside, true).map_err(words)?;
+        drop(theirs);
+        let mut lines = Vec::with_capacity(wanted.keepers);
+        let board = loop {
+            match wire::answered(socket.as_fd()).map_err(words)? {
+                (Answer::Keeper, Some(line)) => lines.push(line),
+                (Answer::Done, Some(board)) => break Board::open(board, wanted.workers)?,
+                (Answer::Refused(_, why), _) => return Err(why),
+                _ => return Err(words(Errno::BADMSG)),
+            }
+        };
+        if lines.len() != wanted.keepers {
+            return Err(words(Errno::BADMSG));
+        }
+        let (lines, dispatcher) = (Arc::new(lines), dispatcher.clone());
+        let reader = Reader::new(lines.clone(), dispatcher).map_err(words)?;
+        let thread = std::thread::Builder::new().name("lines".into());
+        let thread = thread.spawn(move || reader.run());
+        Ok(Crew {
+            socket,
+            lines,
+            board,
+            reader: Mutex::new(Some(thread.map_err(|error| error.to_string())?)),
+        })
+    }
+}
+
+/// Ask something, and wait for the answer with what is beside it.
+fn asked(control: BorrowedFd<'_>, question: &Question) -> Result<Option<OwnedFd>, Error> {
+    let (socket, theirs) = pair()?;
+    send(control, &question.encode(), &[theirs.as_fd()], true)?;
+    drop(theirs);
+    match wire::answered(socket.as_fd())? {
+        (Answer::Done, beside) => Ok(beside),
+        (Answer::Refused(errno, why), _) => {
+            let kind = Error::from_raw_os_error(errno).kind();
+            Err(Error::new(kind, why))
+        }
+        (Answer::Keeper, _) => Err(Errno::BADMSG.into()),
+    }
+}
+
+/// Keepers of another process.
+pub(crate) struct Crew {
+    /// The launcher ends them when this is shut.
+    socket: OwnedFd,
+    lines: Arc<Vec<OwnedFd>>,
+    board: Board,
+    reader: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Keepers for Crew {
+    fn call(&self, keeper: usize, place: usize) {
+        if self.board.call(keeper + place * self.lines.len()) {
+            self.order(keeper, Order::Thaw { place });
+        }
+    }
+
+    fn order(&self, keeper: usize, order: Order) {
+        let _ = wire::give(self.lines[keeper].as_fd(), order);
+    }
+
+    fn frozen(&self) -> u64 {
+        self.board.frozen()
+    }
+
+    fn stop(&self) {
+        let _ = shutdown(&self.socket, Shutdown::Write);
+    }
+
+    fn end(&self) {
+        self.stop();
+        if let Some(reader) = lock(&self.reader).take() {
+            let _ = reader.join();
+        }
+        // Nobody of the launcher's has it any more once all is removed.
+        while !matches!(wire::answered(self.socket.as_fd()), Err(Errno::PIPE)) {}
+    }
+}
+
+/// Reads what keepers say until all are gone.
+struct Reader {
+    lines: Arc<Vec<OwnedFd>>,
+    dispatcher: Arc<Dispatcher>,
+    epoll: OwnedFd,
+}
+
+impl Reader {
+    fn new(lines: Arc<Vec<OwnedFd>>, dispatcher: Arc<Dispatcher>) -> Result<Self, Errno> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (keeper, line) in lines.iter().enumerate() {
+            let data = epoll::EventData::new_u64(keeper as u64);
+            epoll::add(&epoll, line, data, epoll::EventFlags::IN)?;
+        }
+        Ok(Reader {
+            lines,
+            dispatcher,
+            epoll,
+        })
+    }
+
+    fn run(self) {
+        let mut left = self.lines.len();
+        let mut events = Vec::with_capacity(64);
+        while left > 0 {
+            events.clear();
+            if epoll::wait(&self.epoll, spare_capacity(&mut events), None).is_err() {
+                continue;
+            }
+            for event in &events {
+                let keeper = event.data.u64() as usize;
+                if self.take(keeper).is_err() {
+                    let _ = epoll::delete(&self.epoll, &self.lines[keeper]);
+                    left -= 1;
+                }
+            }
+        }
+    }
+
+    /// Take all that a keeper has said.
+    fn take(&self, keeper: usize) -> Result<(), Errno> {
+        let line = self.lines[keeper].as_fd();
+        while let Some(event) = wire::event(line)? {
+            if let Some(place) = self.dispatcher.take(keeper, event) {
+                let since = now();
+                wire::give(line, Order::Spent { place, since })?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,366 @@
+//! Messages between a broker and its launcher. On their *control* the broker asks; beside each question is
+//! a socket for the answer, which stays as long as what was asked for. A keeper has a *line* of its own.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::callee::Callee;
+use crate::failure::Failure;
+use crate::host::Wanted;
+use crate::limits::Limits;
+use crate::order::{Event, Order};
+use crate::packet::{Packet, recv, recv_alone, send};
+
+/// A question of the broker's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Question {
+    /// Start workers. Beside it the binary.
+    Load(Wanted),
+    /// Open a file, of those that the launcher was started with.
+    Open {
+        /// The log's name; none for the audit log.
+        log: Option<String>,
+        /// True if the file there is full, and is to be the one before.
+        turn: bool,
+    },
+    /// Show clients the socket.
+    Announce,
+}
+
+/// An answer of the launcher's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// One more keeper has begun. Beside it its line.
+    Keeper,
+    /// It is done. Beside it the board, or the file that was opened.
+    Done,
+    /// It is not done; the kernel's number of the error, or 0, and why in words.
+    Refused(i32, String),
+}
+
+const LOAD: u64 = 1;
+const OPEN: u64 = 2;
+const ANNOUNCE: u64 = 3;
+const KEEPER: u64 = 4;
+const DONE: u64 = 5;
+const REFUSED: u64 = 6;
+const SPENT: u64 = 7;
+const WHY: u64 = 8;
+const THAW: u64 = 9;
+const READY: u64 = 10;
+const REAPED: u64 = 11;
+const FAILED: u64 = 12;
+const HOPELESS: u64 = 13;
+const LOG: u64 = 14;
+const ENDED: u64 = 15;
+
+impl Question {
+    /// The question as a packet.
+    pub fn encode(&self) -> Packet {
+        match self {
+            Question::Load(wanted) => {
+                let limits = &wanted.limits;
+                let flags = u64::from(limits.shared) | u64::from(wanted.is_logged) << 1;
+                let numbers = [
+                    limits.memory_bytes,
+                    limits.processes.into(),
+                    limits.cpu_s.into(),
+                    limits.files.into(),
+                    limits.start.as_millis() as u64,
+                    flags,
+                    wanted.workers as u64,
+                    wanted.keepers as u64,
+                ];
+                Packet::new(LOAD, numbers)
+            }
+            Question::Open { log, turn } => {
+                let numbers = [(*turn).into(), log.is_some().into()];
+                Packet::new(OPEN, numbers).with_text(log.clone().unwrap_or_default())
+            }
+            Question::Announce => Packet::new(ANNOUNCE, []),
+        }
+    }
+
+    /// Read a question, or return `None` if the packet is none. Nothing in it is believed yet.
+    pub fn decode(packet: Packet) -> Option<Self> {
+        let [
+            memory,
+            processes,
+            cpu_s,
+            files,
+            start_ms,
+            flags,
+            workers,
+            keepers,
+        ] = packet.numbers;
+        let narrow = |number: u64| u32::try_from(number).ok();
+        Some(match packet.kind {
+            LOAD if flags < 4 => Question::Load(Wanted {
+                limits: Limits {
+                    memory_bytes: memory,
+                    processes: narrow(processes)?,
+                    cpu_s: narrow(cpu_s)?,
+                    files: narrow(files)?,
+                    start: Duration::from_millis(start_ms),
+                    shared: flags & 1 != 0,
+                    ..Limits::default()
+                },
+                is_logged: flags & 2 != 0,
+                workers: narrow(workers)? as usize,
+                keepers: narrow(keepers)? as usize,
+            }),
+            OPEN => Question::Open {
+                log: (packet.numbers[1] != 0).then_some(packet.text),
+                turn: packet.numbers[0] != 0,
+            },
+            ANNOUNCE => Question::Announce,
+            _ => return None,
+        })
+    }
+}
+
+/// Send an answer with what is beside it.
+///
+/// # Errors
+///
+/// The kernel's: nobody listens.
+pub fn answer(
+    socket: BorrowedFd<'_>,
+    answer: &Answer,
+    beside: &[BorrowedFd<'_>],
+) -> Result<(), Errno> {
+    let packet = match answer {
+        Answer::Keeper => Packet::new(KEEPER, []),
+        Answer::Done => Packet::new(DONE, []),
+        Answer::Refused(errno, why) => {
+            Packet::new(REFUSED, [u64::from(*errno as u32)]).with_text(why)
+        }
+    };
+    send(socket, &packet, beside, true)
+}
+
+/// Wait for an answer and what is beside it.
+///
+/// # Errors
+///
+/// `PIPE` when the launcher is gone, and the kernel's.
+pub fn answered(socket: BorrowedFd<'_>) -> Result<(Answer, Option<OwnedFd>), Errno> {
+    let (packet, mut beside) = recv(socket, true)?.ok_or(Errno::BADMSG)?;
+    let answer = match packet.kind {
+        KEEPER => Answer::Keeper,
+        DONE => Answer::Done,
+        REFUSED => Answer::Refused(packet.numbers[0] as u32 as i32, packet.text),
+        _ => return Err(Errno::BADMSG),
+    };
+    Ok((answer, beside.pop()))
+}
+
+/// Give a keeper an order.
+///
+/// # Errors
+///
+/// The kernel's: nobody listens.
+pub fn give(line: BorrowedFd<'_>, order: Order) -> Result<(), Errno> {
+    let packet = match order {
+        Order::Spent { place, since } => {
+            Packet::new(SPENT, [place as u64, since.as_nanos() as u64])
+        }
+        Order::Why { place } => Packet::new(WHY, [place as u64]),
+        Order::Thaw { place } => Packet::new(THAW, [place as u64]),
+    };
+    send(line, &packet, &[], true)
+}
+
+/// Take an order, or `None` if there is none.
+///
+/// # Errors
+///
+/// `PIPE` when the broker is gone, `BADMSG` for what is no order, and the kernel's.
+pub fn order(line: BorrowedFd<'_>) -> Result<Option<Order>, Errno> {
+    let Some(packet) = recv_alone(line)? else {
+        return Ok(None);
+    };
+    let place = usize::try_from(packet.numbers[0]).map_err(|_| Errno::BADMSG)?;
+    Ok(Some(match packet.kind {
+        SPENT => Order::Spent {
+            place,
+            since: Duration::from_nanos(packet.numbers[1]),
+        },
+        WHY => Order::Why { place },
+        THAW => Order::Thaw { place },
+        _ => return Err(Errno::BADMSG),
+    }))
+}
+
+/// Tell the broker something, as a keeper.
+///
+/// # Errors
+///
+/// The kernel's: nobody listens.
+pub fn tell(line: BorrowedFd<'_>, event: Event) -> Result<(), Errno> {
+    let ns = |time: Duration| time.as_nanos() as u64;
+    let (packet, beside) = match event {
+        Event::Ready {
+            place,
+            callee: Callee::Socket { socket, shares },
+            refill,
+        } => {
+            let numbers = [place as u64, shares.into(), ns(refill)];
+            (Packet::new(READY, numbers), Some(socket))
+        }
+        // It is of no process, which only a daemon of one process has.
+        Event::Ready { .. } => return Err(Errno::OPNOTSUPP),
+        Event::Reaped { time, cpu_us } => (Packet::new(REAPED, [ns(time), cpu_us]), None),
+        Event::Failed => (Packet::new(FAILED, []), None),
+        Event::Hopeless(why) => (Packet::new(HOPELESS, []).with_text(why), None),
+        Event::Log(said) => (Packet::new(LOG, []), Some(said)),
+        Event::Ended { place, how } => {
+            let (kind, words) = encoded(how);
+            (
+                Packet::new(ENDED, [place as u64, kind]).with_text(words),
+                None,
+            )
+        }
+    };
+    let beside: Vec<_> = beside.iter().map(AsFd::as_fd).collect();
+    send(line, &packet, &beside, true)
+}
+
+/// Take what a keeper says, or `None` if it has said nothing more.
+///
+/// # Errors
+///
+/// `PIPE` when it is gone, `BADMSG` for what is no event, and the kernel's.
+pub fn event(line: BorrowedFd<'_>) -> Result<Option<Event>, Errno> {
+    let Some((packet, mut beside)) = recv(line, false)? else {
+        return Ok(None);
+    };
+    let [first, second, third, ..] = packet.numbers;
+    Ok(Some(match (packet.kind, beside.pop()) {
+        (READY, Some(socket)) => Event::Ready {
+            place: first as usize,
+            callee: Callee::Socket {
+                socket,
+                shares: second != 0,
+            },
+            refill: Duration::from_nanos(third),
+        },
+        (REAPED, _) => Event::Reaped {
+            time: Duration::from_nanos(first),
+            cpu_us: second,
+        },
+        (FAILED, _) => Event::Failed,
+        (HOPELESS, _) => Event::Hopeless(packet.text),
+        (LOG, Some(said)) => Event::Log(said),
+        (ENDED, _) => Event::Ended {
+            place: first as usize,
+            how: decoded(second, packet.text),
+        },
+        _ => return Err(Errno::BADMSG),
+    }))
+}
+
+/// A failure of a worker's as a number and words.
+fn encoded(how: Failure) -> (u64, String) {
+    match how {
+        Failure::Memory => (1, String::new()),
+        Failure::CpuTime => (2, String::new()),
+        Failure::Cancelled => (3, String::new()),
+        Failure::Protocol(what) => (4, what),
+        Failure::NotReady(why) => (5, why),
+        Failure::Died(how) => (0, how),
+        other => (0, other.to_string()),
+    }
+}
+
+fn decoded(kind: u64, words: String) -> Failure {
+    match kind {
+        1 => Failure::Memory,
+        2 => Failure::CpuTime,
+        3 => Failure::Cancelled,
+        4 => Failure::Protocol(words),
+        5 => Failure::NotReady(words),
+        _ => Failure::Died(words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::pair;
+
+    #[test]
+    fn questions_arrive() {
+        let wanted = Wanted {
+            limits: Limits {
+                memory_bytes: 1 << 40,
+                processes: 2,
+                cpu_s: 3,
+                files: 9,
+                start: Duration::from_millis(5),
+                shared: true,
+                ..Limits::default()
+            },
+            is_logged: true,
+            workers: 6,
+            keepers: 7,
+        };
+        for question in [
+            Question::Load(wanted),
+            Question::Open {
+                log: Some("a.log".into()),
+                turn: true,
+            },
+            Question::Open {
+                log: None,
+                turn: false,
+            },
+            Question::Announce,
+        ] {
+            assert_eq!(Question::decode(question.encode()), Some(question));
+        }
+        assert_eq!(Question::decode(Packet::new(0, [])), None);
+        assert_eq!(Question::decode(Packet::new(LOAD, [0, 1 << 32])), None);
+        assert_eq!(
+            Question::decode(Packet::new(LOAD, [0, 0, 0, 0, 0, 4])),
+            None
+        );
+    }
+
+    #[test]
+    fn orders_and_events_arrive() {
+        let (here, there) = pair().unwrap();
+        let since = Duration::from_nanos(123);
+        for given in [
+            Order::Spent { place: 3, since },
+            Order::Why { place: 4 },
+            Order::Thaw { place: 5 },
+        ] {
+            give(here.as_fd(), given).unwrap();
+            assert_eq!(order(there.as_fd()), Ok(Some(given)));
+        }
+        for how in [
+            Failure::Memory,
+            Failure::CpuTime,
+            Failure::Cancelled,
+            Failure::Protocol("a".into()),
+            Failure::NotReady("b".into()),
+            Failure::Died("c".into()),
+        ] {
+            let ended = Event::Ended {
+                place: 8,
+                how: how.clone(),
+            };
+            tell(there.as_fd(), ended).unwrap();
+            let found = event(here.as_fd()).unwrap();
+            assert!(matches!(found, Some(Event::Ended { place: 8, how: found }) if found == how));
+        }
+        tell(there.as_fd(), Event::Log(pair().unwrap().0)).unwrap();
+        assert!(matches!(event(here.as_fd()), Ok(Some(Event::Log(_)))));
+        assert!(matches!(event(here.as_fd()), Ok(None)));
+        send(there.as_fd(), &Packet::new(LOG, []), &[], true).unwrap();
+        assert!(event(here.as_fd()).is_err());
+    }
+}

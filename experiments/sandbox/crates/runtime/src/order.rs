@@ -1,0 +1,68 @@
+//! Messages between those who take calls and the keepers of their workers.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use crate::callee::Callee;
+use crate::failure::Failure;
+
+/// A message to a keeper about one of its places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The worker has served its call, or never will; since when, by [`now`].
+    Spent {
+        /// The place.
+        place: usize,
+        /// The time.
+        since: Duration,
+    },
+    /// Find out how the worker ended, which closed its socket. [`Event::Ended`] follows.
+    Why {
+        /// The place.
+        place: usize,
+    },
+    /// Let the worker run on, which was frozen and is called now.
+    Thaw {
+        /// The place.
+        place: usize,
+    },
+}
+
+/// A message from a keeper.
+pub enum Event {
+    /// A worker is ready, so long after the decision to start it.
+    Ready {
+        /// Its place at its keeper.
+        place: usize,
+        /// Its end for a call.
+        callee: Callee,
+        /// From the decision to start it.
+        refill: Duration,
+    },
+    /// A worker was collected, so long after it was given back.
+    Reaped {
+        /// That time.
+        time: Duration,
+        /// CPU time that it used, in microseconds.
+        cpu_us: u64,
+    },
+    /// A worker could not be started, or never got ready.
+    Failed,
+    /// No worker gets ready for now; why, in words.
+    Hopeless(String),
+    /// A worker's standard error, which is to be kept.
+    Log(OwnedFd),
+    /// How the worker ended that was asked about.
+    Ended {
+        /// Its place.
+        place: usize,
+        /// How.
+        how: Failure,
+    },
+}
+
+/// The time on the clock that all processes of a machine share.
+pub fn now() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
