@@ -35,14 +35,13 @@ def folders(pid: int) -> list[str]:
 
 def holdings(sandbox: Sandbox) -> dict[str, int]:
     """How much of each kind a daemon and its workers have, apart from memory."""
-    pid = sandbox.process.pid
-    own = Path(f"/proc/{pid}")
+    pid, own = sandbox.process.pid, [Path(f"/proc/{each}") for each in sandbox.own()]
     return {
         "descriptors": sandbox.descriptors(),
-        "threads": len(list((own / "task").iterdir())),
+        "threads": sum(len(list((each / "task").iterdir())) for each in own),
         "processes": len(sandbox.workers()),
         # Keepers have mounts that the daemon does not see.
-        "mounts": sum(len(each.read_text().splitlines()) for each in own.glob("task/*/mounts")),
+        "mounts": sum(len(each.read_text().splitlines()) for one in own for each in one.glob("task/*/mounts")),
         "control groups": sum(
             1 for group in groups(pid) for each in group.rglob("*") if each.is_dir()
         ),
@@ -50,7 +49,8 @@ def holdings(sandbox: Sandbox) -> dict[str, int]:
     }
 
 
-def resident_kb(pid: int) -> int:
-    """Memory of a process, in KiB."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
+def resident_kb(sandbox: Sandbox) -> int:
+    """Memory of a daemon, in KiB, its workers' apart."""
+    texts = [Path(f"/proc/{each}/status").read_text() for each in sandbox.own()]
+    lines = [line for text in texts for line in text.splitlines()]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))

@@ -151,13 +151,27 @@ class Sandbox:
         """Statistics of a handle."""
         return dict(json.loads(self.cli("stats").stdout)["handles"][name])
 
+    def broker(self) -> int | None:
+        """The daemon's process that clients talk to, where that is not the one that starts workers."""
+        for child in children(self.process.pid):
+            with contextlib.suppress(OSError):
+                if b"\0--broker\0" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return child
+        return None
+
+    def own(self) -> list[int]:
+        """The daemon's processes, its workers apart."""
+        broker = self.broker()
+        return [self.process.pid] if broker is None else [self.process.pid, broker]
+
     def descriptors(self) -> int:
         """How many the daemon has open."""
-        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+        return sum(len(list(Path(f"/proc/{each}/fd").iterdir())) for each in self.own())
 
     def workers(self) -> list[int]:
-        """Processes that the daemon started, and those that these started."""
-        return descendants(self.process.pid)
+        """Processes that the daemon started, and those that these started, its own apart."""
+        own = self.own()
+        return [each for each in descendants(self.process.pid) if each not in own]
 
     def stop(self) -> int:
         """Ask it to end; the exit code."""
@@ -234,6 +248,12 @@ def decoys(folder: Path) -> Iterator[Decoys]:
         yield made
     finally:
         made.close()
+
+
+def children(pid: int) -> list[int]:
+    """Living processes that one started."""
+    lists = (task / "children" for task in Path(f"/proc/{pid}/task").iterdir())
+    return [int(each) for one in lists for each in one.read_text().split()]
 
 
 def descendants(pid: int) -> list[int]:

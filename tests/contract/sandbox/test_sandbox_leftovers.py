@@ -159,7 +159,7 @@ def test_many_calls_leak_nothing(mode: str, serve: Callable[..., Sandbox], tmp_p
         sandbox.call("udf")
     wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
     before, others = holdings(sandbox), leavings(tmp_path)
-    resident = resident_kb(sandbox.process.pid)
+    resident = resident_kb(sandbox)
     for _ in range(calls):
         sandbox.call("udf")
     wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
@@ -169,7 +169,7 @@ def test_many_calls_leak_nothing(mode: str, serve: Callable[..., Sandbox], tmp_p
         lambda: f"{holdings(sandbox)}, {before} before",
     )
     assert leavings(tmp_path) == others
-    assert resident_kb(sandbox.process.pid) < resident + 2048
+    assert resident_kb(sandbox) < resident + 2048
     stats = sandbox.stats("udf")
     assert stats["ok"] == calls + first
     assert stats["started"] - stats["reaped"] == 2

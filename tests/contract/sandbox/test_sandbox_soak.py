@@ -53,14 +53,14 @@ def test_hostile_calls_among_many_leak_nothing(
         _calls(sandbox, made, HOSTILE * len(ATTACKS))
         _rest(sandbox)
         before, others = holdings(sandbox), leavings(tmp_path)
-        resident = resident_kb(sandbox.process.pid)
+        resident = resident_kb(sandbox)
         ends = _calls(sandbox, made, CALLS)
         _rest(sandbox)
         wait_until(
             lambda: all(count <= before[kind] for kind, count in holdings(sandbox).items()),
             lambda: f"{holdings(sandbox)}, {before} before",
         )
-        grown = resident_kb(sandbox.process.pid) - resident
+        grown = resident_kb(sandbox) - resident
         print(f"\n{mode}: {CALLS} calls, {dict(ends)}, the daemon grew by {grown} KiB")
         assert leavings(tmp_path) == others
     assert grown < 2048

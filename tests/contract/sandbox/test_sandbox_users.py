@@ -15,6 +15,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root's slots have users of their own"),
 ]
 WORKERS = 3
+WITH_BROKER = WORKERS + 1
 # Namespaces of its own but for that of users, and a /run that nobody shares.
 APART = """
 exec unshare --mount --pid --net --ipc --uts --fork --mount-proc --kill-child \
@@ -23,7 +24,7 @@ exec unshare --mount --pid --net --ipc --uts --fork --mount-proc --kill-child \
 
 
 def users(pid: int) -> set[int]:
-    """Users of a daemon's workers."""
+    """Users of a daemon's workers, and of its broker."""
     found = set()
     for each in descendants(pid):
         user = Path(f"/proc/{each}").stat().st_uid
@@ -60,7 +61,7 @@ def apart(folder: Path) -> Iterator[int]:
             lambda: "serving in" in log.read_text() or started.poll() is not None, log.read_text
         )
         assert started.poll() is None, log.read_text()
-        wait_until(lambda: len(users(started.pid)) == WORKERS, lambda: str(users(started.pid)))
+        wait_until(lambda: len(users(started.pid)) == WITH_BROKER, lambda: str(users(started.pid)))
         yield started.pid
     finally:
         started.kill()
@@ -70,7 +71,7 @@ def apart(folder: Path) -> Iterator[int]:
 def test_two_daemons_have_no_user_in_common(serve: Callable[..., Sandbox], tmp_path: Path) -> None:
     sandbox = serve("namespaces", "--workers", str(WORKERS), "--load", f"udf={udf('hello')}")
     pid = sandbox.process.pid
-    wait_until(lambda: len(users(pid)) == WORKERS, lambda: str(users(pid)))
+    wait_until(lambda: len(users(pid)) == WITH_BROKER, lambda: str(users(pid)))
     own = users(pid)
     with apart(tmp_path) as stranger:
         assert not own & users(stranger)

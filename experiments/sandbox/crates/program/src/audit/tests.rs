@@ -71,12 +71,12 @@ fn what_is_beyond_the_rate_is_dropped_and_counted_and_calls_do_not_take_the_rest
 
 #[test]
 fn no_log_asked_for_makes_no_record() {
-    let audit = Audit::open(&Options {
+    let options = Options {
         audit: None,
         audit_mb: 1,
         audit_rate: 1,
-    });
-    let audit = audit.unwrap();
+    };
+    let audit = options.begin(options.file().unwrap()).unwrap();
     audit.note(|| panic!("a record that nobody wants"));
     audit.end();
 }

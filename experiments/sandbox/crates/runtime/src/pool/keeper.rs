@@ -2,6 +2,8 @@
 //! starts the next, all off the path of calls. It waits for one worker alone only when workers do not get
 //! ready, to find out why.
 
+mod orders;
+
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -9,23 +11,16 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::inbox::{Inbox, Message};
+use super::place::State;
+use super::starts::Starts;
 use super::watch::{Source, Watch};
 use crate::board::Mark;
 use crate::janitor::Janitor;
 use crate::limits::Limits;
-use crate::line::{Cut, Line};
+use crate::line::Line;
 use crate::mode::{Spawner, Template, Worker};
-use crate::order::{Event, Order, now};
-use crate::process::connection::ENDING;
+use crate::order::{Event, now};
 use crate::slot::Slot;
-
-/// Wait before the next start after one that failed; doubled with each that fails.
-const BACK_OFF: Duration = Duration::from_millis(10);
-const BACK_OFF_DOUBLINGS: u32 = 7;
-/// Failed starts in a row after which calls fail, once any start has succeeded.
-const DESPERATE: u32 = 3;
-/// The most orders of another process that are taken before workers are looked at again.
-const ORDERS: usize = 64;
 
 /// The parts that a keeper works with.
 pub struct Duties {
@@ -49,29 +44,6 @@ pub struct Duties {
     pub inspector: Janitor,
 }
 
-enum State {
-    Empty,
-    Starting {
-        worker: Box<dyn Worker>,
-        since: Instant,
-    },
-    /// Ready, called, or about to be given back.
-    Out {
-        worker: Box<dyn Worker>,
-        /// Until when its end is waited for, about which somebody has asked.
-        asked: Option<Instant>,
-    },
-    Dying {
-        worker: Box<dyn Worker>,
-        since: Duration,
-        /// The reason why it was not ready, if that is to be looked into.
-        why: Option<String>,
-    },
-    Sweeping,
-    /// Something in it cannot be removed; it is not used again.
-    Lost,
-}
-
 struct Keeper {
     duties: Duties,
     spawner: Box<dyn Spawner>,
@@ -80,11 +52,7 @@ struct Keeper {
     looked: bool,
     places: Vec<State>,
     empty: VecDeque<usize>,
-    not_before: Option<Instant>,
-    failures: u32,
-    successes: bool,
-    /// The finding about the workers' starter since the last success.
-    finding: Option<String>,
+    starts: Starts,
     stopping: bool,
 }
 
@@ -117,10 +85,7 @@ pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
         looked: false,
         places: (0..count).map(|_| State::Empty).collect(),
         empty: (0..count).collect(),
-        not_before: None,
-        failures: 0,
-        successes: false,
-        finding: None,
+        starts: Starts::default(),
         stopping: false,
     }
     .keep();
@@ -148,17 +113,6 @@ impl Keeper {
         }
     }
 
-    /// Take what has come over the line.
-    fn take_orders(&mut self) {
-        for _ in 0..ORDERS {
-            match self.duties.line.order() {
-                Ok(Some(order)) => self.obey(order),
-                Ok(None) => return,
-                Err(Cut) => return self.cut(),
-            }
-        }
-    }
-
     fn handle(&mut self, message: Message) {
         match message {
             Message::Order(order) => self.obey(order),
@@ -169,75 +123,6 @@ impl Keeper {
                 self.tell(Event::Hopeless(why.into()));
             }
             Message::Stop => self.stop(),
-        }
-    }
-
-    /// Do as told about a worker that is ready or called. Of others nobody knows, so that such an order is
-    /// none.
-    fn obey(&mut self, order: Order) {
-        let (Order::Spent { place, .. } | Order::Why { place } | Order::Thaw { place }) = order;
-        let Some(state @ State::Out { .. }) = self.places.get_mut(place) else {
-            return;
-        };
-        match order {
-            Order::Thaw { .. } => self.duties.slots[place].group.thaw(),
-            Order::Spent { since, .. } => {
-                if let State::Out { worker, asked } = std::mem::replace(state, State::Empty) {
-                    if asked.is_some() {
-                        self.watch.remove(worker.end());
-                    }
-                    self.end(place, worker, since);
-                }
-            }
-            Order::Why { .. } => {
-                let State::Out { worker, asked } = state else {
-                    return;
-                };
-                let source = Source::Place(place);
-                match worker.end() {
-                    Some(end) if asked.is_some() || self.watch.add(end, source).is_ok() => {
-                        asked.get_or_insert_with(|| Instant::now() + ENDING);
-                    }
-                    _ => self.answer(place),
-                }
-            }
-        }
-    }
-
-    /// Say how the worker ended that was asked about, or that it did not.
-    fn answer(&mut self, place: usize) {
-        if let State::Out { worker, asked } = &mut self.places[place] {
-            if asked.take().is_some() {
-                self.watch.remove(worker.end());
-            }
-            let how = worker.how(Duration::ZERO);
-            self.tell(Event::Ended { place, how });
-        }
-    }
-
-    /// Say something to those who take calls.
-    fn tell(&mut self, event: Event) {
-        match self.duties.line.tell(self.duties.number, event) {
-            Ok(None) => {}
-            Ok(Some(place)) => self.obey(Order::Spent {
-                place,
-                since: now(),
-            }),
-            Err(Cut) => self.cut(),
-        }
-    }
-
-    /// Nobody is left who takes calls: end all workers.
-    fn cut(&mut self) {
-        if let Some(socket) = self.duties.line.socket() {
-            self.watch.remove(Some(socket.as_raw_fd()));
-        }
-        self.stop();
-        for place in 0..self.places.len() {
-            self.obey(Order::Spent {
-                place,
-                since: now(),
-            });
         }
     }
 
@@ -254,7 +139,7 @@ impl Keeper {
     /// Start a worker in a place that is empty. One at a time, so that those which get ready
     /// meanwhile are seen.
     fn start_one(&mut self) {
-        if self.stopping || self.not_before.is_some_and(|time| Instant::now() < time) {
+        if self.stopping || self.starts.must_wait() {
             return;
         }
         let Some(place) = self.empty.pop_front() else {
@@ -292,8 +177,7 @@ impl Keeper {
             self.failed("it has been called already");
             return self.end(place, worker, now());
         };
-        (self.failures, self.successes, self.not_before) = (0, true, None);
-        self.finding = None;
+        self.starts.succeeded();
         let asked = None;
         self.places[place] = State::Out { worker, asked };
         let mark = self.duties.marks[place].clone();
@@ -324,11 +208,9 @@ impl Keeper {
     }
 
     fn failed(&mut self, why: &str) {
-        self.failures += 1;
-        let wait = BACK_OFF * (1 << self.failures.min(BACK_OFF_DOUBLINGS));
-        self.not_before = Some(Instant::now() + wait);
+        let is_hopeless = self.starts.failed();
         self.tell(Event::Failed);
-        if !self.successes || self.failures >= DESPERATE {
+        if is_hopeless {
             self.tell(Event::Hopeless(why.to_owned()));
         }
     }
@@ -336,12 +218,12 @@ impl Keeper {
     /// As [`Keeper::failed`], with what can be found out about the workers' starter. Its place is empty, but
     /// for what could not be removed yet.
     fn failed_to_start(&mut self, place: usize, why: &str) {
-        let is_last = !self.successes || self.failures + 1 >= DESPERATE;
+        let is_last = self.starts.are_nearly_hopeless();
         let is_free = !self.stopping && matches!(self.places[place], State::Empty);
-        if is_last && is_free && self.finding.is_none() {
-            self.finding = self.spawner.try_starter(&self.duties.slots[place]);
+        if is_last && is_free && self.starts.finding.is_none() {
+            self.starts.finding = self.spawner.try_starter(&self.duties.slots[place]);
         }
-        match &self.finding {
+        match &self.starts.finding {
             Some(finding) => self.failed(&format!("{why}; {finding}")),
             None => self.failed(why),
         }
@@ -474,7 +356,7 @@ impl Keeper {
             _ => None,
         });
         let more = !self.stopping && !self.empty.is_empty();
-        let next = more.then(|| self.not_before.unwrap_or_else(Instant::now));
+        let next = more.then(|| self.starts.next());
         let first = ends.chain(next).min()?;
         Some(first.saturating_duration_since(Instant::now()))
     }

@@ -3,7 +3,9 @@
 
 pub mod inbox;
 pub mod keeper;
+mod place;
 mod queue;
+mod starts;
 mod watch;
 
 pub use self::queue::{PerClient, Pool, Ready};
