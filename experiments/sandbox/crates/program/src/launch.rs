@@ -42,9 +42,10 @@ pub fn run(daemon: &Daemon, mode: Box<dyn Mode>, mut signals: Signals) -> Result
         // The broker ends when it sees this.
         let _ = shutdown(&*ends, Shutdown::Write);
     });
-    launcher::serve(&host, &control, &files);
-    // It has hung up, whether it has ended or not.
-    broker.kill().context("end the broker")?;
+    launcher::serve(&host, &control, &files, || {
+        // One that has ended by itself is not ended once more.
+        let _ = broker.kill();
+    });
     let ended = broker.wait().context("collect the broker")?;
     drop(runtime);
     files.place.remove();

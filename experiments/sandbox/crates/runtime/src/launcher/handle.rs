@@ -15,12 +15,12 @@ pub fn run(host: &Host, wanted: &Wanted, binary: OwnedFd, socket: &OwnedFd) {
     let crew = match start(host, wanted, binary, socket) {
         Ok(crew) => crew,
         Err(why) => {
-            let _ = answer(socket.as_fd(), &Answer::Refused(0, why), &[]);
+            let _ = answer(socket.as_fd(), &Answer::Refused(0, why), &[], true);
             return;
         }
     };
     let board = crew.board.clone();
-    if answer(socket.as_fd(), &Answer::Done, &[board.memory()]).is_ok() {
+    if answer(socket.as_fd(), &Answer::Done, &[board.memory()], true).is_ok() {
         // Nothing is sent here: this returns at the end.
         let _ = recv(socket.as_fd(), true);
     }
@@ -31,7 +31,7 @@ fn start(host: &Host, wanted: &Wanted, binary: OwnedFd, socket: &OwnedFd) -> Res
     let binary = Arc::new(Binary::sealed(binary)?);
     host.start(wanted, binary, &|_| {
         let made = pair().and_then(|(here, there)| {
-            answer(socket.as_fd(), &Answer::Keeper, &[there.as_fd()])?;
+            answer(socket.as_fd(), &Answer::Keeper, &[there.as_fd()], true)?;
             crate::descriptors::moved_up(here)
         });
         made.map(Line::There)

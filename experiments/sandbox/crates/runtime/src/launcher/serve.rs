@@ -37,8 +37,9 @@ pub trait Files {
     fn announce(&self) -> Result<(), Error>;
 }
 
-/// Do what the broker at `control` asks, until it hangs up. All that was started for it has then ended.
-pub fn serve(host: &Arc<Host>, control: &OwnedFd, files: &impl Files) {
+/// Do what the broker at `control` asks, until it hangs up or breaks the protocol. Then `end` it, and wait
+/// until all that was started for it has ended.
+pub fn serve(host: &Arc<Host>, control: &OwnedFd, files: &impl Files, end: impl FnOnce()) {
     let mut threads: VecDeque<JoinHandle<()>> = VecDeque::new();
     loop {
         let (packet, mut beside) = match recv(control.as_fd(), true) {
@@ -64,6 +65,8 @@ pub fn serve(host: &Arc<Host>, control: &OwnedFd, files: &impl Files) {
             _ => break,
         }
     }
+    // Whoever lives on keeps workers.
+    end();
     for thread in threads {
         let _ = thread.join();
     }
@@ -111,5 +114,8 @@ fn reply(socket: &OwnedFd, done: Result<Option<OwnedFd>, Error>) {
         }
     };
     let beside: Vec<_> = beside.iter().map(AsFd::as_fd).collect();
-    let _ = answer(socket.as_fd(), &said, &beside);
+    let _ = answer(socket.as_fd(), &said, &beside, false);
 }
+
+#[cfg(test)]
+mod tests;

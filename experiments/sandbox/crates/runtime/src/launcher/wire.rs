@@ -121,15 +121,16 @@ impl Question {
     }
 }
 
-/// Send an answer with what is beside it.
+/// Send an answer with what is beside it. It may `wait` for the broker to make room.
 ///
 /// # Errors
 ///
-/// The kernel's: nobody listens.
+/// The kernel's: nobody listens, or there is no room and it does not wait.
 pub fn answer(
     socket: BorrowedFd<'_>,
     answer: &Answer,
     beside: &[BorrowedFd<'_>],
+    wait: bool,
 ) -> Result<(), Errno> {
     let packet = match answer {
         Answer::Keeper => Packet::new(KEEPER, []),
@@ -138,7 +139,7 @@ pub fn answer(
             Packet::new(REFUSED, [u64::from(*errno as u32)]).with_text(why)
         }
     };
-    send(socket, &packet, beside, true)
+    send(socket, &packet, beside, wait)
 }
 
 /// Wait for an answer and what is beside it.
