@@ -15,7 +15,6 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::functions::functions;
 use crate::named::named;
-use crate::place::Place;
 use crate::serve::{Daemon, Opened};
 
 /// Serve as `user` until the launcher, at the other end of standard input, says that it is over.
@@ -27,7 +26,8 @@ pub fn run(daemon: &Daemon, user: u32) -> Result<()> {
     let control = stdin().as_fd().try_clone_to_owned();
     let control = control.context("the launcher's socket")?;
     let launcher = Arc::new(Launcher::new(control, named(&daemon.mode)?));
-    let opened = Opened::open(daemon, &Place::new(&daemon.socket))?;
+    let listener = launcher.passed().context("the launcher's socket")?.into();
+    let opened = Opened::open(daemon)?;
     // From here on it reads what strangers send.
     confine::broker(user).map_err(|why| anyhow!("the broker's rights: {why}"))?;
     let opened = opened.turned_by(Opener::new(launcher.opener(Which::Audit)));
@@ -35,7 +35,7 @@ pub fn run(daemon: &Daemon, user: u32) -> Result<()> {
     let open = move |name: &str| Opener::new(logs.opener(Which::Log(name.into())));
     let runtime = Runtime::with_launcher(launcher.clone(), functions());
     let process = getppid().map_or(0, |launcher| launcher.as_raw_nonzero().get() as u32);
-    let server = opened.server(runtime, daemon, Box::new(open), process)?;
+    let server = opened.server(runtime, (daemon, listener), Box::new(open), process)?;
     launcher.announce()?;
     println!(
         "serving in mode {} at {}",

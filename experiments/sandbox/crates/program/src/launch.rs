@@ -35,7 +35,9 @@ pub fn run(daemon: &Daemon, mode: Box<dyn Mode>, mut signals: Signals) -> Result
         logs: daemon.service.logs.clone(),
         audit: daemon.service.audit.path().cloned(),
     };
+    let listener = files.place.listen()?;
     let (control, mut broker) = start(user.user())?;
+    launcher::pass(&control, listener.into()).context("pass the socket to the broker")?;
     let ends = control.clone();
     std::thread::spawn(move || {
         signals.forever().next();

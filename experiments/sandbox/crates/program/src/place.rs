@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 
@@ -12,6 +13,7 @@ use anyhow::{Context, Result, bail};
 pub struct Place {
     socket: PathBuf,
     hidden: PathBuf,
+    is_announced: AtomicBool,
 }
 
 impl Place {
@@ -20,6 +22,7 @@ impl Place {
         Place {
             socket: socket.to_owned(),
             hidden: socket.with_extension("new"),
+            is_announced: AtomicBool::new(false),
         }
     }
 
@@ -53,13 +56,19 @@ impl Place {
             let named = format!("{}: {error}", self.socket.display());
             io::Error::new(error.kind(), named)
         };
-        fs::rename(&self.hidden, &self.socket).map_err(named)
+        fs::rename(&self.hidden, &self.socket).map_err(named)?;
+        self.is_announced.store(true, Ordering::SeqCst);
+        Ok(())
     }
 
-    /// Remove it.
+    /// Remove it, on which this process listens.
     pub fn remove(&self) {
-        for file in [&self.hidden, &self.socket] {
-            let _ = fs::remove_file(file);
-        }
+        let is_announced = self.is_announced.load(Ordering::SeqCst);
+        let file = if is_announced {
+            &self.socket
+        } else {
+            &self.hidden
+        };
+        let _ = fs::remove_file(file);
     }
 }

@@ -51,13 +51,19 @@ pub fn run(daemon: Daemon) -> Result<()> {
     let runtime = Runtime::of(host.clone(), functions()).map_err(|why| anyhow!(why))?;
     daemon.service.bound(&host).map_err(|why| anyhow!(why))?;
     let place = Place::new(&daemon.socket);
-    let opened = Opened::open(&daemon, &place)?;
+    let opened = Opened::open(&daemon)?;
+    let listener = place.listen()?;
     let logs = daemon.service.logs.clone();
     let open = move |name: &str| {
         let folder = logs.clone().unwrap_or_default();
         Opener::of(folder.join(name))
     };
-    let server = opened.server(runtime, &daemon, Box::new(open), std::process::id())?;
+    let server = opened.server(
+        runtime,
+        (&daemon, listener),
+        Box::new(open),
+        std::process::id(),
+    )?;
     place.announce()?;
     println!(
         "serving in mode {} at {}",
@@ -72,7 +78,6 @@ pub fn run(daemon: Daemon) -> Result<()> {
 
 /// What a daemon has opened before it serves clients.
 pub struct Opened {
-    listener: UnixListener,
     audit: Option<audit::File>,
     /// Names and binaries that are loaded first.
     load: Vec<(String, Vec<u8>)>,
@@ -84,7 +89,7 @@ impl Opened {
     /// # Errors
     ///
     /// What cannot be opened, and why.
-    pub fn open(daemon: &Daemon, place: &Place) -> Result<Self> {
+    pub fn open(daemon: &Daemon) -> Result<Self> {
         let load = daemon.load.iter().map(|each| {
             let Some((name, file)) = each.split_once('=') else {
                 bail!("--load {each}: expected NAME=FILE");
@@ -94,7 +99,6 @@ impl Opened {
         Ok(Opened {
             load: load.collect::<Result<_>>()?,
             audit: daemon.service.audit.file().map_err(|why| anyhow!(why))?,
-            listener: place.listen()?,
         })
     }
 
@@ -105,7 +109,7 @@ impl Opened {
         self
     }
 
-    /// Begin to serve: load what is to be loaded first, and accept connections. `open` opens logs by their
+    /// Begin to serve: load what is to be loaded first, and accept connections of `listener`. `open` opens logs by their
     /// names; `process` is the daemon's.
     ///
     /// # Errors
@@ -114,7 +118,7 @@ impl Opened {
     pub fn server(
         self,
         runtime: Runtime,
-        daemon: &Daemon,
+        (daemon, listener): (&Daemon, UnixListener),
         open: Box<dyn Fn(&str) -> Opener + Send + Sync>,
         process: u32,
     ) -> Result<Arc<Server>> {
@@ -132,7 +136,7 @@ impl Opened {
                 )
                 .map_err(|why| anyhow!("--load {name}: {why}"))?;
         }
-        server.accept(self.listener);
+        server.accept(listener);
         Ok(server)
     }
 }

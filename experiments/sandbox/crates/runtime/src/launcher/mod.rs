@@ -10,5 +10,5 @@ mod serve;
 pub mod wire;
 
 pub use self::remote::{Launcher, Which};
-pub use self::serve::{Files, serve};
+pub use self::serve::{Files, pass, serve};
 pub use crate::numbers::Spare;

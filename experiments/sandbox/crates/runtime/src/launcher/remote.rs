@@ -51,6 +51,16 @@ impl Launcher {
         &*self.mode
     }
 
+    /// Wait for the descriptor that the launcher passes at first.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's: the launcher is gone.
+    pub fn passed(&self) -> Result<OwnedFd, Error> {
+        let (_, descriptor) = wire::answered(self.control.as_fd())?;
+        descriptor.ok_or(Errno::BADMSG.into())
+    }
+
     /// Return a way to open one of its files, which may be full and is then to `turn` into the one before.
     pub fn opener(&self, which: Which) -> impl Fn(bool) -> Result<File, Error> + use<> {
         let control = self.control.clone();

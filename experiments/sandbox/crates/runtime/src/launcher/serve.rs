@@ -37,6 +37,16 @@ pub trait Files {
     fn announce(&self) -> Result<(), Error>;
 }
 
+/// Pass a broker the first descriptor that it needs: the socket that clients connect to.
+///
+/// # Errors
+///
+/// The kernel's: the broker is gone.
+pub fn pass(control: &OwnedFd, descriptor: OwnedFd) -> Result<(), Error> {
+    let beside = [descriptor.as_fd()];
+    Ok(answer(control.as_fd(), &Answer::Done, &beside, false)?)
+}
+
 /// Do what the broker at `control` asks, until it hangs up or breaks the protocol. Then `end` it, and wait
 /// until all that was started for it has ended.
 pub fn serve(host: &Arc<Host>, control: &OwnedFd, files: &impl Files, end: impl FnOnce()) {
