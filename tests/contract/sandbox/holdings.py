@@ -41,7 +41,9 @@ def holdings(sandbox: Sandbox) -> dict[str, int]:
         "threads": sum(len(list((each / "task").iterdir())) for each in own),
         "processes": len(sandbox.workers()),
         # Keepers have mounts that the daemon does not see.
-        "mounts": sum(len(each.read_text().splitlines()) for one in own for each in one.glob("task/*/mounts")),
+        "mounts": sum(
+            len(each.read_text().splitlines()) for one in own for each in one.glob("task/*/mounts")
+        ),
         "control groups": sum(
             1 for group in groups(pid) for each in group.rglob("*") if each.is_dir()
         ),

@@ -152,7 +152,7 @@ class Sandbox:
         return dict(json.loads(self.cli("stats").stdout)["handles"][name])
 
     def broker(self) -> int | None:
-        """The daemon's process that clients talk to, where that is not the one that starts workers."""
+        """The daemon's process that has its clients, where another one starts workers."""
         for child in children(self.process.pid):
             with contextlib.suppress(OSError):
                 if b"\0--broker\0" in Path(f"/proc/{child}/cmdline").read_bytes():

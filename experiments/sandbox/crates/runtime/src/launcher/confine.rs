@@ -23,14 +23,11 @@ const CALLS: &[i64] = &[
     sys::SYS_accept4,
     sys::SYS_shutdown,
     sys::SYS_getsockopt,
-    sys::SYS_setsockopt,
     sys::SYS_close,
-    sys::SYS_dup,
     sys::SYS_lseek,
     sys::SYS_fstat,
     sys::SYS_ftruncate,
     sys::SYS_flock,
-    sys::SYS_fcntl,
     sys::SYS_poll,
     sys::SYS_ppoll,
     sys::SYS_epoll_create1,
@@ -59,7 +56,6 @@ const CALLS: &[i64] = &[
     sys::SYS_getpid,
     sys::SYS_getppid,
     sys::SYS_geteuid,
-    sys::SYS_tgkill,
     sys::SYS_sched_yield,
     sys::SYS_sched_getaffinity,
     sys::SYS_getrandom,
@@ -84,7 +80,7 @@ pub fn broker(user: u32) -> Result<(), String> {
         let error = Error::last_os_error();
         return Err(format!("die with the launcher: {error}"));
     }
-    filter::take_on(&filter::of_threads(CALLS)?)
+    filter::take_on(&filter::broker(CALLS)?)
 }
 
 #[cfg(test)]
@@ -93,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_filter_can_be_made_and_names_nothing() {
-        assert!(filter::of_threads(CALLS).is_ok());
+        assert!(filter::broker(CALLS).is_ok());
         let named = [
             sys::SYS_open,
             sys::SYS_openat,
@@ -103,6 +99,7 @@ mod tests {
             sys::SYS_execve,
             sys::SYS_execveat,
             sys::SYS_kill,
+            sys::SYS_tgkill,
             sys::SYS_ptrace,
             sys::SYS_process_vm_readv,
             sys::SYS_pidfd_open,

@@ -105,12 +105,28 @@ pub fn of_a_keeper() -> Vec<Asked> {
     ]
 }
 
-/// The calls of a process that makes threads, and passes sockets of pairs on.
-pub fn of_a_process_of_threads() -> Vec<Asked> {
+/// The calls of a broker, which makes threads and no process, and passes sockets of pairs on.
+pub fn of_a_broker() -> Vec<Asked> {
     let flags = (sys::SOCK_CLOEXEC | sys::SOCK_NONBLOCK) as u32;
     let packets = Test::Without(1, flags, sys::SOCK_SEQPACKET as u32);
-    let own = |option: i32| vec![Test::Is(0, option as u64)];
+    let patience = |option: i32| {
+        let level = Test::Is(1, sys::SOL_SOCKET as u64);
+        vec![level, Test::Is(2, option as u64)]
+    };
+    let seals = [sys::F_ADD_SEALS, sys::F_GET_SEALS];
+    let commands = FCNTL.iter().chain(&seals);
     vec![
+        asked!(
+            SYS_fcntl,
+            commands
+                .map(|command| vec![Test::Is(1, *command as u64)])
+                .collect()
+        ),
+        // Other options give a socket a name.
+        asked!(
+            SYS_setsockopt,
+            vec![patience(sys::SO_RCVTIMEO), patience(sys::SO_SNDTIMEO)]
+        ),
         asked!(SYS_clone, vec![vec![Test::Has(0, THREAD as u32)]]),
         // To an address, a datagram reaches whoever has that name.
         asked!(SYS_sendto, vec![vec![Test::Is(4, 0)]]),
@@ -118,7 +134,7 @@ pub fn of_a_process_of_threads() -> Vec<Asked> {
             SYS_socketpair,
             vec![vec![Test::Is(0, sys::AF_UNIX as u64), packets]]
         ),
-        asked!(SYS_prctl, vec![own(sys::PR_SET_NAME)]),
+        asked!(SYS_prctl, vec![vec![Test::Is(0, sys::PR_SET_NAME as u64)]]),
     ]
 }
 

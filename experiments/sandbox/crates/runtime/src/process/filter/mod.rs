@@ -9,7 +9,7 @@ use libc as sys;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
 use serde_json::{Value, json};
 
-use self::arguments::{Asked, of_a_binary, of_a_keeper, of_a_process_of_threads, of_the_original};
+use self::arguments::{Asked, of_a_binary, of_a_broker, of_a_keeper, of_the_original};
 use self::calls::{BINARY, KEEPER, NAMES, ORIGINAL_BESIDES, SHARING};
 
 /// System calls that are let through, each with what it may be asked; without rules, anything.
@@ -26,13 +26,13 @@ pub fn inherited(shared: bool) -> Result<BpfProgram, String> {
     compile(allowed(calls, &[of_a_binary(), of_a_keeper()])?)
 }
 
-/// The filter of a process that makes threads and pairs of sockets, and no process.
+/// The filter of a broker: these calls, and those that it may make with some arguments only.
 ///
 /// # Errors
 ///
 /// The compiler's error.
-pub fn of_threads(calls: &[i64]) -> Result<BpfProgram, String> {
-    compile(allowed(calls.iter(), &[of_a_process_of_threads()])?)
+pub fn broker(calls: &[i64]) -> Result<BpfProgram, String> {
+    compile(allowed(calls.iter(), &[of_a_broker()])?)
 }
 
 /// The filter that a container's tool loads before it executes a binary: that of [`inherited`], and
