@@ -53,6 +53,10 @@ impl Dispatcher {
                 };
                 return self.pool.put(ready).map(|ready| ready.place);
             }
+            Event::Unreachable { place } => {
+                self.pool.despair("no more descriptors");
+                return Some(place);
+            }
             Event::Reaped { time, cpu_us } => self.metrics.reaped(time, cpu_us),
             Event::Failed => self.metrics.failed_start(),
             Event::Hopeless(why) => self.pool.despair(&why),

@@ -39,6 +39,11 @@ pub enum Event {
         /// From the decision to start it.
         refill: Duration,
     },
+    /// A worker is ready, and its end for a call got lost: this process can have no more descriptors.
+    Unreachable {
+        /// Its place at its keeper.
+        place: usize,
+    },
     /// A worker was collected, so long after it was given back.
     Reaped {
         /// That time.

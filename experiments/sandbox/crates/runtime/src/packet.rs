@@ -115,6 +115,7 @@ pub fn send(
 }
 
 /// Receive a packet and the descriptors beside it, or `None` if there is none and it does not `wait`.
+/// Descriptors are missing if this process can have no more.
 ///
 /// # Errors
 ///

@@ -5,6 +5,7 @@ use std::io::{Error, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
@@ -14,6 +15,7 @@ use rustix::net::{Shutdown, shutdown};
 use super::wire::{self, Answer, Question};
 use crate::binary::Binary;
 use crate::board::Board;
+use crate::call::timespec;
 use crate::crew::Keepers;
 use crate::dispatcher::Dispatcher;
 use crate::host::Wanted;
@@ -163,7 +165,7 @@ impl Keepers for Crew {
     }
 
     fn order(&self, keeper: usize, order: Order) {
-        let _ = wire::give(self.lines[keeper].as_fd(), order);
+        let _ = wire::give(self.lines[keeper].as_fd(), order, true);
     }
 
     fn frozen(&self) -> u64 {
@@ -184,11 +186,16 @@ impl Keepers for Crew {
     }
 }
 
-/// Reads what keepers say until all are gone.
+/// The time after which a full line is tried again.
+const AGAIN: Duration = Duration::from_millis(1);
+
+/// Reads what keepers say until all are gone. It never waits for one of them, which could wait for it.
 struct Reader {
     lines: Arc<Vec<OwnedFd>>,
     dispatcher: Arc<Dispatcher>,
     epoll: OwnedFd,
+    /// Orders for which a line had no room, with their keepers.
+    owed: Vec<(usize, Order)>,
 }
 
 impl Reader {
@@ -202,15 +209,20 @@ impl Reader {
             lines,
             dispatcher,
             epoll,
+            owed: Vec::new(),
         })
     }
 
-    fn run(self) {
+    fn run(mut self) {
         let mut left = self.lines.len();
         let mut events = Vec::with_capacity(64);
         while left > 0 {
+            for (keeper, order) in std::mem::take(&mut self.owed) {
+                self.give(keeper, order);
+            }
+            let again = (!self.owed.is_empty()).then(|| timespec(AGAIN));
             events.clear();
-            if epoll::wait(&self.epoll, spare_capacity(&mut events), None).is_err() {
+            if epoll::wait(&self.epoll, spare_capacity(&mut events), again.as_ref()).is_err() {
                 continue;
             }
             for event in &events {
@@ -224,14 +236,20 @@ impl Reader {
     }
 
     /// Take all that a keeper has said.
-    fn take(&self, keeper: usize) -> Result<(), Errno> {
-        let line = self.lines[keeper].as_fd();
-        while let Some(event) = wire::event(line)? {
+    fn take(&mut self, keeper: usize) -> Result<(), Errno> {
+        let lines = self.lines.clone();
+        while let Some(event) = wire::event(lines[keeper].as_fd())? {
             if let Some(place) = self.dispatcher.take(keeper, event) {
                 let since = now();
-                wire::give(line, Order::Spent { place, since })?;
+                self.give(keeper, Order::Spent { place, since });
             }
         }
         Ok(())
+    }
+
+    fn give(&mut self, keeper: usize, order: Order) {
+        if wire::give(self.lines[keeper].as_fd(), order, false) == Err(Errno::AGAIN) {
+            self.owed.push((keeper, order));
+        }
     }
 }

@@ -59,20 +59,23 @@ pub fn serve(host: &Arc<Host>, control: &OwnedFd, files: &impl Files, end: impl 
             _ => continue,
         };
         threads.retain(|thread| !thread.is_finished());
-        // What is asked for without a socket for the answer is not done.
-        match (Question::decode(packet), beside.len()) {
-            (Some(Question::Load(wanted)), 2) => {
-                let (Some(binary), Some(socket)) = (beside.pop(), beside.pop()) else {
-                    break;
-                };
-                threads.extend(start(host, wanted, binary, socket, threads.len()));
+        let Some(question) = Question::decode(packet) else {
+            break;
+        };
+        match (question, beside.len()) {
+            (Question::Load(wanted), 2) => {
+                if let (Some(binary), Some(socket)) = (beside.pop(), beside.pop()) {
+                    threads.extend(start(host, wanted, binary, socket, threads.len()));
+                }
             }
-            (Some(Question::Open { log, turn }), 1) => {
+            (Question::Open { log, turn }, 1) => {
                 let opened = which(log).and_then(|which| files.open(&which, turn));
                 reply(&beside[0], opened.map(|file| Some(file.into())));
             }
-            (Some(Question::Announce), 1) => reply(&beside[0], files.announce().map(|()| None)),
-            _ => break,
+            (Question::Announce, 1) => reply(&beside[0], files.announce().map(|()| None)),
+            // Where descriptors are missing, or too many, nothing is done. Who asked sees that its socket is
+            // closed.
+            _ => {}
         }
     }
     // Whoever lives on keeps workers.

@@ -158,12 +158,12 @@ pub fn answered(socket: BorrowedFd<'_>) -> Result<(Answer, Option<OwnedFd>), Err
     Ok((answer, beside.pop()))
 }
 
-/// Give a keeper an order.
+/// Give a keeper an order. It may `wait` for the keeper to make room.
 ///
 /// # Errors
 ///
-/// The kernel's: nobody listens.
-pub fn give(line: BorrowedFd<'_>, order: Order) -> Result<(), Errno> {
+/// The kernel's: nobody listens, or there is no room and it does not wait.
+pub fn give(line: BorrowedFd<'_>, order: Order, wait: bool) -> Result<(), Errno> {
     let packet = match order {
         Order::Spent { place, since } => {
             Packet::new(SPENT, [place as u64, since.as_nanos() as u64])
@@ -171,7 +171,7 @@ pub fn give(line: BorrowedFd<'_>, order: Order) -> Result<(), Errno> {
         Order::Why { place } => Packet::new(WHY, [place as u64]),
         Order::Thaw { place } => Packet::new(THAW, [place as u64]),
     };
-    send(line, &packet, &[], true)
+    send(line, &packet, &[], wait)
 }
 
 /// Take an order, or `None` if there is none.
@@ -211,8 +211,8 @@ pub fn tell(line: BorrowedFd<'_>, event: Event) -> Result<(), Errno> {
             let numbers = [place as u64, shares.into(), ns(refill)];
             (Packet::new(READY, numbers), Some(socket))
         }
-        // It is of no process, which only a daemon of one process has.
-        Event::Ready { .. } => return Err(Errno::OPNOTSUPP),
+        // These are of a daemon of one process.
+        Event::Ready { .. } | Event::Unreachable { .. } => return Err(Errno::OPNOTSUPP),
         Event::Reaped { time, cpu_us } => (Packet::new(REAPED, [ns(time), cpu_us]), None),
         Event::Failed => (Packet::new(FAILED, []), None),
         Event::Hopeless(why) => (Packet::new(HOPELESS, []).with_text(why), None),
@@ -248,6 +248,9 @@ pub fn event(line: BorrowedFd<'_>) -> Result<Option<Event>, Errno> {
             },
             refill: Duration::from_nanos(third),
         },
+        (READY, None) => Event::Unreachable {
+            place: first as usize,
+        },
         (REAPED, _) => Event::Reaped {
             time: Duration::from_nanos(first),
             cpu_us: second,
@@ -255,6 +258,7 @@ pub fn event(line: BorrowedFd<'_>) -> Result<Option<Event>, Errno> {
         (FAILED, _) => Event::Failed,
         (HOPELESS, _) => Event::Hopeless(packet.text),
         (LOG, Some(said)) => Event::Log(said),
+        (LOG, None) => Event::Hopeless("no more descriptors".into()),
         (ENDED, _) => Event::Ended {
             place: first as usize,
             how: decoded(second, packet.text),
@@ -339,7 +343,7 @@ mod tests {
             Order::Why { place: 4 },
             Order::Thaw { place: 5 },
         ] {
-            give(here.as_fd(), given).unwrap();
+            give(here.as_fd(), given, true).unwrap();
             assert_eq!(order(there.as_fd()), Ok(Some(given)));
         }
         for how in [
@@ -361,7 +365,11 @@ mod tests {
         tell(there.as_fd(), Event::Log(pair().unwrap().0)).unwrap();
         assert!(matches!(event(here.as_fd()), Ok(Some(Event::Log(_)))));
         assert!(matches!(event(here.as_fd()), Ok(None)));
-        send(there.as_fd(), &Packet::new(LOG, []), &[], true).unwrap();
+        let lost = Packet::new(READY, [6]);
+        send(there.as_fd(), &lost, &[], true).unwrap();
+        let found = event(here.as_fd());
+        assert!(matches!(found, Ok(Some(Event::Unreachable { place: 6 }))));
+        send(there.as_fd(), &Packet::new(SPENT, []), &[], true).unwrap();
         assert!(event(here.as_fd()).is_err());
     }
 }

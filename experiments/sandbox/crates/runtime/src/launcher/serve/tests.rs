@@ -155,14 +155,29 @@ fn only_sealed_memory_is_executed() {
 }
 
 #[test]
+fn what_lacks_its_descriptors_is_not_done() {
+    let asked = attacked(|control| {
+        let (one, two) = pair().unwrap();
+        let both = [one.as_fd(), two.as_fd()];
+        let wants = Question::Load(wanted()).encode();
+        for (packet, count) in [
+            (&wants, 0),
+            (&wants, 1),
+            (&Question::Announce.encode(), 0),
+            (&Question::Announce.encode(), 2),
+        ] {
+            send(control, packet, &both[..count], true).unwrap();
+        }
+        let (lines, _socket, _) = load(control, &wanted(), &trial());
+        ready(&lines[0]);
+    });
+    assert_eq!(asked, 0);
+}
+
+#[test]
 fn who_breaks_the_protocol_is_hung_up_on() {
-    let load = || Question::Load(wanted()).encode();
     let numbers = |kind| Packet::new(kind, [u64::MAX; 8]);
-    let all: [(Packet, usize); 8] = [
-        (load(), 0),
-        (load(), 1),
-        (Question::Announce.encode(), 0),
-        (Question::Announce.encode(), 2),
+    let all = [
         (numbers(1), 2),
         (numbers(0), 1),
         (numbers(7), 1),
@@ -200,12 +215,12 @@ fn orders_about_workers_that_are_not_ready_are_none() {
                 Order::Why { place: other },
                 Order::Thaw { place: other },
             ] {
-                wire::give(line.as_fd(), order).unwrap();
+                wire::give(line.as_fd(), order, true).unwrap();
             }
         }
         // A time that is to come, twice, about one worker.
         for since in [Duration::MAX, Duration::ZERO] {
-            wire::give(line.as_fd(), Order::Spent { place, since }).unwrap();
+            wire::give(line.as_fd(), Order::Spent { place, since }, true).unwrap();
         }
         let mut seen = Vec::new();
         while !matches!(seen.last(), Some(Event::Ready { .. })) {
@@ -228,7 +243,7 @@ fn a_line_that_breaks_the_protocol_ends_its_workers_alone() {
         rustix::io::write(line, b"nonsense").unwrap();
         while event(line).is_ok() {}
         let (place, since) = (ready(&others[0]), now());
-        wire::give(others[0].as_fd(), Order::Spent { place, since }).unwrap();
+        wire::give(others[0].as_fd(), Order::Spent { place, since }, true).unwrap();
         assert_eq!(ready(&others[0]), place);
     });
 }
