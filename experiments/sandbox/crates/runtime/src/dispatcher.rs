@@ -43,7 +43,11 @@ impl Dispatcher {
                 place,
                 callee,
                 refill,
+                reaped,
             } => {
+                if let Some(reaped) = reaped {
+                    self.metrics.reaped(reaped);
+                }
                 self.metrics.ready(refill);
                 let ready = Ready {
                     place,
@@ -57,7 +61,7 @@ impl Dispatcher {
                 self.pool.despair("no more descriptors");
                 return Some(place);
             }
-            Event::Reaped { time, cpu_us } => self.metrics.reaped(time, cpu_us),
+            Event::Reaped(reaped) => self.metrics.reaped(reaped),
             Event::Failed => self.metrics.failed_start(),
             Event::Hopeless(why) => self.pool.despair(&why),
             Event::Log(line) => {

@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::order::Reaped;
 
 /// Parts of a call, and of the life of the worker that serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,8 +192,8 @@ impl Metrics {
         self.with(|inner| inner.failed_starts += 1);
     }
 
-    /// A worker was collected, `time` after it was given back.
-    pub fn reaped(&self, time: Duration, cpu_us: u64) {
+    /// A worker was collected.
+    pub fn reaped(&self, Reaped { time, cpu_us }: Reaped) {
         self.with(|inner| {
             inner.reaped += 1;
             inner.worker_cpu_us += cpu_us;

@@ -28,6 +28,15 @@ pub enum Order {
     },
 }
 
+/// A worker that was collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reaped {
+    /// From the time at which it was given back.
+    pub time: Duration,
+    /// CPU time that it used, in microseconds.
+    pub cpu_us: u64,
+}
+
 /// A message from a keeper.
 pub enum Event {
     /// A worker is ready, so long after the decision to start it.
@@ -38,19 +47,16 @@ pub enum Event {
         callee: Callee,
         /// From the decision to start it.
         refill: Duration,
+        /// The last worker that was collected before, unless that has been said.
+        reaped: Option<Reaped>,
     },
     /// A worker is ready, and its end for a call got lost: this process can have no more descriptors.
     Unreachable {
         /// Its place at its keeper.
         place: usize,
     },
-    /// A worker was collected, so long after it was given back.
-    Reaped {
-        /// That time.
-        time: Duration,
-        /// CPU time that it used, in microseconds.
-        cpu_us: u64,
-    },
+    /// A worker was collected.
+    Reaped(Reaped),
     /// A worker could not be started, or never got ready.
     Failed,
     /// No worker gets ready for now; why, in words.

@@ -10,7 +10,7 @@ use crate::callee::Callee;
 use crate::failure::Failure;
 use crate::host::Wanted;
 use crate::limits::Limits;
-use crate::order::{Event, Order};
+use crate::order::{Event, Order, Reaped};
 use crate::packet::{Packet, recv, recv_alone, send};
 
 /// A question of the broker's.
@@ -207,13 +207,16 @@ pub fn tell(line: BorrowedFd<'_>, event: Event) -> Result<(), Errno> {
             place,
             callee: Callee::Socket { socket, shares },
             refill,
+            reaped,
         } => {
-            let numbers = [place as u64, shares.into(), ns(refill)];
+            let (time, cpu_us) = reaped.map_or((0, 0), |each| (ns(each.time), each.cpu_us));
+            let flags = u64::from(shares) | u64::from(reaped.is_some()) << 1;
+            let numbers = [place as u64, flags, ns(refill), time, cpu_us];
             (Packet::new(READY, numbers), Some(socket))
         }
         // These are of a daemon of one process.
         Event::Ready { .. } | Event::Unreachable { .. } => return Err(Errno::OPNOTSUPP),
-        Event::Reaped { time, cpu_us } => (Packet::new(REAPED, [ns(time), cpu_us]), None),
+        Event::Reaped(Reaped { time, cpu_us }) => (Packet::new(REAPED, [ns(time), cpu_us]), None),
         Event::Failed => (Packet::new(FAILED, []), None),
         Event::Hopeless(why) => (Packet::new(HOPELESS, []).with_text(why), None),
         Event::Log(said) => (Packet::new(LOG, []), Some(said)),
@@ -238,23 +241,25 @@ pub fn event(line: BorrowedFd<'_>) -> Result<Option<Event>, Errno> {
     let Some((packet, mut beside)) = recv(line, false)? else {
         return Ok(None);
     };
-    let [first, second, third, ..] = packet.numbers;
+    let [first, second, third, fourth, fifth, ..] = packet.numbers;
+    let reaped = |time, cpu_us| Reaped {
+        time: Duration::from_nanos(time),
+        cpu_us,
+    };
     Ok(Some(match (packet.kind, beside.pop()) {
         (READY, Some(socket)) => Event::Ready {
             place: first as usize,
             callee: Callee::Socket {
                 socket,
-                shares: second != 0,
+                shares: second & 1 != 0,
             },
             refill: Duration::from_nanos(third),
+            reaped: (second & 2 != 0).then(|| reaped(fourth, fifth)),
         },
         (READY, None) => Event::Unreachable {
             place: first as usize,
         },
-        (REAPED, _) => Event::Reaped {
-            time: Duration::from_nanos(first),
-            cpu_us: second,
-        },
+        (REAPED, _) => Event::Reaped(reaped(first, second)),
         (FAILED, _) => Event::Failed,
         (HOPELESS, _) => Event::Hopeless(packet.text),
         (LOG, Some(said)) => Event::Log(said),
@@ -365,6 +370,30 @@ mod tests {
         tell(there.as_fd(), Event::Log(pair().unwrap().0)).unwrap();
         assert!(matches!(event(here.as_fd()), Ok(Some(Event::Log(_)))));
         assert!(matches!(event(here.as_fd()), Ok(None)));
+        let (socket, _) = pair().unwrap();
+        let ready = Event::Ready {
+            place: 7,
+            callee: Callee::Socket {
+                socket,
+                shares: false,
+            },
+            refill: since,
+            reaped: Some(Reaped {
+                time: since,
+                cpu_us: 9,
+            }),
+        };
+        tell(there.as_fd(), ready).unwrap();
+        let Ok(Some(Event::Ready {
+            place: 7,
+            callee: Callee::Socket { shares: false, .. },
+            refill,
+            reaped: Some(reaped),
+        })) = event(here.as_fd())
+        else {
+            panic!("another event");
+        };
+        assert_eq!((refill, reaped.time, reaped.cpu_us), (since, since, 9));
         let lost = Packet::new(READY, [6]);
         send(there.as_fd(), &lost, &[], true).unwrap();
         let found = event(here.as_fd());

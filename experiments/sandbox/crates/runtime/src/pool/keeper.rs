@@ -19,7 +19,7 @@ use crate::janitor::Janitor;
 use crate::limits::Limits;
 use crate::line::Line;
 use crate::mode::{Spawner, Template, Worker};
-use crate::order::{Event, now};
+use crate::order::{Event, Reaped, now};
 use crate::slot::Slot;
 
 /// The parts that a keeper works with.
@@ -53,6 +53,8 @@ struct Keeper {
     places: Vec<State>,
     empty: VecDeque<usize>,
     starts: Starts,
+    /// The last worker that was collected. Mostly another one is ready soon, and both are one message.
+    reaped: Option<Reaped>,
     stopping: bool,
 }
 
@@ -86,6 +88,7 @@ pub fn run(duties: Duties, settled: &Sender<Result<(), String>>) {
         places: (0..count).map(|_| State::Empty).collect(),
         empty: (0..count).collect(),
         starts: Starts::default(),
+        reaped: None,
         stopping: false,
     }
     .keep();
@@ -99,10 +102,14 @@ impl Keeper {
             }
             let is_over = |state: &State| matches!(state, State::Empty | State::Lost);
             if self.stopping && self.places.iter().all(is_over) {
-                return;
+                return self.tell_of_the_collected();
             }
             self.start_one();
             self.give_up_on_the_slow();
+            let is_starting = |state: &State| matches!(state, State::Starting { .. });
+            if self.reaped.is_some() && !self.places.iter().any(is_starting) {
+                self.tell_of_the_collected();
+            }
             for source in self.watch.wait(self.timeout()) {
                 match source {
                     Source::Inbox => self.duties.inbox.quiet(),
@@ -184,10 +191,12 @@ impl Keeper {
         mark.ready();
         self.duties.slots[place].group.begin(Some(mark));
         let refill = since.elapsed();
+        let reaped = self.reaped.take();
         self.tell(Event::Ready {
             place,
             callee,
             refill,
+            reaped,
         });
     }
 
@@ -325,7 +334,14 @@ impl Keeper {
                 .order(move || inbox.send(Message::Swept(place, group.empty())));
         }
         let time = now().saturating_sub(since);
-        self.tell(Event::Reaped { time, cpu_us });
+        self.tell_of_the_collected();
+        self.reaped = Some(Reaped { time, cpu_us });
+    }
+
+    fn tell_of_the_collected(&mut self) {
+        if let Some(reaped) = self.reaped.take() {
+            self.tell(Event::Reaped(reaped));
+        }
     }
 
     fn vacate(&mut self, place: usize) {
