@@ -252,8 +252,12 @@ def decoys(folder: Path) -> Iterator[Decoys]:
 
 def children(pid: int) -> list[int]:
     """Living processes that one started."""
-    lists = (task / "children" for task in Path(f"/proc/{pid}/task").iterdir())
-    return [int(each) for one in lists for each in one.read_text().split()]
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        # Some threads end meanwhile.
+        with contextlib.suppress(OSError):
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def descendants(pid: int) -> list[int]:

@@ -28,7 +28,7 @@ pub struct Daemon {
     pub mode: String,
     /// The binaries that are loaded first, as NAME=FILE.
     pub load: Vec<String>,
-    /// How clients are served.
+    /// The options of serving clients.
     pub service: Service,
     /// The options of the binaries that are loaded first.
     pub options: LoadOptions,
@@ -76,7 +76,7 @@ pub fn run(daemon: Daemon) -> Result<()> {
     Ok(())
 }
 
-/// What a daemon has opened before it serves clients.
+/// The files that a daemon has opened before it serves clients.
 pub struct Opened {
     audit: Option<audit::File>,
     /// Names and binaries that are loaded first.

@@ -28,7 +28,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 #[derive(Debug)]
 pub struct Binary {
     memory: OwnedFd,
-    /// None if only another process has read it.
+    /// `None` if only another process has read it.
     kind: Option<Kind>,
     bytes: OnceLock<Vec<u8>>,
 }

@@ -30,7 +30,7 @@ pub struct Wanted {
     pub limits: Limits,
     /// True if their standard error is kept.
     pub is_logged: bool,
-    /// How many are kept ready.
+    /// The number of workers that are kept ready.
     pub workers: usize,
     /// Threads that refill.
     pub keepers: usize,

@@ -113,7 +113,7 @@ pub struct Report {
     pub phases: BTreeMap<&'static str, PhaseReport>,
 }
 
-/// What is counted elsewhere.
+/// Counts of others.
 #[derive(Clone, Copy, Debug)]
 pub struct Elsewhere {
     /// Workers that are ready now.

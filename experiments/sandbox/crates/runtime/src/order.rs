@@ -63,11 +63,11 @@ pub enum Event {
     Hopeless(String),
     /// A worker's standard error, which is to be kept.
     Log(OwnedFd),
-    /// How the worker ended that was asked about.
+    /// The answer to [`Order::Why`].
     Ended {
         /// Its place.
         place: usize,
-        /// How.
+        /// The worker's end.
         how: Failure,
     },
 }

@@ -26,7 +26,7 @@ pub struct Runtime {
     handles: Mutex<BTreeMap<String, Arc<Loaded>>>,
 }
 
-/// Who starts workers.
+/// The process that starts workers.
 enum Workers {
     /// This process.
     Here(Arc<Host>),

@@ -8,7 +8,7 @@ use libc as sys;
 use crate::modes::{drop_bounding_set, user};
 use crate::process::filter;
 
-/// What a broker asks of the kernel. All else fails with EPERM.
+/// The system calls of a broker, whatever their arguments are. All others fail with EPERM.
 const CALLS: &[i64] = &[
     // Its sockets, the workers' and the clients', and files that are open.
     sys::SYS_read,

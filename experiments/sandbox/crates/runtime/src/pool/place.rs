@@ -31,7 +31,7 @@ pub enum State {
         /// The reason why it was not ready, if that is to be looked into.
         why: Option<String>,
     },
-    /// What its worker left behind is being removed.
+    /// Processes that its worker left behind are being removed.
     Sweeping,
     /// Something in it cannot be removed; it is not used again.
     Lost,

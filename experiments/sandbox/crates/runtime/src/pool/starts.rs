@@ -1,4 +1,4 @@
-//! How starts of workers went so far, and when the next may be.
+//! The outcome of a keeper's starts of workers so far, and the time of the next.
 
 use std::time::{Duration, Instant};
 

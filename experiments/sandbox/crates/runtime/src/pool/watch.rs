@@ -8,7 +8,7 @@ use rustix::event::epoll;
 
 use crate::call::timespec;
 
-/// What a descriptor belongs to.
+/// The owner of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The keeper's own inbox.

@@ -1,4 +1,4 @@
-//! What a keeper is told by those who take calls, and what it tells them.
+//! Obeys those who take calls, and tells them of workers.
 
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};

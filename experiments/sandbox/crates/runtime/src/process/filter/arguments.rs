@@ -25,7 +25,7 @@ const FCNTL: [i32; 6] = [
     sys::F_SETFL,
 ];
 
-/// What makes a new thread of clone, rather than a process.
+/// Flags with which clone makes a thread rather than a process.
 const THREAD: u64 = (sys::CLONE_VM | sys::CLONE_SIGHAND | sys::CLONE_THREAD) as u64;
 
 /// A test of one argument, as 32 bits where the kernel reads no more.
