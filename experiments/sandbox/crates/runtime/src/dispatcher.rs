@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::lock::lock;
@@ -10,6 +11,9 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::order::Event;
 use crate::pool::{Pool, Ready};
+
+/// The time that a keeper may take to answer, which can have others to start meanwhile.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A keeper's number, and a place at it.
 type Address = (usize, usize);
@@ -84,7 +88,7 @@ impl Dispatcher {
         lock(&self.asked).insert(address, sender);
         ask();
         let unknown = || Failure::Died("for an unknown reason".into());
-        answer.recv().unwrap_or_else(|_| unknown())
+        answer.recv_timeout(PATIENCE).unwrap_or_else(|_| unknown())
     }
 
     /// Return the bytes that workers have said so far, where that is kept.

@@ -33,8 +33,8 @@ pub fn act_as(user: u32) -> Result<(), String> {
         )
     };
     check(groups, "leave all groups")?;
-    check(group, "become the slot's group")?;
-    check(own, "become the slot's user")
+    check(group, "become another group")?;
+    check(own, "become another user")
 }
 
 fn check(done: libc::c_long, what: &str) -> Result<(), String> {
