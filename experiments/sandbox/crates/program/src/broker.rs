@@ -13,9 +13,9 @@ use sandbox_runtime::launcher::{Launcher, Which, confine};
 use sandbox_runtime::opener::Opener;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::daemon::{Daemon, Opened};
 use crate::functions::functions;
 use crate::named::named;
-use crate::serve::{Daemon, Opened};
 
 /// Serve as `user` until the launcher, at the other end of standard input, says that it is over.
 pub fn run(daemon: &Daemon, user: u32) -> Result<()> {

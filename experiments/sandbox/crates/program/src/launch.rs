@@ -20,9 +20,9 @@ use sandbox_runtime::{Host, Runtime};
 use signal_hook::iterator::Signals;
 
 use crate::audit;
+use crate::daemon::Daemon;
 use crate::functions::functions;
 use crate::place::Place;
-use crate::serve::Daemon;
 
 /// Start a broker, and workers for it, until SIGTERM or SIGINT. Does not return if all went well.
 pub fn run(daemon: &Daemon, mode: Box<dyn Mode>, mut signals: Signals) -> Result<()> {

@@ -5,6 +5,7 @@ mod bench;
 mod benchmark;
 mod broker;
 mod client;
+mod daemon;
 mod functions;
 mod idle;
 mod init;
@@ -31,8 +32,8 @@ use sandbox_runtime::call::HostFunctions;
 use sandbox_runtime::{Runtime, home, modes};
 
 use crate::client::Client;
+use crate::daemon::{Daemon, read};
 use crate::protocol::{Action, Call, Load, LoadOptions};
-use crate::serve::{Daemon, read};
 use crate::service::Service;
 
 /// Bring your own binary: load it once, call it often, each call in a worker of its own.

@@ -3,8 +3,8 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use crate::call::{Attempt, Terms};
+use crate::connection;
 use crate::failure::Failure;
-use crate::process::connection;
 
 /// The end of a ready worker that its caller has.
 pub enum Callee {

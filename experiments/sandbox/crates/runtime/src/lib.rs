@@ -23,6 +23,7 @@ pub mod call;
 mod callee;
 mod cgroup;
 mod children;
+mod connection;
 mod crew;
 mod descriptors;
 pub mod dialogue;

@@ -1,6 +1,5 @@
 //! Workers that are processes: how they are started, talked to and looked at.
 
-pub mod connection;
 pub mod exit;
 pub mod filter;
 pub mod launch;

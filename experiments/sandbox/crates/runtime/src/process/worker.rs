@@ -7,12 +7,12 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::connection::{self, ENDING};
 use super::exit::{collect, in_words, look};
 use super::launch::Launched;
 use crate::call::timespec;
 use crate::callee::Callee;
 use crate::cgroup::SlotGroup;
+use crate::connection::{self, ENDING};
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::mode::Worker;

@@ -15,10 +15,10 @@ use super::wire::{End, Order, recv, send};
 use crate::call::timespec;
 use crate::callee::Callee;
 use crate::cgroup::SlotGroup;
+use crate::connection::{self, ENDING};
 use crate::failure::Failure;
 use crate::lock::lock;
 use crate::mode::Worker;
-use crate::process::connection::{self, ENDING};
 use crate::process::exit::{collect, look};
 use crate::process::launch::Launched;
 

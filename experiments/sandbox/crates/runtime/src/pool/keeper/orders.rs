@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::super::place::State;
 use super::super::watch::Source;
 use super::Keeper;
+use crate::connection::ENDING;
 use crate::line::Cut;
 use crate::order::{Event, Order, now};
-use crate::process::connection::ENDING;
 
 /// The most orders of another process that are taken before workers are looked at again.
 const ORDERS: usize = 64;

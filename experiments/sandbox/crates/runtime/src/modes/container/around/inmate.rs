@@ -9,10 +9,10 @@ use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use super::report::{LONGEST, Report};
 use crate::call::timespec;
 use crate::callee::Callee;
+use crate::connection::{self, ENDING};
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::mode::Worker;
-use crate::process::connection::{self, ENDING};
 use crate::process::exit::in_words;
 
 /// A worker.
