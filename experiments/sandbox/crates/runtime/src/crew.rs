@@ -5,10 +5,10 @@ use std::thread::JoinHandle;
 
 use crate::board::Board;
 use crate::cgroup::SlotGroup;
+use crate::keeper::inbox::{Inbox, Message};
 use crate::lock::lock;
 use crate::numbers::Numbers;
 use crate::order::Order;
-use crate::pool::inbox::{Inbox, Message};
 
 /// Keepers, wherever they are.
 pub trait Keepers: Send + Sync {

@@ -33,6 +33,7 @@ pub mod frame;
 pub mod home;
 mod host;
 mod janitor;
+mod keeper;
 pub mod launcher;
 pub mod limits;
 mod line;
@@ -54,7 +55,9 @@ mod scratch;
 pub mod shared;
 pub mod slot;
 pub mod trial;
+mod wanted;
 mod warden;
+mod wire;
 
 pub use self::host::Host;
 pub use self::loaded::{Served, Settings};

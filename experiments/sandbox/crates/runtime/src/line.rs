@@ -4,8 +4,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use crate::dispatcher::Dispatcher;
-use crate::launcher::wire;
 use crate::order::{Event, Order};
+use crate::wire;
 
 /// The line.
 pub enum Line {

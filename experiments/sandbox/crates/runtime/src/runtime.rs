@@ -9,7 +9,7 @@ use crate::call::{Caller, HostFunctions};
 use crate::crew::Keepers;
 use crate::dispatcher::Dispatcher;
 use crate::failure::Failure;
-use crate::host::{Host, Wanted};
+use crate::host::Host;
 use crate::launcher::Launcher;
 use crate::line::Line;
 use crate::loaded::{Loaded, Served, Settings};
@@ -18,6 +18,7 @@ use crate::log::Log;
 use crate::metrics::{Elsewhere, Report};
 use crate::mode::Mode;
 use crate::pool::Pool;
+use crate::wanted::Wanted;
 
 /// Loads binaries in one mode, and calls them.
 pub struct Runtime {

@@ -3,12 +3,13 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use super::wire::{Answer, answer};
 use crate::binary::Binary;
 use crate::crew::{Crew, Keepers};
-use crate::host::{Host, Wanted};
+use crate::host::Host;
 use crate::line::Line;
 use crate::packet::{pair, recv};
+use crate::wanted::Wanted;
+use crate::wire::{Answer, answer};
 
 /// Start the workers that a broker wants, and end them when it hangs up `socket`.
 pub fn run(host: &Host, wanted: &Wanted, binary: OwnedFd, socket: &OwnedFd) {

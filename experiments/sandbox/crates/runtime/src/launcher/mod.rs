@@ -7,7 +7,6 @@ pub mod confine;
 mod handle;
 mod remote;
 mod serve;
-pub mod wire;
 
 pub use self::remote::{Launcher, Which};
 pub use self::serve::{Files, pass, serve};

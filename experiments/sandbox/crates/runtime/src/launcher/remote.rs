@@ -12,17 +12,17 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 
-use super::wire::{self, Answer, Question};
 use crate::binary::Binary;
 use crate::board::Board;
 use crate::call::timespec;
 use crate::crew::Keepers;
 use crate::dispatcher::Dispatcher;
-use crate::host::Wanted;
 use crate::lock::lock;
 use crate::mode::Mode;
 use crate::order::{Order, now};
 use crate::packet::{pair, send};
+use crate::wanted::Wanted;
+use crate::wire::{self, Answer, Question};
 
 /// A process that starts workers for this one.
 pub struct Launcher {

@@ -11,9 +11,10 @@ use rustix::io::Errno;
 
 use super::handle;
 use super::remote::Which;
-use super::wire::{Answer, Question, answer};
-use crate::host::{Host, Wanted};
+use crate::host::Host;
 use crate::packet::recv;
+use crate::wanted::Wanted;
+use crate::wire::{Answer, Question, answer};
 
 /// The most binaries at once.
 const HANDLES: usize = 1024;

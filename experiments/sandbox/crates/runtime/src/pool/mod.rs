@@ -1,11 +1,5 @@
-//! The workers of one handle: those that are ready, the calls that wait for one, and the keepers
-//! that make more.
+//! The workers of one handle that are ready, and the calls that wait for one.
 
-pub mod inbox;
-pub mod keeper;
-mod place;
 mod queue;
-mod starts;
-mod watch;
 
 pub use self::queue::{PerClient, Pool, Ready};

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::binary::Binary;
-use crate::launcher::wire::{self, answered};
 use crate::limits::Limits;
 use crate::order::{Event, Order, now};
 use crate::packet::{Packet, pair, send};
+use crate::wire::{self, answered};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::os::fd::BorrowedFd;

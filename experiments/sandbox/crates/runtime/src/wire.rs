@@ -8,10 +8,10 @@ use rustix::io::Errno;
 
 use crate::callee::Callee;
 use crate::failure::Failure;
-use crate::host::Wanted;
 use crate::limits::Limits;
 use crate::order::{Event, Order, Reaped};
 use crate::packet::{Packet, recv, recv_alone, send};
+use crate::wanted::Wanted;
 
 /// A question of the broker's.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,11 @@
 //! starts the next, all off the path of calls. It waits for one worker alone only when workers do not get
 //! ready, to find out why.
 
+pub mod inbox;
 mod orders;
+mod place;
+mod starts;
+mod watch;
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
@@ -10,10 +14,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use super::inbox::{Inbox, Message};
-use super::place::State;
-use super::starts::Starts;
-use super::watch::{Source, Watch};
+use self::inbox::{Inbox, Message};
+use self::place::State;
+use self::starts::Starts;
+use self::watch::{Source, Watch};
 use crate::board::Mark;
 use crate::janitor::Janitor;
 use crate::limits::Limits;

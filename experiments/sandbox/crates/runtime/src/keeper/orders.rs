@@ -3,9 +3,9 @@
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use super::super::place::State;
-use super::super::watch::Source;
 use super::Keeper;
+use super::place::State;
+use super::watch::Source;
 use crate::connection::ENDING;
 use crate::line::Cut;
 use crate::order::{Event, Order, now};
