@@ -19,6 +19,8 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at processes"),
 ]
 SHORT = {"connections": 2, "warmup_s": 0.1, "duration_s": 0.5}
+ATTEMPTS = 8
+"""Other work spoils some of them, whose processes are then not looked at."""
 BACKLOG = "sk_psock_backlog"
 """Carries on what a program for sockets redirects; a worker of the kernel's runs it."""
 
@@ -32,13 +34,16 @@ def test_the_kernels_threads_are_looked_at_beside_the_server(tmp_path: Path) -> 
     loaded = catalog.load("echo", "throughput")
     prepared = with_observers(Prepared(), print, why=True)
     with opened(loaded, ["sockmap"], tmp_path, server=1, client=1) as bench:
-        done = run_trial(
-            replace(bench, profiler=prepared.profiler),
-            PlannedTrial(block=0, scenario="s", label="sockmap", variant="sockmap", id="one"),
-            1,
-            planning.scenario_at(loaded, {}, SHORT).parameters,
-            seed=1, version="", work=tmp_path, progress=lambda _: None,
-        )  # fmt: skip
+        for attempt in range(1, ATTEMPTS + 1):
+            done = run_trial(
+                replace(bench, profiler=prepared.profiler),
+                PlannedTrial(block=0, scenario="s", label="sockmap", variant="sockmap", id="one"),
+                attempt,
+                planning.scenario_at(loaded, {}, SHORT).parameters,
+                seed=1, version="", work=tmp_path, progress=lambda _: None,
+            )  # fmt: skip
+            if done.trial.status != "invalid":
+                break
     found = done.explained
     assert isinstance(found, Explained), (found, done.trial.reason)
     assert found.requests["variant"] > 0
