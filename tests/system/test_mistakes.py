@@ -61,7 +61,11 @@ MISTAKES: list[tuple[tuple[str, ...], int, str]] = [
         f"duel, spoilt, {_VARIANTS.removeprefix('there are: ')}",
     ),
     (("check", "toy/x"), 2, f"tare: there is no variant of toy 'x'; {_VARIANTS}"),
-    (("up", "toy"), 2, "Error: Invalid value for TARGET: 'toy': expected EXPERIMENT/VARIANT"),
+    (
+        ("up", "toy"),
+        2,
+        "Error: Invalid value for EXPERIMENT/VARIANT: found 'toy', expected EXPERIMENT/VARIANT",
+    ),
     # Values.
     (
         ("run", "toy", "--blocks", "0"),

@@ -58,7 +58,7 @@ def test_what_no_function_of_your_own_reaches_is_said(tmp_path: Path) -> None:
     (tmp_path / "asked").touch()
     told = tare(tmp_path, "run", "sandbox", "--udf", "my", "--dry-run")
     assert "sandbox/compute has no udf to replace: not run" in told
-    assert "without wasm: it runs a module, and --udf is a program" in told
+    assert "wasm: it runs a module, and --udf is a program" in told
     sizes = ("--scenarios", "call=sieve-1e6")
     assert "exclude all that was chosen" in tare(
         tmp_path, "run", "sandbox/calls", "--udf", "my", *sizes, code=2
