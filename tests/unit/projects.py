@@ -1,6 +1,11 @@
 """Small projects of manifests, written where a test wants them."""
 
 from pathlib import Path
+from typing import Any
+
+from tare.lab.project.catalog import Loaded
+from tare.lab.run import planning
+from tare.model.trial import Plan
 
 EXPERIMENT = """
 schema = 1
@@ -77,3 +82,12 @@ def write(
     for name, text in ({"main": study} | (more or {})).items():
         (folder / "studies" / f"{name}.toml").write_text(text)
     return root
+
+
+def plan(loaded: Loaded, **changes: Any) -> Plan:
+    """Return the plan of a loaded study as it is asked for without options, but for `changes`."""
+    asked: dict[str, Any] = {
+        "quick": False, "variants": None, "scenarios": [], "blocks": None, "seed": 3,
+        "overrides": {},
+    }  # fmt: skip
+    return planning.make(loaded, **asked | changes)

@@ -78,7 +78,9 @@ class Site:
             try:
                 process.wait(5)
             except subprocess.TimeoutExpired:
-                process.kill()
+                # A signal that comes before a server waits for some is forgotten. Its workers would
+                # outlive it.
+                os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         self.processes.clear()
 
@@ -104,6 +106,7 @@ class Site:
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,
+                    start_new_session=True,
                 )
             try:
                 wait_until(lambda: self._is_ready(name), f"{name} of {self.variant} is not ready")

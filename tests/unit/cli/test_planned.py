@@ -7,7 +7,7 @@ import pytest
 
 from tare.cli.planned import show_plan
 from tare.lab.project.catalog import load
-from tare.lab.run import planning, subject
+from tare.lab.run import subject
 
 NEVER = "[[levels]]\nwhen = 'on == false'\nunsupported = 'it never does'"
 FEW = "[[levels]]\nwhen = 'connections == 4'\nunsupported = 'too few'"
@@ -20,15 +20,7 @@ def test_what_all_scenarios_lack_is_said_once(
     root = projects.write(tmp_path, variants=variants)
     loaded = load("exp", root=root)
     monkeypatch.setattr(subject, "planned", lambda _: loaded)
-    plan = planning.make(
-        loaded,
-        quick=False,
-        variants=None,
-        scenarios=["loop=closed|open,size=small|large"],
-        blocks=1,
-        seed=1,
-        overrides={},
-    )
+    plan = projects.plan(loaded, scenarios=["loop=closed|open,size=small|large"], blocks=1)
     show_plan([plan], as_json=False)
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines.count("without    a, c: it never does") == 1

@@ -31,15 +31,7 @@ def test_it_counts_the_trials_that_can_be_made(
     never = "[[levels]]\nwhen = 'connections == 8'\nunsupported = 'it never does'"
     variants = {"none": "", "other": never, "third": ""}
     loaded = load("exp", root=projects.write(tmp_path, variants=variants))
-    plan = planning.make(
-        loaded,
-        quick=False,
-        variants=None,
-        scenarios=["loop=closed|open,size=small|large"],
-        blocks=1,
-        seed=1,
-        overrides={},
-    )
+    plan = projects.plan(loaded, scenarios=["loop=closed|open,size=small|large"], blocks=1)
     prepared = Prepared(unavailable={"third": "there is no such device"})
     # Four scenarios: the baseline and itself again in each, the other one in half of them.
     count = estimate(plan, loaded, tmp_path / "runs", prepared).per_block

@@ -1,16 +1,15 @@
 from pathlib import Path
-from typing import Any
 
 import projects
 import pytest
+from projects import plan
 
 from tare.cli.planned import outlook
 from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.preparation import Prepared
-from tare.lab.run import planning
 from tare.lab.run.estimate import estimate
 from tare.lab.run.store import Store
-from tare.model.trial import Plan, Trial
+from tare.model.trial import Trial
 from tare.stats.blocks import planned_trials
 
 EVERY = ["loop=open|closed,size=small|large"]
@@ -19,14 +18,6 @@ EVERY = ["loop=open|closed,size=small|large"]
 @pytest.fixture
 def loaded(tmp_path: Path) -> Loaded:
     return load("exp", root=projects.write(tmp_path))
-
-
-def plan(loaded: Loaded, **changes: Any) -> Plan:
-    asked: dict[str, Any] = {
-        "quick": False, "variants": None, "scenarios": [], "blocks": None, "seed": 3,
-        "overrides": {},
-    }  # fmt: skip
-    return planning.make(loaded, **asked | changes)
 
 
 def test_it_counts_the_control_and_every_scenario(loaded: Loaded, tmp_path: Path) -> None:

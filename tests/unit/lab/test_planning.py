@@ -3,6 +3,7 @@ from typing import Any
 
 import projects
 import pytest
+from projects import plan
 
 from tare.lab.errors import UnknownName
 from tare.lab.project.catalog import Loaded, load
@@ -14,18 +15,6 @@ from tare.model.trial import Plan
 @pytest.fixture
 def loaded(tmp_path: Path) -> Loaded:
     return load("exp", root=projects.write(tmp_path))
-
-
-def plan(loaded: Loaded, **changes: Any) -> Plan:
-    asked: dict[str, Any] = {
-        "quick": False,
-        "variants": None,
-        "scenarios": [],
-        "blocks": None,
-        "seed": 3,
-        "overrides": {},
-    }
-    return planning.make(loaded, **asked | changes)
 
 
 def test_a_plan_takes_what_the_experiment_says(loaded: Loaded) -> None:

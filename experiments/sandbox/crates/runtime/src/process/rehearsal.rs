@@ -188,10 +188,13 @@ mod tests {
 
     #[test]
     fn who_gets_ready_or_does_not_end_is_ended() {
-        assert_eq!(outcome("printf r >&3; sleep 600", LONG), Outcome::Starts);
+        assert_eq!(
+            outcome("printf r >&3; exec sleep 600", LONG),
+            Outcome::Starts
+        );
         assert_eq!(outcome("printf r >&3; exit 1", LONG), Outcome::Starts);
         assert_eq!(
-            outcome("sleep 600", Duration::from_millis(50)),
+            outcome("exec sleep 600", Duration::from_millis(50)),
             Outcome::Open
         );
     }

@@ -1,6 +1,6 @@
 //! A worker that is a process.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use rustix::process::{Signal, pidfd_send_signal};
 use super::exit::{collect, in_words, look};
 use super::launch::Launched;
 use crate::call::timespec;
-use crate::callee::Callee;
+use crate::callee::{Callee, HostEnd};
 use crate::cgroup::SlotGroup;
-use crate::connection::{self, ENDING};
+use crate::connection::ENDING;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::mode::Worker;
@@ -25,8 +25,7 @@ const SIGNALLED: i32 = 128;
 #[derive(Debug)]
 pub struct Process {
     launched: Launched,
-    /// The host's end, until a caller has it.
-    socket: Option<OwnedFd>,
+    socket: HostEnd,
     group: Arc<SlotGroup>,
     memory_kills: u64,
     most_cpu: Duration,
@@ -49,7 +48,7 @@ impl Process {
         let memory_kills = group.memory_kills();
         Process {
             launched,
-            socket: Some(socket),
+            socket: HostEnd::new(socket),
             group,
             memory_kills,
             most_cpu: Duration::from_secs(limits.cpu_s.into()),
@@ -62,21 +61,17 @@ impl Process {
 
 impl Worker for Process {
     fn readiness(&self) -> Option<RawFd> {
-        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+        self.socket.readiness()
     }
 
     fn read_ready(&mut self) -> Result<bool, String> {
-        let Some(socket) = &self.socket else {
-            return Ok(true);
-        };
-        let said = connection::read_ready(socket.as_fd(), || self.how(ENDING))?;
+        let said = self.socket.read_ready(|| self.how(ENDING))?;
         self.shares = self.may_share && said == Some(shared::READY);
         Ok(said.is_some())
     }
 
     fn callee(&mut self) -> Option<Callee> {
-        let (socket, shares) = (self.socket.take()?, self.shares);
-        Some(Callee::Socket { socket, shares })
+        self.socket.callee(self.shares)
     }
 
     fn how(&self, patience: Duration) -> Failure {
@@ -101,6 +96,7 @@ impl Worker for Process {
             |end| in_words(end, self.most_cpu),
         )
     }
+
     fn kill(&mut self) {
         let _ = pidfd_send_signal(&self.launched.process, Signal::KILL);
     }

@@ -13,9 +13,9 @@ use rustix::time::{
 use super::monitor::ATTENTION;
 use super::wire::{End, Order, recv, send};
 use crate::call::timespec;
-use crate::callee::Callee;
+use crate::callee::{Callee, HostEnd};
 use crate::cgroup::SlotGroup;
-use crate::connection::{self, ENDING};
+use crate::connection::ENDING;
 use crate::failure::Failure;
 use crate::lock::lock;
 use crate::mode::Worker;
@@ -123,7 +123,7 @@ enum Report {
 pub struct Visit {
     monitor: Option<Monitor>,
     /// The host's end of the guest's socket, until a caller has it.
-    socket: Option<OwnedFd>,
+    socket: HostEnd,
     group: Arc<SlotGroup>,
     memory_kills: u64,
     report: Mutex<Option<Report>>,
@@ -142,7 +142,7 @@ impl Visit {
         let memory_kills = group.memory_kills();
         Visit {
             monitor: Some(monitor),
-            socket: Some(socket),
+            socket: HostEnd::new(socket),
             group,
             memory_kills,
             report: Mutex::new(None),
@@ -175,22 +175,17 @@ impl Visit {
 
 impl Worker for Visit {
     fn readiness(&self) -> Option<RawFd> {
-        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+        self.socket.readiness()
     }
 
     fn read_ready(&mut self) -> Result<bool, String> {
-        let Some(socket) = &self.socket else {
-            return Ok(true);
-        };
-        connection::read_ready(socket.as_fd(), || self.how(ENDING)).map(|report| report.is_some())
+        self.socket
+            .read_ready(|| self.how(ENDING))
+            .map(|report| report.is_some())
     }
 
     fn callee(&mut self) -> Option<Callee> {
-        let socket = self.socket.take()?;
-        Some(Callee::Socket {
-            socket,
-            shares: false,
-        })
+        self.socket.callee(false)
     }
 
     fn how(&self, patience: Duration) -> Failure {
@@ -230,6 +225,7 @@ impl Worker for Visit {
             },
         }
     }
+
     fn kill(&mut self) {
         if let (Some(monitor), None) = (&self.monitor, self.report()) {
             let run = monitor.runs;

@@ -1,6 +1,6 @@
 //! A worker within the sandbox around all: its socket, and a line on which the sandbox says how it ended.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -8,8 +8,8 @@ use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 
 use super::report::{LONGEST, Report};
 use crate::call::timespec;
-use crate::callee::Callee;
-use crate::connection::{self, ENDING};
+use crate::callee::{Callee, HostEnd};
+use crate::connection::ENDING;
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::mode::Worker;
@@ -19,8 +19,7 @@ use crate::process::exit::in_words;
 #[derive(Debug)]
 pub struct Inmate {
     life: OwnedFd,
-    /// The host's end of its socket, until a caller has it.
-    socket: Option<OwnedFd>,
+    socket: HostEnd,
     most_cpu: Duration,
 }
 
@@ -29,7 +28,7 @@ impl Inmate {
     pub fn new(life: OwnedFd, socket: OwnedFd, limits: &Limits) -> Self {
         Inmate {
             life,
-            socket: Some(socket),
+            socket: HostEnd::new(socket),
             most_cpu: Duration::from_secs(limits.cpu_s.into()),
         }
     }
@@ -45,23 +44,16 @@ impl Inmate {
 
 impl Worker for Inmate {
     fn readiness(&self) -> Option<RawFd> {
-        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+        self.socket.readiness()
     }
 
     fn read_ready(&mut self) -> Result<bool, String> {
-        let Some(socket) = &self.socket else {
-            return Ok(true);
-        };
-        let said = connection::read_ready(socket.as_fd(), || self.how(ENDING))?;
+        let said = self.socket.read_ready(|| self.how(ENDING))?;
         Ok(said.is_some())
     }
 
     fn callee(&mut self) -> Option<Callee> {
-        let socket = self.socket.take()?;
-        Some(Callee::Socket {
-            socket,
-            shares: false,
-        })
+        self.socket.callee(false)
     }
 
     fn how(&self, patience: Duration) -> Failure {
@@ -75,6 +67,7 @@ impl Worker for Inmate {
             None => Failure::Died("the sandbox around all workers has ended".into()),
         }
     }
+
     fn kill(&mut self) {
         let _ = shutdown(&self.life, Shutdown::Write);
     }

@@ -1,0 +1,7 @@
+//! Messages between a broker and its launcher.
+
+mod control;
+mod line;
+
+pub use self::control::{Answer, Question, answer, answered};
+pub use self::line::{event, give, order, tell};
