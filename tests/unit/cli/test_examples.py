@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,12 +83,22 @@ def test_there_are_examples() -> None:
     ]
 
 
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a copy of record/, where pages may be written."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / "record", folder / "record")
+    return folder
+
+
 @pytest.mark.parametrize("line", sorted(examples()))
-def test_an_example_is_taken(line: str) -> None:
+def test_an_example_is_taken(line: str, copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = arguments(line.removeprefix("./"))
     where = examples()[line]
     if words[:1] == ["run"] or _only_reads(words):
         asked = [*words, "--dry-run"] if words[0] == "run" else words
+        if any(word.startswith("record/") for word in words):
+            monkeypatch.chdir(copied)
         done = CliRunner().invoke(tare, asked)
         assert done.exit_code == 0, f"{where}: {line}\n{done.output}{done.stderr}"
         return

@@ -47,6 +47,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def loaded(tmp_path: Path) -> Loaded:
     variants = {"none": LIMITED, "one": SCRIPT + BESIDE, "two": SCRIPT, "hidden": "hidden = true\n"}
     variants["hidden"] += SCRIPT
+    variants["refuses"] = SCRIPT + LIMITED
     root = projects.write(tmp_path / "project", variants=variants, more={"other": projects.STUDY})
     return catalog.load("exp", root=root)
 
@@ -133,6 +134,13 @@ def test_a_part_that_no_chosen_variant_has_is_refused(loaded: Loaded) -> None:
     ):
         with pytest.raises(UnknownName, match=words):
             parts.exchange(loaded, given, chosen)
+
+
+def test_a_variant_that_cannot_be_measured_with_a_part_does_not_take_it(loaded: Loaded) -> None:
+    made = parts.exchange(loaded, {"script": write("my.lua", "1")}, ["one", "refuses"])
+    assert made.parts["script"].variants == ["one"]
+    assert levels.unsupported_with(made, "refuses", ["script"]) == "it has none"
+    assert levels.unsupported_with(made, "refuses", ["name"]) is None
 
 
 def test_scenarios_are_told_from_those_of_the_variants_own_files(loaded: Loaded) -> None:

@@ -10,6 +10,7 @@ from tare.lab import paths
 from tare.lab.errors import TareError, UnknownName
 from tare.lab.project import in_use, part_kinds
 from tare.lab.project.catalog import Loaded
+from tare.lab.project.levels import unsupported_with
 from tare.model.part import Exchanged, Part
 
 
@@ -124,14 +125,19 @@ def remarks(exchanged: Mapping[str, Exchanged]) -> list[str]:
 
 
 def _exchangeable(loaded: Loaded, variant: str, name: str, given: Collection[str]) -> bool:
-    if (part := loaded.variants[variant].parts.get(name)) is None:
+    part = loaded.variants[variant].parts.get(name)
+    if part is None or unsupported_with(loaded, variant, given):
         return False
     alone = not part.beside or any(other in given for other in part.beside)
     return alone and (not part.studies or loaded.study_name in part.studies)
 
 
 def _who_can(loaded: Loaded, name: str) -> str:
-    having = {v: each.parts[name] for v, each in loaded.variants.items() if name in each.parts}
+    having = {
+        variant: each.parts[name]
+        for variant, each in loaded.variants.items()
+        if name in each.parts and not unsupported_with(loaded, variant, [name])
+    }
     if not having:
         return f"its parts are: {', '.join(names(loaded)) or 'none'}"
     first = next(iter(having.values()))
