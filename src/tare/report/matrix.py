@@ -10,11 +10,13 @@ from tare.report.slopes import ranked
 from tare.stats.rounding import two_digits
 
 _SIGNS = {"equivalent": "=", "unresolved": "?"}
+_MIRRORED = {"costs": "saves", "saves": "costs"}
+"""The verdict of a pair that is read backwards, where that is another one."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One comparison: in a few characters, its verdict, and in full."""
+    """One comparison of a row with a column: in a few characters, its verdict, and in full."""
 
     text: str
     verdict: str
@@ -41,23 +43,21 @@ def matrices(results: Results, scenario: ScenarioResult) -> Iterator[Matrix]:
             if pair.outcome != name:
                 continue
             low, high = pair.ci_pct or (pair.effect_pct, pair.effect_pct)
-            for row, column, percent, ends in (
-                (pair.variant, pair.against, pair.effect_pct, (low, high)),
+            for row, column, percent, ends, verdict in (
+                (pair.variant, pair.against, pair.effect_pct, (low, high), pair.verdict),
                 (
                     pair.against,
                     pair.variant,
                     _inverse(pair.effect_pct),
                     (_inverse(high), _inverse(low)),
+                    _mirrored(pair.verdict),
                 ),
             ):
                 shown_ends = ends if pair.ci_pct else None
                 shown = relative(percent, shown_ends)
-                text = (
-                    factor(percent, shown_ends)
-                    if pair.verdict in DIFFERENT
-                    else _SIGNS[pair.verdict]
-                )
-                cells[row, column] = Cell(text, pair.verdict, shown)
+                different = verdict in DIFFERENT
+                text = factor(percent, shown_ends) if different else _SIGNS[verdict]
+                cells[row, column] = Cell(text, verdict, shown)
         title = next(
             variant.outcomes[name].title
             for variant in scenario.variants.values()
@@ -70,14 +70,14 @@ def _of_slope(found: SlopeResult) -> Matrix:
     cells: dict[tuple[str, str], Cell] = {}
     for pair in found.pairs:
         low, high = pair.ci or (pair.difference, pair.difference)
-        for row, column, value, ends in (
-            (pair.variant, pair.against, pair.difference, (low, high)),
-            (pair.against, pair.variant, -pair.difference, (-high, -low)),
+        for row, column, value, ends, verdict in (
+            (pair.variant, pair.against, pair.difference, (low, high), pair.verdict),
+            (pair.against, pair.variant, -pair.difference, (-high, -low), _mirrored(pair.verdict)),
         ):
             told = f"{'+' if value > 0 else ''}{two_digits(value)}"
-            text = told if pair.verdict in DIFFERENT else _SIGNS[pair.verdict]
+            text = told if verdict in DIFFERENT else _SIGNS[verdict]
             shown = figure(value, ends if pair.ci else None)
-            cells[row, column] = Cell(text, pair.verdict, f"{shown} {found.unit}")
+            cells[row, column] = Cell(text, verdict, f"{shown} {found.unit}")
     return _matrix(f"{found.title}, {found.unit}", ranked(found), cells)
 
 
@@ -89,6 +89,10 @@ def _matrix(title: str, order: list[str], cells: dict[tuple[str, str], Cell]) ->
         if place
     ]
     return Matrix(title, labels[:-1], rows)
+
+
+def _mirrored(verdict: str) -> str:
+    return _MIRRORED.get(verdict, verdict)
 
 
 def _inverse(percent: float) -> float:

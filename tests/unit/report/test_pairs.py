@@ -7,6 +7,7 @@ from rich.console import Console
 
 from tare.report import html, results, table
 from tare.report.folder import read
+from tare.report.matrix import matrices
 
 
 def rendered(tmp_path: Path, blocks: int = 10) -> tuple[str, str]:
@@ -35,3 +36,35 @@ def test_too_few_blocks_say_how_many_are_missing(tmp_path: Path) -> None:
     assert "indistinguishable" not in printed, "dear is 20 % dearer than both"
     assert "more blocks)" in printed
     assert page.count('<td class="unresolved" title="') == 3 and "[no interval]" in page
+
+
+def test_a_pair_that_the_matrix_reads_backwards_has_the_opposite_verdict(tmp_path: Path) -> None:
+    plan = runs.plan(variants=["none", "dear", "left"])
+    done = runs.trials(plan, 8, {"dear": 1.8, "left": 1.5})
+    made = results.make(read(runs.write(tmp_path / "ratios", plan, done)))
+    (scenario,) = made.scenarios
+    (pair,) = scenario.pairs
+    assert (pair.variant, pair.against, pair.verdict) == ("left", "dear", "saves")
+    (matrix,) = matrices(made, scenario)
+    ((row, (cell,)),) = matrix.rows
+    assert cell is not None
+    assert (matrix.labels, row, cell.text, cell.verdict) == (["left"], "dear", "+20 %", "costs")
+
+
+def test_so_has_a_pair_of_slopes(tmp_path: Path) -> None:
+    plan = runs.plan(
+        variants=["none", "dear", "cheap"],
+        outcomes={"ns": runs.NS, "cpu": runs.CPU},
+        judged=["ns"],
+        awaited=["ns"],
+        shown=[],
+    )
+    done = runs.dosed(plan, 10, {"dear": 0.050, "cheap": 0.010})
+    made = results.make(read(runs.write(tmp_path / "slopes", plan, done)))
+    (scenario,) = made.scenarios
+    (sloped,) = scenario.slopes
+    assert [(each.variant, each.verdict) for each in sloped.pairs] == [("cheap", "saves")]
+    (matrix,) = matrices(made, scenario)
+    ((row, (cell,)),) = matrix.rows
+    assert cell is not None
+    assert (row, cell.text, cell.verdict) == ("dear", "+40", "costs")
