@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tare.model.results import PairResult, Results, ScenarioResult
-from tare.report.alike import is_open
+from tare.report.alike import is_open_change
 from tare.report.numbers import relative
 from tare.stats.rounding import counted
 
@@ -40,7 +40,7 @@ def by_outcome(results: Results, scenario: ScenarioResult) -> Iterator[tuple[str
 
 
 def _row(results: Results, pair: PairResult, floor: float | None) -> Row:
-    open_ = is_open(pair.effect_pct, pair.ci_pct, floor)
+    open_ = is_open_change(pair.effect_pct, pair.ci_pct, floor)
     meaning = {
         "equivalent": f"indistinguishable: within ±{results.margin_pct:g} %",
         "unresolved": pair.why if open_ else f"indistinguishable in this run: {pair.why}",

@@ -1,7 +1,7 @@
 """Rankings: each judged outcome's variants from best to worst, and what is indistinguishable."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tare.model.results import (
@@ -11,7 +11,7 @@ from tare.model.results import (
     SlopeResult,
     Verdict,
 )
-from tare.report.alike import is_open
+from tare.report.alike import is_open, is_open_change
 from tare.report.slopes import ranked as ranked_slopes
 from tare.stats.plan_order import CONTROL
 
@@ -139,6 +139,7 @@ def _of_outcomes(results: Results, scenario: ScenarioResult) -> Iterator[Ranking
                     if pair.outcome == name
                 ],
                 scenario.noise_floor[name].reach_pct,
+                is_open_change,
             ),
         )
 
@@ -171,6 +172,7 @@ def _of_slope(results: Results, found: SlopeResult) -> Ranking:
                 for pair in found.pairs
             ],
             found.floor,
+            is_open,
         ),
     )
 
@@ -178,12 +180,13 @@ def _of_slope(results: Results, found: SlopeResult) -> Ranking:
 def _unlike(
     pairs: Iterable[tuple[str, str, Verdict, float, tuple[float, float] | None]],
     floor: float | None,
+    lacks_blocks: Callable[[float, tuple[float, float] | None, float | None], bool],
 ) -> tuple[frozenset[frozenset[str]], frozenset[frozenset[str]]]:
     """Return the pairs that are alike, and those that are open."""
     alike: set[frozenset[str]] = set()
     open_: set[frozenset[str]] = set()
     for one, other, verdict, value, interval in pairs:
         if verdict not in DIFFERENT:
-            lacks = verdict == "unresolved" and is_open(value, interval, floor)
+            lacks = verdict == "unresolved" and lacks_blocks(value, interval, floor)
             (open_ if lacks else alike).add(frozenset((one, other)))
     return frozenset(alike), frozenset(open_)

@@ -2,12 +2,17 @@ import re
 from io import StringIO
 from pathlib import Path
 
+import pytest
 import runs
+from built import case, outcome
+from built import results as built
 from rich.console import Console
 
 from tare.report import html, results, table
+from tare.report.alike import is_open_change
 from tare.report.folder import read
 from tare.report.matrix import matrices
+from tare.report.ranking import rankings
 
 
 def rendered(tmp_path: Path, blocks: int = 10) -> tuple[str, str]:
@@ -68,3 +73,28 @@ def test_so_has_a_pair_of_slopes(tmp_path: Path) -> None:
     ((row, (cell,)),) = matrix.rows
     assert cell is not None
     assert (row, cell.text, cell.verdict) == ("dear", "+40", "costs")
+
+
+@pytest.mark.parametrize(
+    ("change", "interval", "open_"),
+    [
+        (52.0, (45.0, 60.0), True),
+        (48.0, (41.0, 55.0), False),
+        (-34.2, (-37.5, -31.0), True),
+        (-32.4, (-36.0, -29.0), False),
+        (-34.2, None, True),
+        (-60.0, (-90.0, 10.0), False),
+    ],
+)
+def test_a_fall_is_as_far_as_the_rise_that_undoes_it(
+    change: float, interval: tuple[float, float] | None, open_: bool
+) -> None:
+    assert is_open_change(change, interval, 50.0) is open_
+
+
+def test_a_fall_beyond_the_floor_is_not_called_indistinguishable() -> None:
+    each = outcome("CPU per request", "costs", 10.0, 9.0, 11.0)
+    fallen = ("unresolved", -0.4, -0.1988)  # -0.2994 % is ln 1.003, and the floor is 0.3 %
+    found = built(case({"a": {"cpu": each}, "b": {"cpu": each}}, {("b", "a"): fallen}))
+    (ranking,) = rankings(found, found.scenarios[0])
+    assert ranking.open == {frozenset(("a", "b"))} and not ranking.alike
