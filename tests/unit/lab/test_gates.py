@@ -139,6 +139,16 @@ def test_errors_are_a_share_of_all_answers(requests: int, failed: int, ok: bool)
     assert found["errors"].found == f"read {failed}"
 
 
+@pytest.mark.parametrize(("other", "ok"), [(10, True), (11, False)])
+def test_errors_of_both_sides_are_a_share_of_the_answers_of_both(other: int, ok: bool) -> None:
+    own = result(requests=90, errors={"read": 10, "status": 0})
+    baseline = result(requests=90, errors={"read": 0, "status": other})
+    window = Conditions(own, QUIET, {}, {}, sides=[own, baseline])
+    found = {gate.name: gate for gate in judge(LIMITS, window)}
+    assert found["errors"].ok is ok
+    assert found["errors"].found == f"read 10, status {other}"
+
+
 def test_a_load_without_an_answer_does_not_count() -> None:
     found = gates(
         result(requests=0, latency_mean_us=None, latency_p50_us=None, latency_p99_us=None)

@@ -221,10 +221,14 @@ def _judged(sites: Mapping[str, Site], found: Mapping[str, Measurement]) -> list
     site, own = sites[VARIANT], found[VARIANT]
     loaded = site.bench.loaded
     limits = gate_limits.limits(loaded.study.gates, site.parameters, loaded.title)
-    both = [made.result for made in found.values()]
-    errors = {kind: sum(each.errors.get(kind, 0) for each in both) for kind in both[0].errors}
-    result = own.result.model_copy(update={"errors": errors})
-    window = Conditions(result, usage.machine(own), usage.roles(own), own.places, own.delay_s)
+    window = Conditions(
+        own.result,
+        usage.machine(own),
+        usage.roles(own),
+        own.places,
+        own.delay_s,
+        [made.result for made in found.values()],
+    )
     return registry.judge(limits, window)
 
 

@@ -1,5 +1,6 @@
 """Gates that a rate too high closes: answers that failed, that are none, or that came too late."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from tare.lab.trial.gates.gate import Conditions, Finding, Gate
@@ -8,11 +9,15 @@ from tare.stats.rounding import percent
 
 
 def _errors(limits: Gates, window: Conditions) -> Iterator[Finding]:
-    """Errors are a share of all that was answered or failed."""
-    result = window.result
-    seen = result.failed + result.requests
-    share = result.failed / seen if seen else 0.0
-    kinds = [f"{kind} {count}" for kind, count in result.errors.items() if count]
+    """Errors are a share of all that was answered or failed, in a duel on both sides together."""
+    results = window.sides or [window.result]
+    counts = Counter[str]()
+    for each in results:
+        counts.update(each.errors)
+    failed = counts.total()
+    seen = failed + sum(each.requests for each in results)
+    share = failed / seen if seen else 0.0
+    kinds = [f"{kind} {count}" for kind, count in counts.items() if count]
     yield Finding(
         share <= limits.errors_max,
         ", ".join(kinds) or "none",

@@ -1,6 +1,6 @@
 """The protocol of gates: what one looks at, and what it finds."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tare.lab.machine.process import Place
@@ -24,6 +24,8 @@ class Conditions:
     """By how much the window of the probes may differ from the instrument's, where roles are on
     other hosts; else None.
     """
+    sides: Sequence[Result] = ()
+    """In a duel the results of both sides, `result` among them."""
 
 
 @dataclass(frozen=True)
