@@ -68,7 +68,10 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
         change
         for change in judged
         for name, most in limits
-        if name in ("any", change.outcome) and change.worse_by_pct > most
+        if name in ("any", change.outcome)
+        and change.worse_by_pct > most
+        # Without a percentage, what is equivalent is no regression.
+        and (most or change.trend == "worse")
     ]
     for change in regressions:
         where = f"{change.scenario}, {change.variant}, {change.outcome}"

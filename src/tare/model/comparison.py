@@ -23,7 +23,7 @@ class Changed(Record):
     trend: Trend
     why: str
     worse_by_pct: float
-    """By how much it surely got worse; 0 unless it did."""
+    """By how much it surely got worse, be it within the margin of equivalence; 0 unless it did."""
 
 
 class ChangedSlope(Record):
@@ -43,7 +43,7 @@ class ChangedSlope(Record):
     trend: Trend
     why: str
     worse_by_pct: float
-    """By how much it surely got worse; 0 unless it did."""
+    """By how much it surely got worse, be it within the margin of equivalence; 0 unless it did."""
 
 
 class LostOutcome(Record):

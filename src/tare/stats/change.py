@@ -39,12 +39,15 @@ class Change:
     interval: Percents | None
     trend: Trend
     why: str
+    clear: bool
+    """Whether the interval excludes 0 and the estimate exceeds both floors, as it may within the
+    margin of equivalence, too."""
 
     def worse_by(self, better: Direction) -> float:
         """By how many percent it surely got worse, 0 unless it did."""
-        if self.trend is not Trend.WORSE or self.interval is None:
+        if not self.clear or self.interval is None:
             return 0.0
-        return self.interval[0] if better is Direction.LOWER else -self.interval[1]
+        return max(0.0, self.interval[0] if better is Direction.LOWER else -self.interval[1])
 
 
 def change(before: Measured, after: Measured, better: Direction, margin_percent: float) -> Change:
@@ -67,7 +70,7 @@ def change(before: Measured, after: Measured, better: Direction, margin_percent:
         within=f"{margin_percent:g} %",
     )  # fmt: skip
     interval = None if ends is None else (to_percent(ends[0]), to_percent(ends[1]))
-    return Change(percent, interval, trend, why)
+    return Change(percent, interval, trend, why, _is_clear(shift, ends, reach))
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def change_of_slope(
         return 100 * value / whole if whole else math.copysign(math.inf, value)
 
     interval = None if ends is None else (of_whole(ends[0]), of_whole(ends[1]))
-    return Change(of_whole(shift), interval, trend, why)
+    return Change(of_whole(shift), interval, trend, why, _is_clear(shift, ends, floor))
 
 
 def _ends(
@@ -119,6 +122,12 @@ def _ends(
 
 def _floor(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else max(before, after)
+
+
+def _is_clear(shift: float, ends: Percents | None, floor: float | None) -> bool:
+    if ends is None or floor is None:
+        return False
+    return (ends[0] > 0 or ends[1] < 0) and abs(shift) > floor
 
 
 def _trend(

@@ -64,6 +64,22 @@ def test_the_same_is_no_regression(tmp_path: Path) -> None:
     assert change["trend"] == "equivalent" and change["worse_by_pct"] == 0
 
 
+def test_a_limit_below_the_margin_of_equivalence_is_held(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2)[0]
+    for folder, effect in ((before, 20.0), (after, 21.2)):
+        kept = json.loads((folder / "results.json").read_text())
+        (scenario,) = kept["scenarios"]
+        scenario["noise_floor"]["cpu"]["reach_pct"] = 0.3
+        scenario["variants"]["dear"]["outcomes"]["cpu"] |= {
+            "effect_pct": effect, "ci_pct": [effect - 0.2, effect + 0.2],
+        }  # fmt: skip
+        (folder / "results.json").write_text(json.dumps(kept))
+    assert "equivalent" in asked(before, after).stdout
+    # From 20 % more to 21.2 % is 1 % worse, and 0.67 % at the least.
+    for limit, code in (("any", 0), ("cpu", 0), ("cpu:0.5", 3), ("any:0.5", 3), ("cpu:0.8", 0)):
+        assert asked(before, after, "--fail-on", limit).exit_code == code, limit
+
+
 @pytest.mark.parametrize("limit", ["any:nan", "any:-5", "cpu:inf", "any:", "any:x", ":5"])
 def test_a_limit_that_nothing_exceeds_is_refused(tmp_path: Path, limit: str) -> None:
     before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.5)[0]

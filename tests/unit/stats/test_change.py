@@ -41,6 +41,16 @@ def test_a_change_is_the_ratio_of_the_ratios() -> None:
     assert change(measured(21), measured(10), LOWER, 2.0).worse_by(LOWER) == 0
 
 
+def test_what_surely_got_worse_within_the_margin_is_told() -> None:
+    before, after = measured(10, 0.3, 0.1), measured(11, 0.3, 0.1)
+    found = change(before, after, LOWER, 2.0)
+    assert found.trend is Trend.EQUIVALENT
+    assert found.worse_by(LOWER) == pytest.approx(100 * (1.107 / 1.103 - 1))
+    assert found.worse_by(HIGHER) == 0, "that is better"
+    assert change(before, measured(11, 0.3, 1.0), LOWER, 2.0).worse_by(LOWER) == 0, "mere noise"
+    assert change(before, measured(10, 0.3, 0.1), LOWER, 2.0).worse_by(LOWER) == 0
+
+
 EFFECTS = st.floats(-50, 200)
 
 
