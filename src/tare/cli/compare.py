@@ -48,12 +48,13 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     tare compare record/proxies-requests last --fail-on any
     tare compare record/proxies-requests last --fail-on requests_per_second:5
     """
-    from tare.report.comparison import compare
+    from tare.report.comparison import compare, compared_outcomes
 
     limits = [_limit(text) for text in fail_on]
-    found = compare(*_runs(before, after))
+    earlier, later = _runs(before, after)
+    found = compare(earlier, later)
     judged: list[Changed | ChangedSlope] = [*found.changes, *found.slopes]
-    known = {each.outcome for each in (*judged, *found.outcomes_lost)}
+    known = {each.outcome for each in judged} | compared_outcomes(earlier)
     for name, _ in limits:
         if name not in (known | {"any"}):
             expected = ", ".join(["any", *sorted(known)])

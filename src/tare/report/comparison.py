@@ -244,6 +244,13 @@ def _outcomes_lost(before: Results, after: Results) -> Iterator[LostOutcome]:
                 yield LostOutcome(scenario=scenario, variant=label, outcome=outcome)
 
 
+def compared_outcomes(results: Results) -> set[str]:
+    """Return the judged outcomes and slopes of which a variant has an effect."""
+    return {
+        outcome for scenario in results.scenarios for _, outcome in _compared(results, scenario)
+    }
+
+
 def _compared(results: Results, scenario: ScenarioResult) -> set[tuple[str, str]]:
     """Return each variant with each judged outcome and slope that has an effect."""
     own = (results.baseline, CONTROL)

@@ -161,9 +161,10 @@ def test_what_the_runs_do_not_share_is_named(tmp_path: Path) -> None:
 
 def test_a_variant_that_is_gone_is_told_of_and_fails(tmp_path: Path) -> None:
     before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2, variants=["none"])[0]
-    done = asked(before, after, "--fail-on", "any")
-    assert "LOST: default, dear: not in b" in done.stdout
-    assert done.exit_code == 3
+    for limit, code in (("any", 3), ("cpu:5", 3), ("speed", 2)):
+        done = asked(before, after, "--fail-on", limit)
+        assert done.exit_code == code, done.output
+        assert ("LOST: default, dear: not in b" in done.stdout) is (code == 3)
 
 
 def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
