@@ -79,8 +79,21 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
         say(f"regression: {where}: surely worse by {_amount(change)} or more")
     asked = {name for name, _ in limits}
     missing = [each for each in found.outcomes_lost if asked & {"any", each.outcome}]
-    lost = limits and (found.lost or found.refused or missing)
+    untold = [each for each in judged if asked & {"any", each.outcome} and _has_no_interval(each)]
+    for change in untold:
+        where = f"{change.scenario}, {change.variant}, {change.outcome}"
+        say(f"cannot be compared: {where}: {change.why}")
+    lost = limits and (found.lost or found.refused or missing or untold)
     sys.exit(REGRESSION if regressions or lost else 0)
+
+
+def _has_no_interval(change: "Changed | ChangedSlope") -> bool:
+    """Return true if a run has no interval of it, so that it could never be called worse."""
+    from tare.model.comparison import Changed
+
+    if isinstance(change, Changed):
+        return change.change_ci_pct is None
+    return change.before_ci is None or change.after_ci is None
 
 
 def _amount(change: "Changed | ChangedSlope") -> str:

@@ -20,10 +20,14 @@ HERE = {"cpu": "a CPU", "kernel": "6", "versions": {"none": "1", "dear": "1"}, "
 
 
 def run(
-    folder: Path, cost: float, environment: dict[str, Any] = HERE, **changes: Any
+    folder: Path,
+    cost: float,
+    environment: dict[str, Any] = HERE,
+    blocks: int = 8,
+    **changes: Any,
 ) -> tuple[Path, Results]:
     plan = runs.plan(**{"run": folder.name} | changes)
-    done = runs.trials(plan, 8, {"dear": cost})
+    done = runs.trials(plan, blocks, {"dear": cost})
     made = results.make(read(runs.write(folder, plan, done, json.dumps(environment))))
     (folder / "results.json").write_text(made.model_dump_json())
     return folder, made
@@ -120,6 +124,16 @@ def test_an_outcome_that_is_compared_no_more_is_lost(tmp_path: Path) -> None:
         done = asked(before, after, "--fail-on", limit)
         assert done.exit_code == code, done.output
         assert "LOST: default, dear, cpu: not compared in b" in done.stdout
+
+
+def test_too_few_blocks_for_an_interval_pass_no_limit(tmp_path: Path) -> None:
+    before, short = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 9.0, blocks=3)[0]
+    for limit in ("any", "cpu:5"):
+        for both in ((before, short), (short, before)):
+            done = asked(*both, "--fail-on", limit)
+            assert done.exit_code == 3, done.output
+            assert "cannot be compared: default, dear, cpu: a run has " in done.stderr
+    assert asked(before, short).exit_code == 0
 
 
 def test_a_scenario_that_cannot_be_compared_passes_no_limit(tmp_path: Path) -> None:
