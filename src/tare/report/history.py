@@ -160,7 +160,7 @@ def _point(before: Results, results: Results, effect: _Effect) -> Point:
     elif effect.control in ("costs", "saves"):
         left_out = "its A/A control differs from the baseline"
     elif effect.ci is None:
-        left_out = "too few blocks for an interval"
+        left_out = "it has no interval"
     return Point(
         run=results.run,
         value=effect.value,

@@ -144,7 +144,7 @@ def _trend(
     words.
     """
     if ends is None:
-        return Trend.UNRESOLVED, "a run has too few blocks for an interval"
+        return Trend.UNRESOLVED, "a run has no interval"
     low, high = ends
     if -margin < low and high < margin:
         return Trend.EQUIVALENT, f"the interval lies within ±{within}"

@@ -33,6 +33,10 @@ def test_a_trend_needs_an_interval_without_zero_above_both_floors(
     assert change(before, after, better, 2.0).trend is trend
 
 
+def test_a_run_without_an_interval_need_not_have_too_few_blocks() -> None:
+    assert change(Measured(10, None, 1), measured(20), LOWER, 2.0).why == "a run has no interval"
+
+
 def test_a_change_is_the_ratio_of_the_ratios() -> None:
     found = change(measured(10), measured(21), LOWER, 2.0)
     assert found.percent == pytest.approx(10)
