@@ -14,7 +14,6 @@ from tare.cli.own_servers import prepare
 from tare.cli.server_options import Asked, options, servers
 from tare.report.gate_formats import FORMATS
 
-_TIME = "; a longer --within gives it the time"
 _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
 
 
@@ -48,20 +47,14 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     tare gate --against main --build 'make' './server --port {port}' --within 5m
     """
     from tare.cli.running import execute, resumable, written
-    from tare.report.gate import DEFAULT_LIMITS, rulings
-    from tare.report.results import NOT_YET
+    from tare.report.gate import DEFAULT_LIMITS, rulings, unmeasured
 
     limits = _limits(fail_on) or DEFAULT_LIMITS
     store = prepare(Asked(**given), limits)
     with resumable(store):
         execute(store)
     results = written(store.folder)
-    if broken := [
-        f"{name}: {each.reason}" + _TIME * (each.reason == NOT_YET)
-        for scenario in results.scenarios
-        for name, each in scenario.variants.items()
-        if each.status != "measured"
-    ]:
+    if broken := unmeasured(results):
         for line in broken:
             say(line)
         sys.exit(1)

@@ -6,10 +6,13 @@ from typing import Literal
 from tare.model.base import Record
 from tare.model.results import Results
 from tare.report.numbers import relative
+from tare.report.results import NOT_YET
 from tare.stats.blocks import worse_by
 
 DEFAULT_LIMITS = {"ordinary_cpu_us_per_request": 2.0, "cpu_us_per_request": 2.0}
 """Percent that an outcome may get worse, where nobody asks for other limits."""
+
+_TIME = "; a longer --within gives it the time"
 
 Decision = Literal["fail", "pass", "cannot-tell"]
 
@@ -28,6 +31,16 @@ _ALARM: tuple[Decision, str] = (
     "cannot-tell",
     "cannot tell: the A/A control differs from the baseline",
 )
+
+
+def unmeasured(results: Results) -> list[str]:
+    """Return each server that failed or was not measured, with why: then nothing is decided."""
+    return [
+        f"{name}: {each.reason}" + _TIME * (each.reason == NOT_YET)
+        for scenario in results.scenarios
+        for name, each in scenario.variants.items()
+        if each.status != "measured"
+    ]
 
 
 def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 import runs
 from built import case, outcome, results
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from tare.cli.main import tare
+from tare.model.trial import Trial
 from tare.report.gate import DEFAULT_LIMITS, rulings
 
 
@@ -74,3 +75,24 @@ def test_a_gate_that_is_resumed_still_fails(tmp_path: Path) -> None:
         done = CliRunner().invoke(tare, ["resume", str(folder)])
         assert done.exit_code == code, done.output
         assert f"{'fail' if code else 'pass'}: dear: CPU " in done.stderr
+
+
+def test_a_gate_that_is_resumed_exits_as_one_that_was_not_stopped(tmp_path: Path) -> None:
+    plan = runs.plan(limits={"cpu": 2.0})
+
+    def resumed(name: str, trials: list[Trial]) -> Result:
+        folder = runs.write(tmp_path / name, plan, trials)
+        return CliRunner().invoke(tare, ["resume", str(folder)])
+
+    alarm = resumed("alarm", runs.trials(plan, 8, {"dear": 1.2, "control": 1.2}))
+    assert alarm.exit_code == 0, alarm.output
+    assert "cannot-tell: dear: CPU " in alarm.stderr
+    failed = [
+        runs.altered(each, status="failed", reason="crashed", outcomes={})
+        if (each.label, each.block) == ("dear", 0)
+        else each
+        for each in runs.trials(plan, 8, {"dear": 1.2})
+    ]
+    broken = resumed("broken", failed)
+    assert broken.exit_code == 1, broken.output
+    assert "dear: crashed" in broken.stderr
