@@ -142,7 +142,7 @@ class BlockedTrials:
     def floor(self, outcome: str) -> NoiseFloor | None:
         """Return the A/A control's effect against its baseline; None if they never both counted."""
         effect = self.effect(CONTROL, outcome)
-        return None if effect is None else NoiseFloor(effect)
+        return None if effect is None else NoiseFloor(effect, self.plan.until == "resolved")
 
     def judged(self) -> list[str]:
         """Names of the outcomes that get a verdict in this scenario."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tare.stats.effect import Effect, paired_effect, to_percent
 from tare.stats.power import minimum_detectable
+from tare.stats.sequential import LONGER
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,8 @@ class NoiseFloor:
     """The effect of the baseline on itself, by the estimator that judges the variants."""
 
     effect: Effect
+    at_every_look: bool = False
+    """Whether variants are judged by the test that may be looked at after every block."""
 
     @property
     def reach(self) -> float | None:
@@ -26,10 +29,10 @@ class NoiseFloor:
 
     @property
     def detectable_percent(self) -> float | None:
-        """The smallest effect that so many blocks find about four times in five; None for n < 2."""
-        if self.effect.n < 2:
-            return None
-        return to_percent(minimum_detectable(self.effect.spread, self.effect.n))
+        """The smallest effect that so many blocks find in about four of five runs, if any."""
+        # That test takes more blocks to find the same effect.
+        n = int(self.effect.n / LONGER) if self.at_every_look else self.effect.n
+        return to_percent(minimum_detectable(self.effect.spread, n)) if n >= 2 else None
 
 
 def noise_floor(control: Sequence[float], baseline: Sequence[float]) -> NoiseFloor:

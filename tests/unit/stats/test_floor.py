@@ -2,7 +2,9 @@ import math
 
 import numpy as np
 import pytest
+from blocked import CLOSED, plan, trials
 
+from tare.stats.blocks import BlockedTrials
 from tare.stats.effect import effect_of, from_percent
 from tare.stats.floor import NoiseFloor, noise_floor
 from tare.stats.power import (
@@ -32,6 +34,16 @@ def test_the_floor_falls_with_the_blocks() -> None:
     rng = np.random.default_rng(3)
     reaches = [NoiseFloor(effect_of(0.02 * rng.standard_normal(n))).reach for n in (8, 40, 200)]
     assert reaches == sorted(reaches, key=lambda reach: -(reach or 0))
+
+
+def test_a_test_that_looks_after_every_block_finds_less_with_as_many() -> None:
+    effect = effect_of(0.02 * np.random.default_rng(3).standard_normal(30))
+    found = NoiseFloor(effect, at_every_look=True).detectable_percent
+    assert found == pytest.approx(100 * math.expm1(minimum_detectable(effect.spread, 20)))
+    for until, looks in (("resolved", True), ("narrow", False)):
+        made = plan(until=until)
+        floor = BlockedTrials(made, CLOSED, trials(made, 8)).floor("cpu")
+        assert floor is not None and floor.at_every_look is looks
 
 
 def test_minimum_detectable_is_the_formula() -> None:
