@@ -87,8 +87,7 @@ def _compared(folder: RunFolder) -> Iterator[tuple[str, str]]:
     """Yield the scenarios and outcomes that have a verdict by ratios."""
     for scenario in folder.plan.scenarios:
         for outcome in judged(folder.plan):
-            if not folder.plan.outcomes[outcome].is_slope:
-                yield scenario.name, outcome
+            yield scenario.name, outcome
 
 
 def _spreads(folder: RunFolder) -> list[BenchSpread]:
