@@ -184,7 +184,7 @@ impl Seen {
         match state {
             Some(State::Queued(cpu)) => {
                 for (begin, end, ran) in self.tasks.ran(cpu, begin, end) {
-                    self.on_cpu(cpu, begin, end, &behind(task, ran), parts);
+                    self.on_cpu(cpu, begin, end, &self.behind(task, ran), parts);
                 }
             }
             Some(State::Blocked(call)) => add(parts, Cause::of_call(call, asking), end - begin),
@@ -193,26 +193,27 @@ impl Seen {
             Some(State::Running(_)) | None => add(parts, Cause::Unseen, end - begin),
         }
     }
+
+    /// The one that had the CPU for which a task waited.
+    fn behind(&self, task: u32, ran: Option<Ran>) -> Cause {
+        match ran {
+            None => Cause::Unseen,
+            Some(ran) if ran.task == 0 => Cause::Idle,
+            // It moved to another CPU in the meantime.
+            Some(ran) if ran.task == task => Cause::Own,
+            Some(ran) => {
+                let end = ran.name.iter().position(|byte| *byte == 0);
+                let name = &ran.name[..end.unwrap_or(ran.name.len())];
+                let own = self.tasks.share_role(task, &ran);
+                Cause::RunQueue(String::from_utf8_lossy(name).into_owned(), own)
+            }
+        }
+    }
 }
 
 /// True if a socket's bytes, of whose number this is the lower half, go beyond a place.
 fn has_reached(reach: u32, place: u64) -> bool {
     reach.wrapping_sub(place as u32) < u32::MAX / 2
-}
-
-/// The one that had the CPU for which a task waited.
-fn behind(task: u32, ran: Option<Ran>) -> Cause {
-    match ran {
-        None => Cause::Unseen,
-        Some(ran) if ran.task == 0 => Cause::Idle,
-        // It moved to another CPU in the meantime.
-        Some(ran) if ran.task == task => Cause::Own,
-        Some(ran) => {
-            let end = ran.name.iter().position(|byte| *byte == 0);
-            let name = &ran.name[..end.unwrap_or(ran.name.len())];
-            Cause::RunQueue(String::from_utf8_lossy(name).into_owned(), ran.own)
-        }
-    }
 }
 
 fn add(parts: &mut Parts, cause: Cause, ns: u64) {

@@ -24,8 +24,8 @@ pub enum State {
 pub struct Ran {
     /// Its number; 0 is the idle task.
     pub task: u32,
-    /// True if it belongs to a role.
-    pub own: bool,
+    /// Its role.
+    pub role: u8,
     /// Its name, as the kernel keeps it.
     pub name: [u8; 16],
 }
@@ -37,6 +37,8 @@ type Track<T> = Vec<(u64, T)>;
 #[derive(Debug, Default)]
 pub struct Tasks {
     states: HashMap<u32, Track<State>>,
+    /// The role of each task that has one.
+    roles: HashMap<u32, u8>,
     cpus: HashMap<u16, Track<Ran>>,
     /// By CPU: the time that the hypervisor took, and that of softirqs.
     stolen: HashMap<u16, Track<Option<By>>>,
@@ -55,7 +57,6 @@ impl Tasks {
                     next_role,
                     name,
                 } => {
-                    let own = next_role != FOREIGN;
                     if event.role != FOREIGN {
                         let state = match left {
                             Left::Preempted => State::Queued(event.cpu),
@@ -63,14 +64,14 @@ impl Tasks {
                             Left::Disk => State::Disk,
                             Left::Held => State::Held,
                         };
-                        tasks.enter(event.task, event.at, state);
+                        tasks.enter(event.task, event.role, event.at, state);
                     }
-                    if own {
-                        tasks.enter(next, event.at, State::Running(event.cpu));
+                    if next_role != FOREIGN {
+                        tasks.enter(next, next_role, event.at, State::Running(event.cpu));
                     }
                     let ran = Ran {
                         task: next,
-                        own,
+                        role: next_role,
                         name,
                     };
                     tasks
@@ -92,7 +93,7 @@ impl Tasks {
                         } else {
                             State::Queued(event.cpu)
                         };
-                        tasks.enter(event.task, event.at, state);
+                        tasks.enter(event.task, event.role, event.at, state);
                     }
                 }
                 Kind::Taken(ns, by) => {
@@ -111,8 +112,14 @@ impl Tasks {
         tasks
     }
 
-    fn enter(&mut self, task: u32, at: u64, state: State) {
+    fn enter(&mut self, task: u32, role: u8, at: u64, state: State) {
+        self.roles.insert(task, role);
         self.states.entry(task).or_default().push((at, state));
+    }
+
+    /// True if a task and one that had a CPU are of the same role.
+    pub fn share_role(&self, task: u32, ran: &Ran) -> bool {
+        self.roles.get(&task) == Some(&ran.role)
     }
 
     /// The pieces of a time: begin, end, and what the task did, as far as it is known.

@@ -7,19 +7,24 @@ const SERVER: u16 = 80;
 /// Two tasks of the server.
 const ONE: u32 = 1;
 const TWO: u32 = 2;
+/// A task of another role.
+const BACKEND: u32 = 3;
 const SYN_SENT: u8 = 2;
 
+fn role_of(task: u32) -> u8 {
+    match task {
+        ONE | TWO => 0,
+        BACKEND => 1,
+        _ => FOREIGN,
+    }
+}
+
 fn event(at: u64, task: u32, kind: Kind) -> Event {
-    let role = if [ONE, TWO].contains(&task) {
-        0
-    } else {
-        FOREIGN
-    };
     Event {
         at,
         cpu: 0,
         task,
-        role,
+        role: role_of(task),
         kind,
     }
 }
@@ -27,18 +32,13 @@ fn event(at: u64, task: u32, kind: Kind) -> Event {
 fn switched(at: u64, task: u32, left: Left, next: u32) -> Event {
     let mut name = [0; 16];
     name[..5].copy_from_slice(if next > TWO { b"noisy" } else { b"serve" });
-    let next_role = if [ONE, TWO].contains(&next) {
-        0
-    } else {
-        FOREIGN
-    };
     event(
         at,
         task,
         Kind::Switched {
             left,
             next,
-            next_role,
+            next_role: role_of(next),
             name,
         },
     )
@@ -122,6 +122,26 @@ fn a_request_waits_behind_another_and_behind_a_neighbour() {
             (Cause::Own, 8),
             (Cause::RunQueue("noisy".into(), false), 40),
             (Cause::Returning, 5),
+        ]
+    );
+}
+
+#[test]
+fn only_tasks_of_the_same_role_are_the_servers_own() {
+    let events = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51), 0)),
+        switched(20, ONE, Left::Preempted, TWO),
+        switched(30, TWO, Left::Preempted, BACKEND),
+        switched(50, BACKEND, Left::Preempted, ONE),
+        event(60, ONE, Kind::Written(on(51), 0)),
+    ];
+    assert_eq!(
+        parts(&events, &[(51, [1, 2, 10, 10, 60])]),
+        [
+            (Cause::Own, 10 + 10),
+            (Cause::RunQueue("noisy".into(), false), 20),
+            (Cause::RunQueue("serve".into(), true), 10),
         ]
     );
 }
