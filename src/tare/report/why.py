@@ -14,6 +14,8 @@ _ALL = 0.9
 """Of the whole CPU time: a function that has so much, with what it calls, says nothing."""
 _PART = 0.2
 """Of the whole difference: a function that has less explains little."""
+_MOST = 0.5
+"""Of a role's difference: a function that has more has most of it."""
 _OF_LOOKING = ("bpf_trace_run", "__bpf_trace_", "__traceiter_")
 """How functions of the kernel begin that call programs of observers."""
 _NAMED = 3
@@ -88,7 +90,12 @@ def _of_role(cause: CauseResult, role: RoleResult) -> str:
     more = "more" if role.difference_ns > 0 else "less"
     words = f"the {role_title(role.role)} {_size(role.difference_ns, role.ci_ns)} {more}"
     found = _special(cause, role.difference_ns)[:1]
-    named = [f", most of it in {each.name} ({each.module})" for each in found]
+    least = _MOST * abs(role.difference_ns)
+    named = [
+        f", {'most' if abs(each.difference_ns) > least else 'part'} of it in {each.name} "
+        f"({each.module})"
+        for each in found
+    ]
     return f"{words}{''.join(named)}{_called(found)}"
 
 

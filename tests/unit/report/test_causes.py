@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import zstandard
 from runs import CPU, plan, trials
 
 from tare.model.profile import PACKED, PROFILES, Explained, Frame, Profile, Sample, Seen
-from tare.model.results import CauseResult, FrameResult
+from tare.model.results import CauseResult, FrameResult, RoleResult
 from tare.model.scenario import Scenario
 from tare.model.study import Blocks
 from tare.report import html, results, stacks
@@ -162,6 +163,31 @@ def test_what_another_function_calls_now_is_no_cause() -> None:
     assert [each.name for each in culprits(cause)] == ["deflate"]
     (told,) = because(cause, "plain", "slices")
     assert told.endswith(" in deflate (server), called by filters (server).")
+
+
+def test_less_than_half_of_a_roles_difference_is_not_most_of_it() -> None:
+    def fields(before: float, after: float) -> dict[str, Any]:
+        more = after - before
+        return {
+            "baseline_ns": before, "variant_ns": after, "difference_ns": more,
+            "ci_ns": (more - 50, more + 50), "clear": True,
+        }  # fmt: skip
+
+    cause = CauseResult(
+        label="moved", duels=12, named_share=1, lost_share=0, price_pct=None, price_ci_pct=None,
+        counts=[], **{key: item for key, item in fields(15_000, 13_000).items() if key != "clear"},
+        roles=[
+            RoleResult(role="sut", **fields(12_000, 8000)),
+            RoleResult(role="kernel", **fields(3000, 5000)),
+        ],
+        frames=[
+            FrameResult(name=name, module="m", kind="user", own=False, **fields(*times))
+            for name, times in {"pump": (2000, 500), "backlog": (1000, 2500)}.items()
+        ],
+    )  # fmt: skip
+    (told,) = because(cause, "none", "trials")
+    assert " less, part of it in pump (m); " in told
+    assert told.endswith(" more, most of it in backlog (m).")
 
 
 def only_counted(folder: RunFolder) -> None:
