@@ -70,7 +70,7 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
         out = console()
         if len(asked.commands) > 1:
             out.print(each.name, style="bold", highlight=False)
-        for line in sentences(each.tail, each.result.outcomes):
+        for line in sentences(each.tail, each.result.outcomes, each.result.errors):
             out.print(line, highlight=False)
         for row in grid(each.tail).lines(out.width):
             out.print(row, soft_wrap=True, highlight=False)
@@ -79,7 +79,7 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
             [
                 {
                     "server": each.name,
-                    "sentences": sentences(each.tail, each.result.outcomes),
+                    "sentences": sentences(each.tail, each.result.outcomes, each.result.errors),
                     "tail": each.tail.model_dump(),
                 }
                 for each in looked

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tare.model.tail import Cause, Part, Tail
 from tare.report.layout import Column, Grid
 from tare.report.numbers import listed
-from tare.stats.rounding import two_digits
+from tare.stats.rounding import counted, two_digits
 
 NAMED, LEAST = 3, 0.05
 """Causes that a sentence names, and the share of the difference that each has."""
@@ -39,8 +39,23 @@ _WORDS = {
 }
 
 
-def sentences(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
-    """Return the answer, then how slow the slowest are."""
+def sentences(
+    tail: Tail, outcomes: Mapping[str, float | None], errors: Mapping[str, int] | None = None
+) -> list[str]:
+    """Return the answer, then how slow the slowest are, and how many requests failed meanwhile."""
+    found = _answer(tail, outcomes)
+    kinds = {kind: count for kind, count in (errors or {}).items() if count}
+    if kinds:
+        told = listed([f"{kind} {count}" for kind, count in kinds.items()])
+        found.append(
+            f"{counted(sum(kinds.values()), 'request')} failed ({told}); those without an answer "
+            "are not among the slowest, however long they took. Take less --rate, or see with "
+            "tare load why."
+        )
+    return found
+
+
+def _answer(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     if not tail.requests:
         return ["Too few requests to tell slow ones from others; take more --duration or --rate."]
     excess = tail.slow_ns - tail.ordinary_ns

@@ -57,7 +57,7 @@ def extra_of(folder: Path, *arguments: str, wanted: str, who: str = "") -> float
     parts = found["tail"]["parts"]
     for kind in ("slow_ns", "ordinary_ns"):
         assert sum(part[kind] for part in parts) == pytest.approx(found["tail"][kind])
-    first, second = found["sentences"]
+    first, second, *_ = found["sentences"]
     assert first.startswith("The slowest requests exceed ordinary ones by ")
     assert "requests took" in second
     return sum(extra(part) for part in parts if (part["cause"], part["who"]) == (wanted, who))

@@ -69,6 +69,12 @@ def test_lost_events_are_told() -> None:
     assert last.startswith("7 events found no room, so parts may be wrong")
 
 
+def test_requests_that_failed_are_told() -> None:
+    *_, last = sentences(FOUND, {}, {"timeout": 3, "status": 0})
+    assert last.startswith("3 requests failed (timeout 3); those without an answer are not among ")
+    assert sentences(FOUND, {}, {"timeout": 0}) == sentences(FOUND, {})
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_has_what_takes_time(width: int) -> None:
     lines = [str(line) for line in grid(FOUND).lines(width)]
