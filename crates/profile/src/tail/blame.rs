@@ -90,7 +90,10 @@ impl Seen {
         // Another task may write the answer: the first one's part ends when it is woken to do so.
         let handed = match reader == writer {
             true => written,
-            false => self.tasks.last_begun(writer, read, written).unwrap_or(read),
+            false => self
+                .tasks
+                .first_begun(writer, read, written)
+                .unwrap_or(read),
         };
         let (begin, end) = within(read, handed);
         self.served(request, reader, read, (begin, end), parts);

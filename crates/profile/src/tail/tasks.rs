@@ -19,6 +19,13 @@ pub enum State {
     Held,
 }
 
+impl State {
+    /// True of a task that was woken or runs.
+    fn is_begun(self) -> bool {
+        matches!(self, State::Queued(_) | State::Held | State::Running(_))
+    }
+}
+
 /// A task that has a CPU from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ran {
@@ -151,19 +158,14 @@ impl Tasks {
         found
     }
 
-    /// The last time within these that the task was woken or came to run.
-    pub fn last_begun(&self, task: u32, from: u64, until: u64) -> Option<u64> {
+    /// The first time within these at which the task was woken or came to run.
+    pub fn first_begun(&self, task: u32, from: u64, until: u64) -> Option<u64> {
         let track = self.states.get(&task)?;
-        let end = track.partition_point(|(at, _)| *at <= until);
-        let begun = |(at, state): &&(u64, State)| {
-            *at >= from && matches!(state, State::Queued(_) | State::Held | State::Running(_))
-        };
-        track[..end]
+        let begin = track.partition_point(|(at, _)| *at < from);
+        track[begin..]
             .iter()
-            .rev()
-            .take_while(|(at, _)| *at >= from)
-            .filter(begun)
-            .last()
+            .take_while(|(at, _)| *at <= until)
+            .find(|(_, state)| state.is_begun())
             .map(|(at, _)| *at)
     }
 }
@@ -195,6 +197,31 @@ pub fn pieces<T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_time_at_which_a_task_begins_is_found() {
+        let event = |at, task, role, kind| Event {
+            at,
+            cpu: 0,
+            task,
+            role,
+            kind,
+        };
+        let comes = Kind::Switched {
+            left: Left::Preempted,
+            next: 1,
+            next_role: 0,
+            name: [0; 16],
+        };
+        let tasks = Tasks::of(&[
+            event(10, 1, 0, Kind::Woken(false)),
+            event(20, 0, FOREIGN, comes),
+        ]);
+        assert_eq!(tasks.first_begun(1, 0, 30), Some(10));
+        assert_eq!(tasks.first_begun(1, 11, 20), Some(20));
+        assert_eq!(tasks.first_begun(1, 11, 19), None);
+        assert_eq!(tasks.first_begun(2, 0, 30), None);
+    }
 
     #[test]
     fn a_time_is_cut_where_its_track_changes() {
