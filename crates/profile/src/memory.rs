@@ -172,8 +172,11 @@ impl Memories {
         let module = self.modules.entry(key).or_insert_with(|| {
             let identity = (line.device.to_owned(), line.inode);
             let range = format!("/proc/{process}/map_files/{:x}-{:x}", line.start, line.end);
-            let file =
-                File::open(range).or_else(|_| File::open(format!("/proc/{process}/root{path}")));
+            let file = File::open(range).or_else(|error| match path == line.path {
+                true => File::open(format!("/proc/{process}/root{path}")),
+                // Another file may have taken the place of a deleted one.
+                false => Err(error),
+            });
             Some(Rc::new(Module {
                 name: name.clone(),
                 identity,
@@ -253,6 +256,23 @@ mod tests {
         ] {
             assert_eq!(Line::parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_deleted_file_is_not_taken_for_the_one_that_has_its_place() {
+        let program = std::env::current_exe().expect("its path");
+        let path = format!("{} (deleted)", program.display());
+        // No memory is mapped there, so that its range leads to no file.
+        let line = Line {
+            start: 1,
+            end: 2,
+            offset: 0,
+            device: "fe:00",
+            inode: 1,
+            path: &path,
+        };
+        let content = Memories::default().content(std::process::id(), &line);
+        assert!(matches!(&content, Content::Named(_)), "{content:?}");
     }
 
     #[test]
