@@ -1,6 +1,6 @@
 //! Reads the BPF programs' tables after the end.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use libbpf_rs::{MapCore, MapFlags};
 
@@ -62,8 +62,10 @@ impl Programs {
             })
             .collect();
         let waits = self.table("waits");
-        for key in waits.keys() {
-            if let Ok(Some(value)) = waits.lookup(&key, MapFlags::ANY) {
+        // The walk begins anew when a task ends whose key it has just met.
+        let keys: BTreeSet<Vec<u8>> = waits.keys().collect();
+        for key in &keys {
+            if let Ok(Some(value)) = waits.lookup(key, MapFlags::ANY) {
                 places.extend(unfinished(&value, began, ended));
             }
         }
