@@ -122,7 +122,10 @@ impl Seen {
             0 => writes.next_back(),
             end => writes.find(|(_, _, place)| has_reached(*place, end)),
         };
-        let (written, writer) = last.map_or((request.answered, reader), |(at, task, _)| (at, task));
+        let (written, writer) = match last {
+            Some((at, task, _)) => (at, task),
+            None => (request.answered, self.late_writer(request).unwrap_or(reader)),
+        };
         Some(Phases {
             arrived,
             read,
@@ -130,6 +133,21 @@ impl Seen {
             reader,
             writer,
         })
+    }
+
+    /// The task that wrote the answer in a call that ended only when the generator had it already.
+    fn late_writer(&self, request: &Request) -> Option<u32> {
+        let (_, step) = self
+            .sockets
+            .steps(request.port, request.answered + 1, u64::MAX)
+            .iter()
+            .find(|(_, step)| matches!(step, Step::Read(..) | Step::Written(..)))?;
+        // A write behind the next read is another answer's.
+        let Step::Written(task, place) = *step else {
+            return None;
+        };
+        let [_, end] = request.ends;
+        (end == 0 || has_reached(place, end)).then_some(task)
     }
 
     /// Its bytes lie in the socket, and the task that will read them does something else.

@@ -222,6 +222,32 @@ fn a_task_that_answers_for_another_is_followed() {
 }
 
 #[test]
+fn a_task_whose_write_ends_after_its_answer_came_is_followed() {
+    let before = [
+        switched(0, 9, Left::Preempted, ONE),
+        event(10, ONE, Kind::Read(on(51), 0)),
+        switched(15, ONE, poll(), 0),
+        event(40, TWO, Kind::Woken(false)),
+        switched(40, 0, Left::Preempted, TWO),
+    ];
+    let write = |at| event(at, TWO, Kind::Written(on(51), 0));
+    let read = |at| event(at, ONE, Kind::Read(on(51), 0));
+    let found = |after: [Event; 2]| {
+        let events = [&before[..], &after[..]].concat();
+        parts(&events, &[(51, [1, 2, 10, 10, 75])])
+    };
+    assert_eq!(
+        found([write(76), read(90)]),
+        [(Cause::Own, 5 + 35), (Cause::Asleep, 25)]
+    );
+    // That of the next answer tells nothing of this one.
+    assert_eq!(
+        found([read(80), write(90)]),
+        [(Cause::Own, 5), (Cause::Asleep, 60)]
+    );
+}
+
+#[test]
 fn another_servers_answer_is_waited_for() {
     let other = Ports {
         own: 4000,
