@@ -27,7 +27,7 @@ _WORDS = {
     "stolen": "the hypervisor had taken the server's CPU",
     "softirq": "the server's CPU handled softirqs ({})",
     "held": "the server was held back by its CPU quota",
-    "lock": "the server waited for a lock",
+    "lock": "the server waited for a lock or another thread",
     "disk": "the server waited for a disk",
     "sleep": "the server slept",
     "page": "the server waited for a page of memory",

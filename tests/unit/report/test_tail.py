@@ -82,6 +82,11 @@ def test_the_table_has_what_takes_time(width: int) -> None:
     assert max(map(len, lines)) <= width
 
 
+def test_a_futex_is_not_said_to_be_a_lock_alone() -> None:
+    """Condition variables and threads of a pool without work wait in the same system call."""
+    assert words("lock", "") == "the server waited for a lock or another thread"
+
+
 def test_every_cause_has_words() -> None:
     for cause in get_args(Cause):
         said = words(cause, "futex")

@@ -40,7 +40,7 @@ pub enum Cause {
     Softirq(&'static str),
     /// The quota of the server's group was used up.
     Held,
-    /// The server's task waited for a lock.
+    /// The server's task waited for a lock, or to be woken by another thread: both are a futex.
     Lock,
     /// It waited for a disk, or for data to reach one.
     Disk,
