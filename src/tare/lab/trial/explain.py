@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tare.lab.errors import TareError, Unavailable
+from tare.lab.errors import RoleError, TareError, Unavailable
 from tare.lab.machine.process import Process
 from tare.lab.machine.running import RunningProcess
+from tare.lab.project import gate_limits
 from tare.lab.trial import instrument
+from tare.lab.trial.gates.answers import ERRORS
+from tare.lab.trial.gates.gate import Conditions
 from tare.lab.trial.instrument import Assignment
 from tare.lab.trial.observer import observing
 from tare.lab.trial.site import Site
@@ -92,6 +95,15 @@ def _counted(sites: Mapping[str, Site], what: Sequence[Assignment], reason: str)
 
 
 def _requests(sites: Mapping[str, Site], result: Result) -> dict[str, int]:
+    """Return each side's answers. Raises RoleError where more requests failed than a trial may
+    have: their work would count for those that were answered.
+    """
+    site = next(iter(sites.values()))
+    loaded = site.bench.loaded
+    limits = gate_limits.limits(loaded.study.gates, site.parameters, loaded.title)
+    for found in ERRORS.look(limits, Conditions(result, {}, {}, {})):
+        if not found.ok and ERRORS.name not in limits.off:
+            raise RoleError(f"errors while it was observed: {found.found}, expected {found.wanted}")
     if len(sites) > 1:
         return {target.name: target.answered for target in result.targets}
     return dict.fromkeys(sites, int(result.requests))
