@@ -62,8 +62,10 @@ class Explained(Record):
     has one side, called `variant`.
     """
 
-    requests: dict[str, int]
-    """Side → requests that it answered while it was looked at."""
+    requests: dict[str, float]
+    """Side → requests that it answered while it was looked at: those of the instrument's window,
+    scaled to `window_ns`.
+    """
     profile: Profile
     """Its roles are called `SIDE/ROLE`; in a trial `variant/kernel` has the kernel's threads."""
     only_counted: str = ""

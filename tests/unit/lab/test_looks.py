@@ -39,18 +39,27 @@ def test_a_disk_that_gets_full_meanwhile_is_told_and_ends_no_run(
     assert [text for _, text in noted if found in text]
 
 
-@pytest.mark.parametrize("off", [{}, {"errors": "they are asked about"}])
-def test_requests_that_fail_while_processes_are_observed_are_told(off: dict[str, str]) -> None:
+def observed(off: dict[str, str], observed_ns: int, **changes: Any) -> dict[str, float]:
+    """Return what a window of one second counts as requests of the observed time."""
     study = SimpleNamespace(gates={"off": off})
     bench = SimpleNamespace(loaded=SimpleNamespace(study=study, title="a study"))
-    sites = {VARIANT: cast(Site, SimpleNamespace(bench=bench, parameters={}))}
+    site = cast(Site, SimpleNamespace(bench=bench, parameters={}))
     answer = {
         "event": "result", "schema": 1, "instrument": "load", "window_s": 1.0,
-        "outcomes": {"requests": 90.0}, "errors": {"read": 10, "write": 0},
+        "outcomes": {"requests": 90.0},
     }  # fmt: skip
-    result = Result.model_validate(answer)
-    if off:
-        assert explain._requests(sites, result) == {VARIANT: 90}
-    else:
-        with pytest.raises(RoleError, match="errors while it was observed: read 10, expected at"):
-            explain._requests(sites, result)
+    return explain._requests({VARIANT: site}, Result.model_validate(answer | changes), observed_ns)
+
+
+def test_requests_are_those_of_the_time_in_which_processes_are_observed() -> None:
+    assert observed({}, 10**9) == {VARIANT: 90}
+    assert observed({}, 9 * 10**8) == {VARIANT: pytest.approx(81)}
+    assert observed({}, 10**9, window_s=0.0) == {VARIANT: 0}
+
+
+def test_requests_that_fail_while_processes_are_observed_are_told() -> None:
+    errors = {"read": 10, "write": 0}
+    with pytest.raises(RoleError, match="errors while it was observed: read 10, expected at most"):
+        observed({}, 10**9, errors=errors)
+    off = {"errors": "they are asked about"}
+    assert observed(off, 10**9, errors=errors) == {VARIANT: 90}

@@ -72,7 +72,7 @@ def _profiled(sites: Mapping[str, Site], what: Sequence[Assignment], program: Pa
     with observing(first, ROLE, argv) as profiler:
         result = instrument.run(list(sites.values()), what, profiler.follow)
         profile = profiler.answer(Profile, "profile")
-    return Explained(requests=_requests(sites, result), profile=profile)
+    return Explained(requests=_requests(sites, result, profile.window_ns), profile=profile)
 
 
 def _counted(sites: Mapping[str, Site], what: Sequence[Assignment], reason: str) -> Explained:
@@ -91,12 +91,14 @@ def _counted(sites: Mapping[str, Site], what: Sequence[Assignment], reason: str)
         for name, counts in after.items()
     }
     profile = Profile(period_ns=0, window_ns=ended - began, frames=[], roles=roles)
-    return Explained(requests=_requests(sites, result), profile=profile, only_counted=reason)
+    requests = _requests(sites, result, profile.window_ns)
+    return Explained(requests=requests, profile=profile, only_counted=reason)
 
 
-def _requests(sites: Mapping[str, Site], result: Result) -> dict[str, int]:
-    """Return each side's answers. Raises RoleError where more requests failed than a trial may
-    have: their work would count for those that were answered.
+def _requests(sites: Mapping[str, Site], result: Result, observed_ns: int) -> dict[str, float]:
+    """Return each side's answers, scaled from the instrument's window to the observed time, which
+    begins a little later. Raises RoleError where more requests failed than a trial may have: their
+    work would count for those that were answered.
     """
     site = next(iter(sites.values()))
     loaded = site.bench.loaded
@@ -104,9 +106,10 @@ def _requests(sites: Mapping[str, Site], result: Result) -> dict[str, int]:
     for found in ERRORS.look(limits, Conditions(result, {}, {}, {})):
         if not found.ok and ERRORS.name not in limits.off:
             raise RoleError(f"errors while it was observed: {found.found}, expected {found.wanted}")
+    scale = observed_ns / 1e9 / result.window_s if result.window_s else 0.0
     if len(sites) > 1:
-        return {target.name: target.answered for target in result.targets}
-    return dict.fromkeys(sites, int(result.requests))
+        return {target.name: target.answered * scale for target in result.targets}
+    return dict.fromkeys(sites, result.requests * scale)
 
 
 def roles_of(sites: Mapping[str, Site]) -> Sequence[str]:
