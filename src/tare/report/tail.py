@@ -42,22 +42,27 @@ _WORDS = {
 def sentences(
     tail: Tail, outcomes: Mapping[str, float | None], errors: Mapping[str, int] | None = None
 ) -> list[str]:
-    """Return the answer, then how slow the slowest are, and how many requests failed meanwhile."""
+    """Return the answer, then how slow the slowest are, and what was lost or failed meanwhile."""
     found = _answer(tail, outcomes)
+    if tail.lost:
+        found.append(
+            f"{tail.lost} events found no room, so parts may be wrong; take less --duration."
+        )
     kinds = {kind: count for kind, count in (errors or {}).items() if count}
     if kinds:
         told = listed([f"{kind} {count}" for kind, count in kinds.items()])
         found.append(
             f"{counted(sum(kinds.values()), 'request')} failed ({told}); those without an answer "
-            "are not among the slowest, however long they took. Take less --rate, or see with "
-            "tare load why."
+            "are not among the slowest, however long they took. Take less --rate; tare load "
+            "shows the reasons."
         )
     return found
 
 
 def _answer(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
     if not tail.requests:
-        return ["Too few requests to tell slow ones from others; take more --duration or --rate."]
+        remedy = "" if tail.lost else "; take more --duration or --rate"
+        return [f"Too few requests to tell slow ones from others{remedy}."]
     excess = tail.slow_ns - tail.ordinary_ns
     if excess <= 0:
         return ["The slowest requests took no longer than ordinary ones."]
@@ -69,18 +74,13 @@ def _answer(tail: Tail, outcomes: Mapping[str, float | None]) -> list[str]:
         for part in named
     ]
     median = outcomes.get("latency_p50_us")
-    found = [
+    return [
         f"The slowest requests exceed ordinary ones by {_time(excess)}"
         + (f": {listed(causes)}." if causes else "; no cause stands out."),
         f"The slowest {tail.requests} of {tail.of} requests took {_time(tail.slow_ns)} on average "
         f"({_time(tail.from_ns)} or more), ordinary ones {_time(tail.ordinary_ns)}"
         + (f"; the median is {_time(1000 * median)}." if median else "."),
     ]
-    if tail.lost:
-        found.append(
-            f"{tail.lost} events found no room, so parts may be wrong; take less --duration."
-        )
-    return found
 
 
 def words(cause: Cause, who: str) -> str:

@@ -67,6 +67,10 @@ def test_slow_ones_that_are_not_slower_have_no_cause() -> None:
 def test_lost_events_are_told() -> None:
     *_, last = sentences(FOUND.model_copy(update={"lost": 7}), {})
     assert last.startswith("7 events found no room, so parts may be wrong")
+    alike = tail(("own", "", 5e3, 5e3), lost=7)
+    assert sentences(alike, {})[1:] == [last]
+    few = tail(requests=0, slow_ns=0.0, ordinary_ns=0.0, lost=7)
+    assert sentences(few, {}) == ["Too few requests to tell slow ones from others.", last]
 
 
 def test_requests_that_failed_are_told() -> None:
