@@ -77,6 +77,11 @@ impl Memory {
         &self.mappings
     }
 
+    /// The number of programs that the process had executed at the last look.
+    pub fn executions(&self) -> u32 {
+        self.executions
+    }
+
     /// Return the mapping that holds an address.
     pub fn find(&self, address: u64) -> Option<&Mapping> {
         let mut mappings = self.mappings.iter();

@@ -7,7 +7,7 @@ use super::frames::{Frame, Frames, Kind};
 use super::perf_map::PerfMap;
 use super::symbols::Symbols;
 use crate::kernel::{Place, Record, Stack, Sum, Why};
-use crate::memory::{Content, Memories};
+use crate::memory::{Content, Memories, Memory};
 
 /// The module of an address that no memory has.
 const NOWHERE: &str = "[unmapped]";
@@ -75,14 +75,20 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
+    /// The process that was looked at while it had the memory map that a stack is of.
+    fn mapped(&self, place: &Place) -> u32 {
+        let executions = |process| self.memories.get(process).map(Memory::executions);
+        match (executions(place.process), executions(place.map_of)) {
+            // It may end before it is looked at.
+            (None, _) => place.map_of,
+            // A child that was looked at only when it had executed a program.
+            (Some(own), Some(parents)) if own > parents => place.map_of,
+            _ => place.process,
+        }
+    }
+
     fn user(&mut self, place: &Place, found: &Stack) -> Vec<Code> {
-        // A process may end before it is looked at.
-        let looked_at = self.memories.get(place.process).is_some();
-        let process = if looked_at {
-            place.process
-        } else {
-            place.map_of
-        };
+        let process = self.mapped(place);
         let addresses = found.frames.iter().enumerate();
         // A return address may lie behind the caller's last instruction.
         let before = |(at, &address): (usize, &u64)| {
@@ -235,4 +241,44 @@ fn named(code: &Code, names: &HashMap<Code, Vec<String>>) -> Vec<Frame> {
         kind,
     };
     names.iter().map(frame).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, id};
+
+    use super::*;
+
+    #[test]
+    fn a_child_has_its_parents_code_until_it_executes_a_program() {
+        let mut memories = Memories::default();
+        let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
+        memories.note(id(), 0);
+        memories.note(child.id(), 1);
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        let mut finder = Finder {
+            memories: &memories,
+            perf_maps: HashMap::new(),
+        };
+        let here = a_child_has_its_parents_code_until_it_executes_a_program as fn() as usize;
+        let stack = Stack {
+            frames: vec![here as u64],
+            whole: true,
+        };
+        let place = Place {
+            user: 1,
+            kernel: 0,
+            process: child.id(),
+            map_of: id(),
+            role: 0,
+            why: Why::Running,
+        };
+        let found = finder.user(&place, &stack);
+        let program = std::env::current_exe().expect("its path");
+        let [Code::File(path, ..)] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(*path, program);
+    }
 }
