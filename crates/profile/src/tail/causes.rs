@@ -75,10 +75,11 @@ impl Cause {
             "nanosleep" | "clock_nanosleep" => Cause::Sleep,
             "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "poll" | "ppoll" | "select"
             | "pselect6" | "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "accept"
-            | "accept4" | "io_uring_enter" | "connect" => match asked {
+            | "accept4" | "io_uring_enter" => match asked {
                 true => Cause::Backend,
                 false => Cause::Asleep,
             },
+            "connect" => Cause::Backend,
             other => Cause::Call(other),
         }
     }
@@ -123,5 +124,18 @@ impl Cause {
             Cause::Returning => plain("returning"),
             Cause::Unseen => plain("unseen"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_waited_for_before_anything_is_asked() {
+        let waits = |call: Sysno, asked| Cause::of_call(Some(call.id() as u32), asked);
+        assert_eq!(waits(Sysno::connect, false), Cause::Backend);
+        assert_eq!(waits(Sysno::epoll_pwait, true), Cause::Backend);
+        assert_eq!(waits(Sysno::epoll_pwait, false), Cause::Asleep);
     }
 }
