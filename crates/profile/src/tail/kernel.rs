@@ -22,9 +22,7 @@ impl Programs {
     /// Load and attach the programs for these roles, which listen on `ports`. Nothing is noted yet.
     pub fn load(roles: &[Role], ports: &[u16]) -> Result<Self, Failure> {
         ensure_possible()?;
-        if std::env::var_os("TAIL_DEBUG").is_none() {
-            libbpf_rs::set_print(None);
-        }
+        libbpf_rs::set_print(None);
         // libbpf reads ELF in place, so it must be aligned.
         let bytes = OBJECT.to_vec();
         let open = ObjectBuilder::default()
