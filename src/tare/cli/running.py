@@ -46,8 +46,8 @@ def go_on(store: Store, *, as_json: bool, benches: Path | None = None) -> bool:
         say(f"--why: it takes {FEWEST} {pairs} whose processes were looked at; there were fewer")
     if store.plan().tail and not any(scenario.tails for scenario in found.scenarios):
         say(
-            f"--tail: it takes {FEWEST} duels whose slowest requests were looked at, and there "
-            "were fewer"
+            f"--tail: it takes {FEWEST} duels whose slowest requests were looked at without lost "
+            "events, and there were fewer"
         )
     return sound(found) and is_written
 

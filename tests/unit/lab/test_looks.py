@@ -9,10 +9,11 @@ from typing import Any, cast
 import pytest
 
 from tare.lab.errors import RoleError
-from tare.lab.trial import duel, explain
+from tare.lab.trial import duel, explain, tail
 from tare.lab.trial.site import Site
 from tare.lab.trial.turns import BASELINE, VARIANT
 from tare.model.instrument import Result
+from tare.model.tail import SideTail, Tail, Tails
 
 
 def full(*_: object) -> None:
@@ -63,3 +64,16 @@ def test_requests_that_fail_while_processes_are_observed_are_told() -> None:
         observed({}, 10**9, errors=errors)
     off = {"errors": "they are asked about"}
     assert observed(off, 10**9, errors=errors) == {VARIANT: 90}
+
+
+def test_windows_with_lost_events_are_told_with_a_remedy() -> None:
+    def both(lost: int) -> Tails:
+        seen = Tail(requests=10, of=1000, from_ns=5, slow_ns=6, ordinary_ns=3, parts=[], lost=lost)
+        side = SideTail(p99_ns=5, tail=seen)
+        return Tails(sides={"baseline": side, "variant": side})
+
+    assert tail.why_spoilt(both(0)) is None
+    assert tail.why_spoilt(both(7)) == (
+        "14 events found no room, so these windows are left out; take less --duration, or a lower "
+        "rate"
+    )

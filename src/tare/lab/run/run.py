@@ -19,6 +19,7 @@ from tare.lab.run.store import Store, write_json
 from tare.lab.trial.attempt import Done
 from tare.lab.trial.bench import LEDGER, Bench, open_bench
 from tare.lab.trial.duel import Opponents, run_duel
+from tare.lab.trial.tail import why_spoilt
 from tare.lab.trial.trial import run_trial
 from tare.model.given_up import absent, given_up, needs, unavailable_baseline
 from tare.model.profile import Explained
@@ -330,12 +331,14 @@ class Run:
         self._watcher.ends(trial)
 
     def _keep_looks(self, done: Done) -> None:
-        """Keep what was seen of processes; say once why nothing was."""
+        """Keep what was seen of processes; say once why nothing was, or too little."""
+        tails = done.tails
         if isinstance(done.explained, Explained):
             self._store.keep_profile(done.trial, done.explained)
-        if isinstance(done.tails, Tails):
-            self._store.keep_tails(done.trial, done.tails)
-        for option, found in (("--why", done.explained), ("--tail", done.tails)):
+        if isinstance(tails, Tails):
+            self._store.keep_tails(done.trial, tails)
+            tails = why_spoilt(tails)
+        for option, found in (("--why", done.explained), ("--tail", tails)):
             where = (option, done.trial.scenario)
             if isinstance(found, str) and where not in self._unseen:
                 self._unseen.add(where)

@@ -67,6 +67,17 @@ def look_at_both(sites: Mapping[str, Site], program: Path, order: Sequence[str])
     return Tails(sides={side: _alone(sites[side], program) for side in order})
 
 
+def why_spoilt(tails: Tails) -> str | None:
+    """Return why the windows of a duel are left out; None if no event was lost in them."""
+    lost = sum(side.tail.lost for side in tails.sides.values())
+    if not lost:
+        return None
+    return (
+        f"{lost} events found no room, so these windows are left out; "
+        "take less --duration, or a lower rate"
+    )
+
+
 def _alone(site: Site, program: Path) -> SideTail:
     tail, result = look(site, program, SLOWEST)
     if errors := sum(result.errors.values()):
