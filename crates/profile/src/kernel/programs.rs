@@ -190,6 +190,26 @@ pub fn ensure_possible() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Check that the kernel has a tracepoint, which kernels from `since` on have.
+pub fn ensure_point(point: &str, since: &str) -> Result<(), Failure> {
+    if has_point(&types()?, point) {
+        return Ok(());
+    }
+    let reason = format!("the kernel has no tracepoint {point}; it takes {since} or newer");
+    Err(Failure::Unavailable(reason))
+}
+
+fn types() -> Result<Btf<'static>, Failure> {
+    Btf::from_vmlinux()
+        .map_err(|error| Failure::Unavailable(format!("{TYPES} cannot be read: {error}")))
+}
+
+fn has_point(types: &Btf<'_>, point: &str) -> bool {
+    types
+        .type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}"))
+        .is_some()
+}
+
 /// The failure that an error of libbpf stands for.
 pub fn refusal(error: &libbpf_rs::Error) -> Failure {
     if error.kind() == ErrorKind::PermissionDenied {
@@ -201,18 +221,14 @@ pub fn refusal(error: &libbpf_rs::Error) -> Failure {
 
 /// Leave out programs whose tracepoint this kernel lacks, and return the counts that are lost by it.
 fn leave_out(open: &mut OpenObject) -> Result<Vec<&'static str>, Failure> {
-    let types = Btf::from_vmlinux()
-        .map_err(|error| Failure::Unavailable(format!("{TYPES} cannot be read: {error}")))?;
+    let types = types()?;
     let mut lacking = Vec::new();
     for mut program in open.progs_mut() {
         let section = program.section().to_string_lossy().into_owned();
         let Some(point) = section.strip_prefix("tp_btf/") else {
             continue;
         };
-        if types
-            .type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}"))
-            .is_some()
-        {
+        if has_point(&types, point) {
             continue;
         }
         let Some((_, counts)) = OPTIONAL.iter().find(|(name, _)| *name == point) else {
@@ -225,4 +241,23 @@ fn leave_out(open: &mut OpenObject) -> Result<Vec<&'static str>, Failure> {
     lacking.sort_unstable();
     lacking.dedup();
     Ok(lacking)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tracepoint_that_is_not_there_is_named_with_the_kernel_that_has_it() {
+        if !Path::new(TYPES).exists() {
+            eprintln!("not tested: the kernel has no type information");
+            return;
+        }
+        let reason = "the kernel has no tracepoint of_nothing; it takes Linux 99 or newer";
+        assert_eq!(
+            ensure_point("of_nothing", "Linux 99"),
+            Err(Failure::Unavailable(reason.into()))
+        );
+        assert_eq!(ensure_point("sched_switch", "Linux 5.5"), Ok(()));
+    }
 }

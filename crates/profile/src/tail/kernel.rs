@@ -7,7 +7,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, RingB
 use super::events::Event;
 use crate::cli::Role;
 use crate::failure::Failure;
-use crate::kernel::{ensure_possible, refusal};
+use crate::kernel::{ensure_point, ensure_possible, refusal};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tail.bpf.o"));
 
@@ -23,6 +23,8 @@ impl Programs {
     pub fn load(roles: &[Role], ports: &[u16]) -> Result<Self, Failure> {
         ensure_possible()?;
         libbpf_rs::set_print(None);
+        // It tells what a socket received, and is the newest of all that are needed.
+        ensure_point("sock_recv_length", "Linux 6.3")?;
         // libbpf reads ELF in place, so it must be aligned.
         let bytes = OBJECT.to_vec();
         let open = ObjectBuilder::default()
