@@ -1,5 +1,6 @@
 """Causes: which functions and system calls differ between a variant and its baseline."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -69,7 +70,7 @@ def _cause(label: str, duels: Sequence[Explained], price: Effect | None) -> Caus
     busy = [key for key, mean in _means(of_role).items() if sum(mean) >= _LEAST_SHARE * whole_ns]
     seen = [_each_side(duel, _functions) for duel in duels]
     often = [key for key, mean in _means(seen).items() if sum(mean) >= _LEAST_SHARE * whole_ns]
-    known = {key: frame for duel in duels for key, frame in _frames(duel).items()}
+    known = _known(duels)
     rows = _family(seen, often)
     clear = {row.name.partition(":")[2] for row in rows if row.shift.clear}
     above = callers(_stacks(duels), clear)
@@ -235,16 +236,21 @@ def _counts(duel: Explained, side: str) -> Costs:
     return found
 
 
-def _frames(duel: Explained) -> dict[str, Frame]:
-    """Return each function by its key, as the variant has it if both sides do."""
-    frames = duel.profile.frames
-    sides = sorted(duel.profile.roles.items(), key=lambda role: role[0].split("/")[0])
-    return {
-        key_of(frames[at]): frames[at]
-        for _, seen in sides
-        for sample in seen.samples
-        for at in sample.stack
-    }
+def _known(duels: Sequence[Explained]) -> dict[str, Frame]:
+    """Return each function by its key, as most samples of the variant have it, or those of the
+    baseline if the variant has none: several files may have functions of one name.
+    """
+    samples: dict[str, Counter[Frame]] = {side: Counter() for side in SIDES}
+    for duel in duels:
+        for role, seen in duel.profile.roles.items():
+            found: Counter[int] = Counter()
+            for sample in seen.samples:
+                found.update(dict.fromkeys(sample.stack, sample.count))
+            for at, count in found.items():
+                samples[role.split("/")[0]][duel.profile.frames[at]] += count
+    # Later ones replace earlier ones.
+    rarest_first = [frame for side in SIDES for frame, _ in reversed(samples[side].most_common())]
+    return {key_of(frame): frame for frame in rarest_first}
 
 
 def key_of(frame: Frame | FrameResult) -> str:

@@ -98,6 +98,35 @@ def test_the_function_that_is_dearer_is_named_with_its_part(tmp_path: Path) -> N
     assert calls == "Per request, dear makes 1 [1, 1] more write calls than old."
 
 
+def test_a_name_that_several_files_have_is_told_of_the_one_with_most_samples(
+    tmp_path: Path,
+) -> None:
+    folder = run(tmp_path, more=40)
+    for file in (tmp_path / PROFILES).iterdir():
+        duel = Explained.model_validate_json(zstandard.decompress(file.read_bytes()))
+        seen = duel.profile.roles["variant/sut"]
+        other = Frame(name="write", module="plugin", kind="user")
+        profile = duel.profile.model_copy(
+            update={
+                "frames": [*duel.profile.frames, other],
+                "roles": {
+                    **duel.profile.roles,
+                    "variant/sut": seen.model_copy(
+                        update={
+                            "samples": [
+                                *seen.samples,
+                                Sample(stack=[len(duel.profile.frames)], count=1),
+                            ]
+                        }
+                    ),
+                },
+            }
+        )
+        changed = duel.model_copy(update={"profile": profile})
+        file.write_bytes(zstandard.compress(changed.model_dump_json().encode()))
+    assert {each.module for each in only(folder).frames if each.name == "write"} == {"new"}
+
+
 def test_what_is_cheaper_is_said_to_be_less(tmp_path: Path) -> None:
     time, calls = because(only(run(tmp_path, more=-28, calls=-1)), "old", "slices")
     assert " ns less per request than old: " in time
