@@ -37,7 +37,11 @@ def of_slowest(tail: TailResult, baseline: str) -> str:
         f"{share.capitalize()} take {_size(tail.difference_ns, tail.ci_ns)} {more} with "
         f"{tail.label} than with {baseline} ({where})"
     )
-    causes = [_cause(part, tail.difference_ns) for part in culprits(tail)]
+    found = culprits(tail)
+    ratios = [part.difference_ns / tail.difference_ns for part in found]
+    # Others outweigh parts that are alone or together larger than the whole.
+    shares = sum(ratios) <= 1 + LEAST and all(round(100 * ratio) <= 100 for ratio in ratios)
+    causes = [_cause(part, tail.difference_ns, shares=shares) for part in found]
     return f"{said}: {listed(causes)}." if causes else f"{said}; no cause stands out."
 
 
@@ -89,12 +93,10 @@ def culprits(tail: TailResult) -> list[TailPartResult]:
     ][:NAMED]
 
 
-def _cause(part: TailPartResult, whole_ns: float) -> str:
+def _cause(part: TailPartResult, whole_ns: float, *, shares: bool) -> str:
     scale, unit = unit_of(abs(part.difference_ns))
     more = "more" if whole_ns > 0 else "less"
-    percent = part.difference_ns / whole_ns * 100
-    # Others outweigh a part that is larger than the whole.
-    share = f" ({percent:.0f} %)" if round(percent) <= 100 else ""
+    share = f" ({part.difference_ns / whole_ns * 100:.0f} %)" if shares else ""
     size = f"{two_digits(abs(part.difference_ns) / scale)} {unit} {more}{share}"
     return f"for {size}, {words(part.cause, part.who)}"
 

@@ -127,6 +127,13 @@ def test_a_part_that_is_larger_than_the_whole_has_no_share(tmp_path: Path) -> No
     assert "ms more, the server waited for a disk." in said
 
 
+def test_parts_that_are_together_larger_than_the_whole_have_no_shares(tmp_path: Path) -> None:
+    causes = {("own", ""): 1.0, ("disk", ""): 5.0, ("page", ""): 4.0}
+    said = slower.of_slowest(only(run(tmp_path, causes)), "none")
+    assert " ms more, the server waited for a disk and for " in said
+    assert said.endswith(" ms more, the server waited for a page of memory.")
+
+
 def test_an_unequal_control_is_told(tmp_path: Path) -> None:
     _, scenario = made_of(run(tmp_path, SLOWER, control=SLOWER))
     *_, last = slower.sentences(scenario, scenario.tails[0], "none")
