@@ -1,5 +1,6 @@
 """The causes of a difference in sentences: the functions and system calls that differ."""
 
+import re
 from collections.abc import Sequence
 
 from tare.model.results import CauseResult, CountResult, FrameResult, RoleResult
@@ -16,8 +17,12 @@ _PART = 0.2
 """Of the whole difference: a function that has less explains little."""
 _MOST = 0.5
 """Of a role's difference: a function that has more has most of it."""
-_OF_LOOKING = ("bpf_trace_run", "__bpf_trace_", "__traceiter_")
-"""How functions of the kernel begin that call programs of observers."""
+_OF_LOOKING = re.compile(
+    r"bpf_trace_run|__bpf_trace_|__traceiter_|bpf_prog_[0-9a-f]{16}_(sample|follow|switched|settle"
+    r"|waking|woken|syscall_begins|syscall_ends|fault_user|fault_kernel|softirq|packet_sent|forked"
+    r"|executed|freed)$"
+)
+"""How functions of the kernel begin that call programs of observers, and those of tare-profile."""
 _NAMED = 3
 _LEAST_COUNT = 0.01
 """A request: smaller differences in counts are not worth a sentence."""
@@ -143,7 +148,7 @@ def _likely(cause: CauseResult, whole_ns: float) -> list[FrameResult]:
         for each in cause.frames
         if each.clear
         and each.difference_ns * sign > least
-        and not each.name.startswith(_OF_LOOKING)
+        and not _OF_LOOKING.match(each.name)
     ]
 
 

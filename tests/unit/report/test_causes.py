@@ -1,5 +1,6 @@
 """Causes, of built runs in which one function is dearer by a known amount."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 import zstandard
 from runs import CPU, plan, trials
 
+from tare.lab.paths import ROOT
 from tare.model.profile import PACKED, PROFILES, Explained, Frame, Profile, Sample, Seen
 from tare.model.results import CauseResult, FrameResult, RoleResult
 from tare.model.scenario import Scenario
@@ -192,6 +194,25 @@ def test_what_another_function_calls_now_is_no_cause() -> None:
     assert [each.name for each in culprits(cause)] == ["deflate"]
     (told,) = because(cause, "plain", "slices")
     assert told.endswith(" in deflate (server), called by filters (server).")
+
+
+def test_the_profilers_own_programs_are_no_cause() -> None:
+    source = (ROOT / "crates/profile/src/bpf/profile.bpf.c").read_text()
+    programs = re.findall(r"^int (?:BPF_PROG\()?(\w+)[(,)]", source, re.MULTILINE)
+    assert {"sample", "switched", "syscall_begins"} <= {*programs}
+
+    def frame(name: str) -> FrameResult:
+        return FrameResult(
+            name=f"bpf_prog_0123456789abcdef_{name}", module="kernel", kind="kernel", own=True,
+            baseline_ns=1000, variant_ns=2000, difference_ns=1000, ci_ns=(900, 1100), clear=True,
+        )  # fmt: skip
+
+    cause = CauseResult(
+        label="dear", duels=12, named_share=1, lost_share=0, price_pct=None, price_ci_pct=None,
+        baseline_ns=10_000, variant_ns=12_000, difference_ns=2000, ci_ns=(1900, 2100), counts=[],
+        frames=[*map(frame, [*programs, "follow"]), frame("verdict")],
+    )  # fmt: skip
+    assert [each.name for each in culprits(cause)] == ["bpf_prog_0123456789abcdef_verdict"]
 
 
 def test_less_than_half_of_a_roles_difference_is_not_most_of_it() -> None:
