@@ -25,6 +25,8 @@ _RESIDENT_MIN = 0.99
 _COLD_BYTES = 1 << 20
 _HOT_BYTES = 10_240
 _PAGE = 4096
+_TRIES = 5
+"""Times that an object is fetched until the cache keeps it, at most."""
 _LOOKS = 5
 """Fetches of the hot objects, at most. After one fetch a few pages have been seen missing, and a
 cache also reads other files at first, such as code."""
@@ -48,6 +50,7 @@ def main() -> None:
     cold = [f"/1m/cold-{number}" for number in range(given.cold)]
     _fetch(given.cache, cold + hot, "MISS")
     if given.objects == "opaque":
+        _keep(given.cache, cold + hot)
         _settle_opaque(given.cache, given.folder, hot, cold)
     else:
         _settle(given.cache, given.folder, hot, cold)
@@ -86,6 +89,32 @@ def _settle(cache: str, folder: Path, hot: list[str], cold: list[str]) -> None:
     else:
         _machine_fault(f"{found} of {pages} pages of hot objects are in memory, expected all")
     _expect_cold(*memory.resident(files[path] for path in cold))
+
+
+def _keep(cache: str, paths: list[str]) -> None:
+    """Fetch again what the cache has not kept: some keep nothing new while much waits to be
+    written to the disk.
+    """
+    for _ in range(_TRIES):
+        lacking = _lacking(cache, paths)
+        if not lacking:
+            return
+        _fetch(cache, lacking, "MISS")
+    _machine_fault(f"{len(lacking)} of {len(paths)} objects were not kept, expected none")
+
+
+def _lacking(cache: str, paths: list[str]) -> list[str]:
+    """Return the paths of the objects that the cache does not have."""
+    connection = http.client.HTTPConnection(cache, timeout=20)
+    lacking = []
+    for path in paths:
+        connection.request("HEAD", path)
+        answer = connection.getresponse()
+        answer.read()
+        if not answer.getheader("X-Cache", "").startswith("HIT"):
+            lacking.append(path)
+    connection.close()
+    return lacking
 
 
 def _settle_opaque(cache: str, folder: Path, hot: list[str], cold: list[str]) -> None:

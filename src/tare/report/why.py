@@ -146,9 +146,7 @@ def _likely(cause: CauseResult, whole_ns: float) -> list[FrameResult]:
     return [
         each
         for each in cause.frames
-        if each.clear
-        and each.difference_ns * sign > least
-        and not _OF_LOOKING.match(each.name)
+        if each.clear and each.difference_ns * sign > least and not _OF_LOOKING.match(each.name)
     ]
 
 

@@ -3,8 +3,12 @@
 import importlib
 import os
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, ClassVar
 
 import pytest
 
@@ -30,3 +34,52 @@ def test_hot_objects_that_do_not_stay_in_memory_are_no_fault_of_the_cache(
         fill._settle("a cache", Path("/"), ["hot"], [])
     assert ended.value.code == os.EX_TEMPFAIL
     assert "2950 of 3000 pages of hot objects are in memory" in capsys.readouterr().err
+
+
+class _Forgetful(BaseHTTPRequestHandler):
+    """A cache that keeps an object only when it is fetched for so many times."""
+
+    needed = 0
+    fetched: ClassVar[Counter[str]] = Counter()
+
+    def do_GET(self) -> None:
+        self.fetched[self.path] += 1
+        self._answer("MISS")
+
+    def do_HEAD(self) -> None:
+        self._answer("HIT from here" if self.fetched[self.path] >= self.needed else "MISS")
+
+    def _answer(self, status: str) -> None:
+        self.send_response(200)
+        self.send_header("X-Cache", status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def forgetful() -> Iterator[Callable[[int], str]]:
+    """Starts such a cache; returns its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Forgetful) as server:
+        Thread(target=server.serve_forever).start()
+
+        def needing(fetches: int) -> str:
+            _Forgetful.needed = fetches
+            _Forgetful.fetched.clear()
+            return f"127.0.0.1:{server.server_port}"
+
+        yield needing
+        server.shutdown()
+
+
+def test_what_a_cache_did_not_keep_is_fetched_again(
+    fill: Any, forgetful: Callable[[int], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill._keep(forgetful(3), ["/a", "/b"])
+    assert _Forgetful.fetched == {"/a": 3, "/b": 3}
+    with pytest.raises(SystemExit) as ended:
+        fill._keep(forgetful(99), ["/a", "/b"])
+    assert ended.value.code == os.EX_TEMPFAIL
+    assert "2 of 2 objects were not kept" in capsys.readouterr().err
