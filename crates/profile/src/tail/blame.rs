@@ -124,7 +124,10 @@ impl Seen {
         };
         let (written, writer) = match last {
             Some((at, task, _)) => (at, task),
-            None => (request.answered, self.late_writer(request).unwrap_or(reader)),
+            None => (
+                request.answered,
+                self.late_writer(request).unwrap_or(reader),
+            ),
         };
         Some(Phases {
             arrived,
