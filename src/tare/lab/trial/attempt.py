@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from tare.lab.errors import MachineFault, RoleError
+from tare.lab.errors import MachineFault, RoleError, TareError
 from tare.lab.project.hooks import OracleError
 from tare.lab.trial import fault
 from tare.lab.trial.site import Site
@@ -107,15 +107,21 @@ def failure(site: Site | None, error: Exception) -> Attempt:
 
     The reason begins with the end of a role that had ended by then, which caused the error.
     """
-    kind = "oracle" if isinstance(error, OracleError) else type(error).__name__
-    reason, lacks = f"{kind}: {error}", fault.lack(error)
+    reason, lacks = _told(error), fault.lack(error)
     if site is not None and not isinstance(error, RoleError | MachineFault):
         try:
             site.blame()
         except (RoleError, MachineFault) as earlier:
-            reason = f"{type(earlier).__name__}: {earlier}; noticed by {reason}"
+            reason = f"{earlier}; noticed by {reason}"
             lacks = lacks or fault.lack(earlier)
     return _of_the_machine(lacks, reason) if lacks else Attempt("failed", reason)
+
+
+def _told(error: Exception) -> str:
+    """Return the error's message; one that is not meant for users has its kind before it."""
+    if isinstance(error, OracleError):
+        return f"oracle: {error}"
+    return str(error) if isinstance(error, TareError) else f"{type(error).__name__}: {error}"
 
 
 def excused(made: Attempt, site: Site | None) -> Attempt:

@@ -304,8 +304,7 @@ class Site:
             everyone = list(self.processes.values())
             await_ready(self.host_of(name), process, role.ready, names, where, everyone)
         except RoleError as error:
-            files = ", ".join(str(self.folder / key) for key in self.rendered)
-            hint = f"; its files: {files}" if files else ""
+            hint = f"; its files are in {self.folder}" if self.rendered else ""
             raise RoleError(f"{variant}: {error}{hint}") from error
 
     def _place(self, role: str, kind: str) -> Launch:
