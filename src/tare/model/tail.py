@@ -34,6 +34,8 @@ class Tail(Record):
     """Of either kind."""
     of: int
     """All that were looked at."""
+    later: int = 0
+    """Those that were due in the observed time and answered after it; they are not looked at."""
     from_ns: int
     """The latency of the fastest of the slowest."""
     slow_ns: float

@@ -32,7 +32,7 @@ _WORDS = {
     "sleep": "the server slept",
     "page": "the server waited for a page of memory",
     "backend": "the server waited for another server",
-    "asleep": "the server waited for input",
+    "asleep": "the server waited for input or its own threads",
     "call": "the server waited in {}",
     "returning": "the answer was on its way back",
     "unseen": "nothing was seen",
@@ -47,6 +47,11 @@ def sentences(
     if tail.lost:
         found.append(
             f"{tail.lost} events found no room, so parts may be wrong; take less --duration."
+        )
+    if tail.later and tail.later >= tail.requests:
+        found.append(
+            f"{counted(tail.later, 'request')} of this time came back only after it; they are not "
+            "among the slowest. Take less --rate or more --duration."
         )
     kinds = {kind: count for kind, count in (errors or {}).items() if count}
     if kinds:

@@ -73,6 +73,14 @@ def test_lost_events_are_told() -> None:
     assert sentences(few, {}) == ["Too few requests to tell slow ones from others.", last]
 
 
+def test_requests_that_outlive_the_window_are_told_where_they_could_be_the_slowest() -> None:
+    few = FOUND.model_copy(update={"later": FOUND.requests - 1})
+    assert sentences(few, {}) == sentences(FOUND, {})
+    many = FOUND.model_copy(update={"later": 900})
+    *_, last = sentences(many, {})
+    assert last.startswith("900 requests of this time came back only after it; they are not among ")
+
+
 def test_requests_that_failed_are_told() -> None:
     *_, last = sentences(FOUND, {}, {"timeout": 3, "status": 0})
     assert last.startswith("3 requests failed (timeout 3); those without an answer are not among ")
@@ -89,6 +97,11 @@ def test_the_table_has_what_takes_time(width: int) -> None:
 def test_a_futex_is_not_said_to_be_a_lock_alone() -> None:
     """Condition variables and threads of a pool without work wait in the same system call."""
     assert words("lock", "") == "the server waited for a lock or another thread"
+
+
+def test_an_event_is_not_said_to_be_input_alone() -> None:
+    """A pool of threads tells its event loop in the same way that it has read a file."""
+    assert words("asleep", "") == "the server waited for input or its own threads"
 
 
 def test_every_cause_has_words() -> None:

@@ -50,7 +50,7 @@ pub enum Cause {
     Page,
     /// It waited for another server.
     Backend,
-    /// It waited for input, though there was some.
+    /// It waited for input, or for one of its own threads: both come as events.
     Asleep,
     /// It waited in another system call.
     Call(&'static str),

@@ -51,6 +51,8 @@ pub struct Chosen {
     pub ordinary: Vec<Request>,
     /// The number of all that they are chosen from.
     pub of: usize,
+    /// The number of those that were due within the time, and answered after it.
+    pub later: usize,
 }
 
 /// All requests, and each connection's.
@@ -118,8 +120,12 @@ impl Requests {
 
     /// The slowest share of those within a time, and as many around the median.
     pub fn chosen(&self, share: f64, from: u64, until: u64) -> Chosen {
-        let within = |request: &&Request| request.intended >= from && request.answered <= until;
-        let mut all: Vec<Request> = self.all.iter().filter(within).copied().collect();
+        let due = |request: &&Request| (from..=until).contains(&request.intended);
+        let (mut all, later): (Vec<Request>, Vec<_>) = self
+            .all
+            .iter()
+            .filter(due)
+            .partition(|request| request.answered <= until);
         all.sort_by_key(Request::latency);
         let count = ((all.len() as f64 * share).ceil() as usize)
             .max(FEWEST)
@@ -128,6 +134,7 @@ impl Requests {
         let ordinary = all[middle..middle + count].to_vec();
         Chosen {
             of: all.len(),
+            later: later.len(),
             slow: all.split_off(all.len() - count),
             ordinary,
         }
@@ -184,8 +191,13 @@ mod tests {
             })
             .collect();
         let requests = Requests::of(&format!("{HEADING}{rows}")).expect("well formed");
-        let Chosen { slow, ordinary, of } = requests.chosen(0.001, 0, u64::MAX);
-        assert_eq!(of, 1000);
+        let Chosen {
+            slow,
+            ordinary,
+            of,
+            later,
+        } = requests.chosen(0.001, 0, u64::MAX);
+        assert_eq!((of, later), (1000, 0));
         assert!(slow.len() == 10 && slow.iter().all(|request| request.latency() == 91));
         assert!(ordinary.len() == 10 && ordinary.iter().all(|request| request.latency() < 8));
         let third = requests.all[3];
@@ -195,6 +207,12 @@ mod tests {
         assert!(
             none.slow.is_empty(),
             "too few to tell slow ones from others"
+        );
+        let cut = requests.chosen(0.001, 100, 750);
+        assert_eq!(
+            (cut.of, cut.later),
+            (6, 1),
+            "the slow one is still under way"
         );
     }
 

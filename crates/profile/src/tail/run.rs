@@ -33,6 +33,8 @@ struct Tail {
     requests: usize,
     /// All that were looked at.
     of: usize,
+    /// Those that were answered only afterwards.
+    later: usize,
     /// The latency of the fastest of the slowest.
     from_ns: u64,
     slow_ns: f64,
@@ -86,8 +88,12 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
 }
 
 fn tail(seen: &Seen, chosen: &Chosen, lost: u64) -> Tail {
-    let Chosen { slow, ordinary, of } = chosen;
-    let of = *of;
+    let Chosen {
+        slow,
+        ordinary,
+        of,
+        later,
+    } = chosen;
     let count = slow.len().max(1) as f64;
     let mut causes: BTreeMap<_, [u64; 2]> = BTreeMap::new();
     for (kind, requests) in [slow, ordinary].into_iter().enumerate() {
@@ -122,7 +128,8 @@ fn tail(seen: &Seen, chosen: &Chosen, lost: u64) -> Tail {
     Tail {
         schema_version: 1,
         requests: slow.len(),
-        of,
+        of: *of,
+        later: *later,
         from_ns: slow.first().map_or(0, Request::latency),
         slow_ns: mean(slow),
         ordinary_ns: mean(ordinary),
