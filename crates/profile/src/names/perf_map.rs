@@ -11,10 +11,20 @@ pub struct PerfMap(BTreeMap<u64, (u64, String)>);
 impl PerfMap {
     /// Read the map that a process wrote. The map is empty if there is none.
     pub fn of(process: u32, inner_number: Option<u32>) -> Self {
-        let name = format!("tmp/perf-{}.map", inner_number.unwrap_or(process));
-        let paths = [format!("/proc/{process}/root/{name}"), format!("/{name}")];
+        let paths = Self::paths(process, inner_number.unwrap_or(process));
         let text = paths.iter().find_map(|path| fs::read(path).ok());
         Self::parse(&String::from_utf8_lossy(&text.unwrap_or_default()))
+    }
+
+    /// The places where it may be, the first first. A process that has ended has no root any more.
+    fn paths(process: u32, inner_number: u32) -> Vec<String> {
+        let name = format!("tmp/perf-{inner_number}.map");
+        let mut paths = vec![format!("/proc/{process}/root/{name}")];
+        // Another process may have here the number that this one has in its own namespace.
+        if inner_number == process {
+            paths.push(format!("/{name}"));
+        }
+        paths
     }
 
     /// Read lines "START SIZE NAME" in hexadecimal. A later one replaces an earlier one at the same address.
@@ -42,6 +52,15 @@ impl PerfMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_processs_map_is_not_taken_for_that_of_one_in_a_namespace() {
+        assert_eq!(
+            PerfMap::paths(70, 70),
+            ["/proc/70/root/tmp/perf-70.map", "/tmp/perf-70.map"]
+        );
+        assert_eq!(PerfMap::paths(70, 3), ["/proc/70/root/tmp/perf-3.map"]);
+    }
 
     #[test]
     fn functions_are_found_by_address() {
