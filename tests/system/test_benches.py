@@ -142,7 +142,8 @@ def test_benches_have_hosts_of_their_own(lab: Laboratory, benches: Path, tmp_pat
     with worker(lab, "left", both) as left, worker(lab, "right", both):
         told = lab.tare("hosts", "check", str(both), "--wait", str(2 * PATIENCE_S))
         assert told.count("round trip to") == 6, told
-        command = lab.start(*RUN, "3", "--benches", str(both))
+        # So many that the left one has a block under way when the first is done.
+        command = lab.start(*RUN, "5", "--benches", str(both))
         waits(lab, 1)
         lose_server(hosts["left"])
         _, told = left.communicate(timeout=4 * PATIENCE_S)
@@ -154,7 +155,7 @@ def test_benches_have_hosts_of_their_own(lab: Laboratory, benches: Path, tmp_pat
         told = lab.tare("resume", "last", "--benches", str(benches), code=1)
         assert "and these benches have no [spread]" in told
         lab.tare("resume", "last", "--benches", str(both))
-    assert_in_order(lab, 3)
+    assert_in_order(lab, 5)
     environment = json.loads((lab.run_folder() / "environment.json").read_text())
     for name in {str(trial.bench) for trial in lab.trials()}:
         own = environment["benches"][name].get("hosts", environment["hosts"])

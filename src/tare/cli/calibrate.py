@@ -179,10 +179,7 @@ def _print(found: "Calibration") -> None:
     for row in calibration.rows(found):
         table.add_row(*row)
     console().print(table, highlight=False)
-    echo(
-        "",
-        "Found in about four of five studies that look at the end. Your own servers may be noisier.",
-    )
+    echo("", "Found in about four of five studies that look once. Your own servers may be noisier.")
     echo("", "tare duel and tare gate look after every duel, which takes about half as long again.")
     for line in found.remarks:
         echo("", line)

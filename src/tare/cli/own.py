@@ -1,11 +1,12 @@
 """Files of the user's own in the place of variants' parts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tare.lab.errors import UnknownName
 from tare.lab.project import parts
 from tare.lab.project.catalog import Loaded
+from tare.lab.project.levels import unsupported_with
 
 
 def split(found: list[Loaded], named: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
@@ -19,7 +20,7 @@ def exchanged(
     found: list[Loaded], files: Mapping[str, str], variants: list[str] | None
 ) -> tuple[list[Loaded], list[str]]:
     """Return the studies in which all files are taken, with the parts exchanged, and a remark for
-    each study that is left out.
+    each study and, unless `variants` are named, each variant that is left out.
 
     Raises UnknownName where no study is left, and TareError for a file that does not fit.
     """
@@ -31,6 +32,7 @@ def exchanged(
             remarks.append(f"{loaded.title} has no {' and no '.join(lacking)} to replace: not run")
         else:
             made.append(parts.exchange(loaded, files, chosen))
+            remarks += [] if variants else _left_out(loaded, chosen, files)
     if not made:
         raise UnknownName("; ".join(remarks))
     return made, remarks
@@ -39,3 +41,10 @@ def exchanged(
 def taking(loaded: Loaded) -> list[str]:
     """Return the variants in which a part is exchanged."""
     return list(dict.fromkeys(each for own in loaded.parts.values() for each in own.variants))
+
+
+def _left_out(loaded: Loaded, chosen: list[str], files: Mapping[str, str]) -> Iterator[str]:
+    for name in chosen:
+        has_part = loaded.variants[name].parts.keys() & files.keys()
+        if has_part and (why := unsupported_with(loaded, name, files)):
+            yield f"{loaded.title} without {name}: {why}"

@@ -304,7 +304,8 @@ class Site:
             everyone = list(self.processes.values())
             await_ready(self.host_of(name), process, role.ready, names, where, everyone)
         except RoleError as error:
-            hint = f"; its files are in {self.folder}" if self.rendered else ""
+            own = [str(self.folder / key) for key in self.rendered if key.startswith(f"{name}/")]
+            hint = f"; its files: {', '.join(own)}" if own else ""
             raise RoleError(f"{variant}: {error}{hint}") from error
 
     def _place(self, role: str, kind: str) -> Launch:
