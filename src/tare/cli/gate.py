@@ -38,9 +38,9 @@ _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
 def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     """Compare servers as tare duel does; exit with 3 if one is surely worse than --fail-on allows.
 
-    Where it cannot tell, it says so and exits with 0. Noise alone fails at most one limit of a
-    server in forty, and fewer the higher the limit. It ends as soon as each server is
-    surely beyond a limit or within all of them.
+    Where it cannot tell, it says so and exits with 0. Noise alone fails a limit in at most one of
+    forty cases, and more seldom the higher the limit is. The gate ends as soon as each server is
+    surely beyond a limit or surely within all of them.
 
     \b
     tare gate './old --port {port}' './new --port {port}' --fail-on 'cpu_us_per_request > 2%'

@@ -50,8 +50,8 @@ def sentences(
         )
     if tail.later and tail.later >= tail.requests:
         found.append(
-            f"{counted(tail.later, 'request')} of this time came back only after it; they are not "
-            "among the slowest. Take less --rate or more --duration."
+            f"{counted(tail.later, 'request')} got an answer only after the observed time; they "
+            "are not among the slowest. Take less --rate or more --duration."
         )
     kinds = {kind: count for kind, count in (errors or {}).items() if count}
     if kinds:

@@ -78,7 +78,7 @@ def test_requests_that_outlive_the_window_are_told_where_they_could_be_the_slowe
     assert sentences(few, {}) == sentences(FOUND, {})
     many = FOUND.model_copy(update={"later": 900})
     *_, last = sentences(many, {})
-    assert last.startswith("900 requests of this time came back only after it; they are not among ")
+    assert last.startswith("900 requests got an answer only after the observed time; they are not ")
 
 
 def test_requests_that_failed_are_told() -> None:
