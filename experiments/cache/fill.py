@@ -59,9 +59,14 @@ def main() -> None:
     ]
     _fetch(given.cache, mixed, "MISS")
     host, _, port = given.listen.rpartition(":")
-    with TCPServer((host, int(port)), _dropper(given.folder)) as server:
+    with _Server((host, int(port)), _dropper(given.folder)) as server:
         given.done.touch()
         server.serve_forever()
+
+
+class _Server(TCPServer):
+    # A closed connection of the role that had the port before may still linger there.
+    allow_reuse_address = True
 
 
 def _dropper(folder: Path) -> type[BaseHTTPRequestHandler]:

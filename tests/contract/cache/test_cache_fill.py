@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import socket
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -34,6 +35,16 @@ def test_hot_objects_that_do_not_stay_in_memory_are_no_fault_of_the_cache(
         fill._settle("a cache", Path("/"), ["hot"], [])
     assert ended.value.code == os.EX_TEMPFAIL
     assert "2950 of 3000 pages of hot objects are in memory" in capsys.readouterr().err
+
+
+def test_a_port_that_was_just_given_up_can_be_used(fill: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as earlier:
+        place = earlier.getsockname()
+        with socket.create_connection(place) as client:
+            # Who closes first keeps the port for a minute.
+            earlier.accept()[0].close()
+            assert client.recv(1) == b""
+    fill._Server(place, BaseHTTPRequestHandler).server_close()
 
 
 class _Forgetful(BaseHTTPRequestHandler):
