@@ -147,8 +147,9 @@ def load(
         variants[variant] = _validate(Variant, merged, [path, file], own)
     if taken := clashing(variants):
         raise ManifestError(f"{folder}: {taken!r} is what a trial of another is called; rename it")
+    names = references.known_to(folder)
     for path in files:
-        _refuse(path, references.of_variant(variants[path.parent.name], variants, folder))
+        _refuse(path, references.of_variant(variants[path.parent.name], variants, names))
     for where, first in ((file, experiment.baseline), (study_file, asked.baseline)):
         if first not in variants:
             raise ManifestError(

@@ -1,6 +1,7 @@
 """Names in one manifest that must exist in another table: found before a run, not in it."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import TemplateSyntaxError
@@ -12,6 +13,29 @@ from tare.model.exports import GoogleBenchmark
 from tare.model.fields import Selection
 from tare.model.manifest import Experiment, Variant
 from tare.model.study import Factor, Study
+
+
+@dataclass(frozen=True)
+class Known:
+    """The names that all studies of an experiment have together."""
+
+    studies: list[str]
+    parameters: set[str]
+    levels: Mapping[str, list[str]]
+    """Factor → levels."""
+
+
+def known_to(folder: Path) -> Known:
+    """Read the names from the manifests of an experiment's folder. Raises ManifestError."""
+    names = study_names(folder)
+    files = {name: read_toml(folder / "studies" / f"{name}.toml") for name in names}
+    tables = [read_toml(folder / "experiment.toml"), *files.values()]
+    levels: dict[str, list[str]] = {}
+    for table in files.values():
+        for factor, item in table.get("factors", {}).items():
+            levels.setdefault(factor, []).extend(Factor.model_validate(item).levels)
+    parameters = {name for table in tables for name in table.get("parameters", {})}
+    return Known(names, parameters, levels)
 
 
 def of_study(study: Study, experiment: Experiment) -> Iterator[str]:
@@ -44,48 +68,30 @@ def of_study(study: Study, experiment: Experiment) -> Iterator[str]:
             yield from _levels(field, selection, study.factors)
 
 
-def of_variant(variant: Variant, variants: Mapping[str, Variant], folder: Path) -> Iterator[str]:
-    """Yield the same for a variant; `folder` is the experiment's."""
+def of_variant(variant: Variant, variants: Mapping[str, Variant], known: Known) -> Iterator[str]:
+    """Yield the same for a variant; `known` is of its experiment."""
     if variant.baseline is not None:
         yield from _among("baseline", [variant.baseline], variants)
     for name, use in variant.environment.items():
         if use.parameter is not None:
-            yield from _among(f"environment.{name}", [use.parameter], _all_parameters(folder))
+            yield from _among(f"environment.{name}", [use.parameter], known.parameters)
         if use.part is not None:
             yield from _among(f"environment.{name}", [use.part], variant.parts)
     if variant.from_ is not None:
         yield from _among("from", [variant.from_], variants)
     for name, part in variant.parts.items():
-        yield from _among(f"parts.{name}.sets", part.sets, _all_parameters(folder))
+        yield from _among(f"parts.{name}.sets", part.sets, known.parameters)
         yield from _among(f"parts.{name}.beside", part.beside, variant.parts)
-        yield from _among(f"parts.{name}.studies", part.studies, study_names(folder))
-    known = {"study", "properties", "part"} | _all_parameters(folder)
+        yield from _among(f"parts.{name}.studies", part.studies, known.studies)
+    names = {"study", "properties", "part"} | known.parameters
     for number, rule in enumerate(variant.levels):
-        yield from _expression(f"levels.{number}.when", rule.when, known)
-    factors = _all_levels(folder)
+        yield from _expression(f"levels.{number}.when", rule.when, names)
     for factor, settings in variant.differences.items():
-        yield from _among("differences", [factor], factors)
+        yield from _among("differences", [factor], known.levels)
         for setting, levels in settings.items():
-            if factor in factors:
-                yield from _among(f"differences.{factor}: {setting!r}", levels, factors[factor])
-
-
-def _all_parameters(folder: Path) -> set[str]:
-    """Return the parameters of any study of the experiment."""
-    files = [folder / "experiment.toml"]
-    files += [folder / "studies" / f"{name}.toml" for name in study_names(folder)]
-    return {name for file in files for name in read_toml(file).get("parameters", {})}
-
-
-def _all_levels(folder: Path) -> dict[str, list[str]]:
-    """Return factor → levels in any study of the experiment."""
-    found: dict[str, list[str]] = {}
-    for name in study_names(folder):
-        for factor, table in (
-            read_toml(folder / "studies" / f"{name}.toml").get("factors", {}).items()
-        ):
-            found.setdefault(factor, []).extend(Factor.model_validate(table).levels)
-    return found
+            if factor in known.levels:
+                where = f"differences.{factor}: {setting!r}"
+                yield from _among(where, levels, known.levels[factor])
 
 
 def _analysis(study: Study, known: Iterable[str], outcomes: Iterable[str]) -> Iterator[str]:

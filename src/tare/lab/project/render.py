@@ -6,7 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError, meta
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateSyntaxError,
+    meta,
+)
 
 from tare.lab.errors import ManifestError
 
@@ -16,7 +23,7 @@ def text(template: str, names: Mapping[str, Any], where: str) -> str:
     if "{" not in template:
         return template
     try:
-        return str(_strings().from_string(template).render(names))
+        return str(_parsed(template).render(names))
     except Exception as error:  # a template may divide by zero, too
         raise ManifestError(f"{where}: template {template!r}: {error}") from error
 
@@ -46,9 +53,10 @@ def condition(expression: str, names: Mapping[str, Any], where: str) -> bool:
     return bool(_expression(expression, names, where))
 
 
-def names_in(expression: str) -> set[str]:
+@cache
+def names_in(expression: str) -> frozenset[str]:
     """Return the names that an expression without braces uses. Raises TemplateSyntaxError."""
-    return set(meta.find_undeclared_variables(_strings().parse("{{" + expression + "}}")))
+    return frozenset(meta.find_undeclared_variables(_strings().parse("{{" + expression + "}}")))
 
 
 def file(name: str, folders: list[Path], names: Mapping[str, Any]) -> str:
@@ -78,6 +86,11 @@ def file(name: str, folders: list[Path], names: Mapping[str, Any]) -> str:
 @cache
 def _strings() -> Environment:
     return Environment(undefined=StrictUndefined)
+
+
+@cache
+def _parsed(template: str) -> Template:
+    return _strings().from_string(template)
 
 
 @cache
