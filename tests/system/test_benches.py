@@ -143,10 +143,10 @@ def test_benches_have_hosts_of_their_own(lab: Laboratory, benches: Path, tmp_pat
         told = lab.tare("hosts", "check", str(both), "--wait", str(2 * PATIENCE_S))
         assert told.count("round trip to") == 6, told
         # So many that the left one has a block under way when the first is done.
-        command = lab.start(*RUN, "5", "--benches", str(both))
+        command = lab.start(*RUN, "7", "--benches", str(both))
         waits(lab, 1)
         lose_server(hosts["left"])
-        _, told = left.communicate(timeout=4 * PATIENCE_S)
+        _, told = left.communicate(timeout=8 * PATIENCE_S)
         assert left.returncode == 1 and "sent this bench away: host left-server: no agent" in told
         code, text = end(command, signal.SIGINT)
         assert code == 130, text
@@ -155,7 +155,7 @@ def test_benches_have_hosts_of_their_own(lab: Laboratory, benches: Path, tmp_pat
         told = lab.tare("resume", "last", "--benches", str(benches), code=1)
         assert "and these benches have no [spread]" in told
         lab.tare("resume", "last", "--benches", str(both))
-    assert_in_order(lab, 5)
+    assert_in_order(lab, 7)
     environment = json.loads((lab.run_folder() / "environment.json").read_text())
     for name in {str(trial.bench) for trial in lab.trials()}:
         own = environment["benches"][name].get("hosts", environment["hosts"])

@@ -1,11 +1,14 @@
 """`tare test`: everything that must hold, in the order in which it fails fastest."""
 
+import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -52,6 +55,10 @@ _STEPS = {
     ),
 }
 _THOROUGH = "--thorough"
+_SOME_FAILED = 1
+"""pytest's exit code."""
+_AGAIN = 3
+"""So many failed tests are run once more; where more fail, it is not the crowd's doing."""
 
 
 @click.command()
@@ -96,18 +103,58 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     threads = _RUST_THREADS_A_CPU * len(os.sched_getaffinity(0))
     environment.setdefault("RUST_TEST_THREADS", str(threads))
     failed = []
+    crowded: list[str] = []
     for step, commands in steps(everything=everything, arguments=arguments).items():
         if only not in (None, step):
             continue
         for argv in commands:
             begun = time.monotonic()
             say(f"{step}: {' '.join(argv[-3:] if argv[0] == sys.executable else argv)}")
-            if subprocess.run(argv, cwd=ROOT, env=environment, check=False).returncode != 0:
+            if "-n" in argv:
+                code, names = _beside_others(argv, environment)
+                crowded += names
+            else:
+                code = run(argv, environment)
+            if code != 0:
                 failed.append(" ".join(argv))
             say(f"{step}: {time.monotonic() - begun:.0f} s")
+    for line in crowded:
+        say(f"failed beside other tests, passed alone: {line}")
     for line in failed:
         say(f"FAILED: {line}")
     sys.exit(1 if failed else 0)
+
+
+def run(argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Return the exit code of a step. A request to stop is passed on, and the step may clean up."""
+    with subprocess.Popen(argv, cwd=ROOT, env=environment) as process:
+        before = {
+            number: signal.signal(number, lambda number, _: process.send_signal(number))
+            for number in (signal.SIGTERM, signal.SIGHUP)
+        }
+        # The terminal sends Ctrl-C to the step itself, too.
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            return process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _beside_others(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[int, list[str]]:
+    """Run pytest in several processes, and the few tests that fail once more without others.
+    Return the exit code, and the names of those that passed only alone.
+    """
+    with TemporaryDirectory() as cache:
+        code = run([*argv, "-o", f"cache_dir={cache}"], environment)
+        failures = Path(cache) / "v/cache/lastfailed"
+        names = list(json.loads(failures.read_text())) if failures.exists() else []
+    if code != _SOME_FAILED or not 0 < len(names) <= _AGAIN:
+        return code, []
+    say(f"python: once more, alone: {' '.join(names)}")
+    thorough = [_THOROUGH] if _THOROUGH in argv else []
+    code = run([*_PYTEST, *thorough, *names], environment)
+    return code, names if code == 0 else []
 
 
 def packages(root: Path) -> list[str]:

@@ -1,8 +1,17 @@
 """The steps of `tare test`."""
 
-import pytest
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
 
-from tare.cli.test import packages, steps
+import pytest
+from click.testing import CliRunner
+
+from tare.cli import test as steps_of_test
+from tare.cli.test import command, packages, run, steps
 from tare.lab.paths import ROOT
 
 ALONE = "pytest.mark." + "alone"
@@ -42,3 +51,57 @@ def test_every_test_file_has_a_name_of_its_own() -> None:
 def test_packages_that_tests_can_do_without_are_listed() -> None:
     assert {"nghttp2-server", "nodejs"} <= set(packages(ROOT))
     assert all(name.replace("-", "").isalnum() for name in packages(ROOT))
+
+
+TWO = """
+import os, pathlib, pytest
+def test_starves():
+    seen = pathlib.Path("{seen}")
+    first = not seen.exists()
+    seen.touch()
+    assert "PYTEST_XDIST_WORKER" not in os.environ or not first
+def test_is_wrong():
+    assert {right}
+"""
+
+
+@pytest.mark.parametrize(("right", "code"), [(True, 0), (False, 1)])
+def test_tests_that_fail_beside_others_are_run_alone_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: bool, code: int
+) -> None:
+    file = tmp_path / "test_two.py"
+    file.write_text(TWO.format(seen=tmp_path / "seen", right=right))
+    argv = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:timeout", str(file)]
+    monkeypatch.setattr(steps_of_test, "_STEPS", {"python": (argv,)})
+    monkeypatch.setattr(steps_of_test, "_PYTEST", argv[:3])
+    monkeypatch.setattr("tare.lab.project.catalog.load", lambda name: None)
+    monkeypatch.setattr("tare.lab.project.index.experiment_names", list)
+    monkeypatch.setattr("tare.lab.project.requirements.meet", lambda *_: None)
+    monkeypatch.setattr(steps_of_test, "ROOT", tmp_path)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "packages.txt").touch()
+    told = CliRunner().invoke(command, [])
+    assert told.exit_code == code, told.output
+    named = "failed beside other tests, passed alone: test_two.py::test_starves" in told.output
+    assert named == right
+
+
+def test_a_step_that_is_stopped_may_clean_up(tmp_path: Path) -> None:
+    left = tmp_path / "cleaned"
+    program = (
+        "import signal, sys, time, pathlib\n"
+        "def stop(*_):\n"
+        f"    time.sleep(0.3); pathlib.Path({str(left)!r}).touch(); sys.exit(3)\n"
+        "signal.signal(signal.SIGTERM, stop)\n"
+        f"pathlib.Path({str(tmp_path / 'up')!r}).touch()\n"
+        "time.sleep(60)\n"
+    )
+
+    def stop() -> None:
+        while not (tmp_path / "up").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=stop).start()
+    assert run([sys.executable, "-c", program], os.environ) == 3
+    assert left.exists()
