@@ -78,8 +78,15 @@ class Calibrates(Record):
 
     outcome: OutcomeKey
     """The judged outcome whose effect is known."""
+    otherwise: OutcomeKey | None = None
+    """The judged outcome with the same effect, for machines that cannot measure the first."""
     truth: OutcomeKey
     """The outcome that says, of the variant, how large the effect is, in percent."""
+
+    @property
+    def outcomes(self) -> list[str]:
+        """The outcomes with the known effect, the best one first."""
+        return [self.outcome, *([self.otherwise] if self.otherwise else [])]
 
 
 class Quick(Record):
@@ -159,8 +166,11 @@ class Study(Record):
             raise ValueError(f"each outcome once in judged and shown, and {twice[0]} not twice")
         checked_gates(self.gates)
         known = self.calibrates
-        if known and not (known.outcome in self.judged and known.truth in names):
-            raise ValueError("calibrates.outcome among the judged, and calibrates.truth reported")
+        if known and not ({*known.outcomes} <= {*self.judged} and known.truth in names):
+            raise ValueError(
+                "calibrates.outcome and calibrates.otherwise among the judged, and "
+                "calibrates.truth reported"
+            )
         if self.pairing == "slices" and not isinstance(self.analysis, Compare):
             raise ValueError(
                 f"pairing = 'trials' with an analysis that takes several windows, as "

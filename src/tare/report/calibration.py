@@ -158,12 +158,15 @@ def _known(run: RunFolder, calibrates: Calibrates) -> Known:
     (scenario,) = plan.scenarios
     (variant,) = plan.variants[1:]
     blocked = BlockedTrials(plan, scenario, run.trials)
-    effect = blocked.effect(variant, calibrates.outcome)
+    effects = {name: blocked.effect(variant, name) for name in calibrates.outcomes}
+    outcome, effect = next(
+        ((name, found) for name, found in effects.items() if found is not None), (None, None)
+    )
     truths = blocked.values(variant, calibrates.truth)
-    if effect is None or not truths:
+    if outcome is None or effect is None or not truths:
         raise ReportError(f"{run.path}: no duel of {variant} counted")
     return Known(
-        outcome=calibrates.outcome,
+        outcome=outcome,
         truth_pct=median(truths),
         effect_pct=effect.percent,
         ci_pct=effect.percent_interval,

@@ -70,6 +70,24 @@ def test_an_outcome_that_no_trial_could_name_is_left_out() -> None:
     assert [each.outcome for each in told.resolutions] == ["cpu"]
 
 
+def test_a_machine_that_cannot_measure_the_outcome_is_checked_by_the_other_one() -> None:
+    found = run("trials", dear=1.01)
+    rounds = [
+        each.model_copy(update={"outcomes": {**each.outcomes, "rounds": None}})
+        for each in found.trials
+    ]
+    outcomes, judged = {"rounds": CPU, **found.plan.outcomes}, ["rounds", *found.plan.judged]
+    changed = found.plan.model_copy(update={"outcomes": outcomes, "judged": judged})
+    told = calibration.make(
+        [replace(found, plan=changed, trials=rounds)],
+        Calibrates(outcome="rounds", otherwise="cpu", truth="burnt"),
+        MACHINE,
+        remarks=[],
+        advice=[],
+    )
+    assert told.known.outcome == "cpu" and told.known.ci_pct is not None
+
+
 def test_without_trials_that_count_it_is_refused() -> None:
     empty = run("trials")
     spoilt = [trial.model_copy(update={"status": "invalid"}) for trial in empty.trials]

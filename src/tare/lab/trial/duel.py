@@ -79,7 +79,7 @@ def run_duel(
                     folder=work / name,
                     side=side,
                 )
-        made = _fought(sites, progress)
+        made = _fought(sites, draw.sample(sorted(sides), len(sides)), progress)
         # One server that runs already, against itself, has nothing to explain.
         apart = not _common(sites)
         if apart and all(each.status == "valid" for each in made.values()):
@@ -136,7 +136,9 @@ def _lost(side: str, made: Attempt, sides: Mapping[str, PlannedTrial]) -> dict[s
     return {side: made, other: Attempt("invalid", what, machine_fault=made.machine_fault)}
 
 
-def _fought(sites: Mapping[str, Site], progress: Progress) -> dict[str, Attempt]:
+def _fought(
+    sites: Mapping[str, Site], order: Sequence[str], progress: Progress
+) -> dict[str, Attempt]:
     before = {}
     for side, site in sites.items():
         with _blamed(side, sites):
@@ -146,7 +148,7 @@ def _fought(sites: Mapping[str, Site], progress: Progress) -> dict[str, Attempt]
             site.hooks.oracle(site)
             before[side] = site.hooks.counters(site)
     with _blamed(VARIANT, sites):
-        found = _observed(sites, progress)
+        found = _observed(sites, order, progress)
         gates = _judged(sites, found)
     attempts = {}
     for side, site in sites.items():
@@ -175,12 +177,17 @@ def _accounts(site: Site) -> dict[str, Path]:
     return {role: file for role, file in site.accounts().items() if role in named}
 
 
-def _observed(sites: Mapping[str, Site], progress: Progress) -> dict[str, Measurement]:
-    """Load both sides in turns. The instrument runs in the variant's site."""
-    order = [VARIANT, BASELINE]
+def _observed(
+    sites: Mapping[str, Site], order: Sequence[str], progress: Progress
+) -> dict[str, Measurement]:
+    """Load both sides in turns. The instrument runs in the variant's site, and the probes read the
+    sides in this order.
+    """
     common, what = _common(sites), _assignment(sites)
     try:
-        result, watch = observe([sites[side] for side in order], [what], progress)
+        read = [sites[side] for side in order]
+        both = [sites[VARIANT], sites[BASELINE]]
+        result, watch = observe(both, [what], progress, read=read)
     except Exception:
         for side in order:
             with _blamed(side, sites):

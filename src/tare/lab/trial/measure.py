@@ -150,13 +150,18 @@ class Watch:
 
 
 def observe(
-    sites: Sequence[Site], what: Sequence[Assignment], progress: Progress
+    sites: Sequence[Site],
+    what: Sequence[Assignment],
+    progress: Progress,
+    *,
+    read: Sequence[Site] | None = None,
 ) -> tuple[Result, Watch]:
-    """Run an instrument against sites; return its answer, and the sites as the probes saw them.
+    """Run an instrument against sites; return its answer, and the sites as the probes saw them, in
+    the order of `read`, if given.
 
     Raises as `instrument.run`.
     """
-    watch = Watch(sites)
+    watch = Watch(read or sites)
 
     def on(event: Mapping[str, Any]) -> None:
         match event.get("event"):
