@@ -59,12 +59,23 @@ def forget(file: Path) -> None:
     os.close(descriptor)
 
 
-def configure(site: Site, queue: str) -> None:
-    """Another queue, by a reload."""
+def configure(site: Site, queue: str, *, waits: bool = True) -> None:
+    """Another queue, by a reload; `waits` until no worker has the old one."""
     file = site.folder / "sut" / "nginx.conf"
     bare = re.sub(r"^task_queue .*;$", "", file.read_text(), flags=re.MULTILINE)
     file.write_text(f"task_queue {queue};\n{bare}")
-    os.kill(site.processes["sut"].pid, signal.SIGHUP)
+    if waits:
+        reload(site)
+    else:
+        os.kill(site.processes["sut"].pid, signal.SIGHUP)
+
+
+def reload(site: Site, role: str = "sut") -> None:
+    """Let a role read its configuration anew; returns when only new workers are left."""
+    nginx = site.processes[role]
+    old = set(nginx.pids()) - {nginx.pid}
+    os.kill(nginx.pid, signal.SIGHUP)
+    until(lambda: not old & (now := set(nginx.pids())) and len(now) > 1, "old workers go on")
 
 
 def change(site: Site, role: str, settings: Mapping[str, str]) -> None:
@@ -99,7 +110,7 @@ def restarted(
 
 def until(holds: Callable[[], bool], otherwise: str) -> None:
     """Wait for something that must come to hold."""
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + _PATIENCE_S
     while not holds():
         assert time.monotonic() < give_up, otherwise
         time.sleep(0.02)

@@ -35,7 +35,6 @@ def test_nothing_is_found(start_of):
     bounded = [f"{name} nowait uring max_reads=1 max_queue=2 open" for name in ("threads", "ck")]
     for queue in [*queues, *(f"{name} nowait uring open" for name in QUEUES), *bounded]:
         configure(site, queue)
-        time.sleep(1.0)
         size = 300_000
         paths = [f"/any/VIDEO-{number}-{size}" for number in range(8)]
         # More than the queue takes: some are refused, and what is whole is right.
@@ -62,7 +61,6 @@ def test_nothing_is_found_where_threads_open_files(start_of, tmp_path, queue):
     with mounted(tmp_path / "image", site.folder / "sut" / "disk0", 64) as disk:
         assert get_all(site, paths) == [right(path, size) for path in paths]
         configure(site, queue)
-        time.sleep(1.0)
         disk.forget()
         for path, (status, body) in zip(paths * 8, get_all(site, paths * 8, 32), strict=True):
             assert status in (0, 500) or (status, body) == right(path, size)

@@ -34,7 +34,6 @@ def begin(start, tmp_path):
             for path in (*VIDEOS, TEXT):
                 assert get(site, path) == right(path, SIZE)
             configure(site, queue)
-            time.sleep(0.5)
             disk.forget()
             group = site.processes["sut"].place.group
             with disk.reading_ahead(READ_KB):

@@ -10,7 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from asking import change, configure, get, get_all, kept, restarted, right, tasks, until
+from asking import (
+    change,
+    configure,
+    get,
+    get_all,
+    kept,
+    reload,
+    restarted,
+    right,
+    tasks,
+    until,
+)
 from disks import Disk, mounted
 
 from tare.lab.trial.site import Site
@@ -36,8 +47,7 @@ def begin(start, tmp_path) -> Iterator[Callable[..., tuple[Site, Disk]]]:
         with mounted(tmp_path / "image", site.folder / "sut" / "disk0", 64) as disk:
             for role in roles:
                 change(site, role, settings)
-                os.kill(site.processes[role].pid, signal.SIGHUP)
-            time.sleep(0.5)
+                reload(site, role)
             assert get_all(site, PATHS) == RIGHT
             disk.forget()
             yield site, disk
@@ -74,7 +84,6 @@ def log_of(site: Site) -> str:
 def test_threads_open_what_is_cold_and_nobody_what_is_not(begin, queue):
     site, disk = begin()
     configure(site, queue)
-    time.sleep(0.5)
     before = tasks(site)
     assert get_all(site, PATHS) == RIGHT
     cold = tasks(site)
@@ -127,7 +136,7 @@ def test_a_reload_waits_for_what_a_thread_opens(begin):
     with ThreadPoolExecutor(1) as pool, slow(site, disk):
         cold = pool.submit(get, site, PATHS[1])
         sent_for(site, before)
-        configure(site, "threads")
+        configure(site, "threads", waits=False)
         time.sleep(0.5)
     assert cold.result() == RIGHT[1]
 
@@ -240,7 +249,7 @@ def test_files_that_nginx_holds_open(begin):
     assert get_all(site, PATHS) == RIGHT
     assert tasks(site)["open_hits"] == once["open_hits"], "they are still open"
     assert len(open_files(site, disk.folder)) == len(PATHS)
-    configure(site, "threads")
+    configure(site, "threads", waits=False)
     until(lambda: not open_files(site, disk.folder), "the old worker does not end")
 
 

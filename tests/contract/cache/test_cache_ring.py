@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from asking import change, forget, get, get_all, kept, right, tasks, until
+from asking import change, forget, get, get_all, kept, reload, right, tasks, until
 
 pytestmark = pytest.mark.contract
 SIZE = 300_000
@@ -121,8 +121,7 @@ def test_every_read_comes_to_its_end(begin, fault):
     site = begin(fault)
     location = f"location = /page {{ ssi on; default_type text/html; return 200 '{page}'; }}"
     change(site, "sut", {"location / {": f"{location} location / {{"})
-    os.kill(site.processes["sut"].pid, signal.SIGHUP)
-    time.sleep(0.5)
+    reload(site)
     assert get_all(site, PATHS) == RIGHT
     before = tasks(site)
     # All in one turn of the event loop, and nobody after them.

@@ -40,7 +40,7 @@ def test_reloads_lose_no_request(start):
         try:
             for queue in queues:
                 configure(site, queue)
-                time.sleep(0.4)
+                time.sleep(0.2)
                 posted.append(tasks(site)["posted"])
         finally:
             over.set()
@@ -56,7 +56,7 @@ def test_reloads_lose_no_request(start):
 )  # fmt: skip
 def test_a_queue_that_is_none_is_refused_and_the_old_one_goes_on(start, queue):
     site = start("ck")
-    configure(site, queue)
+    configure(site, queue, waits=False)
     time.sleep(0.3)
     assert get(site, "/10k/hot-1") == right("/10k/hot-1", SMALL)
     assert "task_queue" in (site.folder / "sut" / "sut.log").read_text()
