@@ -149,6 +149,21 @@ def test_errors_of_both_sides_are_a_share_of_the_answers_of_both(other: int, ok:
     assert found["errors"].found == f"read 10, status {other}"
 
 
+def test_lateness_is_compared_with_the_faster_side() -> None:
+    own, fast = result(send_lag_p50_us=16_000.0), result(latency_p50_us=7_000.0)
+    for sides, ok in (([], True), ([own, fast], False)):
+        window = Conditions(own, QUIET, {}, {}, sides=sides)
+        found = {gate.name: gate for gate in judge(LIMITS, window)}["send-lag-p50"]
+        assert found.ok is ok, found
+    assert found.found == "16000 µs late of a latency of 7000 µs"
+
+
+def test_both_sides_have_answers() -> None:
+    window = Conditions(result(), QUIET, {}, {}, sides=[result(), result(requests=0)])
+    found = {gate.name: gate for gate in judge(LIMITS, window)}
+    assert not found["requests"].ok and found["requests"].found == "0 answered"
+
+
 def test_a_load_without_an_answer_does_not_count() -> None:
     found = gates(
         result(requests=0, latency_mean_us=None, latency_p50_us=None, latency_p99_us=None)

@@ -26,9 +26,9 @@ def _errors(limits: Gates, window: Conditions) -> Iterator[Finding]:
 
 
 def _requests(limits: Gates, window: Conditions) -> Iterator[Finding]:
-    """A load has answers."""
+    """A load has answers, in a duel from both sides."""
     if window.result.load is not None:
-        answered = window.result.requests
+        answered = min(each.requests for each in window.sides or [window.result])
         yield Finding(answered > 0, f"{answered:.0f} answered", "more than 0")
 
 

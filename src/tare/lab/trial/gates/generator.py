@@ -8,12 +8,15 @@ from tare.stats.rounding import percent
 
 
 def _send_lag(limits: Gates, window: Conditions) -> Iterator[Finding]:
-    """Compare the generator's own lateness with the latency that is printed."""
+    """Compare the generator's own lateness with the latency that is printed, in a duel with that of
+    the faster side.
+    """
     load = window.result.load
     if load is None or load.loop != "open":
         return
     for name, lag in (("p50", load.send_lag_p50_us), ("p99", load.send_lag_p99_us)):
-        latency = window.result.outcomes[f"latency_{name}_us"]
+        every = [each.outcomes[f"latency_{name}_us"] for each in window.sides or [window.result]]
+        latency = min((each for each in every if each is not None), default=None)
         if lag is not None and latency is not None:
             yield Finding(
                 lag <= limits.send_lag_max * latency,
