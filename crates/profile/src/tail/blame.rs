@@ -92,7 +92,7 @@ impl Seen {
             true => written,
             false => self
                 .tasks
-                .first_begun(writer, read, written)
+                .first_woken(writer, read, written)
                 .unwrap_or(read),
         };
         let (begin, end) = within(read, handed);

@@ -158,15 +158,20 @@ impl Tasks {
         found
     }
 
-    /// The first time within these at which the task was woken or came to run.
-    pub fn first_begun(&self, task: u32, from: u64, until: u64) -> Option<u64> {
+    /// The first time within these at which the task was woken. One that was preempted meanwhile only goes on.
+    pub fn first_woken(&self, task: u32, from: u64, until: u64) -> Option<u64> {
         let track = self.states.get(&task)?;
-        let begin = track.partition_point(|(at, _)| *at < from);
-        track[begin..]
-            .iter()
-            .take_while(|(at, _)| *at <= until)
-            .find(|(_, state)| state.is_begun())
-            .map(|(at, _)| *at)
+        let mut next = track.partition_point(|(at, _)| *at < from);
+        let mut was_begun = next
+            .checked_sub(1)
+            .is_some_and(|last| track[last].1.is_begun());
+        while let Some((at, state)) = track.get(next).filter(|(at, _)| *at <= until) {
+            if state.is_begun() && !was_begun {
+                return Some(*at);
+            }
+            (next, was_begun) = (next + 1, state.is_begun());
+        }
+        None
     }
 }
 
@@ -199,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_time_at_which_a_task_begins_is_found() {
+    fn the_first_time_at_which_a_task_is_woken_is_found() {
         let event = |at, task, role, kind| Event {
             at,
             cpu: 0,
@@ -213,14 +218,28 @@ mod tests {
             next_role: 0,
             name: [0; 16],
         };
+        let leaves = |left| Kind::Switched {
+            left,
+            next: 0,
+            next_role: FOREIGN,
+            name: [0; 16],
+        };
         let tasks = Tasks::of(&[
             event(10, 1, 0, Kind::Woken(false)),
             event(20, 0, FOREIGN, comes),
+            event(30, 1, 0, leaves(Left::Preempted)),
+            event(40, 0, FOREIGN, comes),
+            event(50, 1, 0, leaves(Left::Blocked(None))),
+            event(60, 0, FOREIGN, comes),
         ]);
-        assert_eq!(tasks.first_begun(1, 0, 30), Some(10));
-        assert_eq!(tasks.first_begun(1, 11, 20), Some(20));
-        assert_eq!(tasks.first_begun(1, 11, 19), None);
-        assert_eq!(tasks.first_begun(2, 0, 30), None);
+        assert_eq!(tasks.first_woken(1, 0, 70), Some(10));
+        assert_eq!(
+            tasks.first_woken(1, 11, 70),
+            Some(60),
+            "nor when it goes on"
+        );
+        assert_eq!(tasks.first_woken(1, 11, 59), None);
+        assert_eq!(tasks.first_woken(2, 0, 70), None);
     }
 
     #[test]

@@ -75,7 +75,10 @@ class Observer:
         while b"\n" not in self._pending:
             left = give_up - time.monotonic()
             if left <= 0 or not select.select([stream], [], [], left)[0]:
-                raise RoleError(f"{self._role} did not answer within {_PATIENCE_S:g} s")
+                raise RoleError(
+                    f"{self._role} did not answer within {_PATIENCE_S:g} s: this machine is too "
+                    "busy to be looked at; stop what else runs, and try again"
+                )
             chunk = os.read(stream.fileno(), 1 << 20)
             if not chunk:
                 raise RoleError(f"{self._role} ended early{self._process.last_words()}")
