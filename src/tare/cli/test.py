@@ -58,7 +58,7 @@ _THOROUGH = "--thorough"
 _SOME_FAILED = 1
 """pytest's exit code."""
 _AGAIN = 3
-"""So many failed tests are run once more; where more fail, it is not the crowd's doing."""
+"""So many failed tests are run once more; where more fail, it is not the machine's doing."""
 
 
 @click.command()
@@ -103,23 +103,23 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     threads = _RUST_THREADS_A_CPU * len(os.sched_getaffinity(0))
     environment.setdefault("RUST_TEST_THREADS", str(threads))
     failed = []
-    crowded: list[str] = []
+    starved: list[str] = []
     for step, commands in steps(everything=everything, arguments=arguments).items():
         if only not in (None, step):
             continue
         for argv in commands:
             begun = time.monotonic()
             say(f"{step}: {' '.join(argv[-3:] if argv[0] == sys.executable else argv)}")
-            if "-n" in argv:
-                code, names = _beside_others(argv, environment)
-                crowded += names
+            if step == "python" and not arguments:
+                code, names = _once_more(argv, environment)
+                starved += names
             else:
                 code = run(argv, environment)
             if code != 0:
                 failed.append(" ".join(argv))
             say(f"{step}: {time.monotonic() - begun:.0f} s")
-    for line in crowded:
-        say(f"failed beside other tests, passed alone: {line}")
+    for line in starved:
+        say(f"failed among other tests, passed alone: {line}")
     for line in failed:
         say(f"FAILED: {line}")
     sys.exit(1 if failed else 0)
@@ -141,9 +141,9 @@ def run(argv: Sequence[str], environment: Mapping[str, str]) -> int:
                 signal.signal(number, handler)
 
 
-def _beside_others(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[int, list[str]]:
-    """Run pytest in several processes, and the few tests that fail once more without others.
-    Return the exit code, and the names of those that passed only alone.
+def _once_more(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[int, list[str]]:
+    """Run pytest, and the few tests that fail once more without others. Return the exit code, and
+    the names of those that passed only then.
     """
     with TemporaryDirectory() as cache:
         code = run([*argv, "-o", f"cache_dir={cache}"], environment)

@@ -66,7 +66,7 @@ def test_is_wrong():
 
 
 @pytest.mark.parametrize(("right", "code"), [(True, 0), (False, 1)])
-def test_tests_that_fail_beside_others_are_run_alone_and_named(
+def test_tests_that_fail_among_others_are_run_alone_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: bool, code: int
 ) -> None:
     file = tmp_path / "test_two.py"
@@ -82,7 +82,7 @@ def test_tests_that_fail_beside_others_are_run_alone_and_named(
     (tmp_path / "tests" / "packages.txt").touch()
     told = CliRunner().invoke(command, [])
     assert told.exit_code == code, told.output
-    named = "failed beside other tests, passed alone: test_two.py::test_starves" in told.output
+    named = "failed among other tests, passed alone: test_two.py::test_starves" in told.output
     assert named == right
 
 
