@@ -33,7 +33,7 @@ _STYLES = {"worse": "red", "better": "green", "equivalent": "cyan", "unresolved"
     multiple=True,
     metavar="any|OUTCOME[:PERCENT]",
     help="Exit with 3 if this surely got worse (by more than PERCENT), is missing, or cannot be "
-    "compared; repeatable.",
+    "compared, as after an alarm of an A/A control; repeatable.",
 )
 @json_option
 def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) -> None:
@@ -65,6 +65,11 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
         print_json(found)
     else:
         _show(found)
+    if limits and found.alarms:
+        for alarm in found.alarms:
+            say(f"cannot be compared: {alarm}")
+        say("make that run again; tare doctor says what disturbs this machine")
+        sys.exit(REGRESSION)
     regressions = [
         change
         for change in judged
@@ -79,7 +84,7 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
         say(f"regression: {where}: surely worse by {_amount(change)} or more")
     asked = {name for name, _ in limits}
     missing = [each for each in found.outcomes_lost if asked & {"any", each.outcome}]
-    untold = [each for each in judged if asked & {"any", each.outcome} and _has_no_interval(each)]
+    untold = [each for each in judged if asked & {"any", each.outcome} and _is_untold(each)]
     for change in untold:
         where = f"{change.scenario}, {change.variant}, {change.outcome}"
         say(f"cannot be compared: {where}: {change.why}")
@@ -87,13 +92,19 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     sys.exit(REGRESSION if regressions or lost else 0)
 
 
-def _has_no_interval(change: "Changed | ChangedSlope") -> bool:
-    """Return true if a run has no interval of it, so that it could never be called worse."""
+def _is_untold(change: "Changed | ChangedSlope") -> bool:
+    """Return true if a run lacks what it takes to call this worse: an interval, or the noise floor
+    of a change for the worse.
+    """
     from tare.model.comparison import Changed
+    from tare.stats.change import NO_FLOOR, NO_INTERVAL
 
     if isinstance(change, Changed):
-        return change.change_ci_pct is None
-    return change.before_ci is None or change.after_ci is None
+        grew = change.after_pct > change.before_pct
+    else:
+        grew = change.after > change.before
+    is_worse = grew == (change.better == "lower")
+    return change.why == NO_INTERVAL or (change.why == NO_FLOOR and is_worse)
 
 
 def _amount(change: "Changed | ChangedSlope") -> str:
@@ -147,6 +158,8 @@ def _show(found: "RunComparison") -> None:
             click.echo(line)
 
     said(f"{found.experiment}: {found.before}, then {found.after}")
+    for text in found.alarms:
+        said(f"DO NOT BELIEVE THIS: {text}")
     for heading, grid in _grids(found):
         click.echo(f"\n{heading}")
         for line in grid.lines(out.width):
@@ -160,6 +173,8 @@ def _show(found: "RunComparison") -> None:
             f"LOST: {each.scenario}, {each.variant}, {each.outcome}: not compared in {found.after}"
         )
     click.echo()
+    for run in found.unfinished:
+        said(f"Not finished: {run}")
     for text in found.differences:
         said(f"Not the same: {text}")
     said(NOTE)

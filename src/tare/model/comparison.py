@@ -60,6 +60,11 @@ class RunComparison(Record):
     experiment: str
     before: str
     after: str
+    alarms: list[str] = []
+    """Each outcome in which a run's A/A control differs from its baseline: nothing of that run is to
+    be believed."""
+    unfinished: list[str] = []
+    """Those of the two runs that did not come to their end."""
     differences: list[str]
     """What the two runs do not have in common, in words."""
     refused: list[str] = []

@@ -69,6 +69,12 @@ def compare(before: Results, after: Results) -> RunComparison:
         experiment=after.experiment,
         before=before.run,
         after=after.run,
+        alarms=[
+            f"{which.run}, {name}: the A/A control differs from the baseline in {outcome}"
+            for which in (before, after)
+            for name, outcome in which.alarms()
+        ],
+        unfinished=[which.run for which in (before, after) if not which.complete],
         differences=list(dict.fromkeys(_differences(before, after))),
         refused=list(unlike.values()),
         lost=list(_lost(before, after)),
@@ -268,12 +274,6 @@ def _compared(results: Results, scenario: ScenarioResult) -> set[tuple[str, str]
 
 
 def _differences(before: Results, after: Results) -> Iterator[str]:
-    for which in (before, after):
-        if not which.complete:
-            yield f"{which.run} is not finished"
-        for name, outcome in which.alarms():
-            where = f"{which.run}, {name}"
-            yield f"{where}: the A/A control differs from the baseline in {outcome}"
     for name, pair in _common(before, after).items():
         for key, one, other in _parameters(*pair):
             if key in EFFORT:

@@ -11,6 +11,10 @@ from tare.stats.verdict import Direction
 
 Percents = tuple[float, float]
 
+NO_INTERVAL = "a run has no interval"
+NO_FLOOR = "a run has no noise floor"
+"""The reason why a change that is surely none by chance has no verdict all the same."""
+
 
 class Trend(StrEnum):
     """The trend of a variant's effect."""
@@ -144,14 +148,14 @@ def _trend(
     words.
     """
     if ends is None:
-        return Trend.UNRESOLVED, "a run has no interval"
+        return Trend.UNRESOLVED, NO_INTERVAL
     low, high = ends
     if -margin < low and high < margin:
         return Trend.EQUIVALENT, f"the interval lies within ±{within}"
     if low <= 0 <= high:
         return Trend.UNRESOLVED, "the interval contains 0"
     if floor is None:
-        return Trend.UNRESOLVED, "a run has no noise floor"
+        return Trend.UNRESOLVED, NO_FLOOR
     if abs(shift) <= floor:
         return Trend.UNRESOLVED, f"below the noise floor of {shown}"
     worse = (shift > 0) == (better is Direction.LOWER)

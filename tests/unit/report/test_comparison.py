@@ -1,5 +1,6 @@
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,42 @@ def test_too_few_blocks_for_an_interval_pass_no_limit(tmp_path: Path) -> None:
             assert done.exit_code == 3, done.output
             assert "cannot be compared: default, dear, cpu: a run has " in done.stderr
     assert asked(before, short).exit_code == 0
+
+
+def edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    kept = json.loads((folder / "results.json").read_text())
+    change(kept["scenarios"][0])
+    (folder / "results.json").write_text(json.dumps(kept))
+
+
+def test_a_run_without_a_noise_floor_passes_no_limit(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 7.0)[0]
+    bare = {"effect_pct": None, "ci_pct": None, "reach_pct": None}
+    edited(before, lambda scenario: scenario["noise_floor"]["cpu"].update(bare))
+    for limit in ("any", "cpu:5"):
+        done = asked(before, after, "--fail-on", limit)
+        assert done.exit_code == 3, done.output
+        assert "cannot be compared: default, dear, cpu: a run has no noise floor" in done.stderr
+    assert asked(after, before, "--fail-on", "any").exit_code == 0, "better is none"
+    assert asked(before, before, "--fail-on", "any").exit_code == 0
+
+
+def test_an_alarm_of_a_control_passes_no_limit(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.5)[0]
+    edited(after, lambda scenario: scenario["noise_floor"]["cpu"].update(verdict="costs"))
+    alarm = "b, default: the A/A control differs from the baseline in cpu"
+    for both in ((before, after), (after, before)):
+        done = asked(*both, "--fail-on", "any")
+        assert done.exit_code == 3, done.output
+        assert f"cannot be compared: {alarm}" in done.stderr.replace("20260101T000000Z-exp", "b")
+        assert "regression" not in done.stderr, "nothing of that run is to be believed"
+    told = asked(before, after)
+    assert told.exit_code == 0 and f"DO NOT BELIEVE THIS: {alarm}" in told.stdout
+
+
+def test_a_run_that_is_not_finished_is_named(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2, blocks=7)[0]
+    assert "\nNot finished: b\n" in asked(before, after).stdout
 
 
 def test_a_scenario_that_cannot_be_compared_passes_no_limit(tmp_path: Path) -> None:
