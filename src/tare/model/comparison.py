@@ -61,8 +61,8 @@ class RunComparison(Record):
     before: str
     after: str
     alarms: list[str] = []
-    """Each outcome in which a run's A/A control differs from its baseline: nothing of that run is to
-    be believed."""
+    """Each outcome in which a run's A/A control differs from its baseline: then nothing of that run
+    is to be believed."""
     unfinished: list[str] = []
     """Those of the two runs that did not come to their end."""
     differences: list[str]

@@ -52,3 +52,8 @@ def given_up(plan: Plan, scenario: str, trials: Iterable[Trial]) -> set[str]:
 def unavailable_baseline(baseline: str, reason: str) -> str:
     """Return why a variant is unavailable whose baseline is."""
     return f"its baseline {baseline} is unavailable: {reason}"
+
+
+def baseline_failed(baseline: str) -> str:
+    """Return the reason of a variant that was never tried, since its baseline failed."""
+    return f"not measured: its baseline {baseline} failed"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from tare.stats.rounding import TIMES, two_digits
+from tare.stats.rounding import TIMES, factor_text, two_digits
 
 NONE = "–"
 """Where there is no such figure."""
@@ -102,7 +102,7 @@ def factor(percent: float, interval: Interval | None = None) -> str:
     ratio = 1 + percent / 100
     match form(percent, interval):
         case "times":
-            return f"{two_digits(ratio)}×"
+            return f"{factor_text(ratio)}×"
         case "lower":
             return f"÷{two_digits(1 / ratio)}"
     return f"{_signed(percent, 0 if abs(percent) >= 9.95 else 1)} %"

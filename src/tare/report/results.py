@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tare.model.given_up import absent, given_up, hopeless
+from tare.model.given_up import absent, baseline_failed, given_up, hopeless
 from tare.model.outcome import Outcome
 from tare.model.results import (
     Floor,
@@ -264,7 +264,7 @@ def _not_tried(paired: BlockedTrials, label: str) -> str:
     failed = {variant for _, variant in hopeless(paired.trials)}
     for name in (paired.plan.baseline_of(label), paired.plan.baseline):
         if name in failed:
-            return f"not measured: its baseline {name} failed"
+            return baseline_failed(name)
     return NOT_YET
 
 

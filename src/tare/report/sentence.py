@@ -1,9 +1,10 @@
 """The answer of a run in sentences, made from the verdicts by rule."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
+from tare.model.given_up import baseline_failed
 from tare.model.results import Results, ScenarioResult
 from tare.report import cross_talk, slower
 from tare.report.numbers import Interval, ends, figure, form, listed, relative, span
@@ -12,7 +13,7 @@ from tare.report.titles import titles
 from tare.report.why import because
 from tare.stats.blocks import worse_by
 from tare.stats.plan_order import CONTROL
-from tare.stats.rounding import counted, two_digits
+from tare.stats.rounding import counted, factor_text, two_digits
 from tare.stats.verdict import BIASED
 
 _ONE_START = (
@@ -185,13 +186,13 @@ def _amount(ranking: Ranking, group: Sequence[Standing], near: float, far: float
         return f"{_range(abs(near), abs(far))} {ranking.unit} {word}"
     if any(form(each.value, each.interval) != "percent" for each in group):
         low, high = sorted(max(ratio, 1 / ratio) for ratio in (1 + near / 100, 1 + far / 100))
-        told = _range(low, high)
+        told = _range(low, high, factor_text)
         return f"{told} times as high" if far > 0 else f"a factor of {told} lower"
     return f"{_range(abs(near), abs(far))} % {'higher' if far > 0 else 'lower'}"
 
 
-def _range(low: float, high: float) -> str:
-    first, last = two_digits(low), two_digits(high)
+def _range(low: float, high: float, write: Callable[[float], str] = two_digits) -> str:
+    first, last = write(low), write(high)
     return first if first == last else f"{first} to {last}"
 
 
@@ -337,11 +338,22 @@ def _lost(results: Results, scenario: ScenarioResult) -> str | None:
         for name, variant in scenario.variants.items()
         if variant.status in ("failed", "invalid") and name != CONTROL and not variant.outcomes
     }
-    tried, late = ([name for name in lost if bool(lost[name]) == was] for was in (True, False))
+    tried = [name for name in lost if lost[name]]
     told = [f"Not measured: {listed(tried)}."] if tried else []
-    # Its time was over, or its baseline failed.
-    told += [f"Not measured, since the run ended before: {listed(late)}."] if late else []
+    untried: dict[str, list[str]] = {}
+    for name in lost:
+        if not lost[name]:
+            untried.setdefault(_never(results, scenario, name), []).append(name)
+    told += [f"Not measured, since {why}: {listed(own)}." for why, own in untried.items()]
     return " ".join(told) or None
+
+
+def _never(results: Results, scenario: ScenarioResult, name: str) -> str:
+    """Return why no trial of a variant was made."""
+    for baseline in (results.baseline_of(name), results.baseline):
+        if scenario.variants[name].reason == baseline_failed(baseline):
+            return f"{baseline} failed"
+    return "the run ended before"
 
 
 def _unjudged(results: Results, scenario: ScenarioResult) -> str:

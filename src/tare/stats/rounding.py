@@ -3,6 +3,7 @@
 import math
 
 _LEAST_PERCENT = 0.01
+_MOST_PLACES = 6
 TIMES = 1.995
 """From this factor on, a change is told as a factor and not in percent: two digits would be 100."""
 
@@ -15,6 +16,15 @@ def two_digits(value: float) -> str:
     rounded = round(value, places)
     text = f"{rounded:.{max(0, places)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def factor_text(ratio: float) -> str:
+    """Return a factor with two significant digits, or with as many as show that it is not 1."""
+    text, places = two_digits(ratio), 1
+    while text == "1" and ratio != 1 and places < _MOST_PLACES:
+        places += 1
+        text = f"{ratio:.{places}f}".rstrip("0").rstrip(".")
+    return text
 
 
 def reach_text(percent: float) -> str:

@@ -146,6 +146,17 @@ def test_many_variants_are_ranked_and_the_indistinguishable_stand_together() -> 
     ]
 
 
+def test_a_group_is_never_told_as_1_times() -> None:
+    variants = many(near=("costs", 1.4), far=("costs", 1.4))
+    for each in variants.values():
+        each["cpu"]["ci_pct"] = [0.6, 150.0]
+    pairs = {("near", "far"): "unresolved"}
+    told = answers(results(case(variants | many(b=("saves", -9.0)), pairs)))[0]
+    assert told.endswith("far and near 1.01 times as high (indistinguishable).") or told.endswith(
+        "near and far 1.01 times as high (indistinguishable)."
+    ), told
+
+
 def test_a_group_holds_only_what_is_indistinguishable_each_from_each() -> None:
     """b is like a and like c, but a and c differ: they are not one group."""
     variants = many(a=("costs", 10.0), b=("costs", 12.0), c=("costs", 14.0))
@@ -279,6 +290,8 @@ def test_what_was_not_measured_is_named_and_a_run_in_progress_says_so() -> None:
     late["variants"]["b"] |= {"status": "invalid", "reason": "r", "outcomes": {}}
     late["variants"]["b"] |= {"trials_invalid": 0, "trials_failed": 0}
     assert answers(results(late))[-1] == "Not measured, since the run ended before: b."
+    late["variants"]["b"]["reason"] = "not measured: its baseline old failed"
+    assert answers(results(late))[-1] == "Not measured, since old failed: b."
     assert answers(results(broken, complete=False))[0] == "Not finished; so far:"
 
 

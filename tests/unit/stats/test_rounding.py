@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tare.stats.rounding import change_text, reach_text, two_digits
+from tare.stats.rounding import change_text, factor_text, reach_text, two_digits
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,11 @@ def test_a_noise_floor_is_said_as_people_say_it(percent: float, text: str) -> No
 )  # fmt: skip
 def test_changes(percent: float, text: str) -> None:
     assert change_text(percent) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(1.0, "1"), (1.04, "1.04"), (0.96, "0.96"), (1.0004, "1.0004"), (2.31, "2.3"), (14.2, "14")],
+)
+def test_a_factor_that_is_not_1_is_not_written_as_1(ratio: float, text: str) -> None:
+    assert factor_text(ratio) == text
