@@ -1,7 +1,7 @@
 """Records: runs that are published, packed so that all they show derives from their trials."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tare.stats.dose_response import windows as windows_of
 from tare.stats.histogram import encode_merged
 
 _LEVEL = 19
+_PICTURE = "picture.svg"
 _SLIM_DIGITS = 6
 """Significant digits of a slim record's figures."""
 _LEFT_OUT = ("roles", "machine", "counters", "instrument")
@@ -39,7 +40,7 @@ def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
         "report.html": html.render(folder, results).encode(),
     }
     if drawn:
-        files["picture.svg"] = drawing.svg(drawn[0].chart).encode()
+        files[_PICTURE] = drawing.svg(drawn[0].chart).encode()
     if (folder.path / PROFILES).is_dir():
         (target / PROFILES).mkdir(exist_ok=True)
         files |= {
@@ -52,9 +53,18 @@ def write(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
             f"{TAILS}/{file.name}": file.read_bytes()
             for file in sorted((folder.path / TAILS).glob("*.json"))
         }
+    _remove_others(target, files)
     for name, content in files.items():
         (target / name).write_bytes(content)
         yield target / name
+
+
+def _remove_others(target: Path, files: Iterable[str]) -> None:
+    """Remove what a record has of a run that was exported there before, and this one has not."""
+    for pattern in (_PICTURE, f"{PROFILES}/*{PACKED}", f"{TAILS}/*.json"):
+        for file in target.glob(pattern):
+            if str(file.relative_to(target)) not in files:
+                file.unlink()
 
 
 def slim(folder: RunFolder) -> RunFolder:

@@ -85,3 +85,26 @@ def test_a_record_keeps_the_causes(tmp_path: Path) -> None:
     again = results.make(read(tmp_path / "record"))
     assert found.scenarios[0].causes
     assert again.scenarios[0].causes == found.scenarios[0].causes
+
+
+def test_a_record_keeps_nothing_of_the_run_that_was_there_before(tmp_path: Path) -> None:
+    target = tmp_path / "record"
+    other = run(_made(tmp_path / "other"), more=40, blocks=14)
+    list(export.write("record", other, results.make(other), target))
+    (target / "picture.svg").write_text("old")
+    (target / "README.md").write_text("my own")
+    folder = run(_made(tmp_path / "run"), blocks=2)
+    list(export.write("record", folder, results.make(folder), target))
+    kept = {file.name for file in (target / PROFILES).iterdir()}
+    assert kept == {file.name for file in (folder.path / PROFILES).iterdir()}
+    for file in (folder.path / PROFILES).iterdir():
+        file.unlink()
+    list(export.write("record", folder, results.make(folder), target))
+    assert not list((target / PROFILES).iterdir())
+    assert not (target / "picture.svg").exists() or (target / "picture.svg").read_text() != "old"
+    assert (target / "README.md").read_text() == "my own"
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
