@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tare.cli.encodings import in_ascii
 from tare.cli.exit_codes import REGRESSION
 from tare.cli.output import say
 from tare.cli.own_servers import prepare
@@ -60,7 +61,8 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
         sys.exit(1)
     found, words = rulings(results, limits), results.answers
     failed = any(each.decision == "fail" for each in found)
-    click.echo(FORMATS[form](found, words, store.folder.name))
+    text = FORMATS[form](found, words, store.folder.name)
+    click.echo(in_ascii(text) if form == "json" else text)
     say(f"report: {store.folder / 'report.html'}")
     sys.exit(REGRESSION if failed else 0)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from tare.cli.encodings import settle
 from tare.cli.groups import Group
 from tare.cli.output import say
 from tare.cli.unwritable import unwritable
@@ -69,6 +70,7 @@ def main() -> None:
 
     Exit codes: 0 done, 1 something failed, 2 usage, 3 a regression, 130 stopped by the user.
     """
+    settle()
     try:
         with raising():
             tare(prog_name="tare", standalone_mode=False)

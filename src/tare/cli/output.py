@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.encodings import in_ascii
 from tare.cli.hanging import echo
 
 if TYPE_CHECKING:  # importing it would cost quick commands a third of their time
@@ -39,4 +40,5 @@ def say(text: str) -> None:
 def print_json(content: Any) -> None:
     """Print one JSON document on standard output: a record, or what json takes."""
     dump = getattr(content, "model_dump_json", None)
-    click.echo(dump(indent=1) if dump else json.dumps(content, indent=1, ensure_ascii=False))
+    text = dump(indent=1) if dump else json.dumps(content, indent=1, ensure_ascii=False)
+    click.echo(in_ascii(text))
