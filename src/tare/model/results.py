@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from tare.model.base import Record
+from tare.model.shapes import Environment
 from tare.model.study import Pairing
 from tare.model.tail import Cause
 from tare.model.trial import CONTROL
@@ -362,7 +363,7 @@ class Results(Record):
     """Seconds from one block of all scenarios to the next, on average."""
     answers: list[str] = []
     """The answer in sentences, from the verdicts."""
-    environment: dict[str, Any]
+    environment: Environment
     scenarios: list[ScenarioResult]
     benches: BenchesResult | None = None
     """Where blocks were dealt to several machines."""

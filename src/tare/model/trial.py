@@ -11,6 +11,7 @@ from tare.model.gates import Gates, Kind
 from tare.model.outcome import Outcome
 from tare.model.part import Exchanged
 from tare.model.scenario import Scenario
+from tare.model.shapes import Instrument
 from tare.model.study import Blocks, Pairing
 
 Until = Literal["narrow", "resolved"]
@@ -204,7 +205,7 @@ class Trial(Record):
     """Role → probe → value over the measured window."""
     machine: dict[str, float] = {}
     counters: dict[str, int] = {}
-    instrument: dict[str, Any] = {}
+    instrument: Instrument = {}
     """The instrument's result, without its histograms."""
 
     @property
@@ -220,6 +221,12 @@ class Trial(Record):
         return self.label != self.shown_as and self.status != "failed"
 
 
+def fault_of(error: ValidationError) -> str:
+    """Return the first fault of a record, with its field."""
+    found = error.errors()[0]
+    return f"{'.'.join(map(str, found['loc'])) or 'JSON'}: {found['msg']}"
+
+
 def parse_trials(content: bytes) -> tuple[list[Trial], list[str]]:
     """Return the trials of a trials.jsonl, and the lines that were set aside, each with the reason:
     damaged ones, and those that repeat a trial.
@@ -233,9 +240,7 @@ def parse_trials(content: bytes) -> tuple[list[Trial], list[str]]:
         try:
             trial = Trial.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"])) or "JSON"
-            set_aside.append(f"line {number} is damaged ({field}: {first['msg']})")
+            set_aside.append(f"line {number} is damaged ({fault_of(error)})")
             continue
         if trial.id in found:
             set_aside.append(f"line {number} repeats trial {trial.id}")

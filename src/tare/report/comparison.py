@@ -17,6 +17,7 @@ from tare.model.results import (
 )
 from tare.model.scenario import EFFORT
 from tare.model.servers import EXPERIMENT
+from tare.model.trial import fault_of
 from tare.report.errors import NotARun, ReportError
 from tare.stats.change import Measured, MeasuredSlope, change, change_of_slope
 from tare.stats.plan_order import CONTROL
@@ -43,9 +44,7 @@ def stored(path: Path) -> Results:
     except OSError as error:
         raise NotARun(f"{file} holds no results: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "JSON"
-        why = f"{field}: {first['msg']}"
+        why = fault_of(error)
         raise NotARun(f"{file} holds no results that this version reads: {why}") from error
 
 

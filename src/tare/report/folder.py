@@ -5,12 +5,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tare.model.trial import Plan, Trial, parse_trials
+from pydantic import TypeAdapter, ValidationError
+
+from tare.model.shapes import EnvironmentNote
+from tare.model.trial import Plan, Trial, fault_of, parse_trials
+from tare.report import consistency
 from tare.report.errors import NotARun
 from tare.stats.histogram import Histogram, merge
 
 TRIALS, TRIALS_PACKED = "trials.jsonl", "trials.jsonl.zst"
 LATENCIES = "latencies.json"
+_LATENCIES = TypeAdapter(dict[str, dict[str, str]])
+_WITHOUT = "; remove it to report without it"
 
 
 @dataclass(frozen=True)
@@ -74,14 +80,18 @@ def read(path: Path) -> RunFolder:
         raise NotARun(f"{path} is not the folder of a run: it has no plan.json{_instead(path)}")
     latencies = path / LATENCIES
     try:
-        trials, set_aside = parse_trials(_lines(path))
+        planned = Plan.model_validate_json(plan.read_text())
+        if (fault := consistency.fault(planned)) is not None:
+            raise NotARun(f"{plan} is damaged: {fault}")
+        parsed, damaged = parse_trials(_lines(path))
+        trials, others = consistency.fitting(planned, parsed)
         return RunFolder(
             path,
-            Plan.model_validate_json(plan.read_text()),
+            planned,
             trials,
-            _table(environment) if environment.exists() else {},
-            _table(latencies) if latencies.exists() else None,
-            set_aside,
+            _environment(environment) if environment.exists() else {},
+            _latencies(latencies) if latencies.exists() else None,
+            [*damaged, *others],
         )
     except (OSError, ValueError) as error:
         raise NotARun(f"{path} is not the folder of a run: {error}") from error
@@ -98,10 +108,28 @@ def _table(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text())
     except ValueError as error:
-        raise NotARun(f"{file} is damaged: {error}; remove it to report without it") from error
+        raise NotARun(f"{file} is damaged: {error}{_WITHOUT}") from error
     if not isinstance(found, dict):
-        raise NotARun(f"{file} is damaged: expected a table; remove it to report without it")
+        raise NotARun(f"{file} is damaged: expected a table{_WITHOUT}")
     return found
+
+
+def _environment(file: Path) -> dict[str, Any]:
+    """Return environment.json, in which all that reports read has its shape. Raises NotARun."""
+    found = _table(file)
+    try:
+        EnvironmentNote.model_validate(found)
+    except ValidationError as error:
+        raise NotARun(f"{file} is damaged: {fault_of(error)}{_WITHOUT}") from error
+    return found
+
+
+def _latencies(file: Path) -> dict[str, dict[str, str]]:
+    """Return a record's latency histograms, still encoded. Raises NotARun."""
+    try:
+        return _LATENCIES.validate_python(_table(file))
+    except ValidationError as error:
+        raise NotARun(f"{file} is damaged: {fault_of(error)}{_WITHOUT}") from error
 
 
 def _lines(path: Path) -> bytes:

@@ -82,9 +82,13 @@ class Slopes:
     def growth(self, label: str) -> dict[float, Location]:
         """Dose → the response beyond that of the lowest dose, in the outcome's unit."""
         by_trial = [growth(windows(trial)) for trial in self._valid[label].values()]
+        # A gate may have refused all windows of a dose in one of the trials.
+        doses = sorted({dose for each in by_trial for dose in each})
         return {
-            dose: locate(np.array([each[dose] for each in by_trial]) * self.outcome.times)
-            for dose in by_trial[0]
+            dose: locate(
+                np.array([each[dose] for each in by_trial if dose in each]) * self.outcome.times
+            )
+            for dose in doses
         }
 
     def difference(self, label: str, other: str) -> Location | None:

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -254,6 +255,10 @@ def test_lines_that_were_set_aside_are_named_and_the_rest_is_reported(tmp_path: 
     [
         ("environment.json", "{"),
         ("environment.json", "[]"),
+        ("environment.json", '{"versions": 5}'),
+        ("environment.json", '{"remarks": "text"}'),
+        ("environment.json", '{"audit": [{"name": "governor"}]}'),
+        ("latencies.json", '{"default": 5}'),
         ("histograms/{id}.json", "{"),
         ("histograms/{id}.json", "[]"),
         ("histograms/{id}.json", '{"latency": "HISTxxxx"}'),
@@ -267,6 +272,62 @@ def test_a_damaged_file_is_named_in_a_sentence(tmp_path: Path, name: str, conten
     with pytest.raises(NotARun, match=r"damaged|latencies of .* in default: histogram 0") as told:
         results.make(read(folder))
     assert "remove it" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"scenarios": []}, "scenarios: found none"),
+        ({"baseline": "gone"}, "variants: expected the baseline 'gone' first"),
+        ({"variants": ["none", "dear", "dear"]}, "variants: found 'dear' twice"),
+        ({"variants": ["none", "control"]}, "variants: found 'control' twice"),
+        ({"judged": ["cost"]}, "judged: found 'cost', which is no outcome of it"),
+        ({"shown": ["cost"]}, "shown: found 'cost', which is no outcome of it"),
+        ({"limits": {"cost": 2.0}}, "limits: found 'cost', which is no outcome of it"),
+        ({"baselines": {"dear": "gone"}}, "baselines: found 'gone', which is no variant of it"),
+        (
+            {"scenarios": [{"name": "a", "levels": {"x": "1"}}, {"name": "b"}]},
+            "scenarios: their levels are not of the same factors",
+        ),
+    ],
+)
+def test_a_plan_that_contradicts_itself_is_refused(
+    tmp_path: Path, changes: dict[str, Any], fault: str
+) -> None:
+    folder = runs.write(tmp_path / "run", runs.plan(**changes), [])
+    with pytest.raises(NotARun, match=f"plan.json is damaged: {fault}$"):
+        read(folder)
+
+
+def test_trials_that_are_not_of_the_plan_are_set_aside(tmp_path: Path) -> None:
+    made = runs.plan()
+    done = runs.trials(made, 8, {"dear": 1.2})
+    strange = [
+        runs.altered(done[0], id="x", scenario="night"),
+        runs.altered(done[0], id="y", label="none@gone"),
+        runs.altered(done[1], outcomes=done[1].outcomes | {"cost": 5.0}),
+    ]
+    folder = read(runs.write(tmp_path / "run", made, [done[0], *done[2:], *strange]))
+    assert folder.set_aside == [
+        "trial x is not of this plan: it has no scenario 'night'",
+        "trial y is not of this plan: it has no variant 'gone'",
+        "outcome 'cost' of 1 trial is not of this plan",
+    ]
+    assert len(folder.trials) == len(done)
+    assert not any("cost" in trial.outcomes for trial in folder.trials)
+
+
+def test_a_note_that_no_report_could_read_is_set_aside_with_its_line(tmp_path: Path) -> None:
+    made = runs.plan()
+    done = runs.trials(made, 8, {"dear": 1.2})
+    folder = runs.write(tmp_path / "run", made, done)
+    file = folder / "trials.jsonl"
+    lines = file.read_text().splitlines()
+    lines[2] = lines[2].replace('"instrument":{}', '"instrument":{"slope":{"windows":5}}')
+    file.write_text("\n".join([*lines, ""]))
+    assert read(folder).set_aside == [
+        "line 3 is damaged (instrument.slope.parameter: Field required)"
+    ]
 
 
 def test_a_run_until_all_is_resolved_lacks_no_trial_that_would_be_late(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Simulated servers in which a call costs what is known: is that what comes out?"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,19 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
         held += not interval.excludes(50.0)
     print(f"\nintervals that held 50 ns: {held / studies:.1%} of {studies}")
     assert held / studies > 0.91
+
+
+def test_a_dose_that_a_gate_refused_in_one_trial_is_that_of_the_others() -> None:
+    found = server({"one": 50.0}, np.random.default_rng(3))
+    whole = found.growth("one")
+    trials = [each for each in found.trials if each.label == "one"]
+    note = trials[0].instrument["slope"]
+    least = [each for each in note["windows"] if each["dose"] != max(whole)]
+    lacking = trials[0].model_copy(update={"instrument": {"slope": note | {"windows": least}}})
+    for order in ([lacking, *trials[1:]], [*trials[1:], lacking]):
+        known = replace(found, trials=order).growth("one")
+        assert list(known) == list(whole)
+        assert known[max(whole)].n == whole[max(whole)].n - 1
 
 
 def test_costs_are_told_apart_and_ranked() -> None:
