@@ -49,10 +49,10 @@ class Mixed(Record):
 
     url: str = Field(pattern=r"^/\S*$")
     """Path and query."""
-    method: str | None = None
+    method: str | None = Field(default=None, pattern=r"^\S+$")
     headers: Headers = {}
     body: Body | None = None
-    weight: float = Field(default=1.0, gt=0)
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 
 
 class Asked(Record):

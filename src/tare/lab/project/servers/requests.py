@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,6 +13,15 @@ from tare.model.servers import Asked, Headers, Mixed, Servers
 
 _MOST = 1000
 """Each is asked before every duel."""
+_SHOWN = 60
+_EXPECTED = {
+    "url": "expected a path that begins with /",
+    "method": "expected a method without blanks, such as POST",
+    "headers": 'expected a table of texts or lists of texts, such as {"Accept": "text/html"}',
+    "body": 'expected a text, {"base64": TEXT}, {"file": NAME} or {"size": BYTES}',
+    "weight": "expected a number above 0",
+}
+"""Field of a request → what it may be."""
 
 
 def read(file: Path) -> list[Mixed]:
@@ -55,7 +66,7 @@ def asked(servers: Servers) -> list[Asked]:
 
 def _request(line: str, folder: Path) -> Mixed:
     if line.startswith("{"):
-        found = Mixed.model_validate(json.loads(line))
+        found = Mixed.model_validate(json.loads(line, object_pairs_hook=_table))
         match found.body:
             case {"file": str(file)}:
                 own = {"file": str((folder / file).resolve())}
@@ -67,16 +78,39 @@ def _request(line: str, folder: Path) -> Mixed:
     return Mixed(url=url, method=method[0] if method else None)
 
 
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON. Raises ValueError for a field that it has twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"found the field {twice!r} twice, expected it once")
+    return found
+
+
 def _told(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON: {error}"
     if not isinstance(error, ValidationError):
         return str(error)
     problem = error.errors()[0]
-    where = ".".join(map(str, problem["loc"]))
-    if where == "url" and problem["type"] == "string_pattern_mismatch":
-        return f"found {problem['input']!r}, expected a path that begins with /"
-    return f"{where}: found {problem['input']!r}; {problem['msg']}"
+    name = str(problem["loc"][0])
+    if problem["type"] == "extra_forbidden":
+        return f"unknown field {name!r}{_instead(name)}"
+    if problem["type"] == "missing":
+        return f"it has no {name!r}; {_EXPECTED[name]}"
+    found = problem["input"]
+    if name in ("body", "headers"):  # their faults name the branch of a union, and no field
+        found = "another value" if len(str(found)) > _SHOWN else found
+    return f"{'' if name == 'url' else f'{name}: '}found {found!r}, {_EXPECTED[name]}"
+
+
+def _instead(name: str) -> str:
+    if name == "expect":
+        return "; remove it: a duel asks each server before it measures, and expects that answer"
+    if close := get_close_matches(name, _EXPECTED, n=1):
+        return f"; did you mean {close[0]!r}?"
+    return f"; remove it, or use one of: {', '.join(_EXPECTED)}"
 
 
 def _over(common: Headers, own: Headers) -> Headers:
