@@ -4,9 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from tare.lab.paths import ROOT
 
 LAUNCHER = Path(__file__).parents[3] / "tare"
 _UV = """#!/bin/sh
@@ -70,3 +73,28 @@ def test_two_commands_at_once_prepare_it_once(project: Path) -> None:
     commands = [start(project, "list") for _ in range(3)]
     assert [command.wait() for command in commands] == [0, 0, 0]
     assert len((project / "log").read_text().splitlines()) == 1
+
+
+def test_no_file_of_the_current_folder_stands_in_for_a_module(tmp_path: Path) -> None:
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    shutil.copy(LAUNCHER, tmp_path / "tare")
+    (tmp_path / "uv.lock").write_text("1")
+    (tmp_path / ".venv" / ".tare-base").write_text("1")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    own = tmp_path / "own"
+    own.mkdir()
+    for name in ("click", "queue", "tare"):
+        (own / f"{name}.py").write_text(f"raise SystemExit('{name} of the current folder')\n")
+    environment = os.environ | {
+        "TARE_CACHE": str(tmp_path / "cache"),
+        "PYTHONPATH": str(ROOT / "src"),
+        "TARE_ROOT": str(ROOT),
+    }
+    done = subprocess.run(
+        [tmp_path / "tare", "run", "--help"],
+        cwd=own, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Usage: tare run" in done.stdout

@@ -203,7 +203,7 @@ def _locked(file: Path, flags: int) -> int:
 
 def _guardian(file: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-m", "tare.lab.machine.guardian", str(file)],
+        [sys.executable, "-P", "-m", "tare.lab.machine.guardian", str(file)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -194,9 +194,9 @@ class Remote:
 
 def _spec(place: RoleHost) -> str:
     if place.namespace:
-        command = ["nsenter", f"--net={NAMES / place.namespace}", sys.executable]
+        command = ["nsenter", f"--net={NAMES / place.namespace}", sys.executable, "-P"]
         return f"popen//python={shlex.join(command)}"
-    return f"ssh={place.ssh} {_SSH}//python={sys.executable}"
+    return f"ssh={place.ssh} {_SSH}//python={sys.executable} -P"
 
 
 def _last_line(error: BaseException) -> str:

@@ -24,7 +24,7 @@ from tare.lab.errors import Interrupted, TareError
 from tare.lab.machine.ledger import sweep_all
 from tare.lab.run import subject
 from tare.lab.run.benches import parcel, sources
-from tare.lab.run.benches.dask import QuietWorker, security, settle
+from tare.lab.run.benches.dask import QuietWorker, security, settle, url
 from tare.lab.run.hosts import checking
 from tare.lab.run.store import Store
 from tare.lab.trial.bench import LEDGER
@@ -95,11 +95,11 @@ async def _serve(benches: Benches, name: str, shown: Security, say: Say) -> None
         # In the folder that the next bench of this name clears, should this one be killed.
         with tempfile.TemporaryDirectory(prefix="dask-", dir=_folder(name)) as scratch:
             worker = QuietWorker(
-                f"tls://{at.address}:{at.port}",
+                url(at.address, at.port),
                 nthreads=1,
                 name=name,
                 security=shown,
-                host=f"tls://{place.address}:{place.port}",
+                host=url(place.address, place.port),
                 local_directory=scratch,
                 dashboard=False,
                 death_timeout=_JOIN_S,
@@ -175,7 +175,8 @@ def made(asked: BlockAsked, folder: Path, name: str, goes_on: Callable[[], bool]
     loaded = subject.planned(asked.plan)
     if sources.digest(loaded) != asked.sources:
         raise TareError(_OTHERS.format(f"the laboratory or of {asked.plan.experiment}"))
-    command = [sys.executable, "-m", __package__ + ".block", str(folder), str(asked.block)]
+    block = [f"{__package__}.block", str(folder), str(asked.block)]
+    command = [sys.executable, "-P", "-m", *block]
     log = folder / "block.log"
     with (
         log.open("wb") as stream,
@@ -215,6 +216,7 @@ def describe(spread: Mapping[str, bytes], dask_worker: QuietWorker) -> dict[str,
         **audit([]),
         **identity(paths.ROOT),
         "revision": revision(paths.ROOT),
+        "sources": sources.of_laboratory(),
     }
     if (own := spread.get(dask_worker.name)) is None:
         return found
