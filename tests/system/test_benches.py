@@ -215,7 +215,7 @@ def test_strangers_get_nothing(lab: Laboratory, benches: Path, tmp_path: Path) -
 
 def answered(address: str, port: int, authority: Path, key: Path | None) -> bytes:
     """What the coordinator says to one with these keys. Raises OSError if it lets nobody in."""
-    context = ssl.create_default_context(cafile=str(authority / keys.AUTHORITY))
+    context = ssl.create_default_context(cafile=str(authority / keys.CERTIFICATE))
     context.check_hostname = False
     if key is not None:
         context.load_cert_chain(str(key / "left.pem"))

@@ -39,7 +39,7 @@ def keys(file: Path) -> None:
     for each in made.make(benches):
         click.echo(each)
     say(
-        f"copy {made.AUTHORITY} and its own file to each bench, over an encrypted connection; "
+        f"copy {made.CERTIFICATE} and its own file to each bench, over an encrypted connection; "
         f"the keys are valid for {made.VALID_DAYS} days"
     )
 
@@ -110,20 +110,29 @@ def _check_hosts(file: Path, *, as_json: bool) -> None:
 
 def _check_benches(file: Path, wait_s: float, *, as_json: bool) -> None:
     from tare.lab.run.benches import file as benches_file
-    from tare.lab.run.benches.alike import described, differences, hosts_of, look
+    from tare.lab.run.benches.alike import (
+        OTHERS,
+        described,
+        differences,
+        hosts_of,
+        is_ours,
+        look,
+    )
 
     benches = benches_file.read(file)
     found = look(benches, wait_s)
-    if as_json:
-        print_json(found)
-        return
     missing = [name for name in benches.benches if name not in found]
-    for name in benches.benches:
-        what = found.get(name)
-        click.echo(f"{name}: {described(what)}")
-    for line in differences(found):
-        click.echo(line)
+    strange = [name for name, what in found.items() if not is_ours(what)]
+    if as_json:
+        print_json(found | dict.fromkeys(missing))
+    else:
+        for name in benches.benches:
+            click.echo(f"{name}: {described(found.get(name))}")
+            if name in strange:
+                click.echo(f"  trouble: {OTHERS}")
+        for line in differences(found):
+            click.echo(line)
     if missing:
         say(f"start it there with: tare hosts worker {missing[0]} {file}")
     troubled = any(host.troubles for what in found.values() for host in hosts_of(what))
-    raise SystemExit(1 if missing or troubled else 0)
+    raise SystemExit(1 if missing or strange or troubled else 0)

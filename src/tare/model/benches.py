@@ -1,8 +1,10 @@
 """benches.toml: the machines that make a run's blocks, and the one that deals them."""
 
+import re
+from ipaddress import IPv6Address
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from tare.model.base import Record
 from tare.model.fields import Name
@@ -11,6 +13,24 @@ from tare.model.trial import Plan, Trial
 
 COORDINATOR = "coordinator"
 """The one that deals; no bench has this name."""
+AUTHORITY = "authority"
+"""Whose certificate signs those of all; no bench has this name either."""
+
+
+def _address(text: str) -> str:
+    bare = text.strip("[]")
+    if ":" in bare:
+        try:
+            return str(IPv6Address(bare))
+        except ValueError:
+            pass
+    elif re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", text):
+        return text
+    raise ValueError("an IP address or a host's name, without a scheme; a port has its own key")
+
+
+Address = Annotated[str, AfterValidator(_address)]
+"""Of a machine: an IPv6 address without brackets, as sockets take it."""
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 
@@ -18,17 +38,17 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 class Coordinator(Record):
     """The machine on which `tare run` is called."""
 
-    address: str
+    address: Address
     """Where it listens for benches, and where these find it."""
     port: Annotated[int, Field(ge=1, le=65535)] = 7600
-    wait_s: float = Field(default=60.0, gt=0)
+    wait_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """How long a run goes on without any bench."""
 
 
 class BenchPlace(Record):
     """A machine that makes blocks."""
 
-    address: str
+    address: Address
     """Where the coordinator reaches it."""
     port: Port = 0
     """0: any that is free."""
@@ -47,8 +67,16 @@ class Benches(Record):
 
     @model_validator(mode="after")
     def _one_of_each_name(self) -> "Benches":
-        if COORDINATOR in self.benches:
-            raise ValueError(f"a bench may not be called {COORDINATOR!r}")
+        for name in (COORDINATOR, AUTHORITY):
+            if name in self.benches:
+                raise ValueError(f"a bench may not be called {name!r}; choose another name")
+        places = {(self.coordinator.address, self.coordinator.port): COORDINATOR}
+        for name, place in self.benches.items():
+            other = places.setdefault((place.address, place.port), name)
+            if place.port and other != name:
+                raise ValueError(
+                    f"{name} and {other} have the same address and port; give one another port"
+                )
         return self
 
     @model_validator(mode="after")

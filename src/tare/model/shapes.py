@@ -53,7 +53,7 @@ class Turns(Loose):
 
 
 class InstrumentNote(Loose):
-    """What reports read of a trial's `instrument`."""
+    """The part of a trial's `instrument` that reports read."""
 
     outcomes: dict[str, float | None] = {}
     slope: Doses | None = None
@@ -86,7 +86,7 @@ class PartNote(Loose):
 
 
 class EnvironmentNote(Loose):
-    """What reports read of environment.json."""
+    """The part of environment.json that reports read."""
 
     cpu: str | None = None
     cpu_count: int | None = None

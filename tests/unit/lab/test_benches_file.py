@@ -10,6 +10,7 @@ import zstandard
 
 from tare.lab.errors import ManifestError, TareError
 from tare.lab.run.benches import file, keys, parcel
+from tare.lab.run.benches.dask import url
 
 GOOD = """
 schema = 1
@@ -40,6 +41,28 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     [
         (GOOD.replace("schema = 1", "schema = 2"), "schema: found 2, expected 1"),
         (GOOD.replace("[benches.left]", "[benches.coordinator]"), "may not be called"),
+        (
+            GOOD.replace("[benches.left]", "[benches.authority]"),
+            "not be called 'authority'; choose",
+        ),
+        (
+            GOOD.replace('"127.0.0.1"', '"127.0.0.1:7600"', 1),
+            "coordinator.address: an IP address or a host's name, without a scheme; a port has its",
+        ),
+        (
+            GOOD.replace('"127.0.0.1"', '"tls://127.0.0.1"', 1),
+            "coordinator.address: an IP address or a host's name, without a scheme",
+        ),
+        (
+            GOOD.replace("port = 7700", "port = 7600"),
+            "right and coordinator have the same address and port; give one another port",
+        ),
+        (
+            GOOD.replace(
+                'left]\naddress = "127.0.0.1"', 'left]\naddress = "127.0.0.1"\nport = 7700'
+            ),
+            "right and left have the same address and port",
+        ),
         (GOOD.replace("7700", "77000"), "benches.right.port: found 77000, expected less than"),
         (GOOD.replace('address = "127.0.0.1"\n[', "[", 1), "coordinator.address: missing"),
         (GOOD + "speed = 3\n", "benches.right.speed: unknown field"),
@@ -50,6 +73,14 @@ def test_a_wrong_file_names_the_field(tmp_path: Path, text: str, words: str) -> 
     with pytest.raises(ManifestError, match=words) as raised:
         file.read(written(tmp_path, text))
     assert str(tmp_path / "benches.toml") in str(raised.value)
+
+
+@pytest.mark.parametrize("written_as", ["::1", "[::1]", "0:0:0:0:0:0:0:1"])
+def test_an_ipv6_address_is_one_in_any_spelling(tmp_path: Path, written_as: str) -> None:
+    found = file.read(written(tmp_path, GOOD.replace("127.0.0.1", written_as)))
+    assert found.coordinator.address == found.benches["left"].address == "::1"
+    assert url(found.coordinator.address, 7600) == "tls://[::1]:7600"
+    assert url("localhost", 7600) == "tls://localhost:7600"
 
 
 def test_keys_are_for_their_owner_and_are_believed_by_each_other_only(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tare.lab.run.benches import sources
 from tare.lab.run.benches.pool import opened
 from tare.lab.run.hosts import checking
 from tare.model.benches import Benches
@@ -20,6 +21,7 @@ _COMPARED = {
     "revision": "commit of tare",
 }
 _LOOK_S = 0.2
+OTHERS = "its files of the laboratory differ from those here; bring both to the same commit"
 
 
 def look(benches: Benches, wait_s: float) -> dict[str, Any]:
@@ -29,6 +31,11 @@ def look(benches: Benches, wait_s: float) -> dict[str, Any]:
         while len(pool.names()) < len(benches.benches) and time.monotonic() < give_up:
             time.sleep(_LOOK_S)
         return pool.descriptions(benches.spread)
+
+
+def is_ours(what: Mapping[str, Any]) -> bool:
+    """Return true if a bench has the laboratory of this machine, as each must that makes blocks."""
+    return bool(what.get("sources") == sources.of_laboratory())
 
 
 def described(what: Mapping[str, Any] | None) -> str:

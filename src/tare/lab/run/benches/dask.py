@@ -56,6 +56,11 @@ def security(benches: Benches, name: str) -> Security:
     )
 
 
+def url(address: str, port: int) -> str:
+    """Return what Dask calls a place where somebody listens; 0 is any port."""
+    return f"tls://{f'[{address}]' if ':' in address else address}:{port}"
+
+
 class _NoPages:
     """Leaves out the HTTP server, which would neither encrypt nor ask who is there."""
 

@@ -14,9 +14,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tare.lab.errors import TareError
-from tare.model.benches import COORDINATOR, Benches
+from tare.model.benches import AUTHORITY, COORDINATOR, Benches
 
-AUTHORITY = "authority.pem"
+CERTIFICATE = f"{AUTHORITY}.pem"
+"""The authority's; its key is forgotten."""
 VALID_DAYS = 365
 _SKEW = datetime.timedelta(hours=1)
 """By how much a bench's clock may be behind."""
@@ -29,7 +30,7 @@ def make(benches: Benches) -> list[Path]:
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = _named("tare benches")
     authority = _certificate(issuer, key, issuer, key, is_authority=True)
-    files = {AUTHORITY: _pem(authority)}
+    files = {CERTIFICATE: _pem(authority)}
     for name in (COORDINATOR, *benches.benches):
         own = ec.generate_private_key(ec.SECP256R1())
         signed = _certificate(_named(name), own, issuer, key, is_authority=False)
@@ -50,12 +51,12 @@ def files_of(benches: Benches, name: str) -> tuple[Path, Path]:
     Raises TareError if one is missing, or if others may read the key.
     """
     folder = Path(benches.keys)
-    authority, own = folder / AUTHORITY, folder / f"{name}.pem"
+    authority, own = folder / CERTIFICATE, folder / f"{name}.pem"
     for file in (authority, own):
         if not file.is_file():
             raise TareError(
                 f"{file}: there is no such file; make keys once with: tare hosts keys FILE, and "
-                f"copy {AUTHORITY} and {name}.pem here"
+                f"copy {CERTIFICATE} and {name}.pem here"
             )
     if own.stat().st_mode & 0o077:
         raise TareError(f"{own}: others may read this key; run: chmod 600 {own}")

@@ -12,7 +12,7 @@ from distributed import Client, Future, SpecCluster, wait
 from tare.lab import paths
 from tare.lab.errors import TareError
 from tare.lab.run.benches import worker
-from tare.lab.run.benches.dask import QuietScheduler, security, settle
+from tare.lab.run.benches.dask import QuietScheduler, security, settle, url
 from tare.model.benches import COORDINATOR, Benches, BlockAsked, BlockMade
 from tare.model.hosts import HostsFile
 
@@ -97,8 +97,7 @@ def opened(benches: Benches) -> Iterator[Pool]:
     scheduler = {
         "cls": QuietScheduler,
         "options": {
-            "host": f"tls://{at.address}",
-            "port": at.port,
+            "host": url(at.address, at.port),
             "security": shown,
             "dashboard": False,
             # Dask clears it. Its default is a folder in /tmp that all users share.

@@ -67,7 +67,7 @@ def check(file: HostsFile) -> list[HostSeen]:
                 known.pop(name, None)
                 found[name] = HostSeen(**head, troubles=[str(error)])
         return [
-            each.model_copy(update=_links(file, name, known)) if name in known else each
+            _with_links(each, file, known) if name in known else each
             for name, each in found.items()
         ]
 
@@ -118,8 +118,16 @@ def _clock(ask: Ask) -> Clock:
     return Clock(ahead_us=ahead * 1e6, error_us=quickest / 2 * 1e6)
 
 
-def _links(file: HostsFile, name: str, known: Mapping[str, Ask]) -> dict[str, Any]:
-    """Return the round trips from one host to all others, or why there is no way."""
+def _with_links(seen: HostSeen, file: HostsFile, known: Mapping[str, Ask]) -> HostSeen:
+    trips, troubles = _links(file, seen.name, known)
+    own = {"round_trips_us": trips, "troubles": [*seen.troubles, *troubles]}
+    return seen.model_copy(update=own)
+
+
+def _links(
+    file: HostsFile, name: str, known: Mapping[str, Ask]
+) -> tuple[dict[str, float], list[str]]:
+    """Return the round trips from one host to all others, and why there is no way to some."""
     seen: dict[str, float] = {}
     troubles = []
     own = str(file.hosts[name].address)
@@ -135,7 +143,7 @@ def _links(file: HostsFile, name: str, known: Mapping[str, Ask]) -> dict[str, An
                 ask("close_door", port)
         except (TareError, OSError) as error:
             troubles.append(f"no way to {other} ({address}): {error}")
-    return {"round_trips_us": seen, **({"troubles": troubles} if troubles else {})}
+    return seen, troubles
 
 
 def described(seen: HostSeen) -> Iterator[str]:
