@@ -67,6 +67,22 @@ def test_what_needs_one_machine_is_refused_with_its_reason(target: str, why: str
         spread.refuse(example(), *planned(target))
 
 
+def test_a_role_that_no_experiment_has_is_refused() -> None:
+    def of(role: str) -> HostsFile:
+        host = example().hosts["load"].model_copy(update={"roles": ["load", role]})
+        return example().model_copy(update={"hosts": {**example().hosts, "load": host}})
+
+    with pytest.raises(
+        UnknownName, match="--hosts: host load: no experiment has a role 'bakend'; "
+    ):
+        spread.refuse(of("bakend"), *planned("proxies/requests"))
+    spread.refuse(of("controller"), *planned("proxies/requests"))  # of another experiment
+    assert list(spread.unknown_roles(of("bakend"))) == [
+        ("load", "no experiment has a role 'bakend'; did you mean 'backend'?")
+    ]
+    assert not list(spread.unknown_roles(of("sut")))
+
+
 def test_a_look_at_processes_of_other_hosts_is_refused() -> None:
     for option in ("why", "tail"):
         with pytest.raises(

@@ -61,6 +61,19 @@ def entries(root: Path = ROOT, outside: Path | None = None) -> list[Entry]:
     return [_entry(root / "experiments" / name, outside) for name in experiment_names(root)]
 
 
+def role_names(root: Path = ROOT) -> set[str]:
+    """Return the roles that any experiment or one of its variants names. Raises ManifestError."""
+    found: set[str] = set()
+    for name in experiment_names(root):
+        folder = root / "experiments" / name
+        for file in (folder / "experiment.toml", *variant_files(folder)):
+            head = read_toml(file)
+            for table in (head, head.get("variants", {})):  # of one variant, and of all
+                roles = table.get("roles", {}) if isinstance(table, dict) else {}
+                found |= roles.keys() if isinstance(roles, dict) else set()
+    return found
+
+
 def read_toml(file: Path) -> dict[str, Any]:
     """Raises ManifestError that names the file and the line."""
     try:

@@ -14,6 +14,7 @@ from tare.lab.machine.ledger import Ledger
 from tare.lab.run.benches import sources
 from tare.lab.run.hosts.here import HERE
 from tare.lab.run.hosts.opening import ENTRY, differing, network
+from tare.lab.run.hosts.spread import unknown_roles
 from tare.lab.trial.bench import LEDGER, tag_of
 from tare.model.base import Record
 from tare.model.hosts import HostsFile
@@ -66,6 +67,9 @@ def check(file: HostsFile) -> list[HostSeen]:
             except TareError as error:
                 known.pop(name, None)
                 found[name] = HostSeen(**head, troubles=[str(error)])
+        for name, why in unknown_roles(file):
+            seen = found[name]
+            found[name] = seen.model_copy(update={"troubles": [*seen.troubles, why]})
         return [
             _with_links(each, file, known) if name in known else each
             for name, each in found.items()

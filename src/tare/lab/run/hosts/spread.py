@@ -1,9 +1,10 @@
 """The places of a plan's roles, and the reasons why some cannot be spread over hosts at all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 
 from tare.lab.errors import UnknownName
-from tare.lab.project import levels, render
+from tare.lab.project import index, levels, render
 from tare.lab.project.catalog import Loaded
 from tare.model.hosts import HostsFile
 from tare.model.role import INSTRUMENT_ROLE
@@ -21,8 +22,26 @@ def placed(file: HostsFile, plan: Plan, loaded: Loaded) -> dict[str, str]:
 
 def refuse(file: HostsFile, plan: Plan, loaded: Loaded, option: str = "--hosts") -> None:
     """Refuse a plan that the hosts of an option cannot carry out. Raises UnknownName."""
+    own = (role for variant in loaded.variants.values() for role in variant.roles)
+    for name, unknown in unknown_roles(file, own):
+        raise UnknownName(f"{option}: host {name}: {unknown}")
     if why := next(_reasons(file, plan, loaded), None):
         raise UnknownName(f"{option}: {loaded.title} cannot be spread over hosts: {why}")
+
+
+def unknown_roles(file: HostsFile, known: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield each host with a sentence about a role of it that is neither `known` nor of any
+    experiment.
+    """
+    roles = {INSTRUMENT_ROLE, *known}
+    if any(role not in roles for host in file.hosts.values() for role in host.roles):
+        roles |= {"sut", "backend", *index.role_names()}
+    for name, host in file.hosts.items():
+        for role in host.roles:
+            if role not in roles:
+                close = get_close_matches(role, sorted(roles), n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else "; remove it"
+                yield name, f"no experiment has a role {role!r}{hint}"
 
 
 def _reasons(file: HostsFile, plan: Plan, loaded: Loaded) -> Iterator[str]:
