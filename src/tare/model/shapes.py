@@ -10,7 +10,7 @@ from tare.model.instrument import StandardErrors
 class Loose(BaseModel):
     """A part of a record of which other fields may be anything."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
 
 
 class DoseWindow(Loose):

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from tare.model.trial import CONTROL, Plan, Trial
+from tare.stats.dose_response import windows
 from tare.stats.rounding import counted
+from tare.stats.slope import has_pairs
 
 
 def fault(plan: Plan) -> str | None:
@@ -58,7 +60,13 @@ def _misfit(plan: Plan, trial: Trial) -> str | None:
     for label in trial.label.split("@"):
         if label not in (*plan.variants, CONTROL):
             return f"it has no variant {label!r}"
-    slope = trial.instrument.get("slope")
-    if slope is not None and slope["outcome"] not in plan.outcomes:
-        return f"it has no outcome {slope['outcome']!r}"
+    note = trial.instrument.get("slope")
+    if note is not None and note["outcome"] not in plan.outcomes:
+        return f"it has no outcome {note['outcome']!r}"
+    has_slope = any(
+        value is not None and name in plan.outcomes and plan.outcomes[name].is_slope
+        for name, value in trial.outcomes.items()
+    )
+    if trial.status == "valid" and has_slope and (note is None or not has_pairs(windows(trial))):
+        return "it has a slope, and no windows that it could be of"
     return None

@@ -57,6 +57,11 @@ def intercept(windows: Sequence[Window]) -> float:
     return _weighted_median(found)
 
 
+def has_pairs(windows: Sequence[Window]) -> bool:
+    """Return true if a round has two doses, without which there is neither slope nor intercept."""
+    return any(len({each.dose for each in own}) > 1 for own in _rounds(windows))
+
+
 def bend(windows: Sequence[Window]) -> float | None:
     """By how much the slope at the highest dose exceeds that at the lowest; 0 for a straight line.
 

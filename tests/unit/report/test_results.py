@@ -317,6 +317,16 @@ def test_trials_that_are_not_of_the_plan_are_set_aside(tmp_path: Path) -> None:
     assert not any("cost" in trial.outcomes for trial in folder.trials)
 
 
+def test_a_slope_without_its_windows_is_set_aside(tmp_path: Path) -> None:
+    made = runs.plan(outcomes={"ns": runs.NS, "cpu": runs.CPU})
+    done = runs.dosed(made, 8, {"dear": 0.05})
+    done[3] = runs.altered(done[3], instrument={})
+    folder = read(runs.write(tmp_path / "run", made, done))
+    why = "it has a slope, and no windows that it could be of"
+    assert folder.set_aside == [f"trial {done[3].id} is not of this plan: {why}"]
+    assert results.make(folder).scenarios[0].slopes
+
+
 def test_a_note_that_no_report_could_read_is_set_aside_with_its_line(tmp_path: Path) -> None:
     made = runs.plan()
     done = runs.trials(made, 8, {"dear": 1.2})
