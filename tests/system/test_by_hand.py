@@ -3,11 +3,12 @@
 import json
 import os
 import signal
+import time
 import urllib.request
 from pathlib import Path
 
 import pytest
-from laboratory import Laboratory, end, wait_for
+from laboratory import PROJECT, Laboratory, end, wait_for
 
 pytestmark = pytest.mark.system
 
@@ -65,6 +66,54 @@ def test_a_role_that_ended_is_told_of_and_taken_down(lab: Laboratory) -> None:
     assert "ENDED, see: tare logs toy/plain" in lab.tare("status", code=1)
     assert "toy/hooks.py: counters: ConnectionRefusedError" in lab.tare("stats", code=1)
     assert lab.tare("down") == "toy/plain is down\n"
+
+
+def test_a_restart_that_cannot_be_leaves_the_server_up(lab: Laboratory, tmp_path: Path) -> None:
+    own = tmp_path / "mine.py"
+    own.write_text((PROJECT / "experiments" / "toy" / "server.py").read_text())
+    try:
+        up = json.loads(lab.tare("up", "toy/plain", "--server", str(own), "--json"))
+        own.unlink()
+        assert str(own) in lab.tare("restart", code=1)
+        assert get(up["port"]["http"]) == b"ok\n"
+        own.write_text("raise SystemExit('not today')\n")
+        told = lab.tare("restart", code=1)
+        assert "toy/plain was taken down and did not come up again: " in told
+        assert lab.tare("status") == "nothing is up\n"
+    finally:
+        lab.tare("down")
+
+
+def test_of_two_that_start_a_variant_one_is_refused(lab: Laboratory) -> None:
+    try:
+        both = [lab.start("up", "toy/plain") for _ in range(2)]
+        told = [command.communicate(timeout=60) for command in both]
+        assert sorted(command.returncode for command in both) == [0, 1], told
+        codes = [command.returncode for command in both]
+        refused = told[codes.index(1)][1]
+        assert "another process starts or stops toy/plain just now" in refused or (
+            "toy/plain is up already" in refused
+        )
+        (status,) = json.loads(lab.tare("status", "--json"))
+        assert status["roles"]["sut"]["running"]
+    finally:
+        lab.tare("down")
+    assert not lab.processes()
+
+
+def test_logs_are_followed_until_the_variant_is_down(lab: Laboratory) -> None:
+    up = json.loads(lab.tare("up", "toy/plain", "--json"))
+    with Path(up["roles"]["sut"]["log"]).open("a") as log:
+        log.write("a wo")
+        log.flush()
+        command = lab.start("logs", "-f")
+        time.sleep(1)
+        log.write("rd\n")
+    time.sleep(1)
+    lab.tare("down")
+    out, err = command.communicate(timeout=20)
+    assert (out, command.returncode) == ("sut: a word\n", 0), err
+    assert err == "tare: toy/plain is down\n"
 
 
 @pytest.mark.parametrize("variant", ["wrong-answers", "does-not-start", "unavailable"])

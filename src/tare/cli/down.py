@@ -23,6 +23,9 @@ def command(target: str | None) -> None:
         click.echo("nothing is up")
     for each in found:
         killed = instances.down(each)
+        if killed is None:
+            click.echo(f"{each.name} was taken down or started anew by another process")
+            continue
         note = f" (had to kill: {', '.join(killed)})" if killed else ""
         click.echo(f"{each.name} is down{note}")
         if instances.kept_logs(each.experiment, each.variant):

@@ -9,6 +9,8 @@ from tare.cli.completion import targets
 from tare.cli.output import say
 from tare.cli.targets import the_one
 
+_LOOK_S = 0.3
+
 
 @click.command()
 @click.argument(
@@ -23,22 +25,53 @@ def command(target: str | None, role: str | None, follow: bool) -> None:
     """
     files = _kept(target)
     follows = follow and not files
-    files = files or {name: each.log for name, each in the_one(target).roles.items()}
+    up = None if files else the_one(target)
+    if up is not None:
+        files = {name: each.log for name, each in up.roles.items()}
     if role is not None and role not in files:
         raise click.BadParameter(f"{role!r}: expected one of {', '.join(files)}")
-    names = [role] if role else list(files)
-    positions = dict.fromkeys(names, 0)
-    while True:
-        for name in names:
-            with files[name].open("rb") as stream:
-                stream.seek(positions[name])
+    tails = [_Tail(name, files[name]) for name in ([role] if role else files)]
+    shown = [each.show(whole=follows) for each in tails]
+    while follows and all(shown):
+        time.sleep(_LOOK_S)
+        shown = [each.show(whole=True) for each in tails]
+    for each in tails:
+        each.end()
+    if follows and up is not None:
+        say(f"{up.name} is down")
+
+
+class _Tail:
+    """One role's log, of which each look shows what is new."""
+
+    def __init__(self, name: str, file: Path) -> None:
+        self._name, self._file = name, file
+        self._at, self._rest = 0, b""
+
+    def show(self, *, whole: bool) -> bool:
+        """Print what is new, only its whole lines if so wished. Return False if the log is gone."""
+        try:
+            with self._file.open("rb") as stream:
+                stream.seek(self._at)
                 fresh = stream.read()
-            positions[name] += len(fresh)
-            for line in fresh.decode(errors="replace").splitlines():
-                click.echo(f"{name}: {line}")
-        if not follows:
-            return
-        time.sleep(0.3)
+        except FileNotFoundError:
+            return False
+        self._at += len(fresh)
+        *lines, self._rest = (self._rest + fresh).split(b"\n")
+        for line in lines:
+            self._print(line)
+        if not whole:
+            self.end()
+        return True
+
+    def end(self) -> None:
+        """Print a last line that has no end."""
+        if self._rest:
+            self._print(self._rest)
+        self._rest = b""
+
+    def _print(self, line: bytes) -> None:
+        click.echo(f"{self._name}: {line.decode(errors='replace')}")
 
 
 def _kept(target: str | None) -> dict[str, Path]:

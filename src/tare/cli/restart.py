@@ -5,7 +5,7 @@ import click
 from tare.cli.completion import targets
 from tare.cli.output import json_option
 from tare.cli.targets import the_one
-from tare.cli.up import announce, start
+from tare.cli.up import announce, launch
 
 
 @click.command()
@@ -23,5 +23,6 @@ def command(target: str | None, as_json: bool) -> None:
 
     found = the_one(target)
     loaded = load(found.experiment, outside=found.variants_dir)
-    instances.down(found)
-    announce(start(loaded, found.variant, {}, found), as_json=as_json)
+    # All that may be lacking is found before anything is stopped.
+    ready = launch(loaded, found.variant, {}, found)
+    announce(instances.restart(found, ready), as_json=as_json)

@@ -1,5 +1,6 @@
-"""Errors of the system about tare's own folders, with what to do."""
+"""Errors of the system about files, and for tare's own folders what to do."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,8 @@ _FOLDERS: tuple[tuple[str, Callable[[], Path]], ...] = (
     ("TARE_RUNS", paths.runs),
 )
 """The variable that names a folder, and where it is."""
+_NO_ROOM_OR_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+"""Errors that another folder helps against."""
 
 
 def unwritable(error: OSError) -> str:
@@ -19,9 +22,11 @@ def unwritable(error: OSError) -> str:
         return str(error)
     file, reason = Path(error.filename), os.strerror(error.errno)
     for variable, folder in _FOLDERS:
+        if error.errno not in _NO_ROOM_OR_RIGHT and folder().is_dir():
+            continue  # a file is missing there, or is none; no other folder would help
         if file.is_relative_to(folder()) or folder().is_relative_to(file):
             return (
                 f"cannot write {file} ({reason}); set {variable} to a folder that you may write "
                 f"(now it is {folder()})"
             )
-    return str(error)
+    return f"{file}: {reason}"

@@ -12,7 +12,7 @@ from tare.cli.completion import targets
 from tare.cli.output import json_option, print_json, say
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab.project.catalog import Loaded, load, split_target
-from tare.lab.run.instances import Instance
+from tare.lab.run.instances import Instance, Launch
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -47,15 +47,18 @@ def command(
             f"found {target!r}, expected EXPERIMENT/VARIANT", param_hint="EXPERIMENT/VARIANT"
         )
     given = dict(pair(text) for text in param) | named_parameters(target, parameters)
-    found = start(load(name, outside=variants_dir), variant, given)
-    announce(found, as_json=as_json)
+    from tare.lab.run import instances
+
+    loaded = load(name, outside=variants_dir)
+    instances.refuse_second(name, variant)
+    announce(instances.up(launch(loaded, variant, given)), as_json=as_json)
 
 
-def start(
+def launch(
     loaded: Loaded, variant: str, given: Mapping[str, Any], before: Instance | None = None
-) -> Instance:
-    """Start a variant with the parameters and files that are given; else with those of variables of
-    the environment, or else with those that it had `before`.
+) -> Launch:
+    """Make a variant ready with the parameters and files that are given; else with those of
+    variables of the environment, or else with those that it had `before`.
     """
     from tare.cli.builds import Builds
     from tare.lab.project import environment, parts
@@ -72,7 +75,7 @@ def start(
     remembered = before.overrides if before else {}
     progress = Builds([(loaded, [variant])])
     own_parameters = remembered | taken.parameters | overrides
-    return instances.up(loaded, variant, own_parameters, progress.say)
+    return instances.ready(loaded, variant, own_parameters, progress.say)
 
 
 def announce(found: Instance, *, as_json: bool) -> None:

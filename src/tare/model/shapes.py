@@ -64,8 +64,8 @@ class InstrumentNote(Loose):
 class Revision(Loose):
     """The commit of the project."""
 
-    commit: str
-    dirty: bool
+    commit: str | None
+    dirty: bool | None
 
 
 class Finding(Loose):

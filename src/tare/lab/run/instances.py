@@ -1,11 +1,13 @@
 """Variants that `tare up` started and left running: begun, found again, read, taken down."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from tare.lab.project import render
 from tare.lab.project.build import Say
 from tare.lab.project.catalog import Loaded, load
 from tare.lab.project.hooks import Hooks
-from tare.lab.project.preparation import prepare
+from tare.lab.project.preparation import Prepared, prepare
 from tare.lab.run import planning
 from tare.lab.run.store import write_json
 from tare.lab.trial.bench import LEDGER, open_bench
@@ -103,20 +105,69 @@ class Instance(Record):
         return hooks.counters(self), loaded.experiment.counters
 
 
-def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> Instance:
-    """Start a variant, let its oracle see it, and leave it running. Raises TareError."""
+@dataclass(frozen=True)
+class Launch:
+    """A variant that is ready to be started: its parameters are checked, and it is built."""
+
+    loaded: Loaded
+    variant: str
+    overrides: Mapping[str, Any]
+    own: dict[str, Any]
+    """The overrides as they were checked."""
+    prepared: Prepared
+
+    @property
+    def name(self) -> str:
+        """EXPERIMENT/VARIANT."""
+        return f"{self.loaded.name}/{self.variant}"
+
+
+def ready(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> Launch:
+    """Check and build all that it takes to start a variant. Raises TareError."""
     loaded.choose([variant])
-    home = _home(loaded.name, variant)
-    if (known := find(loaded.name, variant)) is not None:
-        if any(role.alive() for role in known.roles.values()):
-            raise TareError(f"{known.name} is up already; tare down {known.name} takes it down")
-        down(known)
     own = planning.checked(loaded, overrides)
     prepared = prepare(loaded, [variant], say)
     if why := prepared.why_not(variant):
         raise TareError(f"{loaded.name}/{variant} cannot be started: {why}")
+    return Launch(loaded, variant, overrides, own, prepared)
+
+
+def refuse_second(experiment: str, variant: str) -> None:
+    """Raise TareError if a variant is up already."""
+    known = find(experiment, variant)
+    if known is not None and any(role.alive() for role in known.roles.values()):
+        raise TareError(f"{known.name} is up already; tare down {known.name} takes it down")
+
+
+def up(launch: Launch) -> Instance:
+    """Start a variant, let its oracle see it, and leave it running. Raises TareError."""
+    with _alone(launch.loaded.name, launch.variant):
+        refuse_second(launch.loaded.name, launch.variant)
+        if (ended := find(launch.loaded.name, launch.variant)) is not None:
+            _take_down(ended)
+        return _up(launch)
+
+
+def restart(known: Instance, launch: Launch) -> Instance:
+    """Take an instance down, and start it as it is launched. Raises TareError."""
+    with _alone(known.experiment, known.variant):
+        if find(known.experiment, known.variant) != known:
+            raise TareError(f"{known.name} was taken down or started anew by another process")
+        _take_down(known)
+        try:
+            return _up(launch)
+        except TareError as error:
+            raise TareError(
+                f"{launch.name} was taken down and did not come up again: {error}"
+            ) from error
+
+
+def _up(launch: Launch) -> Instance:
+    loaded, variant, overrides = launch.loaded, launch.variant, launch.overrides
+    prepared, own = launch.prepared, launch.own
+    home = _home(loaded.name, variant)
     if not sweep(home / LEDGER):
-        raise TareError(f"{loaded.name}/{variant} is being started by another process")
+        raise TareError(f"{launch.name} is being started by another process")
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     bench = open_bench(
@@ -140,10 +191,33 @@ def up(loaded: Loaded, variant: str, overrides: Mapping[str, Any], say: Say) -> 
     return instance
 
 
-def down(instance: Instance) -> list[str]:
+def down(instance: Instance) -> list[str] | None:
     """Stop every role, last first, and remove all that they left but their logs; what had to be
-    killed is named.
+    killed is named. None if another process took it down, or started it anew.
     """
+    with _alone(instance.experiment, instance.variant):
+        if find(instance.experiment, instance.variant) != instance:
+            return None
+        return _take_down(instance)
+
+
+@contextlib.contextmanager
+def _alone(experiment: str, variant: str) -> Iterator[None]:
+    """Have no other process start or stop the variant meanwhile. Raises TareError if one does."""
+    home = _home(experiment, variant)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with home.with_name(f"{home.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TareError(
+                f"another process starts or stops {experiment}/{variant} just now; "
+                "wait for it, then try again"
+            ) from None
+        yield
+
+
+def _take_down(instance: Instance) -> list[str]:
     killed = []
     for name, role in reversed(instance.roles.items()):
         if role.alive() and not _ended(role):
