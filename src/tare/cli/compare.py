@@ -123,14 +123,16 @@ def _runs(before: str, after: str) -> "tuple[Results, Results]":
     def named(run: str) -> "Results":
         return stored(Path(run) if Path(run).is_file() else folder_of(run))
 
-    if "last" not in (before, after):
-        return named(before), named(after)
+    if before != "last":
+        earlier = named(before)
+        if after != "last":
+            return earlier, named(after)
     newest = stored_results(newest_first=True)
     last = next(newest, None)
     if last is None:
         raise UnknownName(f"there is no run with results in {paths.runs()}")
     if before != "last":
-        return named(before), last
+        return earlier, last
     if after != "last":
         return last, named(after)
     for each in newest:

@@ -66,6 +66,10 @@ def command(run: str, forms: tuple[str, ...], images: tuple[str, ...], output: P
     """
     if bool(forms) == bool(images):
         raise click.UsageError("expected either --format, for a run, or --image, for an experiment")
+    if images and run == "last":
+        raise click.UsageError(
+            f"--image: expected an experiment before it: EXPERIMENT --image {images[0]}"
+        )
     if images:
         _write_images(run, images, output or paths.images())
     else:

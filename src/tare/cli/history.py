@@ -65,12 +65,8 @@ def command(of: str | None, page: Path | None, as_json: bool) -> None:
 def _beside(folder: Path, known: "list[Results]") -> "list[Results]":
     """Return the run in `folder` among the known runs of its study, oldest first."""
     from tare.report.comparison import stored
-    from tare.report.errors import NotARun
 
-    try:
-        own = stored(folder)
-    except NotARun as error:
-        raise click.ClickException(str(error)) from error
+    own = stored(folder)
     study = (own.experiment, own.study)
     runs = {each.run: each for each in known if (each.experiment, each.study) == study}
     return [each for _, each in sorted((runs | {own.run: own}).items())]

@@ -1,5 +1,6 @@
 """`tare new`: your own variant, begun as a copy of another."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -35,8 +36,9 @@ def command(target: str, source: str, into: Path) -> None:
     click.echo(f"{made} is a copy of {experiment}/{source}\n\nChange in it what you want to try:")
     for file in sorted(each for each in made.rglob("*") if each.is_file()):
         click.echo(f"  {file.relative_to(made)}")
+    where = shlex.quote(str(folder))
     click.echo(
-        f"\nThen:\n  tare check {target} --variants-dir {folder}\n"
+        f"\nThen:\n  tare check {target} --variants-dir {where}\n"
         f"  tare run {experiment} --variants {source},{name} --baseline {source} "
-        f"--variants-dir {folder}"
+        f"--variants-dir {where}"
     )

@@ -268,6 +268,10 @@ def folder_of(run: str) -> Path:
         return paths.runs() / known[-1]
     if (paths.runs() / run).is_dir():
         return paths.runs() / run
+    if Path(run).is_file():
+        raise UnknownName(f"{run} is a file; expected the folder of a run: {Path(run).parent}")
+    if "/" in run:
+        raise UnknownName(f"there is no folder {run}; tare history lists the stored runs")
     if not known:
         raise UnknownName(
             f"there is no run {run!r}: {paths.runs()} has none yet; "

@@ -1,8 +1,9 @@
 """Find the running instances that a command names."""
 
 from tare.lab.errors import TareError, UnknownName, no_such
+from tare.lab.paths import ROOT
 from tare.lab.project.catalog import split_target
-from tare.lab.project.index import experiment_names
+from tare.lab.project.index import experiment_names, variant_files
 from tare.lab.run import instances
 from tare.lab.run.instances import Instance
 
@@ -17,6 +18,10 @@ def chosen(target: str | None) -> list[Instance]:
     if not found:
         if name not in experiment_names():
             raise UnknownName(no_such("experiment", name, experiment_names()))
+        variants = [file.parent.name for file in variant_files(ROOT / "experiments" / name)]
+        # One of the user's own folder is known only by its logs.
+        if variant not in (None, *variants) and not instances.kept_logs(name, variant or ""):
+            raise UnknownName(no_such(f"variant of {name}", str(variant), variants))
         up = ", ".join(each.name for each in known) or "nothing"
         wanted = target if variant else f"{target}/VARIANT"
         raise TareError(f"{target} is not up; up is: {up}. Start it with: tare up {wanted}")

@@ -1,6 +1,7 @@
 """Compares two runs by their results.json alone."""
 
 import math
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,23 @@ def stored(path: Path) -> Results:
     file = path / "results.json" if path.is_dir() else path
     try:
         return Results.model_validate_json(file.read_text())
-    except OSError as error:
-        raise NotARun(f"{file} holds no results: {error}") from error
+    except FileNotFoundError as error:
+        raise NotARun(f"{path} has no results.json{_instead(path)}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotARun(f"{file} cannot be read: {error}") from error
     except ValidationError as error:
         why = fault_of(error)
         raise NotARun(f"{file} holds no results that this version reads: {why}") from error
+
+
+def _instead(folder: Path) -> str:
+    """Return what to do about a folder without results, or where else they are."""
+    if (folder / "plan.json").is_file():
+        return f"; write it with: tare report {shlex.quote(str(folder))}"
+    table = folder / "table.txt"
+    if table.is_file():
+        return f"; its trials were not kept, and {table} has what they showed"
+    return ", so it is not the folder of a run"
 
 
 def compare(before: Results, after: Results) -> RunComparison:

@@ -11,6 +11,7 @@ import zstandard
 from tare.lab.errors import ManifestError, TareError
 from tare.lab.run.benches import file, keys, parcel
 from tare.lab.run.benches.dask import url
+from tare.lab.run.hosts import file as hosts_file
 
 GOOD = """
 schema = 1
@@ -81,6 +82,16 @@ def test_an_ipv6_address_is_one_in_any_spelling(tmp_path: Path, written_as: str)
     assert found.coordinator.address == found.benches["left"].address == "::1"
     assert url(found.coordinator.address, 7600) == "tls://[::1]:7600"
     assert url("localhost", 7600) == "tls://localhost:7600"
+
+
+def test_a_file_of_the_other_kind_is_told_as_such(tmp_path: Path) -> None:
+    benches = written(tmp_path, GOOD)
+    hosts = tmp_path / "hosts.toml"
+    hosts.write_text('schema = 1\ndefault = "a"\n[hosts.a]\naddress = "127.0.0.1"\n')
+    with pytest.raises(ManifestError, match=r"found a file of hosts .*, expected one of benches"):
+        file.read(hosts)
+    with pytest.raises(ManifestError, match=r"found a file of benches .*; --benches takes it"):
+        hosts_file.read(benches)
 
 
 def test_keys_are_for_their_owner_and_are_believed_by_each_other_only(tmp_path: Path) -> None:

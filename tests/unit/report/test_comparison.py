@@ -334,4 +334,24 @@ def test_history_shows_a_record_among_the_runs_of_its_study(
     assert len(lines) == 2 and "+20" in lines[0] and "+50" in lines[1]
     (record / "results.json").write_text("{}")
     damaged = CliRunner().invoke(tare, ["history", str(record)])
-    assert damaged.exit_code == 1 and "holds no results" in damaged.stderr
+    assert "holds no results" in str(damaged.exception)
+    (record / "results.json").unlink()
+    lacking = CliRunner().invoke(tare, ["history", str(record)])
+    assert f"has no results.json; write it with: tare report {record}" in str(lacking.exception)
+    (record / "plan.json").rename(record / "table.txt")
+    lacking = CliRunner().invoke(tare, ["history", str(record)])
+    assert "; its trials were not kept, and " in str(lacking.exception)
+    (record / "table.txt").unlink()
+    lacking = CliRunner().invoke(tare, ["history", str(record)])
+    assert "results.json, so it is not the folder of a run" in str(lacking.exception)
+
+
+@pytest.mark.parametrize("command", ["report", "export", "history", "compare"])
+def test_a_path_without_a_run_is_told_as_a_path(tmp_path: Path, command: str) -> None:
+    (tmp_path / "results.json").write_text("{}")
+    more = ["--format", "csv"] if command == "export" else []
+    none = CliRunner().invoke(tare, [command, str(tmp_path / "gone"), *more])
+    assert f"there is no folder {tmp_path / 'gone'}; tare history" in str(none.exception)
+    if command != "compare":
+        file = CliRunner().invoke(tare, [command, str(tmp_path / "results.json"), *more])
+        assert f"is a file; expected the folder of a run: {tmp_path}" in str(file.exception)

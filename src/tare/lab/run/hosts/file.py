@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tare.lab.errors import ManifestError
 from tare.lab.project.index import read_toml
 from tare.lab.run import settings
 from tare.model.hosts import HostsFile
@@ -14,4 +15,9 @@ def names_hosts(file: Path) -> bool:
 
 def read(file: Path) -> HostsFile:
     """Return the hosts of a file. Raises ManifestError."""
+    if {"benches", "coordinator"} & read_toml(file).keys():
+        raise ManifestError(
+            f"{file}: found a file of benches (docs/BENCHES.md), expected one of hosts "
+            "(docs/HOSTS.md); --benches takes it"
+        )
     return settings.read(HostsFile, file)
