@@ -1,7 +1,7 @@
 """hosts.toml: the hosts of one trial's roles, and how each is reached."""
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -45,6 +45,12 @@ class RoleHost(Record):
         return f"namespace {self.namespace}" if self.namespace else "this machine"
 
 
+def _ends(net: IPv4Network) -> tuple[IPv4Address, ...]:
+    """Return the addresses that no host of a network can have."""
+    both = (net.network_address, net.broadcast_address)
+    return both if net.num_addresses > len(both) else ()
+
+
 class HostsFile(Record):
     """The whole of hosts.toml."""
 
@@ -74,6 +80,12 @@ class HostsFile(Record):
         known = ", ".join(self.hosts)
         if self.default not in self.hosts:
             yield f"default: found {self.default!r}, expected one of: {known}"
+        for name, host in self.hosts.items():
+            for field, values in (("roles", host.roles), ("cpus", host.cpus)):
+                if len({*values}) < len(values):
+                    yield f"hosts.{name}.{field}: found one twice, expected each once"
+            if host.address.is_unspecified or host.address.is_multicast:
+                yield f"hosts.{name}.address: found {host.address}, expected one of the host's own"
         roles = [role for host in self.hosts.values() for role in host.roles]
         for role in {role for role in roles if roles.count(role) > 1} - {INSTRUMENT_ROLE}:
             yield f"the role {role!r} is named by more than one host, expected one"
@@ -82,7 +94,15 @@ class HostsFile(Record):
             yield f"the address {place} is named by more than one host, expected one for each"
         if self.network is None:
             return
+        net = self.network.address.network
+        if self.network.address.ip in _ends(net):
+            yield f"network.address: found that of the network itself, expected one within {net}"
+        spaces = [host.namespace for host in self.hosts.values() if host.namespace]
+        for space in {space for space in spaces if spaces.count(space) > 1}:
+            yield f"the namespace {space!r} is named by more than one host, expected one for each"
         for name, host in self.hosts.items():
+            if host.address in _ends(net):
+                yield f"hosts.{name}.address: found that of the network itself"
             if host.namespace is None:
                 yield f"hosts.{name}: expected a namespace, since [network] makes one for each host"
             if host.address not in self.network.address.network:

@@ -45,6 +45,33 @@ def test_several_hosts_may_take_the_load() -> None:
         ({"hosts": {"server": {"address": "10.0.0.1", "ssh": "a", "namespace": "b"}}}, "ssh or"),
         ({"hosts": {"server": {"address": "10.0.0.1", "ssh": "-oProxyCommand=x"}}}, "pattern"),
         ({"hosts": {"server": {"address": "server"}}}, "IPv4"),
+        (
+            {"hosts": {"server": HOSTS["server"] | {"roles": ["sut", "sut"]}}},
+            "hosts.server.roles: found one twice",
+        ),
+        ({"hosts": {"server": HOSTS["server"] | {"cpus": [1, 1]}}}, "hosts.server.cpus: found one"),
+        ({"hosts": {"server": {"address": "0.0.0.0"}}}, "expected one of the host's own"),
+        (
+            {
+                "network": {"address": "10.0.0.9/24"},
+                "hosts": {
+                    "server": HOSTS["server"],
+                    "load": {"address": "10.0.0.1", "namespace": "server"},
+                },
+            },
+            "the namespace 'server' is named by more than one host",
+        ),
+        (
+            {"network": {"address": "10.0.0.0/24"}, "hosts": {"server": HOSTS["server"]}},
+            "network.address: found that of the network itself, expected one within 10.0.0.0/24",
+        ),
+        (
+            {
+                "network": {"address": "10.0.0.9/24"},
+                "hosts": {"server": HOSTS["server"] | {"address": "10.0.0.255"}},
+            },
+            "hosts.server.address: found that of the network itself",
+        ),
         ({"network": {"address": "10.0.0.9/24"}}, "hosts.load: expected a namespace"),
     ],
 )

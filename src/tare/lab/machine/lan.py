@@ -3,6 +3,7 @@
 Devices follow from the tag, so that the tag and the namespaces' names alone take all of it away.
 """
 
+import contextlib
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,16 +24,20 @@ class Lan:
     tag: str
     namespaces: Sequence[str]
 
-    def create(self, own: IPv4Interface, addresses: Mapping[str, IPv4Address]) -> None:
-        """Make it: this machine has the address `own` there, and each namespace its own.
-
-        Raises Unavailable where that is not permitted, or a namespace of the name is there.
-        """
+    def refuse_taken(self) -> None:
+        """Raise Unavailable if there is a namespace of one of the names already."""
         if known := next((name for name in self.namespaces if (NAMES / name).exists()), None):
             raise Unavailable(
                 f"there is a network namespace {known} already: another run uses it, or remove it "
                 f"with: ip netns delete {known}"
             )
+
+    def create(self, own: IPv4Interface, addresses: Mapping[str, IPv4Address]) -> None:
+        """Make it: this machine has the address `own` there, and each namespace its own.
+
+        Raises Unavailable where that is not permitted, or a namespace of the name is there.
+        """
+        self.refuse_taken()
         width = own.network.prefixlen
         try:
             ip("link", "add", self._device("b"), "type", "bridge")
@@ -51,14 +56,20 @@ class Lan:
             raise not_made(error) from error
 
     def remove(self) -> None:
-        """Take it away; what is not there is no error."""
-        devices = [self._device(f"n{number}") for number in range(len(self.namespaces))]
-        for device in (*devices, self._device("b")):
-            if (_DEVICES / device).exists():
-                ip("link", "delete", device)
-        for name in self.namespaces:
+        """Take it away; what is not there is no error, and a namespace of one of the names that
+        has no device of this network is somebody else's.
+        """
+        for number, name in enumerate(self.namespaces):
+            near = self._device(f"n{number}")
+            if not (_DEVICES / near).exists():
+                continue
             if (NAMES / name).exists():
                 ip("netns", "delete", name)
+            # It goes with the namespace, unless a process is still in there.
+            with contextlib.suppress(subprocess.CalledProcessError):
+                ip("link", "delete", near)
+        if (_DEVICES / self._device("b")).exists():
+            ip("link", "delete", self._device("b"))
 
     def _device(self, end: str) -> str:
         digest = int.from_bytes(blake2b(self.tag.encode(), digest_size=4).digest())

@@ -103,6 +103,7 @@ def network(file: HostsFile, tag: str, ledger: Ledger) -> Callable[[], None]:
         return lambda: None
     places = [place for place in file.hosts.values() if place.namespace]
     lan = Lan(tag, [str(place.namespace) for place in places])
+    lan.refuse_taken()  # before the ledger names it, whose namespaces are removed
     ledger.add_lan(lan)
     lan.create(file.network.address, {str(place.namespace): place.address for place in places})
     return lan.remove
