@@ -143,5 +143,17 @@ def report(folder: Path, *, as_json: bool, everything: bool = False) -> tuple[Re
 
 
 def _write(read: run_folder.RunFolder, found: Results) -> None:
-    (read.path / "results.json").write_text(stored.text(found))
-    (read.path / "report.html").write_text(html.render(read, found))
+    files = {"results.json": stored.text(found), "report.html": html.render(read, found)}
+    for name, text in files.items():
+        _replace(read.path / name, text)
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a file whole, or leave the one that is there. Raises OSError."""
+    fresh = file.with_name(f".{file.name}.new")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(file)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
