@@ -45,7 +45,8 @@ def command(of: str | None, page: Path | None, as_json: bool) -> None:
     from tare.report.history import history
     from tare.report.history_page import render
 
-    known = list(stored_results())
+    # A copy of a run, such as a record, is the same run; folders may have other names.
+    known = sorted({each.run: each for each in stored_results()}.values(), key=lambda one: one.run)
     if of in (*experiment_names(), EXPERIMENT):
         known = [each for each in known if each.experiment == of]
     elif of is not None:
