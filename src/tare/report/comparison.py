@@ -15,6 +15,7 @@ from tare.model.results import (
     ScenarioResult,
     SlopeOfVariant,
     SlopeResult,
+    VariantResult,
 )
 from tare.model.scenario import EFFORT
 from tare.model.servers import EXPERIMENT
@@ -234,17 +235,23 @@ def _lost(before: Results, after: Results) -> Iterator[str]:
         if (new := later.get(scenario.name)) is None:
             yield f"{scenario.name}: not in {after.run}"
             continue
+        had = {label for label, _ in _compared(before, scenario)}
         for label, variant in scenario.variants.items():
             now = new.variants.get(label)
-            if variant.status != "measured":
+            if variant.status != "measured" and label not in had:
                 continue
             if now is None:
                 why = f"not in {after.run}"
-            elif now.status != "measured":
+            elif now.status != "measured" and not _as_before(variant, now):
                 why = f"{now.status}: {now.reason}"
             elif not (why := _of_other_baselines(before, after, label)):
                 continue
             yield f"{scenario.name}, {label}: {why}"
+
+
+def _as_before(variant: VariantResult, now: VariantResult) -> bool:
+    """Return true if a variant that failed in some trials did so before, and has figures again."""
+    return variant.status != "measured" and bool(now.outcomes)
 
 
 def _of_other_baselines(before: Results, after: Results, label: str) -> str:
@@ -258,7 +265,9 @@ def _outcomes_lost(before: Results, after: Results) -> Iterator[LostOutcome]:
         gone = _compared(before, first) - _compared(after, last)
         for label, outcome in sorted(gone):
             now = last.variants.get(label)
-            if now is not None and now.status == "measured":
+            if now is not None and (
+                now.status == "measured" or _as_before(first.variants[label], now)
+            ):
                 yield LostOutcome(scenario=scenario, variant=label, outcome=outcome)
 
 

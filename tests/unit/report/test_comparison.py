@@ -218,6 +218,19 @@ def test_a_variant_that_is_gone_is_told_of_and_fails(tmp_path: Path) -> None:
         assert ("LOST: default, dear: not in b" in done.stdout) is (code == 3)
 
 
+def test_a_variant_that_failed_once_before_and_is_gone_now_is_lost(tmp_path: Path) -> None:
+    before, after = run(tmp_path / "a", 1.2)[0], run(tmp_path / "b", 1.2)[0]
+    failed = {"status": "failed", "reason": "it crashed"}
+    edited(before, lambda scenario: scenario["variants"]["dear"].update(failed))
+    assert asked(before, before, "--fail-on", "any").exit_code == 0, "as before"
+    assert asked(before, after, "--fail-on", "any").exit_code == 0
+    gone = failed | {"outcomes": {}}
+    edited(after, lambda scenario: scenario["variants"]["dear"].update(gone))
+    done = asked(before, after, "--fail-on", "any")
+    assert done.exit_code == 3, done.output
+    assert "LOST: default, dear: failed: it crashed" in done.stdout
+
+
 def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
     before = run(tmp_path / "a", 1.2)[1]
     after = run(tmp_path / "b", 1.2)[1]
@@ -316,6 +329,17 @@ def test_history_shows_effects_run_by_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert [row["trials_valid"] for row in rows["runs"]] == [24, 24]
     unknown = CliRunner().invoke(tare, ["history", "nonsense"])
     assert unknown.exit_code != 0
+
+
+def test_history_has_each_run_once_and_in_the_order_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TARE_RUNS", str(tmp_path))
+    run(tmp_path / "b", 1.2, run="20260101T000000Z-exp")
+    run(tmp_path / "a", 1.5, run="20260102T000000Z-exp")
+    run(tmp_path / "copy", 1.2, run="20260101T000000Z-exp")
+    rows = json.loads(CliRunner().invoke(tare, ["history", "--json"]).stdout)["runs"]
+    assert [row["run"] for row in rows] == ["20260101T000000Z-exp", "20260102T000000Z-exp"]
 
 
 def test_history_shows_a_record_among_the_runs_of_its_study(
