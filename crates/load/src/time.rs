@@ -1,4 +1,6 @@
-//! Times as people write and read them.
+//! Times as people write and read them, and the calendar.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A time in seconds: a number with `ms`, `s`, `m`, `h` or nothing behind it.
 pub fn seconds(text: &str) -> Result<f64, String> {
@@ -31,6 +33,24 @@ pub fn format_us(us: f64) -> String {
     } else {
         format!("{:.3} s", us / 1e6)
     }
+}
+
+/// The seconds since 1970.
+pub fn seconds_since_1970() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs() as i64)
+}
+
+/// Days from 1970 to a day of the Gregorian calendar, negative before it.
+pub fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    // Years that begin with March have their leap day at the end.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Points in time as logs write them.
 
 use super::fault::Fault;
+use crate::time::days_since_1970;
 
 /// Nanoseconds of a second.
 pub const SECOND: u64 = 1_000_000_000;
@@ -117,14 +118,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let valid =
         (1970..2500).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
     valid.then_some(())?;
-    // Years that begin with March have their leap day at the end.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    Some(365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
+    Some(days_since_1970(year, month, day))
 }
 
 /// A number of at most 18 digits; `parse` alone would take a sign.
