@@ -24,11 +24,18 @@ pub trait InOrder {
     /// True if bytes after the last answer make that answer wrong, too: it is then not reported.
     const EXCESS_SPOILS: bool = false;
 
-    /// A reader for a fresh connection.
-    fn reader(&self) -> Self::Reader;
+    /// A reader for a fresh connection to a target.
+    fn reader(&mut self, target: usize) -> Self::Reader;
 
-    /// Append a request for `exchange` to `out`, on a connection to `target`.
-    fn write(&mut self, target: usize, exchange: ExchangeId, out: &mut Vec<u8>) -> Self::Sent;
+    /// Append a request for `exchange` to `out`, on a connection to `target` whose answers `reader`
+    /// reads.
+    fn write(
+        &mut self,
+        target: usize,
+        exchange: ExchangeId,
+        reader: &mut Self::Reader,
+        out: &mut Vec<u8>,
+    ) -> Self::Sent;
 
     /// Read on; `Some(n)` when the answer is whole after `n` of the `bytes`, otherwise all of them
     /// are read.
@@ -132,7 +139,7 @@ impl<P: InOrder> Dialogue for Pipeline<P> {
         Connection {
             target,
             in_flight: VecDeque::new(),
-            reader: self.protocol.reader(),
+            reader: self.protocol.reader(target),
         }
     }
 
@@ -147,7 +154,8 @@ impl<P: InOrder> Dialogue for Pipeline<P> {
         exchange: ExchangeId,
         out: &mut Vec<u8>,
     ) -> Result<(), End> {
-        let sent = self.protocol.write(connection.target, exchange, out);
+        let Connection { target, reader, .. } = connection;
+        let sent = self.protocol.write(*target, exchange, reader, out);
         connection.in_flight.push_back((request, sent));
         Ok(())
     }

@@ -86,11 +86,11 @@ impl InOrder for Echo<'_> {
     const UNASKED: Failure = DIFFERS;
     const CUT: Failure = Failure::read("closed before all bytes came back");
 
-    fn reader(&self) -> usize {
+    fn reader(&mut self, _: usize) -> usize {
         0
     }
 
-    fn write(&mut self, _: usize, _: ExchangeId, out: &mut Vec<u8>) -> usize {
+    fn write(&mut self, _: usize, _: ExchangeId, _: &mut usize, out: &mut Vec<u8>) -> usize {
         self.number = self.number.wrapping_add(1);
         out.extend_from_slice(self.messages.message(self.number));
         self.number

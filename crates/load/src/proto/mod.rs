@@ -44,11 +44,17 @@ impl InOrder for Proto<'_> {
     const UNASKED: Failure = UNASKED;
     const CUT: Failure = Failure::read("closed before the answer was whole");
 
-    fn reader(&self) -> AnswerReader {
+    fn reader(&mut self, _: usize) -> AnswerReader {
         AnswerReader::new(&Expectation::default())
     }
 
-    fn write(&mut self, _: usize, exchange: ExchangeId, out: &mut Vec<u8>) -> ExchangeId {
+    fn write(
+        &mut self,
+        _: usize,
+        exchange: ExchangeId,
+        _: &mut AnswerReader,
+        out: &mut Vec<u8>,
+    ) -> ExchangeId {
         out.extend_from_slice(&self.0[exchange as usize].message);
         exchange
     }
