@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answers::{Draft, Keeper};
 use crate::protocol::{Failure, Kind};
+use crate::sequence::capture::{Capture, Wants};
 
 const WRONG_STATUS: Failure = Failure {
     kind: Kind::Status,
@@ -42,6 +43,8 @@ pub struct Expectation {
     pub body_sha256: Option<[u8; 32]>,
     /// The place where the answer is kept, if it is; any answer is then correct.
     pub keeper: Option<Keeper>,
+    /// The parts of the answer from which values are taken.
+    pub wants: Wants,
 }
 
 impl Expectation {
@@ -51,6 +54,7 @@ impl Expectation {
             length: 0,
             hash: self.body_sha256.map(|_| Sha256::new()),
             draft: self.keeper.as_ref().map(|_| Box::default()),
+            capture: None,
         }
     }
 
@@ -82,6 +86,8 @@ pub struct BodyCheck {
     hash: Option<Sha256>,
     /// The whole answer, if it is kept.
     draft: Option<Box<Draft>>,
+    /// The parts that values are taken from; absent until an answer has some.
+    capture: Option<Box<Capture>>,
 }
 
 impl BodyCheck {
@@ -94,6 +100,21 @@ impl BodyCheck {
         if let Some(draft) = &mut self.draft {
             draft.body(bytes);
         }
+        if let Some(capture) = &mut self.capture {
+            capture.take_body(bytes);
+        }
+    }
+
+    /// Take the whole head.
+    pub fn head(&mut self, head: &[u8]) {
+        if let Some(capture) = &mut self.capture {
+            capture.take_head(head);
+        }
+    }
+
+    /// The parts that values are taken from, if there are any.
+    pub fn capture(&self) -> Option<&Capture> {
+        self.capture.as_deref()
     }
 
     /// The answer as it has come so far, if it is kept.
@@ -103,7 +124,10 @@ impl BodyCheck {
 
     /// Return true if the check needs the bytes, and not only their number.
     pub fn needs_bytes(&self) -> bool {
-        self.hash.is_some() || self.draft.is_some()
+        let captured = self.capture.as_ref();
+        self.hash.is_some()
+            || self.draft.is_some()
+            || captured.is_some_and(|capture| capture.wants_body())
     }
 
     /// Count bytes whose content does not matter.
@@ -117,7 +141,15 @@ impl BodyCheck {
         if same && self.draft.is_some() == expect.keeper.is_some() {
             self.reset();
         } else {
-            *self = expect.body_check();
+            *self = BodyCheck {
+                capture: self.capture.take(),
+                ..expect.body_check()
+            };
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.begin(expect.wants);
+        } else if expect.wants != Wants::default() {
+            self.capture.get_or_insert_default().begin(expect.wants);
         }
     }
 
@@ -129,6 +161,9 @@ impl BodyCheck {
         }
         if let Some(draft) = &mut self.draft {
             **draft = Draft::default();
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.reset();
         }
     }
 

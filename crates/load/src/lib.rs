@@ -33,6 +33,7 @@ pub mod report;
 pub mod resolve;
 pub mod run;
 pub mod sample;
+pub mod sequence;
 pub mod spec;
 pub mod start;
 pub mod steps;

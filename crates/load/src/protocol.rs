@@ -24,6 +24,8 @@ pub enum Kind {
     Status,
     /// The answer's body is not the expected one.
     Body,
+    /// The answer does not have a value that a later request needs.
+    Value,
     /// The answer was not whole in time.
     Timeout,
     /// The answer did not begin in time.
@@ -32,13 +34,14 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which they are reported.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Connect,
         Kind::ConnectTimeout,
         Kind::Read,
         Kind::Write,
         Kind::Status,
         Kind::Body,
+        Kind::Value,
         Kind::Timeout,
         Kind::TtfbTimeout,
     ];
@@ -52,6 +55,7 @@ impl Kind {
             Kind::Write => "write",
             Kind::Status => "status",
             Kind::Body => "body",
+            Kind::Value => "value",
             Kind::Timeout => "timeout",
             Kind::TtfbTimeout => "ttfb_timeout",
         }

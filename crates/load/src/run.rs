@@ -1,10 +1,8 @@
 //! Runs a spec, with any protocol.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::mem;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -15,6 +13,7 @@ use crate::echo::{Echo, Messages};
 use crate::engine::{self, Load, Observer, Outcome};
 pub use crate::error::Error;
 use crate::expectation::Exchange;
+use crate::h1::users::Users;
 use crate::h1::{self, H1};
 use crate::h2::{self, H2};
 use crate::h3::{self, H3};
@@ -22,7 +21,7 @@ use crate::keys::Keys;
 use crate::pipeline::Pipeline;
 use crate::plan::requests::{Asked, Compose, Requests};
 use crate::plan::targets::Targets;
-use crate::plan::{self, asking, fits, mix, replay};
+use crate::plan::{self, asking, fits, mix, replay, sequence};
 use crate::proto::{Call, Proto};
 use crate::protocol::Protocol;
 use crate::report::header::{Described, Header};
@@ -59,6 +58,7 @@ pub fn run(
     let spec = &*spec;
     let targets = Targets::of(spec)?;
     fits::check(spec)?;
+    sequence::check(spec)?;
     let mut replay = replay::replay(spec, &targets)?;
     let mut requests = match &mut replay {
         Some(replay) => mem::take(&mut replay.requests),
@@ -81,7 +81,7 @@ pub fn run(
         .flat_map(|each| &each.addresses)
         .all(Address::is_loopback);
     let trust = Trust::of(&spec.tls, loopback)?;
-    let times_file = spec.times_file.as_deref().map(create).transpose()?;
+    let times_file = spec.times_file.as_deref().map(times::create).transpose()?;
     let mut job = Job {
         spec,
         requests,
@@ -145,18 +145,6 @@ fn answered(asked: &Asked) -> Answered {
     }
 }
 
-/// Create a file before the load, so that nothing is loaded in vain.
-fn create(file: &Path) -> Result<File, SpecError> {
-    File::create(file).map_err(|why| {
-        let found = format!("{} cannot be written ({why})", file.display());
-        SpecError::new(
-            "times_file",
-            found,
-            "name a file in a folder that you may write",
-        )
-    })
-}
-
 type Done = (Outcome, Option<TlsReport>);
 
 struct Job<'a, O: ?Sized> {
@@ -212,6 +200,9 @@ impl<O: Observer + ?Sized> Job<'_, O> {
     }
 
     fn h1(&mut self) -> Result<Done, Error> {
+        if self.spec.sequence.is_some() {
+            return self.users();
+        }
         let exchanges = self.exchanges(h1::request::compose)?;
         let cache = self.cache_header()?;
         let Spec { depth, .. } = *self.spec;
@@ -219,6 +210,18 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         let dialogue = |thread| {
             let h1 = H1::new(&exchanges, keys(thread)).with_cache_header(&cache);
             Pipeline::new(h1, depth)
+        };
+        self.in_order(tls::HTTP1, dialogue)
+    }
+
+    /// Run users of HTTP/1.1 that send sequences of requests.
+    fn users(&mut self) -> Result<Done, Error> {
+        let sequences = sequence::sequences(self.spec, self.requests)?;
+        let cache = self.cache_header()?;
+        let keys = self.keys();
+        let dialogue = |thread| {
+            let users = Users::new(&sequences, keys(thread)).with_cache_header(&cache);
+            Pipeline::new(users, 1)
         };
         self.in_order(tls::HTTP1, dialogue)
     }

@@ -31,6 +31,8 @@ Examples:
     tare-load http://127.0.0.1:8080 --requests urls.txt
     tare-load http://h/{key} --keys 12000 --zipf 0.9 --think exp:1s -c 3100
     tare-load http://127.0.0.1:8080 --replay access.log --speed 10
+  users that log in, and use the token of the answer
+    tare-load http://127.0.0.1:8080 --requests steps.jsonl --sequence --cookies
   an instrument of the laboratory: JSON lines
     tare-load --spec spec.json
 
@@ -44,6 +46,7 @@ Errors by their kinds:
   read             an answer cut short, malformed, reset, or not asked for
   write            a request that could not be sent
   status, body     a whole answer that is not the expected one
+  value            an answer without a value that --sequence takes from it
   timeout          an answer not whole in time (--timeout), from the actual send
   ttfb_timeout     an answer not begun in time (--ttfb-timeout), likewise
 

@@ -152,6 +152,7 @@ impl Cli {
                 true => Order::Turns,
                 false => Order::Random,
             },
+            sequence: self.request.sequence(),
             replay: self.replay.spec(expect_logged, self.pace.wait()),
             cache_header: self.request.cache_header.clone(),
             keys: self.request.keys(),

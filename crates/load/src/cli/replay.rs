@@ -21,7 +21,7 @@ pub struct ReplayOptions {
         value_name = "FILE",
         groups = ["clock", "log"],
         conflicts_with_all = [
-            "requests", "in_order", "method", "body", "body_file", "size", "keys", "zipf", "weights",
+            "requests", "in_order", "sequence", "cookies", "method", "body", "body_file", "size", "keys", "zipf", "weights",
             "qps", "serial", "think", "profile", "arrivals"
         ]
     )]

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use clap::Args;
 
 use super::values::header;
-use crate::spec::{Body, Expect, KeySpec, Order, default};
+use crate::spec::{Body, Expect, KeySpec, Order, SequenceSpec, default};
 
 /// The arguments about the requests.
 #[derive(Clone, Debug, Args)]
@@ -20,6 +20,16 @@ pub struct Request {
     /// Send the requests of --requests one after the other instead of by their weights
     #[arg(long, requires = "requests")]
     pub in_order: bool,
+
+    /// Let each connection be a user that sends the requests of --requests in their order, over and
+    /// over, and takes values from answers: `${name}` in a path, header or body is the value that
+    /// `take` of an earlier request names (docs/FORMAT.md, `sequence`)
+    #[arg(long, requires = "requests", conflicts_with = "in_order")]
+    pub sequence: bool,
+
+    /// Keep the cookies of each user of --sequence, and send them
+    #[arg(long, requires = "sequence")]
+    pub cookies: bool,
 
     /// Objects that {key} in a URL's path stands for, by numbers from 0
     #[arg(long, value_name = "N")]
@@ -94,6 +104,12 @@ impl Request {
         let file = self.body_file.clone().map(|file| Body::File { file });
         let made = self.size.map(|size| Body::Size { size });
         text.or(file).or(made)
+    }
+
+    /// The sequence of the requests, if they are one.
+    pub fn sequence(&self) -> Option<SequenceSpec> {
+        let cookies = self.cookies;
+        self.sequence.then_some(SequenceSpec { cookies })
     }
 
     /// The requested objects.

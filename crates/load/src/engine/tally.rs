@@ -49,7 +49,7 @@ impl Failures {
     }
 
     fn count(&mut self, failure: Failure, count: u64) {
-        // Reasons are few: they are constants of the program.
+        // Reasons are few: constants of the program, and two for each value to take.
         match self.0.iter_mut().find(|(known, _)| *known == failure) {
             Some((_, sum)) => *sum += count,
             None => self.0.push((failure, count)),

@@ -6,6 +6,8 @@ mod malformed;
 mod reading;
 pub mod request;
 pub mod response;
+pub mod users;
+pub mod valued;
 
 pub use self::malformed::Malformed;
 use self::reading::{CUT, Reading, UNASKED};

@@ -60,20 +60,30 @@ fn lines(
     headers: &[(String, String)],
     body: Option<&[u8]>,
 ) -> Result<Vec<u8>, SpecError> {
+    let mut bytes = header_lines(target, headers)?;
+    if let Some(body) = body.filter(|_| !given(headers, "content-length")) {
+        add(
+            "Content-Length",
+            body.len().to_string().as_bytes(),
+            &mut bytes,
+        );
+    }
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body.unwrap_or_default());
+    Ok(bytes)
+}
+
+/// The lines of `headers`, with `Host` unless they have it.
+///
+/// # Errors
+/// A [`SpecError`] that names the header which HTTP does not allow.
+pub(super) fn header_lines(
+    target: &Target,
+    headers: &[(String, String)],
+) -> Result<Vec<u8>, SpecError> {
     let mut bytes = Vec::new();
-    let mut add = |name: &str, value: &[u8]| {
-        bytes.extend_from_slice(name.as_bytes());
-        bytes.extend_from_slice(b": ");
-        bytes.extend_from_slice(value);
-        bytes.extend_from_slice(b"\r\n");
-    };
-    let given = |name: &str| {
-        headers
-            .iter()
-            .any(|(key, _)| key.eq_ignore_ascii_case(name))
-    };
-    if !given("host") {
-        add("Host", target.authority.as_bytes());
+    if !given(headers, "host") {
+        add("Host", target.authority.as_bytes(), &mut bytes);
     }
     for (name, value) in headers {
         HeaderName::try_from(name.as_str()).map_err(|_| {
@@ -83,14 +93,23 @@ fn lines(
                 "write it as X-Name",
             )
         })?;
-        add(name, fields::value(name, value)?.as_bytes());
+        add(name, fields::value(name, value)?.as_bytes(), &mut bytes);
     }
-    if let Some(body) = body.filter(|_| !given("content-length")) {
-        add("Content-Length", body.len().to_string().as_bytes());
-    }
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body.unwrap_or_default());
     Ok(bytes)
+}
+
+/// Append a header's line.
+fn add(name: &str, value: &[u8], bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.extend_from_slice(b": ");
+    bytes.extend_from_slice(value);
+    bytes.extend_from_slice(b"\r\n");
+}
+
+/// Return true if `headers` have one of this name.
+fn given(headers: &[(String, String)], name: &str) -> bool {
+    let mut names = headers.iter().map(|(key, _)| key);
+    names.any(|key| key.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]

@@ -163,12 +163,15 @@ impl Response {
                 }
                 return Ok(None);
             };
-            if let (Some(draft), 200..) = (self.body_check.draft(), head.status) {
+            if head.status >= 200 {
                 let whole = match known {
                     0 => &bytes[used..],
                     _ => &self.partial,
                 };
-                head::fields(&whole[..length], |name, value| draft.field(name, value));
+                self.body_check.head(&whole[..length]);
+                if let Some(draft) = self.body_check.draft() {
+                    head::fields(&whole[..length], |name, value| draft.field(name, value));
+                }
             }
             self.partial.clear();
             self.heads += length;

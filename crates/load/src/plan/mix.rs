@@ -32,6 +32,11 @@ pub fn expand(spec: &Spec) -> Result<Cow<'_, Spec>, SpecError> {
         });
     }
     let mut targets = by_origin(mix)?;
+    if spec.sequence.is_some() && targets.len() > 1 {
+        let found = format!("the requests go to {} servers", targets.len());
+        let remedy = "a user has one connection: write a file for each server";
+        return Err(SpecError::new("sequence", found, remedy));
+    }
     let (url, mix, targets) = match targets.as_mut_slice() {
         [only] => (
             Some(only.url.clone()),
@@ -52,7 +57,7 @@ pub fn expand(spec: &Spec) -> Result<Cow<'_, Spec>, SpecError> {
 fn by_origin(mix: &[RequestSpec]) -> Result<Vec<TargetSpec>, SpecError> {
     let mut origins: Vec<(Target, TargetSpec)> = Vec::new();
     for request in mix {
-        if request.url.starts_with('/') {
+        if request.url.starts_with(['/', '$']) {
             let found = format!("{:?} has no origin", request.url);
             let remedy = "name a URL beside the requests, or write http://HOST[:PORT]/PATH";
             return Err(SpecError::new("mix", found, remedy));

@@ -7,6 +7,7 @@ mod rates;
 pub mod replay;
 pub mod request_file;
 pub mod requests;
+pub mod sequence;
 mod slices;
 mod sources;
 pub mod targets;
@@ -21,6 +22,7 @@ use crate::engine::picks::Choice;
 use crate::engine::{Load, Timeouts, cpu};
 use crate::expectation::Expectation;
 use crate::random;
+use crate::sequence::capture::Wants;
 use crate::spec::default::message_size;
 use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};
 
@@ -240,6 +242,7 @@ pub fn expectation(expect: &Expect, protocol: &str) -> Result<Expectation, SpecE
         body_length: expect.body_length,
         body_sha256: body_sha256.transpose()?,
         keeper: None,
+        wants: Wants::default(),
     })
 }
 

@@ -52,12 +52,15 @@ pub fn parse(text: &str) -> Result<Vec<RequestSpec>, Fault> {
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let mut requests = Vec::new();
     for (index, line) in lines {
-        let line = request(line).map_err(|(found, remedy)| Fault {
+        let request = request(line).map_err(|(found, remedy)| Fault {
             line: index + 1,
             found,
             remedy,
         })?;
-        requests.push(line);
+        requests.push(RequestSpec {
+            line: Some(index + 1),
+            ..request
+        });
         if requests.len() > MOST {
             return Err(Fault {
                 line: index + 1,

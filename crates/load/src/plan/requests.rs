@@ -11,6 +11,7 @@ use crate::engine::picks::Choice;
 use crate::expectation::{Exchange, Expectation};
 use crate::keys::PLACE;
 use crate::protocol::ExchangeId;
+use crate::sequence::template::OPEN;
 use crate::spec::{Order, RequestSpec, Spec, SpecError};
 use crate::target::{Scheme, Target};
 
@@ -92,7 +93,11 @@ impl Requests {
             let own = spec.targets.get(index).map(|target| target.mix.as_slice());
             let mix = own.filter(|mix| !mix.is_empty()).unwrap_or(&spec.mix);
             let first = requests.all.len() as ExchangeId;
-            requests.choices.push(choice(mix, spec.mix_order, first)?);
+            requests.choices.push(match spec.sequence {
+                None => choice(mix, spec.mix_order, first)?,
+                // Each user knows which of them is its next.
+                Some(_) => Choice::Sole(first),
+            });
             if mix.is_empty() {
                 requests.all.push(common);
                 continue;
@@ -166,7 +171,10 @@ fn choice(mix: &[RequestSpec], order: Order, first: ExchangeId) -> Result<Choice
 fn asked(request: &RequestSpec, common: &Asked, spec: &Spec) -> Result<Asked, SpecError> {
     let own = body(request.body.as_ref(), spec.seed)?.map(Arc::from);
     Ok(Asked {
-        target: place(&request.url, &common.target)?,
+        target: match spec.sequence {
+            Some(_) if request.url.starts_with(OPEN) => whole(&request.url, &common.target)?,
+            _ => place(&request.url, &common.target)?,
+        },
         method: match &request.method {
             Some(name) => method(name)?,
             None => common.method.clone(),
@@ -192,6 +200,13 @@ fn place(url: &str, target: &Target) -> Result<Target, SpecError> {
     let found = format!("{url:?} is not at {}", target.authority);
     let remedy = "write its path alone, or leave out the other URL";
     Err(SpecError::new("mix", found, remedy))
+}
+
+/// A path that begins with a user's value, which must begin with `/`.
+fn whole(url: &str, target: &Target) -> Result<Target, SpecError> {
+    let mut found = target.at(&format!("/{url}"))?;
+    found.path.remove(0);
+    Ok(found)
 }
 
 /// The HTTP method of this name.

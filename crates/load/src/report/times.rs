@@ -1,8 +1,23 @@
 //! The times of each answer as comma-separated values.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::engine::Outcome;
+use crate::spec::SpecError;
+
+/// Create a file before the load, so that nothing is loaded in vain.
+///
+/// # Errors
+/// A [`SpecError`] when it cannot be written.
+pub fn create(file: &Path) -> Result<File, SpecError> {
+    File::create(file).map_err(|why| {
+        let found = format!("{} cannot be written ({why})", file.display());
+        let remedy = "name a file in a folder that you may write";
+        SpecError::new("times_file", found, remedy)
+    })
+}
 
 /// Write a line for each answer that was kept, below a heading, with its target's number, its port,
 /// its times in nanoseconds of the monotonic clock, and its places in the connection's bytes.

@@ -1,5 +1,7 @@
 //! The requests of a mix.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::headers;
@@ -26,6 +28,12 @@ pub struct RequestSpec {
     /// The properties of its correct answers, if not the target's.
     #[serde(default)]
     pub expect: Option<Expect>,
+    /// The values to take from its answers: the place of each by its name.
+    #[serde(default)]
+    pub take: BTreeMap<String, String>,
+    /// The line of its file, if it is of one.
+    #[serde(skip)]
+    pub line: Option<usize>,
 }
 
 impl RequestSpec {
@@ -38,6 +46,8 @@ impl RequestSpec {
             body: None,
             weight: one(),
             expect: None,
+            take: BTreeMap::new(),
+            line: None,
         }
     }
 }

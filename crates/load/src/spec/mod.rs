@@ -11,6 +11,7 @@ mod profile;
 mod proxy_version;
 pub mod redirect;
 mod replay;
+mod sequence;
 mod slices;
 mod target;
 mod think;
@@ -31,6 +32,7 @@ pub use self::parts::{Body, Expect, Tls};
 pub use self::profile::Profile;
 pub use self::proxy_version::ProxyVersion;
 pub use self::replay::ReplaySpec;
+pub use self::sequence::SequenceSpec;
 pub use self::slices::SliceSpec;
 pub use self::target::{AccountFiles, TargetSpec};
 pub use self::think::Think;
@@ -72,6 +74,9 @@ pub struct Spec {
     /// The order in which they are sent.
     #[serde(default)]
     pub mix_order: Order,
+    /// Sends them as users do, with values of their answers.
+    #[serde(default)]
+    pub sequence: Option<SequenceSpec>,
     /// The log whose requests are sent at their own times.
     #[serde(default)]
     pub replay: Option<ReplaySpec>,

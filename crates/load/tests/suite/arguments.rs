@@ -85,6 +85,8 @@ fn what_a_log_would_not_use_is_refused_beside_it() {
         &["--zipf", "1"],
         &["--requests", "x"],
         &["--in-order"],
+        &["--sequence"],
+        &["--cookies"],
         &["--weights", "1"],
         &["--rate", "5"],
         &["--qps", "5"],

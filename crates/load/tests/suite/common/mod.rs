@@ -5,6 +5,7 @@ pub mod h2;
 pub mod h2_client;
 pub mod program;
 pub mod quic;
+pub mod site;
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -11,3 +11,4 @@ mod negotiation;
 mod openssl;
 mod roots;
 mod server;
+mod users;
