@@ -217,8 +217,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
     /// Run users of HTTP/1.1 that send sequences of requests.
     fn users(&mut self) -> Result<Done, Error> {
         let sequences = sequence::sequences(self.spec, self.requests)?;
-        let cache = self.cache_header()?;
-        let keys = self.keys();
+        let (cache, keys) = (self.cache_header()?, self.keys());
         let dialogue = |thread| {
             let users = Users::new(&sequences, keys(thread)).with_cache_header(&cache);
             Pipeline::new(users, 1)
