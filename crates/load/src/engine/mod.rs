@@ -83,13 +83,16 @@ pub fn run<P: Protocol>(
                 }
                 work(load, index, timeline, protocol(index), sender)
             };
+            // Without one thread there is no result: the others would load the servers in vain.
+            let work = move || work().inspect_err(|_| timeline.abort());
             thread::Builder::new().name(name).spawn_scoped(scope, work)
         };
-        let workers: Vec<_> = (0..load.threads).map(start).collect::<io::Result<_>>()?;
+        let workers: io::Result<Vec<_>> = (0..load.threads).map(start).collect();
+        let workers = workers.inspect_err(|_| timeline.abort())?;
         drop(sender);
         let watched = watch::watch(load.threads, &timeline, &seconds, observer, interrupt);
         if watched.is_err() {
-            timeline.cut();
+            timeline.abort();
         }
         let mut targets = vec![Tally::default(); load.targets.len()];
         for worker in workers {

@@ -109,6 +109,12 @@ impl Timeline {
         }
     }
 
+    /// End the load now, and the wait for its answers.
+    pub fn abort(&self) {
+        self.cut();
+        self.drain.store(0, Relaxed);
+    }
+
     /// End the window and the load now.
     pub fn cut(&self) {
         let end = self.now() + NOTICE;

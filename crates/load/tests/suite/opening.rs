@@ -1,9 +1,10 @@
 //! The opening of connections: the time that one takes, and one that is closed at once.
 
 use crate::common::h2 as frames;
+use std::fs::File;
 use std::io::Write;
 use std::net::TcpListener;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -13,6 +14,7 @@ use crate::common::Silent;
 use crate::common::h2_client::exchange;
 use http::Method;
 use tare_load::echo::{Echo, Messages};
+use tare_load::engine::Load;
 use tare_load::h2::H2;
 use tare_load::keys::Keys;
 use tare_load::pipeline::Pipeline;
@@ -24,6 +26,9 @@ use tare_load::stream::plain::Plain;
 
 /// A protocol whose connections take long to open, and are made at once.
 struct Slow;
+
+/// A protocol whose connections on the first thread are files, which cannot be watched.
+struct Files(usize);
 
 struct Connection {
     own: UnixStream,
@@ -79,13 +84,60 @@ impl Protocol for Slow {
     }
 }
 
-#[test]
-fn a_connection_s_time_begins_with_its_own_opening() {
-    let json = r#"{"url": "http://127.0.0.1:1/", "connections": 10, "warmup_s": 0, "duration_s": 0.1,
-                   "timeout_s": 60}"#;
+impl Protocol for Files {
+    type Connection = OwnedFd;
+
+    fn open(&mut self, _: usize) -> Result<OwnedFd, End> {
+        Ok(match self.0 {
+            0 => File::open("/dev/null").expect("a file").into(),
+            _ => UnixStream::pair().expect("a pair").0.into(),
+        })
+    }
+
+    fn room(&self, _: &OwnedFd) -> usize {
+        0
+    }
+
+    fn awaited(&self, _: &OwnedFd) -> &'static str {
+        "never"
+    }
+
+    fn send(&mut self, _: &mut OwnedFd, _: RequestId, _: ExchangeId) -> Result<(), End> {
+        unreachable!("there is no room")
+    }
+
+    fn flush(&mut self, _: &mut OwnedFd) -> Result<(), End> {
+        Ok(())
+    }
+
+    fn ready(&mut self, _: &mut OwnedFd, _: bool, _: &mut Vec<Event>) -> Result<Reading, End> {
+        Ok(Reading::Drained)
+    }
+}
+
+fn loaded(json: &str) -> Load {
     let spec = Spec::from_json(json).expect("a spec");
     let choice = tare_load::engine::picks::Choice::Sole(0);
-    let load = tare_load::plan::load(&spec, vec![choice]).expect("a load");
+    tare_load::plan::load(&spec, vec![choice]).expect("a load")
+}
+
+#[test]
+fn a_thread_that_fails_ends_the_run() {
+    let load = loaded(
+        r#"{"url": "http://127.0.0.1:1/", "connections": 2, "threads": 2, "duration_s": 3000,
+            "timeout_s": 3000}"#,
+    );
+    let interrupt = AtomicBool::new(false);
+    let outcome = tare_load::engine::run(&load, Files, &mut Silent, &interrupt);
+    assert!(outcome.is_err());
+}
+
+#[test]
+fn a_connection_s_time_begins_with_its_own_opening() {
+    let load = loaded(
+        r#"{"url": "http://127.0.0.1:1/", "connections": 10, "warmup_s": 0, "duration_s": 0.1,
+            "timeout_s": 60}"#,
+    );
     let interrupt = AtomicBool::new(false);
     let outcome = tare_load::engine::run(&load, |_| Slow, &mut Silent, &interrupt);
     let connect = outcome.expect("a run").tally.connect;
