@@ -20,6 +20,7 @@ mod hostile;
 mod hpack;
 mod instrument;
 mod interrupts;
+mod limits;
 mod many_streams;
 mod mix;
 mod modules;

@@ -1,7 +1,7 @@
 //! The rare work of a worker that is due by the clock: progress, time-outs, the end.
 
 use super::Worker;
-use super::connection::{ConnectionState, InFlight};
+use super::connection::ConnectionState;
 use crate::engine::cpu::CpuTime;
 use crate::engine::tally::{Failures, Tally};
 use crate::protocol::{End, Failure, Kind, Protocol};
@@ -11,15 +11,6 @@ const TICK: u64 = 50_000_000;
 
 /// Connections that are checked for time-outs at a time: more would delay sends that are due.
 const LOOKS: usize = 2_000;
-
-const NOT_BEGUN: Failure = Failure {
-    kind: Kind::TtfbTimeout,
-    why: "the answer did not begin in time",
-};
-const NOT_WHOLE: Failure = Failure {
-    kind: Kind::Timeout,
-    why: "the answer was not whole in time",
-};
 
 impl<P: Protocol> Worker<'_, P> {
     /// Report the second that ended, look for time-outs, and set the time of the next call.
@@ -80,16 +71,10 @@ impl<P: Protocol> Worker<'_, P> {
             return;
         };
         let timeouts = self.timeouts;
-        let late = |(request, own): (usize, &InFlight)| {
-            if own.sent + timeouts.answer <= now {
-                Some((request, NOT_WHOLE))
-            } else if own.begun.is_none() && own.sent + timeouts.ttfb <= now {
-                Some((request, NOT_BEGUN))
-            } else {
-                None
-            }
-        };
-        let late: Vec<_> = requests.iter().filter_map(late).collect();
+        let late: Vec<_> = requests
+            .iter()
+            .filter_map(|(request, own)| Some((request, own.late(&timeouts, now)?)))
+            .collect();
         if !late.is_empty() {
             return self.give_up_late(id, &late, now);
         }

@@ -4,7 +4,17 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 
-use crate::protocol::{ExchangeId, Failure};
+use crate::engine::load::Timeouts;
+use crate::protocol::{ExchangeId, Failure, Kind};
+
+const NOT_BEGUN: Failure = Failure {
+    kind: Kind::TtfbTimeout,
+    why: "the answer did not begin in time",
+};
+const NOT_WHOLE: Failure = Failure {
+    kind: Kind::Timeout,
+    why: "the answer was not whole in time",
+};
 
 /// The state of a connection. Times are in nanoseconds since the start.
 pub struct ConnectionState<C> {
@@ -18,6 +28,8 @@ pub struct ConnectionState<C> {
     pub connected: u64,
     /// Requests that it has carried since it was opened.
     pub carried: u64,
+    /// True once it could be used since it was opened.
+    pub usable: bool,
     /// True if it has carried an answer since it was opened.
     pub proved: bool,
     /// The time since which it has waited in a queue.
@@ -42,6 +54,19 @@ pub struct InFlight {
     pub retries: u8,
 }
 
+impl InFlight {
+    /// The failure of a request that is not answered in time at `now`, or whose answer is whole then.
+    pub fn late(&self, timeouts: &Timeouts, now: u64) -> Option<Failure> {
+        if self.sent + timeouts.answer <= now {
+            Some(NOT_WHOLE)
+        } else if self.sent + timeouts.ttfb <= self.begun.unwrap_or(now) {
+            Some(NOT_BEGUN)
+        } else {
+            None
+        }
+    }
+}
+
 /// Refused requests in the order of their refusals, each with its target and what it counts as if
 /// it is not answered.
 pub type Retries = VecDeque<(usize, InFlight, Failure)>;
@@ -56,6 +81,7 @@ impl<C> ConnectionState<C> {
             opened: 0,
             connected: 0,
             carried: 0,
+            usable: false,
             proved: false,
             queued_since: None,
             thinks_until: 0,

@@ -44,6 +44,11 @@ const HOPELESS: usize = 50;
 
 const UNWATCHED: End = End::Broken(Failure::connect("the kernel watches no more sockets"));
 
+const LATE: End = End::Broken(Failure {
+    kind: Kind::ConnectTimeout,
+    why: "usable only after its time limit",
+});
+
 const UNANSWERED: Failure = Failure::read("closed before the answer");
 
 /// An action that is due at some time for one connection.
@@ -269,6 +274,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         let state = &mut self.connections[id];
         state.proved = false;
         state.carried = 0;
+        state.usable = false;
         // Others may have been opened since `now`.
         state.opened = self.timeline.now();
         match self.protocol.open(state.target) {
@@ -311,6 +317,7 @@ impl<'a, P: Protocol> Worker<'a, P> {
         }
         self.events.clear();
         match outcome {
+            Ok(()) if !self.came_in_time(id, now) => self.close(id, LATE, now),
             Ok(()) => {
                 self.offer(id, now);
                 self.flush(id, now);

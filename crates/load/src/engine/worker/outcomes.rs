@@ -36,9 +36,24 @@ impl<P: Protocol> Worker<'_, P> {
         }
     }
 
-    fn answered(&mut self, id: usize, answer: Answer, now: u64) {
+    /// Note that a connection can be used; return false if it came too late for that.
+    pub(super) fn came_in_time(&mut self, id: usize, now: u64) -> bool {
+        let state = &mut self.connections[id];
+        let Some(connection) = &state.connection else {
+            return true;
+        };
+        if !state.usable && self.protocol.room(connection) > 0 {
+            state.usable = now < state.opened + self.timeouts.connect;
+            return state.usable;
+        }
+        true
+    }
+
+    fn answered(&mut self, id: usize, mut answer: Answer, now: u64) {
         let state = &mut self.connections[id];
         let request = state.requests.remove(answer.request);
+        // Time-outs are looked for at intervals: one may be over already.
+        answer.failure = request.late(&self.timeouts, now).or(answer.failure);
         state.proved = true;
         self.heard = now;
         let target = state.target;
@@ -84,7 +99,11 @@ impl<P: Protocol> Worker<'_, P> {
             if let Some(duel) = &mut self.duel {
                 duel.count(target);
             }
-            self.tallies[target].answered += u64::from(self.timeline.in_window(now));
+            let came = match self.intends[target] {
+                true => self.timeline.in_window(now),
+                false => in_window,
+            };
+            self.tallies[target].answered += u64::from(came);
             self.second.record(times.latency);
         }
     }
@@ -132,7 +151,9 @@ impl<P: Protocol> Worker<'_, P> {
         } else {
             now
         };
-        let in_window = self.timeline.in_window(decisive);
+        // A fixed number is that of the requests which were sent in the window.
+        let counts = self.left.is_none() || request.intended >= self.timeline.start();
+        let in_window = counts && self.timeline.in_window(decisive);
         if self.in_flight == 0 && self.left == Some(0) {
             self.timeline.finish();
         }
