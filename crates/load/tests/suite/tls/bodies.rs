@@ -89,7 +89,8 @@ fn keys_change_amid_answers() {
         peer.write_all(b"ok")?;
         Ok(Then::Keep)
     });
-    let changes = json!({"requests": 100, "warmup_s": 0.0, "expect": {"body_length": 2}});
+    let changes = json!({"requests": 100, "warmup_s": 0.0, "duration_s": 600,
+                         "expect": {"body_length": 2}});
     let result = run(address, &json!({"version": "1.3"}), &changes);
     assert_eq!(errors(&result), 0, "{result}");
     assert_eq!(count(&result, "load.completed"), 100, "{result}");
