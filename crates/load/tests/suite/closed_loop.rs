@@ -249,3 +249,22 @@ fn no_connection_is_opened_for_nothing() {
         assert_eq!(server.accepted(), connections);
     }
 }
+
+#[test]
+fn a_number_of_requests_is_that_of_the_window() {
+    let server = Server::start(|stream, _| {
+        thread::sleep(Duration::from_millis(20));
+        stream.write_all(OK)?;
+        Ok(Then::Keep)
+    });
+    // Some of the warm-up's requests are answered, or sent late, within the window.
+    let even = json!({"kind": "open", "rate": 300, "arrivals": "even"});
+    for pace in [json!({"kind": "closed"}), even] {
+        let asked = json!({"requests": 40, "warmup_s": 0.11, "duration_s": 600, "loop": pace});
+        let result = run(server.address, &asked);
+        assert_eq!(count(&result, "load.offered"), 40, "{result}");
+        assert_eq!(count(&result, "load.completed"), 40, "{result}");
+        assert_eq!(count(&result, "outcomes.requests"), 40, "{result}");
+        assert!(count(&result, "total.requests") > 40, "{result}");
+    }
+}

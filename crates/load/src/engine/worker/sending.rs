@@ -174,7 +174,7 @@ impl<P: Protocol> Worker<'_, P> {
         self.in_flight += 1;
         self.tallies[target].in_flight_area -= i128::from(self.timeline.window_before(intended));
         if let Some(left) = &mut self.left
-            && sent >= self.timeline.start()
+            && intended >= self.timeline.start()
         {
             *left -= 1;
         }
