@@ -145,6 +145,10 @@ fn trace(
         }
         false => to.write_all(steps::table(&traced).as_bytes()),
     })?;
+    if output.json {
+        // The table has them.
+        steps::reasons(&traced).iter().for_each(complain);
+    }
     let failed = traced.iter().find(|step| step.report.failures() > 0);
     let hints = failed.map(|step| hints(&step.report, spec, chosen));
     hints.iter().flatten().for_each(complain);

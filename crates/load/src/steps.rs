@@ -5,11 +5,13 @@ use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use crate::engine::Observer;
+use crate::plan::can_send;
 use crate::report::conditions::Condition;
 use crate::report::result::Result as Report;
+use crate::report::schedule::{answered_per_second, backlog};
 use crate::report::verdict::complaints;
 use crate::run::{Error, run};
-use crate::spec::{Pace, Spec, Spread, Wait};
+use crate::spec::{Pace, Spec, SpecError, Spread, Wait};
 use crate::time::format_us;
 
 /// Most steps that one run may have.
@@ -32,10 +34,14 @@ impl FromStr for Steps {
         let [from, to, by] = numbers[..] else {
             return Err("write FROM:TO:BY, as in 1000:20000:1000".into());
         };
-        let sound = from > 0.0 && to >= from && by > 0.0 && (to - from) / by < MOST;
-        sound
-            .then_some(Steps { from, to, by })
-            .ok_or_else(|| "write FROM, TO not below it, and a step above 0".into())
+        let all = [from, to, by].iter().all(|number| number.is_finite());
+        if !(all && from > 0.0 && to >= from && by > 0.0) {
+            return Err("write FROM above 0, TO not below it, and a step above 0".into());
+        }
+        match (to - from) / by < MOST {
+            true => Ok(Steps { from, to, by }),
+            false => Err(format!("more than {MOST} steps; write a larger BY")),
+        }
     }
 }
 
@@ -75,6 +81,13 @@ pub fn trace(
     mut observer: impl FnMut(&Spec) -> Box<dyn Observer>,
     interrupt: &AtomicBool,
 ) -> Result<Vec<Step>, Error> {
+    if let Some(highest) = steps.rates().last() {
+        // Refused by itself, the last step would take the others' results with it.
+        can_send(highest, spec.threads).map_err(|found| {
+            let remedy = "write a lower TO, or take more threads";
+            SpecError::new("steps", found, remedy)
+        })?;
+    }
     let mut traced = Vec::new();
     for rate in steps.rates() {
         let pace = Pace::Open {
@@ -86,9 +99,12 @@ pub fn trace(
             pace,
             ..spec.clone()
         };
-        let report = run(&spec, &mut *observer(&spec), interrupt)?;
+        let mut report = run(&spec, &mut *observer(&spec), interrupt)?;
+        let judge = |condition: &Condition| condition.judge(&report);
+        report.conditions = conditions.iter().map(judge).collect();
         let stopped = report.stopped_early;
-        let why = complaints(&report, conditions);
+        let mut why = complaints(&report, conditions);
+        why.extend(backlog(&report));
         let held = why.is_empty() && !stopped;
         traced.push(Step {
             rate,
@@ -127,6 +143,16 @@ fn conclusion(held: &[(f64, bool)]) -> String {
     }
 }
 
+/// Return why steps did not hold, a sentence for each reason.
+pub fn reasons(steps: &[Step]) -> Vec<String> {
+    let whole = steps.iter().filter(|step| !step.report.stopped_early);
+    let each = |step: &Step| {
+        let sentence = |why: &String| format!("{}/s did not hold: {why}", step.rate);
+        step.why.iter().map(sentence).collect::<Vec<_>>()
+    };
+    whole.flat_map(each).collect()
+}
+
 /// The steps as a table, and below it why some did not hold, and the knee.
 pub fn table(steps: &[Step]) -> String {
     let columns = [
@@ -150,11 +176,7 @@ pub fn table(steps: &[Step]) -> String {
         let outcome = |name: &str| report.outcomes.get(name).copied().flatten();
         let shown = |name: &str| outcome(name).map_or("-".into(), format_us);
         let _ = write!(text, "{:>10}", step.rate);
-        let _ = write!(
-            text,
-            "{:>12.0}",
-            outcome("requests_per_second").unwrap_or(0.0)
-        );
+        let _ = write!(text, "{:>12.0}", answered_per_second(report));
         for name in ["p50", "p90", "p99", "p999", "max"] {
             let _ = write!(text, "{:>12}", shown(&format!("latency_{name}_us")));
         }
@@ -170,10 +192,8 @@ pub fn table(steps: &[Step]) -> String {
             _ => "   did not hold\n",
         });
     }
-    for step in steps.iter().filter(|step| !step.report.stopped_early) {
-        for why in &step.why {
-            let _ = writeln!(text, "{}/s did not hold: {why}", step.rate);
-        }
+    for why in reasons(steps) {
+        let _ = writeln!(text, "{why}");
     }
     let held: Vec<_> = steps.iter().map(|step| (step.rate, step.held)).collect();
     text += &conclusion(&held);

@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 
-use self::values::{can_make, can_send, nanoseconds, positive};
+pub use self::values::can_send;
+use self::values::{can_make, nanoseconds, positive};
 use crate::engine::picks::Choice;
 use crate::engine::{Load, Timeouts, cpu};
 use crate::expectation::Expectation;

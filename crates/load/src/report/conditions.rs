@@ -5,6 +5,7 @@ use std::str::FromStr;
 use super::judgement::Judgement;
 use super::outcomes::QUANTILES;
 use super::result::Result as Report;
+use super::schedule::answered_per_second;
 use crate::time::seconds;
 
 /// A condition on one figure of a result.
@@ -20,7 +21,7 @@ pub struct Condition {
 enum Figure {
     /// An outcome by its name, in microseconds.
     Time(String),
-    /// Correct answers per second.
+    /// Correct answers per second that came within the window.
     Rate,
     /// Failures of the whole run, and requests without an answer.
     Errors,
@@ -97,8 +98,10 @@ fn outcome(figure: &str) -> Result<String, String> {
         let quantile = QUANTILES.iter().any(|(quantile, _)| *quantile == name);
         quantile || name == "mean" || name == "max"
     };
-    // p99.9 is p999.
-    let name = figure.replace('.', "");
+    let name = match figure.rsplit_once("p99.") {
+        Some((before, digits @ ("9" | "99"))) => format!("{before}p99{digits}"),
+        _ => figure.to_string(),
+    };
     let (distribution, what) = match name.rsplit_once('_') {
         Some((distribution, what)) => (distribution, what),
         None => ("latency", name.as_str()),
@@ -144,7 +147,8 @@ impl Figure {
         let errors = report.failures() as f64;
         match self {
             Figure::Time(name) => outcome(name),
-            Figure::Rate => outcome("requests_per_second"),
+            // Those that came later say nothing of what was achieved.
+            Figure::Rate => Some(answered_per_second(report)),
             Figure::Errors => Some(errors),
             Figure::ErrorShare => {
                 let answered = report.total.correct as f64;
@@ -174,6 +178,7 @@ mod tests {
             read("p99.9 <= 1s"),
             (time("latency_p999_us"), Relation::AtMost, 1e6)
         );
+        assert_eq!(read("ttfb_p99.99<1s").0, time("ttfb_p9999_us"));
         assert_eq!(
             read("ttfb_max<200us"),
             (time("ttfb_max_us"), Relation::Below, 200.0)
@@ -196,6 +201,11 @@ mod tests {
             "",
             "p99",
             "p42<5ms",
+            "p9.9<5ms",
+            "p9.99<5ms",
+            "p.50<5ms",
+            "p99.0<5ms",
+            "p999.9<5ms",
             "p99<x",
             "latency<5ms",
             "bytes>1",

@@ -64,6 +64,27 @@ pub fn shortfall(report: &Report) -> Option<String> {
     ))
 }
 
+/// Largest share of the offered requests that may be left over when the window closes, if each waits on
+/// a connection.
+const WAITING: f64 = 0.1;
+
+/// A sentence about an open loop in which requests queued up: more were left over when the window closed
+/// than a server that keeps up has under way.
+pub fn backlog(report: &Report) -> Option<String> {
+    let load = &report.load;
+    let left = (load.completed + load.unfinished).saturating_sub(load.answered) as f64;
+    let offered = load.offered as f64;
+    let under_way = (load.connections as f64).min(WAITING * offered);
+    let queued = load.arrivals.is_some() && left > under_way.max((1.0 - ANSWERED) * offered);
+    queued.then(|| {
+        format!(
+            "{:.0} requests/s were due by the clock, only {:.0}/s were answered in the window",
+            per_second(report, load.offered),
+            answered_per_second(report),
+        )
+    })
+}
+
 /// Correct answers per second that came within the window.
 pub fn answered_per_second(report: &Report) -> f64 {
     per_second(report, report.load.answered)

@@ -108,7 +108,7 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
     result
         .targets
         .iter()
-        .try_for_each(|each| target(text, each))?;
+        .try_for_each(|each| target(text, each, result.window_s))?;
     if load.unfinished > 0 {
         let (unfinished, offered) = (load.unfinished, load.offered);
         writeln!(
@@ -148,8 +148,7 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         writeln!(text, "condition     {judgement}")?;
     }
     let cpu_s = load.cpu_user_s + load.cpu_system_s;
-    let per_request = outcome("requests").filter(|requests| *requests > 0.0);
-    let cpu = Time(per_request.map(|requests| cpu_s * 1e6 / requests));
+    let cpu = Time((load.answered > 0).then(|| cpu_s * 1e6 / load.answered as f64));
     writeln!(
         text,
         "client CPU    {cpu} a request, {:.0} % of its busiest thread; {:.1} in flight on average",
@@ -260,8 +259,8 @@ pub(super) fn histogram(text: &mut String, rows: &[Row], paint: Paint) -> fmt::R
     writeln!(text)
 }
 
-/// One of several targets.
-fn target(text: &mut String, target: &TargetReport) -> fmt::Result {
+/// One of several targets, in a window of this length.
+fn target(text: &mut String, target: &TargetReport, window_s: f64) -> fmt::Result {
     let figure = |name: &str| target.outcomes.get(name).copied().flatten();
     let time = |name: &str| Time(figure(&format!("latency_{name}_us"))).to_string();
     writeln!(
@@ -269,7 +268,8 @@ fn target(text: &mut String, target: &TargetReport) -> fmt::Result {
         "{}\n{:>14}{:.0} req/s, latency p50 {}, p99 {}, max {}",
         target.url,
         "",
-        figure("requests_per_second").unwrap_or(0.0),
+        // Not those that came after the window.
+        target.answered as f64 / window_s.max(f64::MIN_POSITIVE),
         time("p50"),
         time("p99"),
         time("max"),

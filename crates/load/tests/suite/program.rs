@@ -104,6 +104,52 @@ fn stepped_rates_find_the_highest_that_holds() {
         .map(|rate| rate.as_f64().expect("a number"))
         .collect();
     assert_eq!(rates, [100.0, 200.0, 300.0]);
+    let never = ["--require", "rate<1", "--json"];
+    let output = load(&server, &[&steps[..], &never].concat());
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("300/s did not hold: rate<1: FAILED"),
+        "{said}"
+    );
+    for line in text(&output.stdout).lines() {
+        let result: Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(result["conditions"][0]["ok"], false, "{result}");
+    }
+}
+
+#[test]
+fn a_rate_that_is_not_answered_in_the_window_does_not_hold() {
+    let server = Server::start(|stream, _| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::io::Write::write_all(stream, OK)?;
+        Ok(Then::Keep)
+    });
+    // One connection carries 20 a second, and all 60 are answered before they time out.
+    let short = [
+        "--arrivals",
+        "even",
+        "-c",
+        "1",
+        "-d",
+        "500ms",
+        "--warmup",
+        "0",
+    ];
+    let steps = ["--steps", "120:120:1", "--timeout", "1m"];
+    let output = load(&server, &[&steps[..], &short].concat());
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{table}");
+    let row: Vec<&str> = table.lines().nth(1).expect("a row").split(' ').collect();
+    let row: Vec<&str> = row.into_iter().filter(|word| !word.is_empty()).collect();
+    let answered: f64 = row[1].parse().expect("a number");
+    assert!(row[0] == "120" && answered <= 20.0, "{table}");
+    assert!(
+        table.contains("120/s did not hold: 120 requests/s were due"),
+        "{table}"
+    );
+    let open = ["--rate", "120", "--timeout", "1m", "--require", "rate>30"];
+    let output = load(&server, &[&open[..], &short].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
 }
 
 #[test]
