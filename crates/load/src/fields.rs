@@ -48,11 +48,42 @@ impl Fields {
                 others.push((name, value));
             }
         }
+        check_framing(headers, body)?;
         let given = |name: &HeaderName| others.iter().any(|(other, _)| other == name);
         if let Some(body) = body.filter(|_| !given(&http::header::CONTENT_LENGTH)) {
             others.push((http::header::CONTENT_LENGTH, HeaderValue::from(body.len())));
         }
         Ok(Fields { authority, others })
+    }
+}
+
+/// Refuse headers of HTTP/1.1 that would frame a request in another way than its body.
+///
+/// # Errors
+/// A [`SpecError`] that names the header.
+pub fn check_framing(headers: &[(String, String)], body: Option<&[u8]>) -> Result<(), SpecError> {
+    let length = body.unwrap_or_default().len();
+    for (name, value) in headers {
+        let wrong = match name.to_ascii_lowercase().as_str() {
+            "transfer-encoding" => true,
+            "content-length" => decimal(value.as_bytes()) != Some(length as u64),
+            _ => false,
+        };
+        if wrong {
+            let found = format!("{name}: {value} for a body that is sent as {length} bytes");
+            return Err(SpecError::new("headers", found, "leave it out"));
+        }
+    }
+    let hosts = headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+    match hosts.count() > 1 {
+        true => Err(SpecError::new(
+            "headers",
+            "Host more than once",
+            "write it once",
+        )),
+        false => Ok(()),
     }
 }
 

@@ -270,10 +270,6 @@ impl<O: Observer + ?Sized> Job<'_, O> {
     }
 
     fn websocket(&mut self) -> Result<Done, Error> {
-        if self.requests.all.len() != self.targets.iter().count() {
-            let found = "several requests for ws";
-            return Err(SpecError::new("mix", found, "take h1, h2 or h3, or leave it out").into());
-        }
         let Spec { depth, seed, .. } = *self.spec;
         let upgrade = |(target, _): (&_, _)| Upgrade::new(target, &self.spec.headers, seed);
         let upgrades: Result<Vec<Upgrade>, SpecError> = self.targets.iter().map(upgrade).collect();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use http::Uri;
 use http::uri::{Authority, PathAndQuery};
+use rustix::net::SocketAddrUnix;
 
 use crate::decimal::decimal;
 use crate::resolve;
@@ -65,6 +66,7 @@ impl Target {
             .strip_prefix("unix:")
             .filter(|path| path.starts_with('/'))
         {
+            fits(path)?;
             return Ok(Target {
                 scheme: Scheme::Tcp,
                 authority: "localhost".into(),
@@ -79,6 +81,7 @@ impl Target {
             if let Some(rest) = url.strip_prefix(prefix) {
                 // As in nginx: the path of the socket ends where that of the object begins.
                 let (socket, path) = rest.split_once(":/").unwrap_or((rest, ""));
+                fits(socket)?;
                 let path: Result<PathAndQuery, _> = format!("/{path}").parse();
                 let path = path.map_err(|why| error(format!("has no path ({why})")))?;
                 return Ok(Target {
@@ -100,22 +103,28 @@ impl Target {
         };
         let authority = uri.authority().ok_or_else(|| error("has no host".into()))?;
         if authority.as_str().contains('@') {
-            return Err(error("has a user name, which would not be sent".into()));
+            let found = format!("{url:?} has a user name, which would not be sent");
+            let remedy = "write the URL without it, and --user NAME:PASSWORD";
+            return Err(SpecError::new("url", found, remedy));
         }
         let port = port(url, authority)?.or(default_port);
         // An IPv6 literal resolves without its brackets.
-        let host = authority.host().trim_matches(['[', ']']).to_string();
+        let host = authority.host().trim_matches(['[', ']']);
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        if scheme == Scheme::Tcp && !matches!(path, "" | "/") {
+            return Err(error("has a path, which a stream of bytes has not".into()));
+        }
         Ok(Target {
             scheme,
-            authority: authority.to_string(),
+            authority: without_zone(authority.as_str()),
             // The path before a query may be left out in a URL, but not in a request.
             path: match path.starts_with('/') {
                 true => path.into(),
                 false => format!("/{path}"),
             },
             place: Place::Host {
-                host,
+                // As a URL writes the percent sign of a zone (RFC 6874).
+                host: host.replacen("%25", "%", 1),
                 port: port.ok_or_else(|| error("has no port".into()))?,
             },
         })
@@ -193,6 +202,27 @@ impl Target {
     }
 }
 
+/// The authority without the zone of an IPv6 address, which no server is told.
+fn without_zone(authority: &str) -> String {
+    let zone = authority.find('%').zip(authority.find(']'));
+    match zone {
+        Some((begin, end)) if begin < end => {
+            format!("{}{}", &authority[..begin], &authority[end..])
+        }
+        _ => authority.to_string(),
+    }
+}
+
+/// Refuse a path of a Unix socket that the kernel does not take.
+fn fits(socket: &str) -> Result<(), SpecError> {
+    if !socket.is_empty() && SocketAddrUnix::new(socket).is_ok() {
+        return Ok(());
+    }
+    let found = format!("{socket:?} is not the path of a Unix socket");
+    let remedy = "write unix:/PATH, of at most 107 bytes";
+    Err(SpecError::new("url", found, remedy))
+}
+
 /// The port that `authority` names, if any.
 fn port(url: &str, authority: &Authority) -> Result<Option<u16>, SpecError> {
     let rest = &authority.as_str()[authority.host().len()..];
@@ -247,6 +277,17 @@ mod tests {
         assert_eq!((path.as_str(), address), ("/", socket("/run/a.sock")));
         let (scheme, _, _, address) = parse("unix:/run/a.sock");
         assert_eq!((scheme, address), (Scheme::Tcp, socket("/run/a.sock")));
+    }
+
+    #[test]
+    fn a_zone_is_of_this_machine_alone() {
+        for url in ["http://[fe80::1%25lo]:80/", "http://[fe80::1%lo]:80/"] {
+            let target = Target::parse(url).unwrap();
+            assert_eq!(
+                (target.authority.as_str(), target.host()),
+                ("[fe80::1]:80", "fe80::1%lo")
+            );
+        }
     }
 
     #[test]

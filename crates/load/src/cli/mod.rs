@@ -127,7 +127,8 @@ impl Cli {
             _ => "h1",
         };
         self.replay.check(&self.urls)?;
-        let headers = self.request.all_headers();
+        self.request.check(&self.urls)?;
+        let headers = self.request.all_headers()?;
         let Request {
             method,
             requests,
@@ -197,10 +198,15 @@ fn targets(
     if urls.is_empty() && weights.is_none() {
         return Ok((None, Vec::new()));
     }
+    let weights_given = weights.is_some();
     let weights = weights.unwrap_or_else(|| vec![1.0; urls.len()]);
     if weights.len() != urls.len() {
         let found = format!("{} for {} URLs", weights.len(), urls.len());
         return Err(SpecError::new("weights", found, "write one for each URL"));
+    }
+    if urls.len() == 1 && weights_given {
+        let found = "one URL has all of the load";
+        return Err(SpecError::new("weights", found, "leave them out"));
     }
     if urls.len() == 1 {
         return Ok((urls.pop(), Vec::new()));

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use clap::Args;
 
-use super::values::header;
-use crate::spec::{Body, Expect, KeySpec, Order, SequenceSpec, default};
+use super::values::{header, user};
+use crate::spec::{Body, Expect, KeySpec, Order, SequenceSpec, SpecError, default};
+use crate::target::Target;
 
 /// The arguments about the requests.
 #[derive(Clone, Debug, Args)]
@@ -48,7 +49,7 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
 
     /// Name and password for the server (basic authentication)
-    #[arg(short, long, value_name = "NAME:PASSWORD", conflicts_with = "bearer")]
+    #[arg(short, long, value_name = "NAME:PASSWORD", value_parser = user, conflicts_with = "bearer")]
     pub user: Option<String>,
 
     /// Token for the server (bearer authentication)
@@ -86,7 +87,10 @@ pub struct Request {
 
 impl Request {
     /// The requests' headers, with the one of an authentication.
-    pub fn all_headers(&self) -> Vec<(String, String)> {
+    ///
+    /// # Errors
+    /// A [`SpecError`] for one beside a header of its name.
+    pub fn all_headers(&self) -> Result<Vec<(String, String)>, SpecError> {
         let basic = self.user.as_ref().map(|user| {
             let digits = base64::engine::general_purpose::STANDARD.encode(user);
             format!("Basic {digits}")
@@ -95,7 +99,30 @@ impl Request {
         let credentials = basic
             .or(bearer)
             .map(|value| ("Authorization".into(), value));
-        self.headers.iter().cloned().chain(credentials).collect()
+        let mut names = self.headers.iter().map(|(name, _)| name);
+        if credentials.is_some() && names.any(|name| name.eq_ignore_ascii_case("authorization")) {
+            let found = "Authorization beside --user or --bearer";
+            return Err(SpecError::new("headers", found, "leave out one of them"));
+        }
+        Ok(self.headers.iter().cloned().chain(credentials).collect())
+    }
+
+    /// Refuse the path of a URL that only says where the requests of a file are sent.
+    ///
+    /// # Errors
+    /// A [`SpecError`] that names the URL.
+    pub fn check(&self, urls: &[String]) -> Result<(), SpecError> {
+        for url in urls.iter().filter(|_| self.requests.is_some()) {
+            if Target::parse(url)?.path != "/" {
+                let found = format!("{url:?} has a path, but the requests have their own");
+                return Err(SpecError::new(
+                    "requests",
+                    found,
+                    "write the URL without it",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The requests' body.

@@ -11,6 +11,14 @@ pub fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().into(), value.trim().into()))
 }
 
+/// A name and a password.
+pub fn user(text: &str) -> Result<String, String> {
+    match text.contains(':') {
+        true => Ok(text.into()),
+        false => Err("write NAME:PASSWORD; the password may be empty".into()),
+    }
+}
+
 /// Another address for a place, `HOST:PORT:ADDRESS`, as a pair of places.
 pub fn resolve(text: &str) -> Result<(String, String), String> {
     let (from, address) = places(text)?;

@@ -1,12 +1,13 @@
 //! The configuration that the QUIC connections of all threads share.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{ClientConfig, EndpointConfig, IdleTimeout, TransportConfig, VarInt};
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use rustls::pki_types::ServerName;
 
 use super::ungreased::Ungreased;
 use crate::spec::SpecError;
@@ -20,6 +21,9 @@ const SERVER_STREAMS: u32 = 16;
 
 /// Silence of a server after which a connection is given up, unless answers may take longer.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// The server of a handshake that is not sent.
+const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// The version's name in ALPN.
 pub const ALPN: &[u8] = b"h3";
@@ -41,8 +45,8 @@ impl Setup {
     /// `timeout`.
     ///
     /// # Errors
-    /// A [`SpecError`] for a Unix socket, which has no datagrams to speak of, and for a cipher suite
-    /// that QUIC does not have.
+    /// A [`SpecError`] for a Unix socket, which has no datagrams to speak of, and for a version or a
+    /// cipher suite of TLS that QUIC does not have.
     pub fn new(
         endpoints: Vec<Endpoint>,
         names: Vec<String>,
@@ -71,8 +75,8 @@ impl Setup {
             transport: Arc::new(transport(timeout)),
             tls,
         };
-        setup.quic().map_err(|why| {
-            let remedy = "write a suite of TLS 1.3, or leave tls out";
+        setup.attempt().map_err(|why| {
+            let remedy = "take TLS 1.3 and a suite of it, or leave tls out";
             SpecError::new("tls", why, remedy)
         })?;
         Ok(setup)
@@ -84,6 +88,15 @@ impl Setup {
         let mut client = ClientConfig::new(Arc::new(Ungreased(Arc::new(quic))));
         client.transport_config(self.transport.clone());
         client
+    }
+
+    /// Begin a handshake, which shows whether QUIC can have the TLS that is asked for.
+    fn attempt(&self) -> Result<(), String> {
+        self.quic()?;
+        let (tls, name) = (Arc::new(self.tls.clone()), ServerName::from(LOCALHOST));
+        let begun =
+            rustls::quic::ClientConnection::new(tls, rustls::quic::Version::V1, name, vec![]);
+        begun.map(|_| ()).map_err(|why| why.to_string())
     }
 
     fn quic(&self) -> Result<QuicClientConfig, String> {

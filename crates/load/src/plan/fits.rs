@@ -33,7 +33,19 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         ("keys", bare && keyed),
         ("congestion", protocol == "h3" && spec.congestion.is_some()),
     ];
-    let mixed = !spec.mix.is_empty() || spec.targets.iter().any(|each| !each.mix.is_empty());
+    let mixed = is_mixed(spec);
+    if protocol == "ws" && mixed {
+        let found = "requests for ws, which sends messages";
+        return Err(SpecError::new(
+            "mix",
+            found,
+            "take h1, h2 or h3, or leave it out",
+        ));
+    }
+    if protocol == "proto" && !spec.expect.status.contains(&ECHOED) {
+        let found = format!("an answer of proto counts as {ECHOED}");
+        return Err(SpecError::new("expect.status", found, "leave it out"));
+    }
     if spec.mix_order != Order::default() && !mixed && spec.replay.is_none() {
         let found = "there is one request alone";
         return Err(SpecError::new("mix_order", found, "leave it out"));
@@ -46,6 +58,11 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         "echo" | "ws" => echo(spec),
         _ => Ok(()),
     }
+}
+
+/// Return true if the spec has requests beside those to its URLs.
+fn is_mixed(spec: &Spec) -> bool {
+    !spec.mix.is_empty() || spec.targets.iter().any(|each| !each.mix.is_empty())
 }
 
 /// Refuse to expect anything of a message but that it comes back.

@@ -27,6 +27,9 @@ use crate::sequence::capture::Wants;
 use crate::spec::default::message_size;
 use crate::spec::{Body, Expect, KeySpec, Pace, Spec, SpecError};
 
+/// Most requests in flight on a connection: each takes memory as soon as there is room for it.
+const DEEPEST: usize = 100_000;
+
 /// The load that `spec` describes; `choices` has one for each of its targets.
 ///
 /// # Errors
@@ -66,6 +69,11 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
     if spec.depth == 0 {
         let remedy = "write how many requests are in flight on a connection";
         return Err(SpecError::new("depth", "0 requests", remedy));
+    }
+    if spec.depth > DEEPEST {
+        let found = format!("{} requests in flight on each connection", spec.depth);
+        let remedy = format!("write at most {DEEPEST}");
+        return Err(SpecError::new("depth", found, remedy));
     }
     let counts = [
         ("requests", spec.requests),

@@ -116,6 +116,11 @@ impl Requests {
                 "write one, or leave them out",
             ));
         }
+        let twice = |asked: &&Asked| asked.target.path.matches(PLACE).count() > 1;
+        if let Some(asked) = requests.all.iter().find(twice) {
+            let found = format!("{:?} has {PLACE} more than once", asked.target.path);
+            return Err(SpecError::new("url", found, "write it once"));
+        }
         Ok(requests)
     }
 

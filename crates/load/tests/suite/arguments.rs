@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use crate::common::program::File;
+
 /// Asserts that the program refuses these arguments, with `words` in its sentence.
 fn assert_refused(arguments: &[&str], words: &str) {
     let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
@@ -144,6 +146,23 @@ fn what_would_change_nothing_is_refused() {
 }
 
 #[test]
+fn steps_that_cannot_be_made_are_refused_before_the_first() {
+    let url = "http://127.0.0.1:1/";
+    for (steps, words) in [
+        ("1:5000:1", "more than 1000 steps; write a larger BY"),
+        ("5:1:1", "TO not below it"),
+        ("1:inf:1", "TO not below it"),
+        ("1:2:nan", "TO not below it"),
+        (
+            "1:20000000:19999999",
+            "steps: 20000000 is more than 10000000",
+        ),
+    ] {
+        assert_refused(&[url, "--steps", steps], words);
+    }
+}
+
+#[test]
 fn a_pause_between_requests_needs_one_request_at_a_time() {
     let arguments = ["http://127.0.0.1:1/", "--think", "1s", "-m", "2"];
     assert_refused(&arguments, "depth: ");
@@ -191,4 +210,70 @@ fn the_help_keeps_within_a_terminal() {
         let long = |line: &&str| line.chars().count() > columns;
         assert_eq!(help.lines().find(long), None);
     }
+}
+
+#[test]
+fn what_no_connection_can_carry_is_refused() {
+    let (http, https) = ("http://127.0.0.1:1/", "https://127.0.0.1:1/");
+    for protocol in ["h1", "h2", "h3"] {
+        let url = if protocol == "h3" { https } else { http };
+        for depth in ["100001", "100000000", "18446744073709551615"] {
+            assert_refused(&[url, "-p", protocol, "-m", depth], "write at most 100000");
+        }
+    }
+    for tls in [
+        ["--tls-version", "1.2"],
+        ["--cipher", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"],
+    ] {
+        assert_refused(&[&[https, "-p", "h3"][..], &tls].concat(), "tls: ");
+    }
+}
+
+#[test]
+fn urls_of_which_a_part_would_be_left_out_are_refused() {
+    for (url, words) in [
+        ("tcp://127.0.0.1:1/path", "has a path, which"),
+        ("tcp://127.0.0.1:1?query", "has a path, which"),
+        ("http://unix:", "is not the path of a Unix socket"),
+        ("http://u:p@127.0.0.1:1/", "and --user NAME:PASSWORD"),
+        ("http://127.0.0.1:1/{key}/{key}", "has {key} more than once"),
+    ] {
+        assert_refused(&[url], words);
+    }
+    let long = format!("unix:/{}", "a".repeat(200));
+    assert_refused(&[&long], "of at most 107 bytes");
+}
+
+#[test]
+fn headers_that_contradict_the_request_are_refused() {
+    let url = "http://127.0.0.1:1/";
+    for given in [
+        &["-H", "Transfer-Encoding: chunked"][..],
+        &["-H", "transfer-encoding: chunked", "--body", "x"],
+        &["-H", "Content-Length: 5"],
+        &["-H", "Content-Length: 5", "--body", "four"],
+        &["-H", "Host: a", "-H", "host: b"],
+        &["-H", "Authorization: x", "--bearer", "y"],
+        &["-H", "authorization: x", "--user", "a:b"],
+    ] {
+        for protocol in ["h1", "h2"] {
+            assert_refused(&[&[url, "-p", protocol], given].concat(), "headers: ");
+        }
+    }
+    assert_refused(&[url, "--user", "name"], "write NAME:PASSWORD");
+}
+
+#[test]
+fn what_says_where_requests_go_has_no_more_to_say() {
+    let url = "http://127.0.0.1:1/";
+    let file = File::new("one-request");
+    std::fs::write(&file.0, "/a\n").expect("a file");
+    let path = ["http://127.0.0.1:1/api", "--requests", file.name()];
+    assert_refused(&path, "has a path, but the requests have their own");
+    assert_refused(&["ws://127.0.0.1:1/", "--requests", file.name()], "mix: ");
+    for weights in ["0", "1"] {
+        assert_refused(&[url, "--weights", weights], "weights: one URL has all");
+    }
+    let proto = ["tcp://127.0.0.1:1", "-p", "proto", "--expect-status", "404"];
+    assert_refused(&proto, "expect.status: ");
 }
