@@ -180,19 +180,22 @@ fn answer(mut stream: TcpStream, text: &str) -> io::Result<()> {
             length => request.extend_from_slice(&piece[..length]),
         }
     }
-    let found = [&b"GET /metrics "[..], b"GET / "]
-        .iter()
-        .any(|line| request.starts_with(line));
-    let (status, body) = match found {
-        true => ("200 OK", text),
-        false => ("404 Not Found", "the figures are at /metrics\n"),
+    let mut words = request.split(|byte| *byte == b' ');
+    let (method, url) = (words.next().unwrap_or(b""), words.next().unwrap_or(b""));
+    let path = url.split(|byte| *byte == b'?').next();
+    let (status, body) = match (method, path) {
+        (b"GET" | b"HEAD", Some(b"/metrics" | b"/")) => ("200 OK", text),
+        _ => ("404 Not Found", "the figures are at /metrics\n"),
     };
     write!(
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n{body}",
+         Connection: close\r\n\r\n",
         body.len()
     )?;
+    if method != b"HEAD" {
+        stream.write_all(body.as_bytes())?;
+    }
     stream.shutdown(Shutdown::Write)
 }
 
@@ -253,6 +256,11 @@ mod tests {
                 "{line} in {text}"
             );
         }
+        let asked = fetch(address, b"HEAD /metrics?a=b HTTP/1.1\r\n\r\n");
+        assert!(
+            asked.starts_with("HTTP/1.1 200 ") && asked.ends_with("\r\n\r\n"),
+            "{asked}"
+        );
         assert!(fetch(address, b"GET /x HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
         assert!(fetch(address, &[b'x'; LONGEST]).starts_with("HTTP/1.1 404 "));
         drop(TcpStream::connect(address).unwrap());
