@@ -19,6 +19,7 @@ use tare_load::report::events::Events;
 use tare_load::report::hdr_log::HdrLog;
 use tare_load::report::header::Heading;
 use tare_load::report::hints::hints;
+use tare_load::report::kept::{Faults, ToFile, unwritten};
 use tare_load::report::live::{Lines, Live};
 use tare_load::report::metrics::Metrics;
 use tare_load::report::paint::Paint;
@@ -67,9 +68,13 @@ fn instrument(file: &Path) -> Result<ExitCode, Error> {
         SpecError::new("spec", found, "name a readable file")
     })?;
     let mut events = Events(io::stdout().lock());
-    let report = run(&Spec::from_json(&text)?, &mut events)?;
+    let spec = Spec::from_json(&text)?;
+    let report = run(&spec, &mut events)?;
     events.result(&report)?;
-    Ok(ExitCode::SUCCESS)
+    let fault = unwritten_times(&report, spec.times_file.as_deref());
+    fault.map_or(Ok(ExitCode::SUCCESS), |fault| {
+        Err(Error::Other(io::Error::other(fault)))
+    })
 }
 
 /// Run for people: progress on standard error, the summary on standard output.
@@ -82,18 +87,28 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
         return trace(&spec, &output, steps, arrivals, wait, chosen);
     }
     let mut observers = All(Vec::new());
+    let faults = Faults::default();
     if !output.json {
         observers.0.push(Box::new(Heading(io::stdout())));
     }
     observers.0.push(view(&spec));
     if let Some(file) = &output.series {
-        observers.0.push(Box::new(Events(create(file)?)));
+        let written = Events(create(file)?);
+        observers
+            .0
+            .push(Box::new(ToFile::new(written, file, &faults)));
     }
     if let Some(file) = &output.hdr_log {
-        observers.0.push(Box::new(HdrLog::new(create(file)?)?));
+        let written = HdrLog::new(create(file)?).map_err(|why| unwritable(file, why))?;
+        observers
+            .0
+            .push(Box::new(ToFile::new(written, file, &faults)));
     }
     if let Some(file) = &output.csv {
-        observers.0.push(Box::new(Csv::new(create(file)?)?));
+        let written = Csv::new(create(file)?).map_err(|why| unwritable(file, why))?;
+        observers
+            .0
+            .push(Box::new(ToFile::new(written, file, &faults)));
     }
     if let Some(address) = output.metrics {
         let served = Metrics::new(address).map_err(|why| {
@@ -114,6 +129,9 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
             to.write_all(summary(&report, &hints, paint).as_bytes())
         }
     })?;
+    let mut unwritten = faults.take();
+    unwritten.extend(unwritten_times(&report, output.times.as_deref()));
+    unwritten.iter().for_each(complain);
     schedule::lateness(&report).iter().for_each(complain);
     // The summary has said it.
     let shortfall = schedule::shortfall(&report).filter(|_| output.json);
@@ -122,7 +140,7 @@ fn people(cli: Cli) -> Result<ExitCode, Error> {
         return Ok(stopped());
     }
     silence(&report).iter().for_each(complain);
-    let well = is_well(&report, &output.require);
+    let well = is_well(&report, &output.require) && unwritten.is_empty();
     Ok(ExitCode::from(u8::from(!well)))
 }
 
@@ -199,11 +217,17 @@ fn view(spec: &Spec) -> Box<dyn Observer> {
 }
 
 fn create(file: &Path) -> Result<File, Error> {
-    let created = File::create(file);
-    created.map_err(|why| {
-        let why = format!("{} cannot be written ({why})", file.display());
-        Error::Other(io::Error::other(why))
-    })
+    File::create(file).map_err(|why| unwritable(file, why))
+}
+
+fn unwritable(file: &Path, why: io::Error) -> Error {
+    let why = format!("{} cannot be written ({why})", file.display());
+    Error::Other(io::Error::other(why))
+}
+
+/// A sentence about the file of times, if it is not whole.
+fn unwritten_times(report: &Report, file: Option<&Path>) -> Option<String> {
+    Some(unwritten(file?, report.times_fault.as_ref()?))
 }
 
 /// A flag that each SIGINT or SIGTERM sets.

@@ -129,8 +129,8 @@ pub fn run(
         report.answers = requests.all.iter().map(answered).collect();
     }
     if let Some(file) = times_file {
-        times::write(BufWriter::new(file), &outcome)?;
         report.times_dropped = times::dropped(&outcome);
+        report.times_fault = times::write(BufWriter::new(file), &outcome).err();
     }
     report.tls = tls;
     report.certificates = shown;

@@ -7,6 +7,7 @@ pub mod hdr_log;
 pub mod header;
 pub mod hints;
 pub mod judgement;
+pub mod kept;
 mod listener;
 pub mod live;
 pub mod metrics;

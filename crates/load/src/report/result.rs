@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::io;
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -56,6 +57,9 @@ pub struct Result {
     /// Answers whose times found no room in their file.
     #[serde(skip_serializing_if = "is_zero")]
     pub times_dropped: u64,
+    /// The reason why that file is not whole.
+    #[serde(skip)]
+    pub times_fault: Option<io::Error>,
     /// The comparison with the log that was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayReport>,
@@ -274,6 +278,7 @@ impl Result {
             samples: Vec::new(),
             answers: Vec::new(),
             times_dropped: 0,
+            times_fault: None,
             replay: None,
             tls: None,
             thread_seconds: ThreadSeconds::of(&outcome.thread_seconds),

@@ -129,6 +129,13 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         let more = beyond(result.total.requests, in_window);
         writeln!(text, "statuses      {}{more}", statuses.join(", "))?;
     }
+    if result.times_dropped > 0 {
+        let dropped = result.times_dropped;
+        writeln!(
+            text,
+            "times         of {dropped} answers found no room in the file"
+        )?;
+    }
     if let Some(ratio) = outcome("hit_ratio") {
         writeln!(text, "cache         {:.2} % hits", ratio * 100.0)?;
     }

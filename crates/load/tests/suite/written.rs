@@ -229,6 +229,56 @@ fn the_times_of_each_answer_are_written() {
 }
 
 #[test]
+fn a_file_that_fails_at_the_end_leaves_the_result() {
+    let server = Server::always(OK, || Then::Keep);
+    let full = ["-r", "40", "--times", "/dev/full"];
+    let output = load(&server, &full);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stdout).contains("40 requests in "),
+        "{}",
+        text(&output.stdout)
+    );
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("/dev/full could not be written to its end"),
+        "{said}"
+    );
+    let output = load(&server, &[&full[..], &["--json"]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["outcomes"]["requests"], 40.0);
+    let output = load(&server, &["--csv", "/dev/full"]);
+    assert!(text(&output.stderr).contains("/dev/full cannot be written"));
+}
+
+#[test]
+fn a_file_whose_reader_goes_leaves_the_result() {
+    let server = Server::always(OK, || Then::Keep);
+    let pipe = File::new("pipe");
+    let made = Command::new("mkfifo").arg(&pipe.0).status();
+    assert!(made.expect("it starts").success());
+    let file = pipe.0.clone();
+    // It goes behind the heading.
+    let reader = std::thread::spawn(move || {
+        let mut heading = [0; 10];
+        std::io::Read::read_exact(&mut std::fs::File::open(file)?, &mut heading)
+    });
+    let output = load(
+        &server,
+        &["--csv", pipe.name(), "-d", "1s", "--warmup", "0"],
+    );
+    reader.join().expect("no panic").expect("a reader");
+    assert!(
+        text(&output.stdout).contains(" requests in "),
+        "{}",
+        text(&output.stdout)
+    );
+    let said = text(&output.stderr);
+    assert!(said.contains("could not be written to its end"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
 fn times_that_cannot_be_written_are_refused_before_the_load() {
     let server = Server::always(OK, || Then::Keep);
     let output = load(&server, &["--times", "/proc/none/times"]);
