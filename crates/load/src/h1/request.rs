@@ -40,7 +40,7 @@ pub fn compose(
     headers: &[(String, String)],
     body: Option<&[u8]>,
 ) -> Result<Request, SpecError> {
-    fields::check_framing(headers, body)?;
+    fields::check_framing(headers, body.unwrap_or_default().len())?;
     let line = format!("{method} {} HTTP/1.1\r\n", target.path);
     let lines_below = lines(target, headers, body)?;
     Ok(match line.split_once(PLACE) {

@@ -3,6 +3,7 @@
 use http::Method;
 
 use super::request::header_lines;
+use crate::fields;
 use crate::keys::Keys;
 use crate::sequence::names::Names;
 use crate::sequence::take::Use;
@@ -83,12 +84,12 @@ impl Valued {
                 return Err(refuse(found, "leave it out: it is computed".into()));
             }
         }
-        let given = framing
-            .clone()
-            .any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-        if payload.is_some() && !measured && !given {
+        if !measured {
             let length = body.length(&[]);
-            head.text(format!("Content-Length: {length}\r\n").as_bytes());
+            fields::check_framing(headers, length)?;
+            if payload.is_some() && framing.count() == 0 {
+                head.text(format!("Content-Length: {length}\r\n").as_bytes());
+            }
         }
         let mut tail = Template::default();
         tail.text(EMPTY);
