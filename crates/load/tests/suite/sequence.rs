@@ -1,12 +1,14 @@
 //! Users that send requests in their order, and take values from answers.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 use serde_json::{Value, json};
+use tare_load::spec::Spec;
 
+use crate::common::program::File;
 use crate::common::site::{Log, Request, answer, ok, serve};
-use crate::common::{bare, count, errors};
+use crate::common::{Silent, bare, count, errors};
 
 /// A run of a fixed number of requests by one user.
 fn run(url: &str, mix: &Value, changes: &Value) -> Value {
@@ -339,4 +341,55 @@ fn values_are_taken_from_bodies_in_any_framing() {
         assert_eq!(errors(&result), 0, "{result}");
         assert_eq!(lines(&log), ["GET /in", "GET /17"].repeat(2));
     }
+}
+
+#[test]
+fn texts_and_files_have_values_and_given_bytes_have_none() {
+    let file = File::new("body");
+    std::fs::write(&file.0, "<${id}>").expect("a folder for temporary files");
+    let (url, log) = serve(|_| ok("X-Id: 5\r\n", ""));
+    let mix = json!([
+        {"url": "/", "take": {"id": "header:x-id"}},
+        {"url": "/", "method": "POST", "body": {"file": file.name()}},
+        // The digits of "${id}".
+        {"url": "/", "method": "POST", "body": {"base64": "JHtpZH0="}},
+        {"url": "/", "method": "POST"},
+    ]);
+    let common = json!({"body": "all ${id}", "requests": 4});
+    let error = Spec::from_json(
+        &json!({"url": url, "sequence": {}, "mix": mix, "body": "${id}"}).to_string(),
+    );
+    let error = error.map(|spec| tare_load::run::run(&spec, &mut Silent, &AtomicBool::new(false)));
+    assert!(
+        matches!(error, Ok(Err(_))),
+        "the first request has no value for the common body"
+    );
+    let mut mix = mix;
+    mix[0]["body"] = json!("");
+    let result = run(&url, &mix, &common);
+    assert_eq!(errors(&result), 0, "{result}");
+    let bodies: Vec<String> = log
+        .taken()
+        .into_iter()
+        .map(|request| request.body)
+        .collect();
+    assert_eq!(bodies, ["", "<5>", "${id}", "all 5"]);
+}
+
+#[test]
+fn a_user_keeps_its_place_when_the_generator_closes_or_shows() {
+    let (url, log) = serve(|request| match request.line.as_str() {
+        "GET /in" => ok("", "3"),
+        _ => ok("", ""),
+    });
+    let mix = json!([{"url": "/in", "take": {"id": "json:"}}, {"url": "/${id}"}, {"url": "/{key}/${id}"}]);
+    let changes =
+        json!({"requests": 6, "requests_per_connection": 1, "show": 2, "keys": {"count": 1}});
+    let result = run(&url, &mix, &changes);
+    assert_eq!(errors(&result), 0, "{result}");
+    assert_eq!(result["samples"].as_array().map(Vec::len), Some(2));
+    let taken = log.taken();
+    let sent: Vec<_> = taken.iter().map(|request| request.line.as_str()).collect();
+    assert_eq!(sent, ["GET /in", "GET /3", "GET /0/3"].repeat(2));
+    assert_eq!(taken.last().map(|request| request.connection), Some(5));
 }
