@@ -68,6 +68,11 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
             "leave out --depth",
         ),
         (
+            spec.slices.is_some(),
+            "in slices no user would keep its place".into(),
+            "leave out either",
+        ),
+        (
             spec.ask,
             "each request is asked by itself".into(),
             "leave out either",

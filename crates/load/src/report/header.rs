@@ -82,7 +82,11 @@ fn target(spec: &Spec, protocol: &str) -> String {
         return format!("{text}, requests of the log {}", replay.file.display());
     }
     if let Some(file) = &spec.mix_file {
-        return format!("{text}, requests of {}", file.display());
+        let order = match spec.sequence {
+            Some(_) => ", in sequence",
+            None => "",
+        };
+        return format!("{text}, requests of {}{order}", file.display());
     }
     match protocol {
         "h1" | "h2" | "h3" => format!("{} {text}", spec.method),

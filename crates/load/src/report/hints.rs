@@ -31,6 +31,7 @@ pub fn hints(report: &Report, spec: &Spec, chosen: bool) -> Vec<String> {
     }
     hints.extend(statuses(report, spec, chosen));
     hints.extend(timeout(&report.total, spec));
+    hints.extend(value(&report.total));
     hints
 }
 
@@ -111,6 +112,13 @@ fn statuses(report: &Report, spec: &Spec, chosen: bool) -> Option<String> {
 fn join(statuses: &[u16]) -> String {
     let all: Vec<String> = statuses.iter().map(u16::to_string).collect();
     all.join(",")
+}
+
+/// A remedy for answers without a value.
+fn value(total: &Total) -> Option<String> {
+    let lacks = total.reasons.iter().any(|reason| reason.kind == "value");
+    lacks
+        .then(|| "--show 1 prints an answer, in which the place of a value can be looked up".into())
 }
 
 /// A remedy for answers that took too long.

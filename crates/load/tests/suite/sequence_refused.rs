@@ -3,8 +3,11 @@
 use std::fs;
 use std::process::{Command, Output};
 
+use serde_json::json;
+
 use crate::common::program::{File, load, text};
 use crate::common::site::{ok, serve};
+use crate::common::{count, errors};
 
 const GOOD: &str = r#"{"url": "/in", "take": {"id": "json:/id"}}
 {"url": "/item/${id}"}
@@ -35,7 +38,7 @@ fn what_has_no_meaning_beside_a_sequence_is_refused() {
         (&["-p", "h3"], "sequence: h3 "),
         (&["-p", "auto"], "sequence: auto "),
         (&["-p", "grpc"], "sequence: grpc "),
-        (&["-p", "ws"], "sequence: ws "),
+        (&["-p", "ws"], "mix: requests for ws, which sends messages"),
         (
             &["-m", "2"],
             "one request at a time, not 2; leave out --depth",
@@ -62,6 +65,35 @@ fn what_has_no_meaning_beside_a_sequence_is_refused() {
         &["--sequence"],
         ":3: weight 2 in a sequence; leave it out",
     );
+}
+
+#[test]
+fn a_duel_has_no_sequences() {
+    let spec = json!({
+        "targets": [{"name": "a", "url": "http://127.0.0.1:1/"}, {"name": "b", "url": "http://127.0.0.1:2/"}],
+        "mix": [{"url": "/"}],
+        "sequence": {},
+        "slices": {"length_ms": 2.0},
+        "duration_s": 1.0,
+    });
+    let file = File::new("sequence-in-slices");
+    fs::write(&file.0, spec.to_string()).expect("a folder for temporary files");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tare-load"));
+    let output = command.args(["--spec", file.name()]).output();
+    let said = text(&output.expect("it starts").stderr);
+    assert!(
+        said.contains("in slices no user would keep its place"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_lacking_value_has_a_remedy() {
+    let (url, _) = serve(|_| ok("", "{}"));
+    let output = program(&url, GOOD, &["--sequence", "-r", "4", "--warmup", "0s"]);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(said.contains(", in sequence"), "{said}");
+    assert!(said.contains("--show 1 prints an answer"), "{said}");
 }
 
 #[test]
@@ -157,9 +189,19 @@ fn steps_and_values_work_from_the_command_line() {
         "100ms",
         "--steps",
         "100:200:100",
+        "--json",
     ];
-    let output = program(&url, own, &steps);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // Whether a rate holds depends on the machine.
+    let output = text(&program(&url, own, &steps).stdout);
+    let results = output
+        .lines()
+        .map(serde_json::from_str::<serde_json::Value>);
+    let results: Vec<_> = results.collect::<Result<_, _>>().expect("a result a line");
+    assert_eq!(results.len(), 2);
+    for result in &results {
+        assert!(count(result, "load.completed") > 0, "{result}");
+        assert_eq!(errors(result), 0, "{result}");
+    }
     // A header of all requests may use no value, since the first has none yet.
     assert_refused(
         own,
