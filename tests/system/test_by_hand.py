@@ -84,6 +84,15 @@ def test_a_restart_that_cannot_be_leaves_the_server_up(lab: Laboratory, tmp_path
         lab.tare("down")
 
 
+def test_watching_ends_when_the_variant_is_down(lab: Laboratory) -> None:
+    lab.tare("up", "toy/plain")
+    command = lab.start("watch", "--count", "60")
+    time.sleep(2)
+    lab.tare("down")
+    _, err = command.communicate(timeout=20)
+    assert (err, command.returncode) == ("tare: toy/plain is down\n", 0)
+
+
 def test_of_two_that_start_a_variant_one_is_refused(lab: Laboratory) -> None:
     try:
         both = [lab.start("up", "toy/plain") for _ in range(2)]

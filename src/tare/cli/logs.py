@@ -29,7 +29,8 @@ def command(target: str | None, role: str | None, follow: bool) -> None:
     if up is not None:
         files = {name: each.log for name, each in up.roles.items()}
     if role is not None and role not in files:
-        raise click.BadParameter(f"{role!r}: expected one of {', '.join(files)}")
+        expected = f"{role!r}: expected one of {', '.join(files)}"
+        raise click.BadParameter(expected, param_hint="--role")
     tails = [_Tail(name, files[name]) for name in ([role] if role else files)]
     shown = [each.show(whole=follows) for each in tails]
     while follows and all(shown):

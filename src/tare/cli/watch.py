@@ -6,8 +6,10 @@ import time
 import click
 
 from tare.cli.completion import targets
+from tare.cli.output import say
 from tare.cli.ranges import Count
 from tare.cli.targets import the_one
+from tare.lab.errors import TareError
 
 
 @click.command()
@@ -18,12 +20,19 @@ from tare.cli.targets import the_one
 def command(target: str | None, count: int | None) -> None:
     """Show requests per second, CPU, memory, context switches and counters, each second."""
     from tare.cli.readings import lines, rates, reading
+    from tare.lab.run import instances
 
     found = the_one(target)
     last, shown = reading(found), 0
     while count is None or shown < count:
         time.sleep(1)
-        now = reading(found)
+        try:
+            now = reading(found)
+        except TareError:
+            if instances.find(found.experiment, found.variant) == found:
+                raise
+            say(f"{found.name} is down")
+            return
         if sys.stdout.isatty():
             click.clear()
         for line in lines(rates(found.name, last, now)):
