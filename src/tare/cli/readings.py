@@ -43,7 +43,8 @@ def rates(name: str, first: Reading, last: Reading) -> dict[str, Any]:
     counted = {
         key: (last.counters[key] - first.counters[key]) / seconds
         for key in last.counters
-        if not last.kinds.is_gauge(key)
+        # A counter may be there only once it has counted.
+        if key in first.counters and not last.kinds.is_gauge(key)
     }
     return {
         "name": name,

@@ -28,7 +28,7 @@ def command(target: str | None, count: int | None) -> None:
         time.sleep(1)
         try:
             now = reading(found)
-        except TareError:
+        except (TareError, OSError):
             if instances.find(found.experiment, found.variant) == found:
                 raise
             say(f"{found.name} is down")

@@ -2,13 +2,17 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from tare.model.results import Results
 from tare.report import frames, google_benchmark, openmetrics, stacks
 from tare.report.errors import ReportError
-from tare.report.folder import RunFolder
+from tare.report.folder import TRIALS, RunFolder
+
+T = TypeVar("T")
 
 
 class CannotExport(ReportError):
@@ -45,8 +49,9 @@ def _pictures(suffix: str) -> Callable[[RunFolder, Results, Path], Iterator[Path
         from tare.report import drawing  # takes a second to import
         from tare.report.charts.pictures import pictures
 
-        for picture in pictures(folder, results):
-            file = target / f"{_plain(picture.name)}.{suffix}"
+        drawn = pictures(folder, results)
+        for name, picture in _named([each.name for each in drawn], drawn):
+            file = target / f"{name}.{suffix}"
             if suffix == "svg":
                 file.write_text(drawing.svg(picture.chart))
             else:
@@ -71,19 +76,28 @@ def _openmetrics(folder: RunFolder, results: Results, target: Path) -> Iterator[
 def _record(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
     from tare.report import record
 
+    _refuse_own(folder, target)
     yield from record.write(folder, results, target)
 
 
 def _slim_record(folder: RunFolder, _: Results, target: Path) -> Iterator[Path]:
     from tare.report import record, results
 
+    _refuse_own(folder, target)
     slim = record.slim(folder)
     yield from record.write(slim, results.make(slim), target)
 
 
+def _refuse_own(folder: RunFolder, target: Path) -> None:
+    """Raise CannotExport for the run's own folder: its packed trials would hide later ones."""
+    if (folder.path / TRIALS).exists() and target.resolve() == folder.path.resolve():
+        raise CannotExport(f"{target} is the run's own folder; name another one with -o")
+
+
 def _folded(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
-    for seen in stacks.of_run(folder, results):
-        file = target / f"{_plain(seen.name)}.folded"
+    found = stacks.of_run(folder, results)
+    for name, seen in _named([each.name for each in found], found):
+        file = target / f"{name}.folded"
         file.write_text(stacks.folded(seen))
         yield file
 
@@ -95,10 +109,20 @@ def _speedscope(folder: RunFolder, results: Results, target: Path) -> Iterator[P
 
 
 def _pprof(folder: RunFolder, results: Results, target: Path) -> Iterator[Path]:
-    for seen in stacks.of_run(folder, results):
-        file = target / f"{_plain(seen.name)}.pb.gz"
+    found = stacks.of_run(folder, results)
+    for name, seen in _named([each.name for each in found], found):
+        file = target / f"{name}.pb.gz"
         file.write_bytes(stacks.pprofiled(seen))
         yield file
+
+
+def _named(names: Sequence[str], items: Sequence[T]) -> Iterator[tuple[str, T]]:
+    """Yield each item with the name of its file, which no other has."""
+    made: Counter[str] = Counter()
+    for name, item in zip(names, items, strict=True):
+        plain = _plain(name)
+        made[plain] += 1
+        yield plain if made[plain] == 1 else f"{plain}-{made[plain]}", item
 
 
 def _plain(name: str) -> str:

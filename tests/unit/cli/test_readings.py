@@ -67,3 +67,10 @@ def test_marks_and_amounts_of_experiments_are_gauges() -> None:
     assert not cache.is_gauge("posted")
     assert echo.is_gauge("connections") and echo.is_gauge("messages_per_second_now")
     assert not echo.is_gauge("messages")
+
+
+def test_a_counter_that_came_between_has_an_amount_and_no_rate() -> None:
+    kinds = Counters(requests=["ok", "failed"])
+    first, *_, failed = _seen(kinds, {"ok": 0}, {"ok": 100, "failed": 20})
+    assert first == "a/b: 50 requests/s"
+    assert failed.split() == ["failed", "20"]

@@ -115,3 +115,12 @@ def test_a_record_without_trials_says_where_its_table_is(tmp_path: Path) -> None
     (tmp_path / "table.txt").write_text("x")
     with pytest.raises(NotARun, match=r"its trials were not kept, and .*table\.txt has what they"):
         read(tmp_path)
+
+
+def test_a_record_in_the_folder_of_its_run_is_refused(record: Path, tmp_path: Path) -> None:
+    folder = read(tmp_path / "run")
+    for form in ("record", "slim-record"):
+        with pytest.raises(export.CannotExport, match="is the run's own folder; name another"):
+            list(export.write(form, folder, results.make(folder), tmp_path / "run"))
+    packed = read(record)
+    list(export.write("record", packed, results.make(packed), record))

@@ -52,6 +52,25 @@ def test_a_scenario_of_a_path_is_no_folder(tmp_path: Path, form: str, suffix: st
     assert all(file.parent == tmp_path / "out" for file in files)
 
 
+def test_two_scenarios_of_one_plain_name_have_files_of_their_own(tmp_path: Path) -> None:
+    made = run(tmp_path)
+    names = ("path=/a/b", "path=/a-b")
+    folder = replace(
+        made,
+        plan=made.plan.model_copy(
+            update={"scenarios": [Scenario(name=name, parameters={}) for name in names]}
+        ),
+        trials=[
+            trial.model_copy(update={"scenario": name}) for trial in made.trials for name in names
+        ],
+    )
+    files = list(export.write("folded", folder, results.make(folder), tmp_path / "out"))
+    assert sorted(file.name for file in files) == [
+        "path=-a-b-dear-baseline-2.folded", "path=-a-b-dear-baseline.folded",
+        "path=-a-b-dear-variant-2.folded", "path=-a-b-dear-variant.folded",
+    ]  # fmt: skip
+
+
 def test_speedscope_has_cpu_time_per_request(tmp_path: Path) -> None:
     folder = run(tmp_path)
     found = results.make(folder)
