@@ -1,7 +1,7 @@
 """The part that `tare duel` and `tare gate` share: servers, and the plan of their duels."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -50,6 +50,8 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
             "found URLs, expected commands: if servers run already, an unlucky start looks like a "
             "slow program, so a gate would be unreliable; use tare duel to measure them"
         )
+    # Before anything is built: what else a rate leaves out is known later.
+    _refuse_limits(limits or {}, own.judgeable(by_clock=not asked.saturated), asked)
     allowed = _allowed(asked.allow)
     hosts = hosts_option.read(asked.hosts)
     if hosts is not None:
@@ -75,12 +77,7 @@ def prepare(asked: Asked, limits: Mapping[str, float] | None = None) -> Store:
     for remark in error_answers.remarks(faced.servers):
         say(remark)
     loaded = own.loaded(faced.servers)
-    if unknown := [name for name in limits or {} if name not in loaded.study.judged]:
-        known = ", ".join(loaded.study.judged)
-        found = f"--fail-on: found {unknown[0]!r}"
-        if unknown[0] in own.BY_CLOCK and not asked.saturated:
-            found += ", which is not measured at this rate"
-        raise click.UsageError(f"{found}, expected one of {known}")
+    _refuse_limits(limits or {}, loaded.study.judged, asked)
     plan = planning.make(
         loaded,
         quick=False,
@@ -372,6 +369,15 @@ def _refuse(found: Sequence[tuple[str, Difference]], first: str) -> None:
         + "\n  ".join(lines)
         + f"\nif you intend that, add: {words}"
     )
+
+
+def _refuse_limits(limits: Iterable[str], known: Sequence[str], asked: Asked) -> None:
+    """Raise click.UsageError for a limit of an outcome that these servers cannot have."""
+    if unknown := [name for name in limits if name not in known]:
+        found = f"--fail-on: found {unknown[0]!r}"
+        if unknown[0] in own.judgeable(by_clock=True) and not asked.saturated:
+            found += ", which is not measured at this rate"
+        raise click.UsageError(f"{found}, expected one of {', '.join(known)}")
 
 
 def _refuse_given(options: Mapping[str, object], why: str) -> None:

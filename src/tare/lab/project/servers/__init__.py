@@ -55,6 +55,11 @@ def loaded(servers: Servers) -> Loaded:
     )
 
 
+def judgeable(*, by_clock: bool) -> list[str]:
+    """Return the outcomes that any servers can be judged by, under a load of that kind."""
+    return BY_CLOCK if by_clock else _SATURATED
+
+
 def _judged(servers: Servers) -> list[str]:
     """Return the outcomes that are judged, without those that no duel of these servers can have, so
     that nothing waits for them.
