@@ -6,6 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from distributed.scheduler import KilledWorker
+
+from tare.lab.errors import TareError
 from tare.lab.run.benches.coordinator import Coordinator
 from tare.lab.run.benches.known import Known
 from tare.lab.run.benches.pool import Answer
@@ -48,3 +52,12 @@ def test_no_block_is_dealt_that_the_plan_does_not_have() -> None:
     benches: Any = Benches()
     dealer._deal(benches)
     assert benches.dealt == list(range(6))
+
+
+def test_a_block_that_ended_in_an_error_is_told_with_what_to_do() -> None:
+    dealer: Any = object.__new__(Coordinator)
+    dealer._plan = plan()
+    for error in (KeyError("fingerprint"), KilledWorker("block", SimpleNamespace(), 3)):
+        with pytest.raises(TareError, match=r"block 3 .*; go on with: tare resume") as told:
+            dealer._taken(None, Answer(2, error=error))
+        assert "nothing that is stored is lost" in str(told.value)

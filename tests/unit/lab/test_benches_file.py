@@ -139,9 +139,21 @@ def archive(**files: bytes) -> bytes:
         archive(other=b""),
         archive(**{"trials.jsonl": b"", "environment.json": b"{"}),
         archive(**{"trials.jsonl": b"{}\n", "environment.json": b"{}"}),
+        archive(**{"trials.jsonl": b"", "environment.json": b"[]"}),
+        archive(**{"trials.jsonl": b"", "environment.json": b"{}"}),
         zstandard.compress(b"\0" * (257 << 20)),
     ],
-    ids=["empty", "noise", "no tar", "nothing in it", "environment", "trials", "too large"],
+    ids=[
+        "empty",
+        "noise",
+        "no tar",
+        "nothing in it",
+        "environment",
+        "trials",
+        "no table",
+        "no fingerprint",
+        "too large",
+    ],
 )
 def test_a_damaged_parcel_is_told(packed: bytes) -> None:
     with pytest.raises(TareError, match="bench left answered with"):

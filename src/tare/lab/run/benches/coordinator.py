@@ -152,6 +152,12 @@ class Coordinator:
                 "nothing that is stored is lost; go on with: "
                 f"tare resume {self._plan.run} --benches FILE"
             ) from error
+        except Exception as error:
+            raise TareError(
+                f"block {answer.block + 1} could not be made: {type(error).__name__}: {error}; "
+                "nothing that is stored is lost; the bench that had it has said more; go on with: "
+                f"tare resume {self._plan.run} --benches FILE"
+            ) from error
         refused = made.refused
         if refused is None:
             known = {trial.id for trial in self._known.useful_for(answer.block)}

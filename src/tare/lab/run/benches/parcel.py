@@ -57,6 +57,8 @@ def open_(bench: str, packed: bytes, known: set[str]) -> Parcel:
             heads = _heads(archive)
         trials, damaged = parse_trials(heads["trials.jsonl"])
         environment = json.loads(heads["environment.json"])
+        if not isinstance(environment, dict) or "fingerprint" not in environment:
+            raise ValueError("its environment.json has no fingerprint")
     except (zstandard.ZstdError, tarfile.TarError, KeyError, ValueError) as error:
         raise TareError(f"bench {bench} answered with a damaged block: {error}") from error
     if damaged:
