@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 
 from tare.lab.machine import network
 
-BACKEND = ["backend", "origin", "objects"]
-"""What servers of several experiments have behind them."""
+BACKEND = ("backend",)
+"""The role behind servers of most experiments."""
 _AGENT = "sys.stdin.readline()"
 _APART = 7_777
 """By which two files of one process differ: another name, and another network."""
@@ -25,9 +26,9 @@ class Spread:
     number: int
 
     @classmethod
-    def made(cls, folder: Path, another: int = 0) -> "Spread":
-        """Write the file, `another` than those of smaller numbers. Skips the test where no
-        namespaces can be made.
+    def made(cls, folder: Path, another: int = 0, behind: Sequence[str] = BACKEND) -> "Spread":
+        """Write the file, `another` than those of smaller numbers, with the roles `behind` servers.
+        Skips the test where no namespaces can be made.
         """
         if os.geteuid() != 0:
             pytest.skip("network namespaces are made by root")
@@ -41,7 +42,7 @@ class Spread:
         hosts = "".join(
             f'[hosts.{name}]\nnamespace = "{spread.namespace(name)}"\n'
             f'address = "{spread.address(name)}"\nroles = {roles}\n'
-            for name, roles in (("load", ["load"]), ("server", []), ("backend", BACKEND))
+            for name, roles in (("load", ["load"]), ("server", []), ("backend", list(behind)))
         )
         own = spread._address(1)
         spread.file.write_text(f'default = "server"\n[network]\naddress = "{own}/24"\n{hosts}')

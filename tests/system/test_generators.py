@@ -69,7 +69,7 @@ def test_a_load_that_cannot_be_divided_is_told(lab: Laboratory) -> None:
 
 def test_each_host_of_the_load_has_its_generators(lab: Laboratory, tmp_path: Path) -> None:
     spread = Spread.made(tmp_path)
-    backend = f"roles = {BACKEND}"
+    backend = f"roles = {list(BACKEND)}"
     text = spread.file.read_text()
     assert backend in text
     spread.file.write_text(text.replace(backend, "roles = ['load']"))

@@ -14,7 +14,7 @@ VARIANTS = "threads,varnish"
 
 
 def test_a_cache_is_measured_between_its_clients_and_its_origin(tmp_path: Path) -> None:
-    spread = Spread.made(tmp_path)
+    spread = Spread.made(tmp_path, behind=("origin", "objects"))
     changed = ("duration_s=1", "warmup_s=0.3", "cold_count=120", "hot_count=100")
     short = [f"-p{each}" for each in changed]
     done = call(

@@ -67,7 +67,7 @@ def test_what_needs_one_machine_is_refused_with_its_reason(target: str, why: str
         spread.refuse(example(), *planned(target))
 
 
-def test_a_role_that_no_experiment_has_is_refused() -> None:
+def test_a_role_that_no_experiment_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def of(role: str) -> HostsFile:
         host = example().hosts["load"].model_copy(update={"roles": ["load", role]})
         return example().model_copy(update={"hosts": {**example().hosts, "load": host}})
@@ -81,6 +81,12 @@ def test_a_role_that_no_experiment_has_is_refused() -> None:
         ("load", "no experiment has a role 'bakend'; did you mean 'backend'?")
     ]
     assert not list(spread.unknown_roles(of("sut")))
+    assert list(spread.unknown_roles(of("xyz"))) == [
+        ("load", "no experiment has a role 'xyz'; remove it")
+    ]
+    monkeypatch.setattr(spread.index, "role_names", set)
+    other = of("xyz").hosts | {"backend": example().hosts["server"]}
+    assert not list(spread.unknown_roles(of("xyz").model_copy(update={"hosts": other})))
 
 
 def test_a_look_at_processes_of_other_hosts_is_refused() -> None:

@@ -31,17 +31,22 @@ def refuse(file: HostsFile, plan: Plan, loaded: Loaded, option: str = "--hosts")
 
 def unknown_roles(file: HostsFile, known: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield each host with a sentence about a role of it that is neither `known` nor of any
-    experiment.
+    experiment. Where there are no experiments, as beside an installed tare, only what is close to
+    another role is unknown.
     """
     roles = {INSTRUMENT_ROLE, *known}
+    others: set[str] = set()
     if any(role not in roles for host in file.hosts.values() for role in host.roles):
-        roles |= {"sut", "backend", *index.role_names()}
+        others = index.role_names()
+        roles |= {"sut", "backend", *others}
     for name, host in file.hosts.items():
         for role in host.roles:
-            if role not in roles:
-                close = get_close_matches(role, sorted(roles), n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else "; remove it"
-                yield name, f"no experiment has a role {role!r}{hint}"
+            if role in roles:
+                continue
+            if close := get_close_matches(role, sorted(roles), n=1):
+                yield name, f"no experiment has a role {role!r}; did you mean {close[0]!r}?"
+            elif others:
+                yield name, f"no experiment has a role {role!r}; remove it"
 
 
 def _reasons(file: HostsFile, plan: Plan, loaded: Loaded) -> Iterator[str]:
