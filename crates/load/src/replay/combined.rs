@@ -49,6 +49,19 @@ pub fn request_line(line: &str) -> Result<(&str, &str), Fault> {
     Ok((method, url))
 }
 
+/// The control character that Apache writes as a backslash and this letter.
+fn control(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'b' => 0x08,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 0x0b,
+        b'f' => 0x0c,
+        b'r' => b'\r',
+        _ => return None,
+    })
+}
+
 /// The text in the next pair of quotation marks, with escapes resolved, and what follows it.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let (_, text) = text.split_once('"')?;
@@ -63,7 +76,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
                 at += 4;
             }
             (b'\\', Some(next)) => {
-                value.push(*next);
+                value.push(control(*next).unwrap_or(*next));
                 at += 2;
             }
             (byte, _) => {
@@ -110,6 +123,9 @@ mod tests {
         let common = read("POST /p HTTP/1.0", "200 12").unwrap();
         assert_eq!((common.headers.len(), common.size), (0, Some(12)));
         assert_eq!(read("GET /a b HTTP/1.1", "200 1").unwrap().path, "/a%20b");
+        let tab = read(r"GET /a\tb\\c HTTP/1.1", r#"200 1 "-" "a\tb""#).unwrap();
+        assert_eq!(tab.path, "/a%09b\\c");
+        assert_eq!(tab.headers, [("User-Agent".into(), "a\tb".into())]);
         assert_eq!(
             read(r"GET /\xc3\xa4\x22 HTTP/1.1", "200 1").unwrap().path,
             "/%C3%A4\""

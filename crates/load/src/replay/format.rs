@@ -17,11 +17,13 @@ pub enum LogFormat {
 impl LogFormat {
     /// The format that a text seems to have.
     pub fn of(text: &str) -> Self {
-        let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-        if !text.starts_with('{') {
+        let text = text.trim_start_matches('\u{feff}');
+        let mut lines = text.lines().map(str::trim);
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+        let first = first.unwrap_or_default();
+        if !first.starts_with('{') {
             return LogFormat::Combined;
         }
-        let first = text.lines().next().unwrap_or_default();
         match serde_json::from_str::<serde_json::Value>(first) {
             Ok(object) if object["log"]["entries"].is_null() => LogFormat::Json,
             _ => LogFormat::Har,

@@ -134,6 +134,10 @@ mod tests {
         let text: String = [1e9 + 0.5, 1e9, 1e9 + 0.25].map(line).concat();
         assert_eq!(times(&text), (vec![0, 250, 500], 750));
         assert_eq!(times(&line(1.5)), (vec![0], 1000));
+        assert_eq!(
+            times(&format!("# a remark\n\n{text}")),
+            (vec![0, 250, 500], 750)
+        );
         // A mark of the byte order is no part of the first line.
         assert_eq!(times(&format!("\u{feff}{text}")), (vec![0, 250, 500], 750));
     }

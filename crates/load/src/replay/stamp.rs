@@ -115,8 +115,15 @@ fn offset(zone: &str) -> Option<i64> {
 
 /// Days from 1970 to a day of the Gregorian calendar; years before it have none.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    let leaps = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        2 if leaps => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
     let valid =
-        (1970..2500).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+        (1970..2500).contains(&year) && (1..=12).contains(&month) && (1..=last).contains(&day);
     valid.then_some(())?;
     Some(days_since_1970(year, month, day))
 }
@@ -192,6 +199,24 @@ mod tests {
         }
         for value in [-1.0, f64::NAN, f64::INFINITY, 1e20] {
             assert!(unix(value).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn months_have_their_days() {
+        for right in [
+            "2024-02-29T00:00:00Z",
+            "2000-02-29T00:00:00Z",
+            "2026-12-31T00:00:00Z",
+        ] {
+            assert!(iso(right).is_ok(), "{right}");
+        }
+        for wrong in [
+            "2026-02-29T00:00:00Z",
+            "2100-02-29T00:00:00Z",
+            "2026-04-31T00:00:00Z",
+        ] {
+            assert!(iso(wrong).is_err(), "{wrong}");
         }
     }
 }

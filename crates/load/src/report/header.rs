@@ -158,13 +158,20 @@ fn duration(spec: &Spec, load: &Load) -> String {
             counted(requests as f64),
             seconds(load.duration)
         ),
-        (None, true) if longest => "until the log ends".into(),
+        (None, true) if longest && ends_with_log(load) => "until the log ends".into(),
         (None, _) => seconds(load.duration),
     };
     match load.warmup {
         0 => window,
         warmup => format!("{window}, after a warm-up of {}", seconds(warmup)),
     }
+}
+
+/// Return true if a log that does not begin again ends before the longest run does.
+fn ends_with_log(load: &Load) -> bool {
+    let longest = (default::LONGEST_S * 1e9) as u64;
+    let ends = load.log.as_ref().is_some_and(|log| log.period.is_none());
+    ends && load.warmup + load.duration < longest
 }
 
 /// Passes events on, behind the description: as soon as the encryption is known, but before the

@@ -14,7 +14,7 @@ use super::shape::rows;
 use super::summary::{Time, histogram};
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
-use crate::spec::Spec;
+use crate::spec::{Spec, default};
 use crate::time::format_us;
 
 /// Seconds that the sparkline shows.
@@ -52,6 +52,8 @@ pub struct Live<W: Write> {
 enum Extent {
     Seconds(f64),
     Requests(u64),
+    /// That of a log, whose length is not known yet.
+    Log,
 }
 
 impl<W: Write> Live<W> {
@@ -63,6 +65,9 @@ impl<W: Write> Live<W> {
             paint,
             extent: match spec.requests {
                 Some(requests) => Extent::Requests(requests),
+                None if spec.replay.is_some() && spec.duration_s >= default::LONGEST_S => {
+                    Extent::Log
+                }
                 None => Extent::Seconds(spec.warmup_s + spec.duration_s + spec.cooldown_s),
             },
             rates: VecDeque::new(),
@@ -93,6 +98,7 @@ impl<W: Write> Live<W> {
                 seconds as f64 / all,
                 format!("{seconds} of {:.0} s", all.ceil()),
             ),
+            Extent::Log => (0.0, format!("{seconds} s")),
             Extent::Requests(all) => {
                 let answered = self.window.len();
                 let done = format!("{answered} of {all} requests, {seconds} s");
@@ -311,5 +317,15 @@ mod tests {
         let spec = r#"{"url": "http://127.0.0.1:1/", "warmup_s": 0, "requests": 8}"#;
         let text = seen(50, spec, &[(4, Phase::Measure)]);
         assert!(text.contains("░  4 of 8 requests, 1 s\n"), "{text}");
+    }
+
+    #[test]
+    fn a_log_s_length_is_not_made_up() {
+        let log = r#"{"replay": {"file": "log"}, "duration_s": 3600}"#;
+        let text = seen(24, log, &[(3, Phase::Measure)]);
+        assert!(
+            text.contains("░  1 s\n") && !text.contains("3600"),
+            "{text}"
+        );
     }
 }

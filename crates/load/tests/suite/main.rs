@@ -29,6 +29,7 @@ mod opening;
 mod people;
 mod program;
 mod replay;
+mod replay_ends;
 mod requests;
 mod response;
 mod sequence;
