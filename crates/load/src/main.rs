@@ -207,12 +207,15 @@ fn unused_cpus(spec: &Spec) -> Option<String> {
 /// Figures that are drawn anew on a terminal; one line per second elsewhere.
 fn view(spec: &Spec) -> Box<dyn Observer> {
     let to = io::stderr();
+    // Nobody could read of a fault, and the result goes elsewhere.
+    let (place, faults) = (Path::new("standard error"), Faults::default());
     match tcgetwinsize(&to) {
         Ok(size) => {
             let paint = Paint::of(&to);
-            Box::new(Live::new(to, size.ws_row.into(), paint, spec))
+            let live = Live::new(to, size.ws_row.into(), paint, spec);
+            Box::new(ToFile::new(live, place, &faults))
         }
-        Err(_) => Box::new(Lines(to)),
+        Err(_) => Box::new(ToFile::new(Lines(to), place, &faults)),
     }
 }
 

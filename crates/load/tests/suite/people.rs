@@ -207,3 +207,21 @@ fn a_rate_too_low_for_any_request_is_said_to_be_so() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("tare-load: no request was due: "), "{said}");
 }
+
+#[test]
+fn a_standard_error_that_takes_nothing_leaves_the_result() {
+    let server = Server::always(OK, || Then::Keep);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let url = format!("http://{}/", server.address);
+    let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
+        .args([&url, "-c", "1", "-d", "1200ms", "--warmup", "0"])
+        .stderr(full.expect("a device"))
+        .output()
+        .expect("it starts");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        text(&output.stdout).contains(" req/s"),
+        "{}",
+        text(&output.stdout)
+    );
+}
