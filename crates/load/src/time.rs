@@ -26,9 +26,10 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 
 /// A time in microseconds, formatted for people.
 pub fn format_us(us: f64) -> String {
-    if us < 1e3 {
+    // What would be rounded to a thousand is written in the next unit.
+    if us < 999.995 {
         format!("{us:.2} µs")
-    } else if us < 1e6 {
+    } else if us < 999_995.0 {
         format!("{:.2} ms", us / 1e3)
     } else {
         format!("{:.3} s", us / 1e6)
@@ -56,6 +57,14 @@ pub fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_written_in_the_unit_that_it_is_rounded_to() {
+        assert_eq!(format_us(999.99), "999.99 µs");
+        assert_eq!(format_us(999.999), "1.00 ms");
+        assert_eq!(format_us(999_990.0), "999.99 ms");
+        assert_eq!(format_us(999_999.0), "1.000 s");
+    }
 
     #[test]
     fn times_have_units() {

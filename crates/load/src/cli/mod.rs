@@ -126,6 +126,11 @@ impl Cli {
             urls if urls.iter().any(socket) => "ws",
             _ => "h1",
         };
+        if self.urls.iter().any(socket) && !self.urls.iter().all(socket) {
+            let found = "ws:// beside other URLs";
+            let remedy = "give all the same, or run one after the other";
+            return Err(SpecError::new("targets", found, remedy));
+        }
         self.replay.check(&self.urls)?;
         self.request.check(&self.urls)?;
         let headers = self.request.all_headers()?;

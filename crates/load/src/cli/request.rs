@@ -6,6 +6,7 @@ use base64::Engine as _;
 use clap::Args;
 
 use super::values::{header, user};
+use crate::keys::PLACE;
 use crate::spec::{Body, Expect, KeySpec, Order, SequenceSpec, SpecError, default};
 use crate::target::Target;
 
@@ -107,11 +108,18 @@ impl Request {
         Ok(self.headers.iter().cloned().chain(credentials).collect())
     }
 
-    /// Refuse the path of a URL that only says where the requests of a file are sent.
+    /// Refuse URLs of which a part would not be sent as it is written: keys without a number, and the
+    /// path of one that only says where the requests of a file go.
     ///
     /// # Errors
     /// A [`SpecError`] that names the URL.
     pub fn check(&self, urls: &[String]) -> Result<(), SpecError> {
+        for url in urls.iter().filter(|_| self.keys.is_none()) {
+            if url.contains(PLACE) {
+                let found = format!("{url:?} has {PLACE}, but there are no --keys");
+                return Err(SpecError::new("keys", found, "write how many there are"));
+            }
+        }
         for url in urls.iter().filter(|_| self.requests.is_some()) {
             if Target::parse(url)?.path != "/" {
                 let found = format!("{url:?} has a path, but the requests have their own");

@@ -60,8 +60,10 @@ pub fn listen(text: &str) -> Result<SocketAddr, String> {
     let port = text
         .parse()
         .map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
-    port.or_else(|_| text.parse())
-        .map_err(|_| "write PORT or ADDRESS:PORT".into())
+    let address = port.or_else(|_| text.parse());
+    // Nobody would know the port that the kernel chooses.
+    let known = address.ok().filter(|address| address.port() > 0);
+    known.ok_or_else(|| "write PORT or ADDRESS:PORT, with a port above 0".into())
 }
 
 /// The version of a PROXY header.
@@ -138,6 +140,7 @@ mod tests {
     fn a_port_alone_is_of_this_machine() {
         assert_eq!(listen("9100"), Ok("127.0.0.1:9100".parse().unwrap()));
         assert_eq!(listen("[::]:1"), Ok("[::]:1".parse().unwrap()));
+        assert!(listen("0").is_err() && listen("[::]:0").is_err());
         assert!(listen("x").is_err() && listen("99999").is_err() && listen("h:1").is_err());
     }
 

@@ -54,7 +54,8 @@ pub fn positive(field: &str, value: f64) -> Result<(), SpecError> {
 /// # Errors
 /// A [`SpecError`] that names the field, for a time that no run has.
 pub fn nanoseconds(field: &str, seconds: f64) -> Result<u64, SpecError> {
-    if !(0.0..=LONGEST_S).contains(&seconds) {
+    let ns = (seconds * 1e9).round() as u64;
+    if !(0.0..=LONGEST_S).contains(&seconds) || (ns == 0 && seconds > 0.0) {
         let remedy = format!("write seconds from 0 to {LONGEST_S}");
         return Err(SpecError::new(
             field,
@@ -62,5 +63,5 @@ pub fn nanoseconds(field: &str, seconds: f64) -> Result<u64, SpecError> {
             remedy,
         ));
     }
-    Ok((seconds * 1e9).round() as u64)
+    Ok(ns)
 }

@@ -7,8 +7,8 @@ use crate::common::program::File;
 /// Asserts that the program refuses these arguments, with `words` in its sentence.
 fn assert_refused(arguments: &[&str], words: &str) {
     let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
-        .args(arguments)
         .args(["-c", "1", "-d", "100ms", "--warmup", "0"])
+        .args(arguments)
         .output()
         .expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -163,6 +163,20 @@ fn steps_that_cannot_be_made_are_refused_before_the_first() {
 }
 
 #[test]
+fn times_of_no_length_are_refused() {
+    let url = "http://127.0.0.1:1/";
+    for option in [
+        "--timeout",
+        "--connect-timeout",
+        "--ttfb-timeout",
+        "--warmup",
+    ] {
+        assert_refused(&[url, option, "0.0000000001"], "is out of range");
+    }
+    assert_refused(&[url, "--metrics", "0"], "with a port above 0");
+}
+
+#[test]
 fn a_pause_between_requests_needs_one_request_at_a_time() {
     let arguments = ["http://127.0.0.1:1/", "--think", "1s", "-m", "2"];
     assert_refused(&arguments, "depth: ");
@@ -236,10 +250,14 @@ fn urls_of_which_a_part_would_be_left_out_are_refused() {
         ("tcp://127.0.0.1:1?query", "has a path, which"),
         ("http://unix:", "is not the path of a Unix socket"),
         ("http://u:p@127.0.0.1:1/", "and --user NAME:PASSWORD"),
-        ("http://127.0.0.1:1/{key}/{key}", "has {key} more than once"),
+        ("http://127.0.0.1:1/{key}", "keys: "),
     ] {
         assert_refused(&[url], words);
     }
+    let twice = ["http://127.0.0.1:1/{key}/{key}", "--keys", "5"];
+    assert_refused(&twice, "has {key} more than once");
+    let both = ["http://127.0.0.1:1/", "ws://127.0.0.1:1/"];
+    assert_refused(&both, "targets: ws:// beside other URLs");
     let long = format!("unix:/{}", "a".repeat(200));
     assert_refused(&[&long], "of at most 107 bytes");
 }
