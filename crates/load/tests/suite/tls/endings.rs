@@ -11,7 +11,7 @@ use crate::common::{self, Then, assert_adds_up, count, errors};
 const UNTIL_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\n\r\nas long as it lasts";
 
 fn short() -> Value {
-    json!({"requests": 8, "warmup_s": 0.0})
+    json!({"requests": 8, "warmup_s": 0.0, "duration_s": 600})
 }
 
 /// A server that answers with `answer`, says that this is all or does not, and closes.
@@ -48,7 +48,7 @@ fn only_close_notify_makes_an_answer_whole() {
 fn an_end_within_an_answer_is_a_read_error() {
     for says_so in [true, false] {
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\ntoo short";
-        let result = run(closing(answer, says_so), &json!({}), &json!({}));
+        let result = run(closing(answer, says_so), &json!({}), &short());
         assert_eq!(count(&result, "total.requests"), 0, "{result}");
         assert_eq!(count(&result, "total.errors.read"), errors(&result));
         assert!(errors(&result) > 0, "{result}");

@@ -15,7 +15,11 @@ fn assert_negotiates(identity: Identity, choices: &[(&str, &str, &str)]) {
     let address = correct(config);
     for (version, cipher, group) in choices {
         let tls = json!({"version": version, "cipher": cipher, "group": group});
-        let result = run(address, &tls, &json!({"requests": 20, "warmup_s": 0.0}));
+        let result = run(
+            address,
+            &tls,
+            &json!({"requests": 20, "warmup_s": 0.0, "duration_s": 600}),
+        );
         assert_eq!(errors(&result), 0, "{result}");
         assert_eq!(count(&result, "load.completed"), 20);
         let found = &result["tls"];
