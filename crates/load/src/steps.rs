@@ -12,7 +12,7 @@ use crate::report::schedule::{answered_per_second, backlog};
 use crate::report::verdict::complaints;
 use crate::run::{Error, run};
 use crate::spec::{Pace, Spec, SpecError, Spread, Wait};
-use crate::time::format_us;
+use crate::time::{format_rate, format_us};
 
 /// Most steps that one run may have.
 const MOST: f64 = 1000.0;
@@ -176,7 +176,7 @@ pub fn table(steps: &[Step]) -> String {
         let outcome = |name: &str| report.outcomes.get(name).copied().flatten();
         let shown = |name: &str| outcome(name).map_or("-".into(), format_us);
         let _ = write!(text, "{:>10}", step.rate);
-        let _ = write!(text, "{:>12.0}", answered_per_second(report));
+        let _ = write!(text, "{:>12}", format_rate(answered_per_second(report)));
         for name in ["p50", "p90", "p99", "p999", "max"] {
             let _ = write!(text, "{:>12}", shown(&format!("latency_{name}_us")));
         }

@@ -1,4 +1,4 @@
-//! Times as people write and read them, and the calendar.
+//! Times and rates as people write and read them, and the calendar.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub fn seconds(text: &str) -> Result<f64, String> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let scale = match unit {
-        "us" | "µs" => 1e-6,
+        // The micro sign, and the letter that looks the same.
+        "us" | "µs" | "μs" => 1e-6,
         "ms" => 0.001,
         "" | "s" => 1.0,
         "m" => 60.0,
@@ -54,6 +55,14 @@ pub fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 
+/// A number per second, formatted for people.
+pub fn format_rate(per_second: f64) -> String {
+    match per_second > 0.0 && per_second < 9.995 {
+        true => format!("{per_second:.2}"),
+        false => format!("{per_second:.0}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,10 +76,17 @@ mod tests {
     }
 
     #[test]
+    fn low_rates_are_not_rounded_away() {
+        let written = [0.0, 0.4, 9.99, 9.999, 1234.5].map(format_rate);
+        assert_eq!(written, ["0", "0.40", "9.99", "10", "1234"]);
+    }
+
+    #[test]
     fn times_have_units() {
         assert_eq!(seconds("1.5"), Ok(1.5));
         assert_eq!(seconds("250ms"), Ok(0.25));
         assert_eq!(seconds("2m"), Ok(120.0));
+        assert_eq!(seconds("5µs"), seconds("5μs"));
         assert!(seconds("10x").is_err());
         assert!(seconds("s").is_err());
         assert!(seconds("").is_err());

@@ -80,6 +80,13 @@ impl Load {
         self.targets.iter().map(|target| target.connections).sum()
     }
 
+    /// The mean of a rate that changes, in a window of this length, which may have been cut short.
+    pub fn mean_rate(&self, window_s: f64) -> Option<f64> {
+        let start = self.warmup as f64 / 1e9;
+        let rates = self.rates.as_ref().filter(|_| window_s > 0.0)?;
+        Some((rates.sends_by(start + window_s) - rates.sends_by(start)) / window_s)
+    }
+
     /// The target of each connection, in the order in which they are opened: at any time as near to
     /// the targets' shares as whole numbers can be.
     pub fn order(&self) -> Vec<usize> {

@@ -169,7 +169,9 @@ fn choice(mix: &[RequestSpec], order: Order, first: ExchangeId) -> Result<Choice
         sum += request.weight;
         sum
     });
-    Ok(Choice::Weighted(first, sums.collect()))
+    let sums = sums.collect();
+    positive("mix.weight", sum)?;
+    Ok(Choice::Weighted(first, sums))
 }
 
 /// One request of a mix, over what is `common` to all.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::summary::counted;
+use super::counted::counted;
 use crate::engine::progress::Second;
 use crate::engine::{Load, Observer, Phase};
 use crate::spec::{Pace, Spec, Spread, Think, default};
@@ -101,6 +101,10 @@ fn pace(spec: &Spec, load: &Load) -> String {
     };
     match load.pace {
         Pace::Open { .. } if load.log.is_some() => "open: at the times of the log".into(),
+        // The end of the window, and the mean with it, is not known.
+        Pace::Open { .. } if spec.profile.is_some() && load.requests.is_some() => {
+            "open: by the clock, at a rate that changes by --profile".into()
+        }
         Pace::Open { rate, .. } if spec.profile.is_some() => {
             format!("open: {rate:.1} requests/s on average by the clock, changing by --profile")
         }

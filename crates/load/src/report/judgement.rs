@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::time::format_us;
+use crate::time::{format_rate, format_us};
 
 /// The judgement of a condition by a run's figure.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -26,12 +26,39 @@ impl fmt::Display for Judgement {
             );
         };
         let found = match self.condition.as_str() {
-            share if share.ends_with('%') => format!("{:.3} %", found * 100.0),
-            count if count.starts_with("rate") || count.starts_with("errors") => {
-                format!("{found:.0}")
+            share if share.ends_with('%') && found > 0.0 && found < 1e-5 => {
+                format!("{:e} %", (found * 1e10).round() / 1e8)
             }
+            share if share.ends_with('%') => format!("{:.3} %", found * 100.0),
+            count if count.starts_with("rate") => format_rate(found),
+            count if count.starts_with("errors") => format!("{found:.0}"),
             _ => format_us(found),
         };
         write!(f, "{}: {verdict} (found {found})", self.condition)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_figure_is_not_rounded_away() {
+        let told = |condition: &str, found: f64| {
+            let (condition, found) = (condition.to_string(), Some(found));
+            Judgement {
+                condition,
+                ok: true,
+                found,
+            }
+            .to_string()
+        };
+        assert_eq!(told("rate>0.3", 0.4), "rate>0.3: holds (found 0.40)");
+        assert_eq!(told("errors<1%", 0.005), "errors<1%: holds (found 0.500 %)");
+        assert_eq!(
+            told("errors<0.001%", 4e-6),
+            "errors<0.001%: holds (found 4e-4 %)"
+        );
+        assert_eq!(told("errors<1%", 0.0), "errors<1%: holds (found 0.000 %)");
     }
 }

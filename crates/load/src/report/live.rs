@@ -15,7 +15,7 @@ use super::summary::{Time, histogram};
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
 use crate::spec::{Spec, default};
-use crate::time::format_us;
+use crate::time::{format_rate, format_us};
 
 /// Seconds that the sparkline shows.
 const SPARKS: usize = 40;
@@ -121,7 +121,11 @@ impl<W: Write> Live<W> {
             ("so far", &self.window, self.window_s),
         ];
         for (title, latency, seconds) in sums {
-            let _ = write!(text, "\n{title:<9}{:>13}", latency.len() / seconds.max(1));
+            let rate = match seconds > 1 {
+                true => format_rate(latency.len() as f64 / seconds as f64),
+                false => latency.len().to_string(),
+            };
+            let _ = write!(text, "\n{title:<9}{rate:>13}");
             for quantile in [0.5, 0.9, 0.99, 1.0] {
                 let found = latency.value_at_quantile(quantile) as f64 / 1e3;
                 let found = Time((!latency.is_empty()).then_some(found));

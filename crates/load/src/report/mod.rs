@@ -1,6 +1,7 @@
 //! The reports of a run: the result, the events of the instrument protocol, the view for people.
 
 pub mod conditions;
+mod counted;
 pub mod csv;
 pub mod events;
 pub mod hdr_log;

@@ -138,6 +138,9 @@ pub struct LoadReport {
     /// Correct answers that came within the window.
     #[serde(skip)]
     pub answered: u64,
+    /// True if the number of requests was fixed.
+    #[serde(skip)]
+    pub fixed: bool,
     pub in_flight_mean: f64,
     pub send_lag_p50_us: Option<f64>,
     pub send_lag_p99_us: Option<f64>,
@@ -307,7 +310,7 @@ impl LoadReport {
                 _ => None,
             },
             rate: match load.pace {
-                Pace::Open { rate, .. } => Some(rate),
+                Pace::Open { rate, .. } => Some(load.mean_rate(*window_s).unwrap_or(rate)),
                 Pace::Closed { limit } | Pace::Serial { limit } => limit,
             },
             connections: load.connections(),
@@ -316,6 +319,7 @@ impl LoadReport {
             completed: tally.correct,
             unfinished: tally.unfinished,
             answered: tally.answered,
+            fixed: load.requests.is_some(),
             in_flight_mean: tally.in_flight_area as f64 / 1e9 / window_s.max(f64::MIN_POSITIVE),
             send_lag_p50_us: quantile_us(&tally.send_lag, 0.5),
             send_lag_p99_us: quantile_us(&tally.send_lag, 0.99),

@@ -1,7 +1,8 @@
 //! Checks that the generator kept the schedule of an open loop.
 
+use super::counted::counted;
 use super::result::Result as Report;
-use crate::time::format_us;
+use crate::time::{format_rate, format_us};
 
 /// Largest share of a printed latency that the generator's own lateness may be.
 const MOST: f64 = 0.5;
@@ -56,10 +57,19 @@ pub fn shortfall(report: &Report) -> Option<String> {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
+    // A window that ends with its requests is longer than they were due for.
+    let (due, answered) = match load.fixed {
+        true => (counted(load.offered as f64), load.answered.to_string()),
+        false => (
+            format!(
+                "{} requests/s",
+                format_rate(per_second(report, load.offered))
+            ),
+            format!("{}/s", format_rate(answered_per_second(report))),
+        ),
+    };
     Some(format!(
-        "{:.0} requests/s were due by the clock, {:.0}/s were answered correctly in the window: {}",
-        per_second(report, load.offered),
-        answered_per_second(report),
+        "{due} were due by the clock, {answered} were answered correctly in the window: {}",
         parts.join(", "),
     ))
 }
@@ -78,9 +88,9 @@ pub fn backlog(report: &Report) -> Option<String> {
     let queued = load.arrivals.is_some() && left > under_way.max((1.0 - ANSWERED) * offered);
     queued.then(|| {
         format!(
-            "{:.0} requests/s were due by the clock, only {:.0}/s were answered in the window",
-            per_second(report, load.offered),
-            answered_per_second(report),
+            "{} requests/s were due by the clock, only {}/s were answered in the window",
+            format_rate(per_second(report, load.offered)),
+            format_rate(answered_per_second(report)),
         )
     })
 }

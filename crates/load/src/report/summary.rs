@@ -2,11 +2,12 @@
 
 use std::fmt::{self, Display, Write as _};
 
+use super::counted::counted;
 use super::paint::Paint;
 use super::result::{Result, TargetReport};
 use super::schedule;
 use super::shape::{Row, rows};
-use crate::time::format_us;
+use crate::time::{format_rate, format_us};
 
 /// Most reasons of errors that are shown.
 const REASONS: usize = 8;
@@ -88,14 +89,14 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
     // With a shortfall the outcomes count answers that came after the window.
     let rates = match shortfall {
         Some(_) => format!(
-            "{} due in {window}{stopped}: {:.0} answered/s in the window",
+            "{} due in {window}{stopped}: {} answered/s in the window",
             counted(load.offered as f64),
-            schedule::answered_per_second(result),
+            format_rate(schedule::answered_per_second(result)),
         ),
         None => format!(
-            "{} in {window}{stopped}: {:.0} req/s, {:.2} MB/s",
+            "{} in {window}{stopped}: {} req/s, {:.2} MB/s",
             counted(figure("requests")),
-            figure("requests_per_second"),
+            format_rate(figure("requests_per_second")),
             figure("bytes_per_second") / 1e6,
         ),
     };
@@ -179,12 +180,6 @@ fn beyond(all: u64, in_window: u64) -> &'static str {
     } else {
         ""
     }
-}
-
-/// A number of requests in words.
-pub(super) fn counted(requests: f64) -> String {
-    let plural = if requests == 1.0 { "" } else { "s" };
-    format!("{requests:.0} request{plural}")
 }
 
 /// A sentence in lines that fit a terminal of 80 columns behind a label.
@@ -272,11 +267,11 @@ fn target(text: &mut String, target: &TargetReport, window_s: f64) -> fmt::Resul
     let time = |name: &str| Time(figure(&format!("latency_{name}_us"))).to_string();
     writeln!(
         text,
-        "{}\n{:>14}{:.0} req/s, latency p50 {}, p99 {}, max {}",
+        "{}\n{:>14}{} req/s, latency p50 {}, p99 {}, max {}",
         target.url,
         "",
         // Not those that came after the window.
-        target.answered as f64 / window_s.max(f64::MIN_POSITIVE),
+        format_rate(target.answered as f64 / window_s.max(f64::MIN_POSITIVE)),
         time("p50"),
         time("p99"),
         time("max"),

@@ -26,13 +26,16 @@ pub fn complaints(report: &Report, conditions: &[Condition]) -> Vec<String> {
     found
 }
 
-/// A sentence about a run in which nothing was answered and nothing failed.
+/// A sentence about a run of which no answer was measured and in which nothing failed.
 pub fn silence(report: &Report) -> Option<String> {
     let answered = report.outcomes.get("requests").copied().flatten();
-    let any = answered.is_some_and(|requests| requests > 0.0) || report.total.requests > 0;
+    let any = answered.is_some_and(|requests| requests > 0.0);
     let silent = !any && report.failures() == 0;
+    let outside = report.total.requests > 0;
     silent.then(|| match report.load.arrivals {
         // Those that were due and found no connection are failures.
+        Some(_) if outside => "no request was due in the window: take a longer one".into(),
+        None if outside => "no answer came within the window: take a longer one".into(),
         Some(_) => "no request was due: take a higher rate, or a longer time".into(),
         None => "no request was answered: no connection was ready in time".into(),
     })

@@ -146,3 +146,15 @@ fn a_rate_may_change_over_the_window() {
         }
     }
 }
+
+#[test]
+fn the_mean_of_a_rate_is_that_of_the_window_as_it_was() {
+    let server = Server::always(OK, || Then::Keep);
+    let pace = json!({"kind": "open", "rate": 1000, "arrivals": "even"});
+    let ramp = json!({"kind": "ramp", "to": 3000, "s": 1});
+    let asked = json!({"loop": pace, "profile": ramp, "requests": 400, "duration_s": 3600});
+    let result = run(server.address, &asked);
+    let rate = result["load"]["rate"].as_f64().expect("a number");
+    // Of an hour it would be 2999.7.
+    assert!(rate < 2500.0, "{rate}");
+}

@@ -225,3 +225,45 @@ fn a_standard_error_that_takes_nothing_leaves_the_result() {
         text(&output.stdout)
     );
 }
+
+#[test]
+fn a_window_without_an_answer_is_not_well() {
+    let server = Server::start(|stream, _| {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        stream.write_all(OK)?;
+        Ok(Then::Keep)
+    });
+    let output = load(&server, &["-d", "50ms", "--warmup", "0"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("no answer came within the window"), "{said}");
+}
+
+#[test]
+fn what_was_due_of_a_fixed_number_is_that_number() {
+    let server = Server::start(|stream, _| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        stream.write_all(MISSING)?;
+        Ok(Then::Keep)
+    });
+    let even = [
+        "-r",
+        "10",
+        "--rate",
+        "1000",
+        "--arrivals",
+        "even",
+        "-c",
+        "1",
+    ];
+    let told = text(&load(&server, &even).stdout).replace("\n              ", " ");
+    let due =
+        "10 requests were due by the clock, 0 were answered correctly in the window: 10 failed";
+    assert!(told.contains(due), "{told}");
+    let profile = ["--profile", "ramp:2000:10s"];
+    let told = text(&load(&server, &[&even[..], &profile].concat()).stdout);
+    assert!(
+        told.contains("open: by the clock, at a rate that changes by --profile\n"),
+        "{told}"
+    );
+}
