@@ -30,7 +30,7 @@ pub fn hints(report: &Report, spec: &Spec, chosen: bool) -> Vec<String> {
         hints.extend(connection(url, total, spec));
     }
     hints.extend(statuses(report, spec, chosen));
-    hints.extend(timeout(&report.total, spec));
+    hints.extend(timeouts(&report.total, spec));
     hints.extend(value(&report.total));
     hints
 }
@@ -121,11 +121,18 @@ fn value(total: &Total) -> Option<String> {
         .then(|| "--show 1 prints an answer, in which the place of a value can be looked up".into())
 }
 
-/// A remedy for answers that took too long.
-fn timeout(total: &Total, spec: &Spec) -> Option<String> {
-    let late = total.reasons.iter().any(|reason| reason.kind == "timeout");
-    late.then(|| {
-        let limit = format_us(spec.timeout_s * 1e6);
-        format!("an answer may take {limit}: --timeout TIME allows more")
-    })
+/// Remedies for answers that took too long.
+fn timeouts(total: &Total, spec: &Spec) -> Vec<String> {
+    let ttfb_s = spec.ttfb_timeout_s.unwrap_or(spec.timeout_s);
+    let limits = [
+        ("timeout", "an answer", spec.timeout_s, "--timeout"),
+        ("ttfb_timeout", "its first byte", ttfb_s, "--ttfb-timeout"),
+    ];
+    let late = |kind: &str| total.reasons.iter().any(|reason| reason.kind == kind);
+    let hint = |(_, what, limit_s, option)| {
+        let limit = format_us(limit_s * 1e6);
+        format!("{what} may take {limit}: {option} TIME allows more")
+    };
+    let exceeded = limits.into_iter().filter(|(kind, ..)| late(kind));
+    exceeded.map(hint).collect()
 }

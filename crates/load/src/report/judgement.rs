@@ -11,7 +11,7 @@ pub struct Judgement {
     pub condition: String,
     /// True if it is met.
     pub ok: bool,
-    /// The figure, times in microseconds; none if the sample is too small for it.
+    /// The figure, times in microseconds; none if the run has none, or too small a sample for it.
     pub found: Option<f64>,
 }
 
@@ -21,7 +21,7 @@ impl fmt::Display for Judgement {
         let Some(found) = self.found else {
             return write!(
                 f,
-                "{}: {verdict} (too few samples for this figure)",
+                "{}: {verdict} (the run has no such figure, or too few samples for it)",
                 self.condition
             );
         };
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_figure_is_not_rounded_away() {
+    fn figures_are_told_as_they_are() {
         let told = |condition: &str, found: f64| {
             let (condition, found) = (condition.to_string(), Some(found));
             Judgement {
@@ -58,6 +58,16 @@ mod tests {
         assert_eq!(
             told("errors<0.001%", 4e-6),
             "errors<0.001%: holds (found 4e-4 %)"
+        );
+        let (condition, found) = ("handshake_p50<1s".into(), None);
+        let unknown = Judgement {
+            condition,
+            ok: false,
+            found,
+        }
+        .to_string();
+        assert!(
+            unknown.ends_with("FAILED (the run has no such figure, or too few samples for it)")
         );
         assert_eq!(told("errors<1%", 0.0), "errors<1%: holds (found 0.000 %)");
     }

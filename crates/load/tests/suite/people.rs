@@ -267,3 +267,18 @@ fn what_was_due_of_a_fixed_number_is_that_number() {
         "{told}"
     );
 }
+
+#[test]
+fn a_late_first_byte_has_a_remedy_of_its_own() {
+    let server = Server::start(|stream, _| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        stream.write_all(OK)?;
+        Ok(Then::Keep)
+    });
+    let told = text(&load(&server, &["-r", "4", "--ttfb-timeout", "10ms"]).stdout);
+    assert!(
+        told.contains("its first byte may take 10.00 ms: --ttfb-timeout TIME"),
+        "{told}"
+    );
+    assert!(!told.contains("--timeout TIME"), "{told}");
+}
