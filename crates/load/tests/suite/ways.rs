@@ -28,7 +28,8 @@ fn serve(host: &'static str) -> SocketAddr {
 fn a_url_s_place_may_be_elsewhere() {
     let there = serve("a.example:81").to_string();
     let url = "http://a.example:81/";
-    let result = bare::run(url, &json!({"connect_to": {"a.example:81": there}}));
+    let changes = json!({"connect_to": {"a.example:81": there}, "duration_s": 1.0});
+    let result = bare::run(url, &changes);
     assert_eq!(errors(&result), 0, "{result}");
     assert!(count(&result, "load.completed") > 0);
     let output = |arguments: &[&str]| {
