@@ -139,7 +139,7 @@ def main() -> int:
     cpus = host.assign(host.by_core(), server=1, client=1)
     os.sched_setaffinity(0, cpus.server)
     loaded = catalog.load("loadgen")
-    up = instances.up(loaded, loaded.experiment.baseline, {}, _progress)
+    up = instances.up(instances.ready(loaded, loaded.experiment.baseline, {}, _progress))
     echo = subprocess.Popen([sys.executable, ECHO, up.host], stdout=subprocess.PIPE, text=True)
     os.sched_setaffinity(0, cpus.client)
     failed = False
