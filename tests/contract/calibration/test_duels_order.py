@@ -14,7 +14,7 @@ from tare.lab.trial.bench import Bench
 from tare.lab.trial.duel import Opponents, run_duel
 from tare.lab.trial.site import Site
 
-DUELS = 8
+DUELS = 4
 
 
 def test_each_side_is_read_first_in_some_duels(
