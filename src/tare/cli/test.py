@@ -9,13 +9,14 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 
 import click
 
 from tare.cli import type_check
 from tare.cli.output import say
 from tare.lab import paths
-from tare.lab.errors import TareError
+from tare.lab.errors import Interrupted, TareError
 from tare.lab.paths import ROOT
 
 _PYTEST = [sys.executable, "-m", "pytest"]
@@ -55,6 +56,7 @@ _STEPS = {
     ),
 }
 _THOROUGH = "--thorough"
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SOME_FAILED = 1
 """pytest's exit code."""
 _AGAIN = 3
@@ -126,19 +128,27 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
 
 
 def run(argv: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Return the exit code of a step. A request to stop is passed on, and the step may clean up."""
+    """Return the exit code of a step. Raises Interrupted when the step has cleaned up after a
+    request to stop.
+    """
+    stops: list[int] = []
     with subprocess.Popen(argv, cwd=ROOT, env=environment) as process:
-        before = {
-            number: signal.signal(number, lambda number, _: process.send_signal(number))
-            for number in (signal.SIGTERM, signal.SIGHUP)
-        }
-        # The terminal sends Ctrl-C to the step itself, too.
-        before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
+
+        def stop(number: int, _: FrameType | None) -> None:
+            stops.append(number)
+            # The terminal sends Ctrl-C to the step itself, too.
+            if number != signal.SIGINT:
+                process.send_signal(signal.SIGINT)
+
+        before = {number: signal.signal(number, stop) for number in _STOPS}
         try:
-            return process.wait()
+            code = process.wait()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+    if stops:
+        raise Interrupted(f"stopped by {signal.Signals(stops[0]).name}")
+    return code
 
 
 def _once_more(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[int, list[str]]:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from tare.cli import test as steps_of_test
 from tare.cli.test import command, packages, run, steps
+from tare.lab.errors import Interrupted
 from tare.lab.paths import ROOT
 
 ALONE = "pytest.mark." + "alone"
@@ -92,7 +93,7 @@ def test_a_step_that_is_stopped_may_clean_up(tmp_path: Path) -> None:
         "import signal, sys, time, pathlib\n"
         "def stop(*_):\n"
         f"    time.sleep(0.3); pathlib.Path({str(left)!r}).touch(); sys.exit(3)\n"
-        "signal.signal(signal.SIGTERM, stop)\n"
+        "signal.signal(signal.SIGINT, stop)\n"
         f"pathlib.Path({str(tmp_path / 'up')!r}).touch()\n"
         "time.sleep(60)\n"
     )
@@ -103,5 +104,6 @@ def test_a_step_that_is_stopped_may_clean_up(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=stop).start()
-    assert run([sys.executable, "-c", program], os.environ) == 3
+    with pytest.raises(Interrupted, match="SIGTERM"):
+        run([sys.executable, "-c", program], os.environ)
     assert left.exists()
