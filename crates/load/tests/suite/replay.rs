@@ -2,13 +2,13 @@
 
 use crate::common;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crate::common::{bare, count, errors};
+use crate::common::{bare, count, errors, site};
 use serde_json::{Value, json};
 
 /// The first lines of its clients' requests, their bodies' lengths, and their times.
@@ -23,22 +23,8 @@ impl Server {
         let address = bare::tcp("127.0.0.1", move |stream| {
             let mut reader = BufReader::new(stream.try_clone()?);
             let mut to = stream;
-            loop {
-                let (mut line, mut first, mut length) = (String::new(), String::new(), 0);
-                while reader.read_line(&mut line)? > 0 && line != "\r\n" {
-                    let lower = line.to_ascii_lowercase();
-                    if let Some(value) = lower.strip_prefix("content-length:") {
-                        length = value.trim().parse().expect("a number");
-                    }
-                    if first.is_empty() {
-                        first = line.trim_end().trim_end_matches(" HTTP/1.1").into();
-                    }
-                    line.clear();
-                }
-                if line.is_empty() {
-                    return Ok(());
-                }
-                std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink())?;
+            while let Some(request) = site::read(&mut reader, 0)? {
+                let (length, first) = (request.length(), request.line);
                 let mut all = server.0.lock().expect("no panic");
                 let cache = if all.len() % 2 == 0 { "MISS" } else { "HIT" };
                 let status = if first.contains("/missing") { 404 } else { 200 };
@@ -54,6 +40,7 @@ impl Server {
                 );
                 to.write_all(&[head.into_bytes(), vec![b'x'; size]].concat())?;
             }
+            Ok(())
         });
         format!("http://{address}")
     }

@@ -1,12 +1,12 @@
 //! Several requests to one server: their shares, their order, and what each is.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{bare, count, errors};
+use crate::common::{bare, count, errors, site};
 use serde_json::{Value, json};
 
 /// The requests of its clients: first line, the `X-` headers, and the body.
@@ -21,25 +21,12 @@ impl Log {
         let address = bare::tcp("127.0.0.1", move |stream| {
             let mut reader = BufReader::new(stream.try_clone()?);
             let mut to = stream;
-            loop {
-                let (mut line, mut text, mut length) = (String::new(), String::new(), 0);
-                while reader.read_line(&mut line)? > 0 && line != "\r\n" {
-                    let lower = line.to_ascii_lowercase();
-                    if let Some(value) = lower.strip_prefix("content-length:") {
-                        length = value.trim().parse().expect("a number");
-                    }
-                    if text.is_empty() || lower.starts_with("x-") {
-                        text += line.trim_end().trim_end_matches(" HTTP/1.1");
-                        text += " ";
-                    }
-                    line.clear();
-                }
-                if line.is_empty() {
-                    return Ok(());
-                }
-                let mut body = vec![0; length];
-                reader.read_exact(&mut body)?;
-                text += &String::from_utf8_lossy(&body);
+            while let Some(request) = site::read(&mut reader, 0)? {
+                let own = |line: &&String| line.to_ascii_lowercase().starts_with("x-");
+                let headers = request.headers.iter().filter(own);
+                let parts = [&request.line].into_iter().chain(headers);
+                let mut text: String = parts.map(|part| format!("{part} ")).collect();
+                text += &request.body;
                 let words: Vec<&str> = text.split(' ').collect();
                 let (method, path) = (words[0], words[1].to_string());
                 let status = if method == "POST" { 201 } else { 200 };
@@ -51,6 +38,7 @@ impl Log {
                 log.0.lock().expect("no panic").push(text.trim_end().into());
                 to.write_all((head + content).as_bytes())?;
             }
+            Ok(())
         });
         format!("http://{address}")
     }

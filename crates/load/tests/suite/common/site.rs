@@ -14,6 +14,7 @@ pub struct Request {
     pub line: String,
     /// The other lines of the head.
     pub headers: Vec<String>,
+    /// Its text; what is none is replaced.
     pub body: String,
 }
 
@@ -23,6 +24,11 @@ impl Request {
         let values = self.headers.iter().filter_map(|line| line.split_once(": "));
         let mut own = values.filter(|(other, _)| other.eq_ignore_ascii_case(name));
         own.next().map_or("", |(_, value)| value)
+    }
+
+    /// The bytes of its body.
+    pub fn length(&self) -> u64 {
+        self.header("content-length").parse().unwrap_or(0)
     }
 }
 
@@ -70,6 +76,7 @@ pub fn serve(handler: impl Fn(&Request) -> String + Send + Sync + 'static) -> (S
     (format!("http://{address}"), log)
 }
 
+/// The next request of a connection; none at its end.
 pub fn read(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<Request>> {
     let (mut line, mut lines) = (String::new(), Vec::new());
     while reader.read_line(&mut line)? > 0 && line != "\r\n" {
@@ -85,7 +92,8 @@ pub fn read(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<R
         headers: lines,
         body: String::new(),
     };
-    let length = request.header("content-length").parse().unwrap_or(0);
-    reader.take(length).read_to_string(&mut request.body)?;
+    let mut body = Vec::new();
+    reader.take(request.length()).read_to_end(&mut body)?;
+    request.body = String::from_utf8_lossy(&body).into_owned();
     Ok(Some(request))
 }
