@@ -1,13 +1,11 @@
 //! The replay of access logs against servers that say what they were asked.
 
 use crate::common;
-use std::fs;
 use std::io::{BufReader, Read, Write};
-use std::path::PathBuf;
-use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use crate::common::program::{File, program};
 use crate::common::{bare, count, errors, site};
 use serde_json::{Value, json};
 
@@ -54,27 +52,6 @@ impl Server {
     }
 }
 
-/// A file of this text, which goes with it.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str, text: &[u8]) -> Self {
-        let path = std::env::temp_dir().join(format!("tare-load-{}-{name}", std::process::id()));
-        fs::write(&path, text).expect("a folder for temporary files");
-        File(path)
-    }
-
-    fn name(&self) -> &str {
-        self.0.to_str().expect("UTF-8")
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 /// Lines of JSON for requests at these milliseconds.
 fn log(entries: &[(u64, &str)]) -> String {
     let line =
@@ -103,7 +80,7 @@ fn a_log_is_sent_in_its_order_with_its_gaps_and_ends_the_window() {
         (200, r#""uri": "/c/30", "size": 30"#),
         (400, r#""uri": "/missing/5", "size": 5, "status": 404"#),
     ];
-    let file = File::new("order", log(&lines).as_bytes());
+    let file = File::holding("order", log(&lines).as_bytes());
     for (threads, speed) in [(1, 1.0), (3, 2.0)] {
         let changes = json!({"threads": threads});
         let begin = Instant::now();
@@ -132,7 +109,7 @@ fn a_log_is_sent_in_its_order_with_its_gaps_and_ends_the_window() {
 fn a_log_begins_again_if_it_is_to() {
     let server = Server::default();
     let url = server.serve();
-    let file = File::new(
+    let file = File::holding(
         "again",
         log(&[(0, r#""uri": "/a""#), (50, r#""uri": "/b""#)]).as_bytes(),
     );
@@ -155,13 +132,13 @@ fn a_difference_from_the_log_is_reported() {
         _ => (n, r#""uri": "/10", "size": 99"#),
     };
     let lines: Vec<_> = (0..100).map(line).collect();
-    let file = File::new("differs", log(&lines).as_bytes());
+    let file = File::holding("differs", log(&lines).as_bytes());
     let result = replay(&url, &file, json!({}), &json!({"cache_header": "x-cache"}));
     assert_eq!(errors(&result), 0, "{result}");
     assert_eq!(result["replay"]["sizes_ks"], 0.5);
     assert_eq!(result["outcomes"]["hit_ratio"], 0.5);
     // The log's own statuses are expected, unless the spec says otherwise.
-    let file = File::new(
+    let file = File::holding(
         "status",
         log(&[(0, r#""uri": "/", "status": 500"#)]).as_bytes(),
     );
@@ -188,7 +165,7 @@ fn a_request_that_is_sent_late_counts_from_its_time_in_the_log() {
         Ok(())
     });
     let lines: Vec<_> = (0..10).map(|n| (n * 10, r#""uri": "/""#)).collect();
-    let file = File::new("late", log(&lines).as_bytes());
+    let file = File::holding("late", log(&lines).as_bytes());
     let result = replay(
         &format!("http://{url}"),
         &file,
@@ -202,13 +179,6 @@ fn a_request_that_is_sent_late_counts_from_its_time_in_the_log() {
     // All gaps were ten milliseconds, and the first of nine became 300.
     let distance = result["replay"]["gaps_ks"].as_f64().expect("a number");
     assert!(distance > 0.1, "{distance}");
-}
-
-fn program(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tare-load"))
-        .args(arguments)
-        .output()
-        .expect("it starts")
 }
 
 #[test]
@@ -238,7 +208,7 @@ fn all_formats_are_replayed_by_the_program() {
         ),
         ("har", har.to_string(), "har", vec![("POST /h", 1234)]),
     ] {
-        let file = File::new(name, text.as_bytes());
+        let file = File::holding(name, text.as_bytes());
         for more in [&["--json"][..], &["--json", "--log-format", format]] {
             let arguments = [&[&url, "--replay", file.name(), "--speed", "4"], more].concat();
             let output = program(&arguments);
@@ -253,7 +223,7 @@ fn all_formats_are_replayed_by_the_program() {
             assert_eq!(sent.collect::<Vec<_>>(), expected);
         }
     }
-    let file = File::new("summary", combined.as_bytes());
+    let file = File::holding("summary", combined.as_bytes());
     let output = program(&[&url, "--replay", file.name(), "--speed", "8"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
@@ -273,7 +243,7 @@ fn in_slices(changes: &Value) -> [Vec<String>; 2] {
             )
         })
         .collect();
-    let file = File::new("slices", lines.as_bytes());
+    let file = File::holding("slices", lines.as_bytes());
     let servers = [Server::default(), Server::default()];
     let targets: Vec<_> = servers
         .iter()
@@ -329,9 +299,9 @@ fn a_log_without_its_times_has_its_order() {
 
 #[test]
 fn what_cannot_be_replayed_is_named() {
-    let good = File::new("good", log(&[(0, r#""uri": "/""#)]).as_bytes());
-    let bad = File::new("bad", b"\0\xff[[\"\n{{{");
-    let empty = File::new("nothing", b"");
+    let good = File::holding("good", log(&[(0, r#""uri": "/""#)]).as_bytes());
+    let bad = File::holding("bad", b"\0\xff[[\"\n{{{");
+    let empty = File::holding("nothing", b"");
     let url = "http://127.0.0.1:1/";
     for (arguments, found) in [
         (

@@ -1,11 +1,10 @@
 //! Sequences that cannot be meant: each is refused with a sentence before anything is sent.
 
-use std::fs;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::json;
 
-use crate::common::program::{File, load, text};
+use crate::common::program::{File, load, program, text};
 use crate::common::site::{ok, serve};
 use crate::common::{count, errors};
 
@@ -13,19 +12,14 @@ const GOOD: &str = r#"{"url": "/in", "take": {"id": "json:/id"}}
 {"url": "/item/${id}"}
 "#;
 
-fn program(url: &str, requests: &str, arguments: &[&str]) -> Output {
-    let file = File::new(&format!(
-        "sequence-{:x}",
-        requests.len() * 1000 + arguments.len()
-    ));
-    fs::write(&file.0, requests).expect("a folder for temporary files");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tare-load"));
-    command.args([url, "--requests", file.name(), "-c", "1"]);
-    command.args(arguments).output().expect("it starts")
+fn run(url: &str, requests: &str, arguments: &[&str]) -> Output {
+    let file = File::holding("sequence", requests);
+    let common = [url, "--requests", file.name(), "-c", "1"];
+    program(&[&common, arguments].concat())
 }
 
 fn assert_refused(requests: &str, arguments: &[&str], words: &str) {
-    let output = program("http://127.0.0.1:1/", requests, arguments);
+    let output = run("http://127.0.0.1:1/", requests, arguments);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
     assert!(said.contains(words), "{arguments:?}, {requests}: {said}");
@@ -76,11 +70,8 @@ fn a_duel_has_no_sequences() {
         "slices": {"length_ms": 2.0},
         "duration_s": 1.0,
     });
-    let file = File::new("sequence-in-slices");
-    fs::write(&file.0, spec.to_string()).expect("a folder for temporary files");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tare-load"));
-    let output = command.args(["--spec", file.name()]).output();
-    let said = text(&output.expect("it starts").stderr);
+    let file = File::holding("sequence-in-slices", spec.to_string());
+    let said = text(&program(&["--spec", file.name()]).stderr);
     assert!(
         said.contains("in slices no user would keep its place"),
         "{said}"
@@ -90,7 +81,7 @@ fn a_duel_has_no_sequences() {
 #[test]
 fn a_lacking_value_has_a_remedy() {
     let (url, _) = serve(|_| ok("", "{}"));
-    let output = program(&url, GOOD, &["--sequence", "-r", "4", "--warmup", "0s"]);
+    let output = run(&url, GOOD, &["--sequence", "-r", "4", "--warmup", "0s"]);
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(said.contains(", in sequence"), "{said}");
     assert!(said.contains("--show 1 prints an answer"), "{said}");
@@ -98,16 +89,10 @@ fn a_lacking_value_has_a_remedy() {
 
 #[test]
 fn a_sequence_needs_requests_to_one_server() {
-    let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
-        .args(["http://127.0.0.1:1/", "--sequence"])
-        .output();
-    assert!(text(&output.expect("it starts").stderr).contains("--requests <FILE>"));
-    let two = File::new("two-servers");
-    fs::write(&two.0, "http://127.0.0.1:1/\nhttp://127.0.0.1:2/\n").expect("a folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_tare-load"))
-        .args(["--requests", two.name(), "--sequence"])
-        .output();
-    let said = text(&output.expect("it starts").stderr);
+    let output = program(&["http://127.0.0.1:1/", "--sequence"]);
+    assert!(text(&output.stderr).contains("--requests <FILE>"));
+    let two = File::holding("two-servers", "http://127.0.0.1:1/\nhttp://127.0.0.1:2/\n");
+    let said = text(&program(&["--requests", two.name(), "--sequence"]).stderr);
     assert!(
         said.contains("the requests go to 2 servers; a user has one connection"),
         "{said}"
@@ -179,7 +164,7 @@ fn steps_and_values_work_from_the_command_line() {
     });
     let own = r#"{"url": "/in", "take": {"id": "json:/id"}}
 {"url": "/item/${id}", "headers": {"X-Common": "${id}"}}"#;
-    let output = program(&url, own, &["--sequence", "--cookies", "-r", "2"]);
+    let output = run(&url, own, &["--sequence", "--cookies", "-r", "2"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let steps = [
         "--sequence",
@@ -192,7 +177,7 @@ fn steps_and_values_work_from_the_command_line() {
         "--json",
     ];
     // Whether a rate holds depends on the machine.
-    let output = text(&program(&url, own, &steps).stdout);
+    let output = text(&run(&url, own, &steps).stdout);
     let results = output
         .lines()
         .map(serde_json::from_str::<serde_json::Value>);

@@ -1,11 +1,9 @@
 //! Several requests to one server: their shares, their order, and what each is.
 
-use std::fs;
 use std::io::{BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
+use crate::common::program::{File, program};
 use crate::common::{bare, count, errors, site};
 use serde_json::{Value, json};
 
@@ -142,30 +140,6 @@ fn each_origin_is_a_target() {
     assert_eq!(parts[0]["url"], format!("{a}/1"));
 }
 
-/// A file of this text, which goes with it.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str, text: &[u8]) -> Self {
-        let path = std::env::temp_dir().join(format!("tare-load-{}-{name}", std::process::id()));
-        fs::write(&path, text).expect("a folder for temporary files");
-        File(path)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn program(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tare-load"))
-        .args(arguments)
-        .output()
-        .expect("it starts")
-}
-
 #[test]
 fn a_file_s_requests_are_sent_as_they_are_written() {
     let log = Log::default();
@@ -173,8 +147,8 @@ fn a_file_s_requests_are_sent_as_they_are_written() {
     let text = "# a comment\n/plain?q=1\nHEAD /head\n{\"url\": \"/j\", \"method\": \"POST\", \
                 \"headers\": {\"X-B\": [\"2\", \"3\"]}, \"body\": \"hi\", \
                 \"expect\": {\"status\": [201]}}\n";
-    let file = File::new("in-order", text.as_bytes());
-    let name = file.0.to_str().expect("UTF-8");
+    let file = File::holding("in-order", text.as_bytes());
+    let name = file.name();
     let more = [
         "--requests",
         name,
@@ -194,8 +168,8 @@ fn a_file_s_requests_are_sent_as_they_are_written() {
         "POST /j X-A: 1 X-B: 2 X-B: 3 hi",
     ];
     assert_eq!(log.taken(), expected);
-    let whole = File::new("whole", format!("{url}/1\n{url}/2\n").as_bytes());
-    let name = whole.0.to_str().expect("UTF-8");
+    let whole = File::holding("whole", format!("{url}/1\n{url}/2\n").as_bytes());
+    let name = whole.name();
     let output = program(&["--requests", name, "--in-order", "-c", "1", "-r", "2"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(log.taken(), ["GET /1", "GET /2"]);
@@ -229,8 +203,8 @@ fn a_file_that_is_none_of_requests_is_named_with_its_line() {
         ),
         ("other", b"http://192.0.2.1/", "is not at 127.0.0.1:1"),
     ] {
-        let file = File::new(name, text);
-        let path = file.0.to_str().expect("UTF-8");
+        let file = File::holding(name, text);
+        let path = file.name();
         let output = program(&["http://127.0.0.1:1/", "--requests", path, "-r", "1"]);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let said = String::from_utf8_lossy(&output.stderr);

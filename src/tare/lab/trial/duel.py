@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def run_duel(
     sides = {BASELINE: planned.side(opponents.baseline), VARIANT: planned}
     beginnings = {side: Beginning.now(each, attempt) for side, each in sides.items()}
     draw = random.Random(f"{seed}/{planned.id}/{attempt}")
+    order = partial(draw.sample, sorted(sides), len(sides))
     sites: dict[str, Site] = {}
     made = {side: Attempt("invalid", "the duel did not begin") for side in sides}
     lost: _Lost | None = None
@@ -67,7 +69,7 @@ def run_duel(
     bench.journal.write("trial", f"{beginnings[VARIANT].name}: the duel begins")
     try:
         # Whatever comes first may have the better memory.
-        for side in draw.sample(sorted(sides), len(sides)):
+        for side in order():
             name = beginnings[side].name
             with _blamed(side, sites):
                 sites[side] = Site(
@@ -79,15 +81,15 @@ def run_duel(
                     folder=work / name,
                     side=side,
                 )
-        made = _fought(sites, draw.sample(sorted(sides), len(sides)), progress)
+        made = _fought(sites, order(), progress)
         # One server that runs already, against itself, has nothing to explain.
         apart = not _common(sites)
         if apart and all(each.status == "valid" for each in made.values()):
             if bench.profiler:
-                order = {side: sites[side] for side in (VARIANT, BASELINE)}
-                explained = explain(order, lambda: [_assignment(order)], bench.profiler)
+                both = {side: sites[side] for side in (VARIANT, BASELINE)}
+                explained = explain(both, lambda: [_assignment(both)], bench.profiler)
             if bench.observer:
-                tails = _tails(sites, bench.observer, draw.sample(sorted(sides), len(sides)))
+                tails = _tails(sites, bench.observer, order())
     except _Lost as error:
         lost = error
     finally:

@@ -76,8 +76,8 @@ class Observer:
             left = give_up - time.monotonic()
             if left <= 0 or not select.select([stream], [], [], left)[0]:
                 raise RoleError(
-                    f"{self._role} did not answer within {_PATIENCE_S:g} s: this machine is too "
-                    "busy to be looked at; stop what else runs, and try again"
+                    f"{self._role} did not answer within {_PATIENCE_S:g} s, perhaps since this "
+                    "machine is too busy; stop what else runs, and try again"
                 )
             chunk = os.read(stream.fileno(), 1 << 20)
             if not chunk:
