@@ -5,11 +5,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-_EMULATOR = shutil.which("qemu-system-x86_64")
-_BUSYBOX = Path("/bin/busybox")
+import debian
+
 _DIRECTORY, _PROGRAM = 0o040755, 0o100755
+_PATIENCE_S = 900
 # The first root, in which a machine begins, cannot be left for another by pivot_root.
 _INIT = """#!/bin/busybox sh
 busybox=/bin/busybox
@@ -28,23 +30,49 @@ poweroff -f
 """
 
 
-def missing(least: tuple[int, int] = (0, 0)) -> str | None:
-    """What the emulation lacks, with a kernel of at least such a version, and how to get it."""
-    if _EMULATOR is None:
-        return "no qemu-system-x86_64 (apt: qemu-system-x86)"
-    if not _BUSYBOX.exists():
-        return f"no {_BUSYBOX} (apt: busybox-static)"
-    if not [kernel for kernel in _kernels() if _version(kernel) >= least]:
-        version = ".".join(map(str, least))
-        package = "linux-image-cloud-amd64, of backports if need be"
-        return f"no kernel of version {version} in /boot (apt: {package})"
+@dataclass(frozen=True)
+class Architecture:
+    """A kind of machine."""
+
+    name: str
+    """As Debian calls it."""
+    emulator: str
+    package: str
+    """Debian's, with the emulator."""
+    options: tuple[str, ...]
+    console: str
+
+
+# QEMU 7.2 gets CMPXCHG16B wrong now and then, and newer kernels use it wherever it is.
+AMD64 = Architecture(
+    "amd64", "qemu-system-x86_64", "qemu-system-x86", ("-cpu", "max,cx16=off"), "ttyS0"
+)
+# Emulating the architecture's own signatures of pointers takes most of the time.
+ARM64 = Architecture(
+    "arm64", "qemu-system-aarch64", "qemu-system-arm",
+    ("-machine", "virt", "-cpu", "max,pauth-impdef=on"), "ttyAMA0",
+)  # fmt: skip
+
+
+def missing(architecture: Architecture = AMD64) -> str | None:
+    """What the emulation lacks, and how to get it."""
+    if shutil.which(architecture.emulator) is None:
+        return f"no {architecture.emulator} (apt: {architecture.package})"
     return None
 
 
-def run(script: str, files: Mapping[str, Path], folder: Path, cpus: int = 1) -> str:
-    """What a shell script prints as root of a machine that has the newest kernel of /boot, these
+def run(
+    script: str,
+    files: Mapping[str, Path],
+    folder: Path,
+    cpus: int = 1,
+    architecture: Architecture = AMD64,
+) -> str:
+    """What a shell script prints as root of a machine that has Debian's newest kernel, these
     files, the libraries that they need, and CPUs with nearly all that the emulator knows."""
-    all_files = {"bin/busybox": _BUSYBOX} | dict(files)
+    kernel = debian.files(f"linux-image-cloud-{architecture.name}", architecture.name)
+    busybox = debian.files("busybox-static", architecture.name) / "bin" / "busybox"
+    all_files = {"bin/busybox": busybox} | dict(files)
     for name, text in (("init", _INIT), ("second", _SECOND), ("script", script)):
         all_files[name] = folder / f"{name}.sh"
         all_files[name].write_text(text)
@@ -53,24 +81,15 @@ def run(script: str, files: Mapping[str, Path], folder: Path, cpus: int = 1) -> 
         all_files[needed.lstrip("/")] = Path(needed)
     image = folder / "image.gz"
     image.write_bytes(gzip.compress(_archive(all_files), 1))
-    # QEMU 7.2 gets CMPXCHG16B wrong now and then, and newer kernels use it wherever it is.
-    machine = ["-accel", "tcg", "-cpu", "max,cx16=off", "-smp", str(cpus), "-m", "1024"]
-    kernel = ["-kernel", max(_kernels(), key=_version), "-initrd", image]
-    kernel += ["-append", "console=ttyS0 quiet panic=-1"]
-    argv = [_EMULATOR, *machine, "-nographic", "-no-reboot", *kernel]
+    machine = ["-accel", "tcg", *architecture.options, "-smp", str(cpus), "-m", "1024"]
+    (booted,) = (kernel / "boot").glob("vmlinuz-*")
+    start = ["-kernel", booted, "-initrd", image]
+    start += ["-append", f"console={architecture.console} quiet panic=-1"]
+    argv = [architecture.emulator, *machine, "-nographic", "-no-reboot", *start]
     done = subprocess.run(
-        argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=240, check=True
+        argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE_S, check=True
     )
     return done.stdout.decode(errors="replace").replace("\r", "")
-
-
-def _kernels() -> list[Path]:
-    return list(Path("/boot").glob("vmlinuz-*"))
-
-
-def _version(kernel: Path) -> tuple[int, int]:
-    major, minor = re.findall(r"\d+", kernel.name)[:2]
-    return int(major), int(minor)
 
 
 def _archive(files: Mapping[str, Path]) -> bytes:

@@ -66,7 +66,10 @@ _AGAIN = 3
 @click.command()
 @click.option("--only", type=click.Choice(list(_STEPS)), help="Run only this step.")
 @click.option(
-    "--all", "everything", is_flag=True, help="Run thorough tests, too; installs a browser."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Run thorough tests, too; installs a browser and emulators.",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> None:
@@ -93,11 +96,10 @@ def command(only: str | None, everything: bool, arguments: tuple[str, ...]) -> N
     needed = [
         item for each in loaded for name in each.variants for item in requirements.of(each, name)
     ]
-    # 110 MB, without which the tests in a browser are skipped.
-    browser = [Requirement(debian="chromium")] if everything else []
-    requirements.meet([*(item for item in dict.fromkeys(needed) if item.debian), *browser], say)
+    requirements.meet([item for item in dict.fromkeys(needed) if item.debian], say)
+    wanted = packages(ROOT, everything=everything)
     try:
-        requirements.meet([Requirement(debian=name) for name in packages(ROOT)], say)
+        requirements.meet([Requirement(debian=name) for name in wanted], say)
     except TareError as error:
         say(f"tests of missing programs are skipped: {error}")
     # Tests start Python some hundred times, each of which would else compile all modules again.
@@ -167,9 +169,10 @@ def _once_more(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[int
     return code, names if code == 0 else []
 
 
-def packages(root: Path) -> list[str]:
+def packages(root: Path, *, everything: bool) -> list[str]:
     """Return the Debian packages that single tests are skipped without."""
-    lines = (root / "tests" / "packages.txt").read_text().splitlines()
+    names = ["packages.txt", "packages-thorough.txt"] if everything else ["packages.txt"]
+    lines = [line for name in names for line in (root / "tests" / name).read_text().splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 
 
