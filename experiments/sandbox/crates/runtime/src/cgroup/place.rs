@@ -77,7 +77,8 @@ fn in_version_2(own: &Path, mount: &Path, pid: u32) -> Result<Place, String> {
         return place(home, Seat::Aside(own.to_owned()));
     }
     let members = fs::read_to_string(own.join("cgroup.procs")).unwrap_or_default();
-    if members.trim() == pid.to_string() {
+    // The root of all may hold other processes beside the groups below it.
+    if members.trim() == pid.to_string() || own == mount {
         return place(own, Seat::InTheWay);
     }
     let above = own
@@ -86,8 +87,6 @@ fn in_version_2(own: &Path, mount: &Path, pid: u32) -> Result<Place, String> {
     let mut handing_out = above.filter(|folder| has_both(&folder.join("cgroup.subtree_control")));
     match handing_out.next() {
         Some(folder) => place(folder, Seat::Anywhere),
-        // The root of all may hold processes.
-        None if own == mount => place(own, Seat::InTheWay),
         None => Err(format!(
             "the control group {} holds other processes, so that it cannot limit memory and processes below \
              it, and none above it does; start the sandbox in one of its own: systemd-run --scope \

@@ -62,6 +62,9 @@ fn version_2_limits_below_a_group_without_others() {
         })
     };
     assert_eq!(mount.find("0::/\n").unwrap().seat, Seat::InTheWay);
+    mount.group("", &[("cgroup.subtree_control", BOTH)]);
+    assert_eq!(mount.find("0::/\n"), place("", Seat::InTheWay));
+    mount.group("", &[("cgroup.subtree_control", "")]);
     mount.group("alone", &[("cgroup.procs", "7\n")]);
     assert_eq!(mount.find("0::/alone\n"), place("alone", Seat::InTheWay));
     let aside = Seat::Aside(mount.0.join("alone/tare-sandbox.7.0/host"));
