@@ -13,7 +13,7 @@ from tare.lab.run import planning, turn_length
 from tare.lab.run.own_bench import naming_ended, open_own, started
 from tare.lab.trial.instrument import assignment
 from tare.lab.trial.measure import observe
-from tare.lab.trial.site import Site
+from tare.lab.trial.site import Site, blame
 from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
 from tare.model.hosts import HostsFile
 from tare.model.instrument import Result
@@ -163,7 +163,7 @@ def _answers(site: Site) -> Answers:
     except ManifestError:  # the server has no part in it
         raise
     except TareError as error:
-        site.blame()
+        blame([site])
         words = "".join(process.last_words() for process in site.processes.values())
         raise TareError(f"{site.variant}: {error}{words}") from error
 
@@ -190,8 +190,7 @@ def _look(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> _Lo
             return _Look(min(each.rate for each in seen), max(each.answer_ms for each in seen))
         if any(result.errors.values()):
             break
-    for site in (baseline, variant):
-        site.blame()
+    blame([baseline, variant])
     counts = ", ".join(f"{kind} {count}" for kind, count in result.errors.items() if count)
     raise TareError(
         f"{variant.variant} against {baseline.variant}: no right answers under load "

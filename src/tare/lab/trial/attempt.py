@@ -9,7 +9,7 @@ from typing import Any, Literal
 from tare.lab.errors import MachineFault, RoleError, TareError
 from tare.lab.project.hooks import OracleError
 from tare.lab.trial import fault
-from tare.lab.trial.site import Site
+from tare.lab.trial.site import Site, blame
 from tare.model.profile import Explained
 from tare.model.tail import Tails
 from tare.model.trial import Gate, PlannedTrial, Trial
@@ -110,7 +110,7 @@ def failure(site: Site | None, error: Exception) -> Attempt:
     reason, lacks = _told(error), fault.lack(error)
     if site is not None and not isinstance(error, RoleError | MachineFault):
         try:
-            site.blame()
+            blame([site])
         except (RoleError, MachineFault) as earlier:
             reason = f"{earlier}; noticed by {reason}"
             lacks = lacks or fault.lack(earlier)

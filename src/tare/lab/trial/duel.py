@@ -6,13 +6,13 @@ Source: Bulej and others, "Duet Benchmarking: Improving Measurement Accuracy in 
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tare.lab.errors import TareError, Unavailable
+from tare.lab.errors import MachineFault, RoleError, TareError, Unavailable
 from tare.lab.project import gate_limits
 from tare.lab.project.hooks import Answered, Window
 from tare.lab.trial import usage
@@ -24,7 +24,7 @@ from tare.lab.trial.gates.gate import Conditions
 from tare.lab.trial.instrument import Assignment, assignment
 from tare.lab.trial.measure import Measurement, Progress, observe
 from tare.lab.trial.outcomes import of_window
-from tare.lab.trial.site import Site
+from tare.lab.trial.site import Site, blame
 from tare.lab.trial.tail import look_at_both
 from tare.lab.trial.turns import BASELINE, VARIANT, in_turns
 from tare.model.profile import Explained
@@ -186,14 +186,18 @@ def _observed(
     sides in this order.
     """
     common, what = _common(sites), _assignment(sites)
+    both = [sites[VARIANT], sites[BASELINE]]
     try:
         read = [sites[side] for side in order]
-        both = [sites[VARIANT], sites[BASELINE]]
         result, watch = observe(both, [what], progress, read=read)
-    except Exception:
+    except Exception as error:
+        # After a RoleError, the roles that are about to end have been waited for.
+        if not isinstance(error, RoleError):
+            with suppress(RoleError, MachineFault):
+                blame(both)
         for side in order:
             with _blamed(side, sites):
-                sites[side].blame()
+                sites[side].ensure_alive()
         raise
     own = dict(sites[VARIANT].bench.loaded.study.analysis.window)
     return {

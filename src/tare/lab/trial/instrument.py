@@ -14,7 +14,7 @@ from tare.lab.project import faults, render
 from tare.lab.trial.generators import share_of_load
 from tare.lab.trial.merging import merged
 from tare.lab.trial.said import Said, said
-from tare.lab.trial.site import Site
+from tare.lab.trial.site import Site, blame
 from tare.model.instrument import Result
 from tare.model.role import INSTRUMENT_ROLE
 
@@ -197,8 +197,7 @@ def _ended(
     process.kill()
     sites[0].processes.pop(what.role)
     if code != 0 or not {"measure", "measured", "result"} <= seen.keys():
-        for each in sites:
-            each.blame(apart=list(processes))
+        blame(sites, apart=list(processes))
         lacks = "" if code else ", but without measure, measured and result"
         raise RoleError(f"{what.where} ended with {ending(code)}{lacks}{process.last_words()}")
 

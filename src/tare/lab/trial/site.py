@@ -7,7 +7,7 @@ import pwd
 import random
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -196,15 +196,6 @@ class Site:
         }
         return {role: group.account() for role, group in groups.items() if group is not None}
 
-    def blame(self, apart: Sequence[str] = ()) -> None:
-        """Raise RoleError when a role has ended or is about to: who talks to it notices its end
-        before it can be collected. Roles that may end are set `apart`.
-        """
-        deadline = time.monotonic() + _ENDING_S
-        while time.monotonic() < deadline:
-            self.ensure_alive(apart)
-            time.sleep(_POLL_S)
-
     def launch(
         self,
         name: str,
@@ -388,3 +379,14 @@ def _within(target: str, where: str) -> str:
         return within(target)
     except ValueError as error:
         raise ManifestError(f"{where}: found {target!r}, expected {error}") from error
+
+
+def blame(sites: Iterable[Site], apart: Sequence[str] = ()) -> None:
+    """Raise RoleError when a role of these has ended or is about to: who talks to it notices its
+    end before it can be collected. Roles that may end are set `apart`.
+    """
+    deadline = time.monotonic() + _ENDING_S
+    while time.monotonic() < deadline:
+        for site in sites:
+            site.ensure_alive(apart)
+        time.sleep(_POLL_S)
