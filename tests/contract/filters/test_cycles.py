@@ -6,7 +6,7 @@ import pytest
 from harness import variants
 
 pytestmark = pytest.mark.contract
-SHM, CYCLES = Path("/dev/shm"), 50
+SHM, CYCLES = Path("/dev/shm"), 20
 
 
 @pytest.mark.parametrize("variant", variants)
