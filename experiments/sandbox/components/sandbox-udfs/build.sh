@@ -2,7 +2,7 @@
 # Static programs: C with musl's compiler wrapper, Rust for its musl target.
 set -eu
 source=$TARE_ROOT/experiments/sandbox/udf
-target=x86_64-unknown-linux-musl
+target=$(uname -m)-unknown-linux-musl
 suffix=
 attacks='*.c'
 compile() {

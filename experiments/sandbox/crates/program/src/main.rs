@@ -102,7 +102,7 @@ enum Command {
         to: To,
         /// Name of the loaded binary
         name: String,
-        /// A static x86-64 ELF file
+        /// A static ELF file for this machine
         file: PathBuf,
         #[command(flatten)]
         options: LoadOptions,

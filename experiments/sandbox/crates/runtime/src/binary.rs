@@ -13,7 +13,11 @@ use crate::descriptors::moved_up;
 
 const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
-const X86_64: u16 = 62;
+/// The number and the name that ELF files have for this machine (elf.h).
+#[cfg(target_arch = "x86_64")]
+pub const MACHINE: (u16, &str) = (62, "x86-64");
+#[cfg(target_arch = "aarch64")]
+pub const MACHINE: (u16, &str) = (183, "AArch64");
 const EXECUTABLE: u16 = 2;
 const SHARED: u16 = 3;
 const INTERPRETER: u32 = 3;
@@ -147,7 +151,8 @@ fn kind(bytes: &[u8]) -> Result<Kind, String> {
     })
 }
 
-/// Return true if an x86-64 executable names a dynamic loader, or an error for anything else.
+/// Return true if an executable for this machine names a dynamic loader, or an error for anything
+/// else.
 fn needs_interpreter(bytes: &[u8]) -> Result<bool, String> {
     let number = |at: usize, size: usize| -> u64 {
         let mut wide = [0; 8];
@@ -158,9 +163,10 @@ fn needs_interpreter(bytes: &[u8]) -> Result<bool, String> {
         return Err("no 64-bit little-endian ELF file, nor a WebAssembly module".into());
     }
     let (kind, machine) = (number(16, 2) as u16, number(18, 2) as u16);
-    if machine != X86_64 {
+    let (expected, name) = MACHINE;
+    if machine != expected {
         return Err(format!(
-            "an ELF file for machine {machine}, expected {X86_64} (x86-64)"
+            "an ELF file for machine {machine}, expected {expected} ({name})"
         ));
     }
     if kind != EXECUTABLE && kind != SHARED {
@@ -194,7 +200,7 @@ mod tests {
         fn any_bytes_are_judged(mut bytes in prop::collection::vec(any::<u8>(), 0..200), elf in any::<bool>()) {
             if elf && bytes.len() > 20 {
                 bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
-                bytes[16..20].copy_from_slice(&[2, 0, 62, 0]);
+                bytes[16..20].copy_from_slice(&[2, 0, MACHINE.0 as u8, 0]);
             }
             let _ = needs_interpreter(&bytes);
         }

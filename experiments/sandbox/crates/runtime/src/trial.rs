@@ -1,9 +1,12 @@
 //! The smallest binary that can be a worker: what a mode is tried with before anything is loaded.
 
+use crate::binary::MACHINE;
+
 const BASE: u64 = 0x40_0000;
 const HEADERS: usize = 64 + 56;
 
 /// Code that sends its ready byte, reads once, answers with an empty response and ends.
+#[cfg(target_arch = "x86_64")]
 const CODE: &[u8] = &[
     0x6a, 0x00, // push 0
     0x48, 0x89, 0xe6, // mov rsi, rsp
@@ -24,12 +27,36 @@ const CODE: &[u8] = &[
     0x0f, 0x05, // syscall
 ];
 
-/// A static x86-64 ELF file.
+#[cfg(target_arch = "aarch64")]
+const CODE: &[u8] = &[
+    0xff, 0x43, 0x00, 0xd1, // sub sp, sp, #16
+    0xff, 0x03, 0x00, 0x39, // strb wzr, [sp]
+    0xe1, 0x03, 0x00, 0x91, // mov x1, sp
+    0x22, 0x00, 0x80, 0xd2, // mov x2, #1
+    0x60, 0x00, 0x80, 0xd2, // mov x0, #3
+    0x08, 0x08, 0x80, 0xd2, // mov x8, write
+    0x01, 0x00, 0x00, 0xd4, // svc #0
+    0xe1, 0x03, 0x01, 0xd1, // sub x1, sp, #64
+    0x02, 0x08, 0x80, 0xd2, // mov x2, #64
+    0x60, 0x00, 0x80, 0xd2, // mov x0, #3
+    0xe8, 0x07, 0x80, 0xd2, // mov x8, read
+    0x01, 0x00, 0x00, 0xd4, // svc #0
+    0xe1, 0x03, 0x00, 0x91, // mov x1, sp
+    0x22, 0x00, 0x80, 0xd2, // mov x2, #1
+    0x60, 0x00, 0x80, 0xd2, // mov x0, #3
+    0x08, 0x08, 0x80, 0xd2, // mov x8, write
+    0x01, 0x00, 0x00, 0xd4, // svc #0
+    0x00, 0x00, 0x80, 0xd2, // mov x0, #0
+    0xc8, 0x0b, 0x80, 0xd2, // mov x8, exit_group
+    0x01, 0x00, 0x00, 0xd4, // svc #0
+];
+
+/// A static ELF file for this machine.
 pub fn binary() -> Vec<u8> {
     let size = (HEADERS + CODE.len()) as u64;
     let mut file = Vec::with_capacity(size as usize);
     file.extend_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    for half in [2u16, 62] {
+    for half in [2u16, MACHINE.0] {
         file.extend_from_slice(&half.to_le_bytes());
     }
     file.extend_from_slice(&1u32.to_le_bytes());

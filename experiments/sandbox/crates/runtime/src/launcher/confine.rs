@@ -28,10 +28,12 @@ const CALLS: &[i64] = &[
     sys::SYS_fstat,
     sys::SYS_ftruncate,
     sys::SYS_flock,
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_poll,
     sys::SYS_ppoll,
     sys::SYS_epoll_create1,
     sys::SYS_epoll_ctl,
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_epoll_wait,
     sys::SYS_epoll_pwait,
     sys::SYS_epoll_pwait2,
@@ -91,10 +93,13 @@ mod tests {
     fn the_filter_can_be_made_and_names_nothing() {
         assert!(filter::broker(CALLS).is_ok());
         let named = [
+            #[cfg(target_arch = "x86_64")]
             sys::SYS_open,
             sys::SYS_openat,
             sys::SYS_openat2,
+            #[cfg(target_arch = "x86_64")]
             sys::SYS_unlink,
+            #[cfg(target_arch = "x86_64")]
             sys::SYS_rename,
             sys::SYS_execve,
             sys::SYS_execveat,
@@ -106,7 +111,9 @@ mod tests {
             sys::SYS_socket,
             sys::SYS_connect,
             sys::SYS_bind,
+            #[cfg(target_arch = "x86_64")]
             sys::SYS_fork,
+            #[cfg(target_arch = "x86_64")]
             sys::SYS_vfork,
             sys::SYS_clone3,
             sys::SYS_io_uring_setup,

@@ -1,9 +1,12 @@
 //! The modes.
 
 pub mod container;
+#[cfg(target_arch = "x86_64")]
 pub mod kvm;
 mod landlock;
 mod namespaces;
+#[cfg(not(target_arch = "x86_64"))]
+mod no_kvm;
 mod none;
 mod requirements;
 mod roma;
@@ -13,6 +16,8 @@ pub mod wasm;
 
 pub(crate) use self::root::drop_bounding_set;
 use crate::mode::Mode;
+#[cfg(not(target_arch = "x86_64"))]
+use no_kvm as kvm;
 
 /// All of them, the least isolated first.
 pub fn all() -> Vec<Box<dyn Mode>> {

@@ -1,5 +1,6 @@
 //! Requirements of modes on a binary, on the user and on what is installed.
 
+use std::env::consts::ARCH;
 use std::path::PathBuf;
 
 use crate::binary::Binary;
@@ -28,7 +29,7 @@ pub fn only_static(mode: &str, binary: &Binary) -> Result<(), String> {
     if binary.is_dynamic() {
         return Err(format!(
             "mode {mode} runs static binaries only, and this one names a dynamic loader; link it with -static \
-             (C) or for x86_64-unknown-linux-musl (Rust)"
+             (C) or for {ARCH}-unknown-linux-musl (Rust)"
         ));
     }
     Ok(())

@@ -117,6 +117,7 @@ mod tests {
         assert!(allowed().is_ok());
         let more = [
             sys::SYS_clone,
+            #[cfg(target_arch = "x86_64")]
             sys::SYS_fork,
             sys::SYS_openat,
             sys::SYS_execve,

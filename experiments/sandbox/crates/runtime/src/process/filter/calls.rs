@@ -4,9 +4,9 @@ use libc as sys;
 
 /// A list of system calls by their numbers, and one by their names, which containers' tools take.
 macro_rules! calls {
-    ($($call:ident),* $(,)?) => {
-        pub const BINARY: &[i64] = &[$(sys::$call),*];
-        pub const NAMES: &[&str] = &[$(stringify!($call)),*];
+    ($($(#[$only:meta])* $call:ident),* $(,)?) => {
+        pub const BINARY: &[i64] = &[$($(#[$only])* sys::$call),*];
+        pub const NAMES: &[&str] = &[$($(#[$only])* stringify!($call)),*];
     };
 }
 
@@ -20,9 +20,11 @@ calls! {
     SYS_close,
     SYS_fstat,
     SYS_lseek,
+    #[cfg(target_arch = "x86_64")]
     SYS_poll,
     SYS_ppoll,
     SYS_dup,
+    #[cfg(target_arch = "x86_64")]
     SYS_dup2,
     SYS_dup3,
     SYS_shutdown,
@@ -52,6 +54,7 @@ calls! {
     SYS_getgid,
     SYS_getegid,
     SYS_getrandom,
+    #[cfg(target_arch = "x86_64")]
     SYS_arch_prctl,
     SYS_set_tid_address,
     SYS_set_robust_list,
@@ -60,9 +63,12 @@ calls! {
     SYS_eventfd2,
     SYS_epoll_create1,
     SYS_epoll_ctl,
+    #[cfg(target_arch = "x86_64")]
     SYS_epoll_wait,
     SYS_epoll_pwait,
+    #[cfg(target_arch = "x86_64")]
     SYS_fork,
+    #[cfg(target_arch = "x86_64")]
     SYS_vfork,
     SYS_wait4,
     SYS_waitid,
@@ -92,16 +98,21 @@ pub const KEEPER: &[i64] = &[
 /// Harmless and not so harmless calls that bring the list to the original's length. Two of the
 /// original's are not among them: `sendmsg` passes descriptors, and `setsockopt` gives a socket a name.
 pub const ORIGINAL_BESIDES: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_open,
     sys::SYS_openat,
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_stat,
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_lstat,
     sys::SYS_newfstatat,
     sys::SYS_statx,
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_access,
     sys::SYS_faccessat,
     sys::SYS_getcwd,
     sys::SYS_chdir,
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_readlink,
     sys::SYS_readlinkat,
     sys::SYS_getdents64,
@@ -117,7 +128,9 @@ pub const ORIGINAL_BESIDES: &[i64] = &[
     sys::SYS_fallocate,
     sys::SYS_fadvise64,
     sys::SYS_ioctl,
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_pipe,
+    #[cfg(target_arch = "x86_64")]
     sys::SYS_select,
     sys::SYS_pselect6,
     sys::SYS_recvmsg,

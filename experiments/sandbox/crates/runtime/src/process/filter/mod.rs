@@ -4,9 +4,10 @@ mod arguments;
 mod calls;
 
 use std::collections::BTreeMap;
+use std::env::consts::ARCH;
 
 use libc as sys;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule};
 use serde_json::{Value, json};
 
 use self::arguments::{Asked, of_a_binary, of_a_broker, of_a_keeper, of_the_original};
@@ -59,13 +60,13 @@ pub fn described(shared: bool, more: &[&str]) -> Value {
     calls.extend(of_a_binary().iter().flat_map(Asked::described));
     json!({
         "defaultAction": "SCMP_ACT_ERRNO",
-        "architectures": ["SCMP_ARCH_X86_64"],
+        "architectures": [format!("SCMP_ARCH_{}", ARCH.to_uppercase())],
         "syscalls": calls,
     })
 }
 
-/// Make the filter that the original loads into each worker: 115 system calls, compared one after
-/// the other.
+/// Make the filter that the original loads into each worker: on x86-64 115 system calls, compared
+/// one after the other.
 ///
 /// # Errors
 ///
@@ -109,7 +110,8 @@ fn compile(rules: Rules) -> Result<BpfProgram, String> {
 ///
 /// The compiler's error.
 pub fn program(rules: Rules, otherwise: SeccompAction) -> Result<BpfProgram, String> {
-    SeccompFilter::new(rules, otherwise, SeccompAction::Allow, TargetArch::x86_64)
+    let architecture = ARCH.try_into().map_err(in_words)?;
+    SeccompFilter::new(rules, otherwise, SeccompAction::Allow, architecture)
         .and_then(BpfProgram::try_from)
         .map_err(in_words)
 }
@@ -165,6 +167,7 @@ fn unknown(program: &mut BpfProgram, number: i64) {
 mod tests {
     use super::*;
 
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn the_filter_of_each_worker_is_as_long_as_the_original() {
         assert_eq!(original().unwrap().len(), 115);
