@@ -13,8 +13,10 @@ from tare.cli.exit_codes import REGRESSION
 from tare.cli.output import console, json_option, print_json, say
 from tare.cli.run import folder_of
 from tare.cli.stored_results import stored_results
+from tare.cli.stored_runs import LAST, warn_of_folder
 from tare.lab import paths
 from tare.lab.errors import UnknownName
+from tare.model.servers import EXPERIMENT
 
 if TYPE_CHECKING:
     from tare.model.comparison import Changed, ChangedSlope, RunComparison
@@ -40,7 +42,7 @@ def command(before: str, after: str, fail_on: tuple[str, ...], as_json: bool) ->
     """Compare the effects in two runs: a stored one (its folder or results.json) and a later one.
 
     `last` is the newest run with results. `compare last` compares it with the run of the same study
-    before it.
+    before it, and a duel with the one of the same commands.
 
     \b
     tare compare last
@@ -123,22 +125,33 @@ def _runs(before: str, after: str) -> "tuple[Results, Results]":
     def named(run: str) -> "Results":
         return stored(Path(run) if Path(run).is_file() else folder_of(run))
 
-    if before != "last":
+    if before != LAST:
         earlier = named(before)
-        if after != "last":
+        if after != LAST:
             return earlier, named(after)
     newest = stored_results(newest_first=True)
     last = next(newest, None)
     if last is None:
         raise UnknownName(f"there is no run with results in {paths.runs()}")
-    if before != "last":
+    warn_of_folder(last.run)
+    if before != LAST:
         return earlier, last
-    if after != "last":
+    if after != LAST:
         return last, named(after)
     for each in newest:
-        if (each.experiment, each.study) == (last.experiment, last.study):
+        # A copy of a run is the same run.
+        if each.run != last.run and _question(each) == _question(last):
             return each, last
-    raise UnknownName(f"there is no run of {last.experiment}/{last.study} before {last.run}")
+    alike = " of the same commands" if last.experiment == EXPERIMENT else ""
+    raise UnknownName(f"there is no run of {last.experiment}/{last.study}{alike} before {last.run}")
+
+
+def _question(run: "Results") -> tuple[object, ...]:
+    """Return what two runs have in common that ask the same: the study and, where the servers are
+    the user's own, their commands.
+    """
+    commands = run.environment.get("titles") if run.experiment == EXPERIMENT else None
+    return run.experiment, run.study, commands
 
 
 def _limit(text: str) -> tuple[str, float]:

@@ -40,10 +40,9 @@ def variants(context: click.Context, _: click.Parameter, incomplete: str) -> lis
 
 def runs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Complete the name of a stored run, the newest first."""
-    from tare.lab import paths
+    from tare.cli.stored_runs import LAST, by_age
 
-    stored = sorted((file.parent.name for file in paths.runs().glob("*/plan.json")), reverse=True)
-    return _matching(["last", *stored], incomplete)
+    return _matching([LAST, *(folder.name for folder in reversed(by_age()))], incomplete)
 
 
 def _matching(names: Iterable[str], incomplete: str) -> list[str]:

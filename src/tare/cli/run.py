@@ -17,6 +17,7 @@ from tare.cli.looks import tail_option, why_option
 from tare.cli.output import json_option, say
 from tare.cli.ranges import Amount, Count
 from tare.cli.span import span_option
+from tare.cli.stored_runs import LAST, by_age, warn_of_folder
 from tare.cli.variants_dir import variants_dir_option
 from tare.lab import paths
 from tare.lab.errors import Interrupted, UnknownName
@@ -260,24 +261,29 @@ def named_parameters(target: str | None, words: tuple[str, ...]) -> dict[str, st
 
 
 def folder_of(run: str) -> Path:
-    """A run's folder, by its path or by its name; `last` is the newest. Raises UnknownName."""
-    if Path(run).is_dir():
+    """A run's folder, by its path or by its name; `last` is the newest, also where a folder has
+    that name. Raises UnknownName.
+    """
+    if run != LAST and Path(run).is_dir():
         return Path(run)
-    known = sorted(path.parent.name for path in paths.runs().glob("*/plan.json"))
-    if run == "last" and known:
-        return paths.runs() / known[-1]
-    if (paths.runs() / run).is_dir():
+    stored = by_age()
+    known = [folder.name for folder in stored]
+    if run == LAST and stored:
+        warn_of_folder(stored[-1].name)
+        return stored[-1]
+    if run != LAST and (paths.runs() / run).is_dir():
         return paths.runs() / run
     if Path(run).is_file():
         raise UnknownName(f"{run} is a file; expected the folder of a run: {Path(run).parent}")
     if "/" in run:
         raise UnknownName(f"there is no folder {run}; tare history lists the stored runs")
     if not known:
+        beside = f"; the folder of that name is ./{run}" if Path(run).is_dir() else ""
         raise UnknownName(
-            f"there is no run {run!r}: {paths.runs()} has none yet; "
+            f"there is no run {run!r}: {paths.runs()} has none yet{beside}; "
             "make one with: tare run EXPERIMENT"
         )
     raise UnknownName(
-        f"there is no run {run!r} in {paths.runs()}{close_match(run, ['last', *known])}; "
+        f"there is no run {run!r} in {paths.runs()}{close_match(run, [LAST, *known])}; "
         f"the newest is {known[-1]}, and tare history lists those with results"
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tare.cli.output import say
-from tare.lab import paths
+from tare.cli.stored_runs import by_age
 
 if TYPE_CHECKING:
     from tare.model.results import Results
@@ -17,8 +17,9 @@ def stored_results(*, newest_first: bool = False) -> "Iterator[Results]":
     from tare.report.comparison import stored
     from tare.report.errors import NotARun
 
-    for file in sorted(paths.runs().glob("*/results.json"), reverse=newest_first):
+    folders = by_age("results.json")
+    for folder in reversed(folders) if newest_first else folders:
         try:
-            yield stored(file.parent)
+            yield stored(folder)
         except NotARun as error:
             say(str(error))

@@ -272,21 +272,6 @@ def test_a_slope_that_grew_is_a_regression(tmp_path: Path) -> None:
     assert asked(after, SLOPES, "--fail-on", "any").exit_code == 0, "better is none"
 
 
-def test_the_last_run_is_compared_with_the_one_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TARE_RUNS", str(tmp_path))
-    assert asked("last").exit_code != 0, "there is none"
-    run(tmp_path / "1", 1.2)
-    assert "no run of exp/main before 1" in str(asked("last").exception)
-    run(tmp_path / "2", 1.2, experiment="else")
-    run(tmp_path / "3", 1.5)
-    (tmp_path / "4").mkdir()
-    (tmp_path / "4" / "results.json").write_text("{broken")
-    done = asked("last", "--fail-on", "any")
-    assert done.exit_code == 3 and done.stdout.startswith("exp: 1, then 3"), done.output
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
