@@ -64,7 +64,10 @@ def test_a_role_that_ended_is_told_of_and_taken_down(lab: Laboratory) -> None:
     up = json.loads(lab.tare("up", "toy/plain", "--json"))
     os.kill(up["roles"]["sut"]["pid"], signal.SIGKILL)
     assert "ENDED, see: tare logs toy/plain" in lab.tare("status", code=1)
-    assert "toy/hooks.py: counters: ConnectionRefusedError" in lab.tare("stats", code=1)
+    for command in ("stats", "watch"):
+        told = lab.tare(command, code=1)
+        assert "toy/plain: role sut has ended, though nobody took it down, having " in told
+        assert "tare logs toy/plain shows more, tare restart toy/plain starts it again" in told
     assert lab.tare("down") == "toy/plain is down\n"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tare.lab.errors import TareError
 from tare.lab.run.instances import Instance
 from tare.model.manifest import Counters
 from tare.probes.cpu import CpuTime
@@ -25,16 +26,22 @@ class Reading:
 
 
 def reading(instance: Instance) -> Reading:
-    """Read everything once."""
-    counters, kinds = instance.counters()
-    return Reading(
-        at=time.monotonic(),
-        cpu={name: role.cpu_time() for name, role in instance.roles.items()},
-        usage={name: usage(role.pids()) for name, role in instance.roles.items()},
-        counters=counters,
-        kinds=kinds,
-        machine=machine_cpu(),
-    )
+    """Read everything once. Raises TareError if a role has ended: it has no figures any more."""
+    try:
+        counters, kinds = instance.counters()
+        found = Reading(
+            at=time.monotonic(),
+            cpu={name: role.cpu_time() for name, role in instance.roles.items()},
+            usage={name: usage(role.pids()) for name, role in instance.roles.items()},
+            counters=counters,
+            kinds=kinds,
+            machine=machine_cpu(),
+        )
+    except (TareError, OSError):
+        instance.ensure_alive()
+        raise
+    instance.ensure_alive()
+    return found
 
 
 def rates(name: str, first: Reading, last: Reading) -> dict[str, Any]:

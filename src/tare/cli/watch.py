@@ -29,7 +29,7 @@ def command(target: str | None, count: int | None) -> None:
         try:
             now = reading(found)
         except (TareError, OSError):
-            if instances.find(found.experiment, found.variant) == found:
+            if instances.is_left(found):
                 raise
             say(f"{found.name} is down")
             return

@@ -18,6 +18,7 @@ from tare.lab.machine import host
 from tare.lab.machine.cgroup import Group
 from tare.lab.machine.ledger import sweep
 from tare.lab.machine.proc import ended, session_pids, start_time
+from tare.lab.machine.process import last_words
 from tare.lab.project import render
 from tare.lab.project.build import Say
 from tare.lab.project.catalog import Loaded, load
@@ -92,6 +93,20 @@ class Instance(Record):
     def name(self) -> str:
         """EXPERIMENT/VARIANT."""
         return f"{self.experiment}/{self.variant}"
+
+    def ensure_alive(self) -> None:
+        """Raise RoleError, with the last lines of its log, for a role whose process has ended by
+        itself, and TareError if all was taken down.
+        """
+        for name, role in self.roles.items():
+            if not role.alive():
+                if not is_left(self):
+                    raise TareError(f"{self.name} was taken down meanwhile")
+                raise RoleError(
+                    f"{self.name}: role {name} has ended, though nobody took it down"
+                    f"{last_words(role.log)}\n"
+                    f"tare logs {self.name} shows more, tare restart {self.name} starts it again"
+                )
 
     def read(self, role: str, file: str) -> bytes:
         """Return what a file of a role's folder holds. Raises FileNotFoundError."""
@@ -199,6 +214,14 @@ def down(instance: Instance) -> list[str] | None:
         if find(instance.experiment, instance.variant) != instance:
             return None
         return _take_down(instance)
+
+
+def is_left(instance: Instance) -> bool:
+    """Return true if an instance is as `up` left it; wait while another process takes it down."""
+    home = _home(instance.experiment, instance.variant)
+    with home.with_name(f"{home.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return find(instance.experiment, instance.variant) == instance
 
 
 @contextlib.contextmanager
