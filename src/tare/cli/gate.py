@@ -15,6 +15,8 @@ from tare.cli.own_servers import prepare
 from tare.cli.server_options import Asked, options, servers
 from tare.report.gate_formats import FORMATS
 
+_FILES = ("json", "junit", "markdown")
+"""Formats whose output goes to a file or another program, so that a person may not read it."""
 _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
 
 
@@ -39,16 +41,17 @@ _LIMIT = re.compile(r"\s*(\w+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
 def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     """Compare servers as tare duel does; exit with 3 if one is surely worse than --fail-on allows.
 
-    Where it cannot tell, it says so and exits with 0. Noise alone fails a limit in at most one of
-    forty cases, and more seldom the higher the limit is. The gate ends as soon as each server is
-    surely beyond a limit or surely within all of them.
+    Where it cannot tell, it says so and exits with 0. So it does after an alarm of the A/A control,
+    which it says first. Noise alone fails a limit in at most one of forty cases, and more seldom
+    the higher the limit is. The gate ends as soon as each server is surely beyond a limit or surely
+    within all of them.
 
     \b
     tare gate './old --port {port}' './new --port {port}' --fail-on 'cpu_us_per_request > 2%'
     tare gate --against main --build 'make' './server --port {port}' --within 5m
     """
     from tare.cli.running import execute, resumable, written
-    from tare.report.gate import DEFAULT_LIMITS, rulings, unmeasured
+    from tare.report.gate import DEFAULT_LIMITS, alarm, rulings, unmeasured
 
     limits = _limits(fail_on) or DEFAULT_LIMITS
     store = prepare(Asked(**given), limits)
@@ -59,10 +62,12 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
         for line in broken:
             say(line)
         sys.exit(1)
-    found, words = rulings(results, limits), results.answers
+    found, doubt = rulings(results, limits), alarm(results)
     failed = any(each.decision == "fail" for each in found)
-    text = FORMATS[form](found, words, store.folder.name)
+    text = FORMATS[form](found, results.answers, store.folder.name, doubt)
     click.echo(in_ascii(text) if form == "json" else text)
+    if doubt and form in _FILES:
+        say(doubt)
     say(f"report: {store.folder / 'report.html'}")
     sys.exit(REGRESSION if failed else 0)
 

@@ -61,13 +61,15 @@ def _decided(store: "Store", limits: "Mapping[str, float]", *, done: bool) -> in
     """Say what the limits of a gate decide; return the exit code that `tare gate` would have."""
     from tare.report import results
     from tare.report.folder import read
-    from tare.report.gate import rulings, unmeasured
+    from tare.report.gate import alarm, rulings, unmeasured
 
     found = results.make(read(store.folder))
     if broken := unmeasured(found):
         for line in broken:
             say(line)
         return 1
+    if doubt := alarm(found):
+        say(doubt)
     ruled = rulings(found, limits)
     for each in ruled:
         say(f"{each.decision}: {each.variant}: {each.text}")

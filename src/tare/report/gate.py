@@ -7,6 +7,7 @@ from tare.model.base import Record
 from tare.model.results import Results
 from tare.report.numbers import relative
 from tare.report.results import NOT_YET
+from tare.report.sentence import distrust
 from tare.stats.blocks import worse_by
 
 DEFAULT_LIMITS = {"ordinary_cpu_us_per_request": 2.0, "cpu_us_per_request": 2.0}
@@ -33,6 +34,16 @@ _ALARM: tuple[Decision, str] = (
 )
 
 
+def alarm(results: Results) -> str | None:
+    """Return that nothing was decided, and what to do, if the A/A control raises an alarm."""
+    if (said := distrust(results)) is None:
+        return None
+    return (
+        f"{said} So no limit was checked: exit code 0 is no pass here. Run the gate again; "
+        "tare doctor says what disturbs this machine."
+    )
+
+
 def unmeasured(results: Results) -> list[str]:
     """Return each server that failed or was not measured, with why: then nothing is decided."""
     return [
@@ -50,7 +61,7 @@ def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
     alarm: then the machine, and no change, may be the cause. Of the default limits, those of
     outcomes that had no value in any trial are left out where another one had some.
     """
-    alarm = bool(results.alarms())
+    alarmed = bool(results.alarms())
     found = []
     asked = limits != DEFAULT_LIMITS
     valued = [outcome for outcome in limits if asked or _has_value(results, outcome)]
@@ -71,7 +82,7 @@ def rulings(results: Results, limits: Mapping[str, float]) -> list[Ruling]:
                 else:
                     least, most = worse_by(interval, known.better)
                     shown = relative(known.effect_pct, interval)
-                    decision, words = _ALARM if alarm else _decide(least, most, limit)
+                    decision, words = _ALARM if alarmed else _decide(least, most, limit)
                     text = f"{title} {shown}: {words}"
                 found.append(
                     Ruling(

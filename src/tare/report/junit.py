@@ -3,39 +3,55 @@
 The format is the subset that CI systems have in common; no standard defines it.
 """
 
+import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from tare.report.gate import Ruling
 
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no way to write, and a name of a process may have."""
 
-def document(rulings: Sequence[Ruling], sentences: Sequence[str], run: str) -> str:
-    """Return the file's text: a test per ruling. What cannot be told is a skipped test."""
+
+def document(
+    rulings: Sequence[Ruling], sentences: Sequence[str], run: str, alarm: str | None
+) -> str:
+    """Return the file's text, in ASCII: a test per ruling. What cannot be told is a skipped test,
+    and so is the A/A control that raises an alarm.
+    """
     count = {
-        decision: str(sum(each.decision == decision for each in rulings))
+        decision: sum(each.decision == decision for each in rulings)
         for decision in ("fail", "cannot-tell")
     }
     suite = ElementTree.Element(
         "testsuite",
         name="tare gate",
         id=run,
-        tests=str(len(rulings)),
-        failures=count["fail"],
+        tests=str(len(rulings) + bool(alarm)),
+        failures=str(count["fail"]),
         errors="0",
-        skipped=count["cannot-tell"],
+        skipped=str(count["cannot-tell"] + bool(alarm)),
     )
+    if alarm:
+        case = ElementTree.SubElement(suite, "testcase", classname="tare gate", name="A/A control")
+        ElementTree.SubElement(case, "skipped", message=_written(alarm))
     for each in rulings:
         name = f"{each.outcome} at most {each.limit_pct:g} % worse"
         case = ElementTree.SubElement(suite, "testcase", classname=each.variant, name=name)
         match each.decision:
             case "fail":
-                ElementTree.SubElement(case, "failure", message=each.text)
+                ElementTree.SubElement(case, "failure", message=_written(each.text))
             case "cannot-tell":
-                ElementTree.SubElement(case, "skipped", message=each.text)
+                ElementTree.SubElement(case, "skipped", message=_written(each.text))
             case "pass":
-                ElementTree.SubElement(case, "system-out").text = each.text
-    ElementTree.SubElement(suite, "system-out").text = "\n".join(sentences)
+                ElementTree.SubElement(case, "system-out").text = _written(each.text)
+    ElementTree.SubElement(suite, "system-out").text = _written("\n".join(sentences))
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
     ElementTree.indent(suites)
-    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True)
+    made: bytes = ElementTree.tostring(suites, encoding="us-ascii", xml_declaration=True)
+    return made.decode("ascii")
+
+
+def _written(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)

@@ -1,6 +1,7 @@
 """The decision of a gate, on built results."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import runs
@@ -9,7 +10,8 @@ from click.testing import CliRunner, Result
 
 from tare.cli.main import tare
 from tare.model.trial import Trial
-from tare.report.gate import DEFAULT_LIMITS, rulings
+from tare.report.gate import DEFAULT_LIMITS, alarm, rulings
+from tare.report.gate_formats import FORMATS
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,28 @@ def test_an_alarm_of_the_control_leaves_nothing_to_decide() -> None:
     )
     (ruling,) = rulings(found, {"cpu": 2.0})
     assert ruling.decision == "cannot-tell" and "A/A control differs" in ruling.text
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_alarm_is_said_before_all_else_and_to_people_where_a_file_has_it(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worse = outcome("Server CPU per request", "costs", 50.0, 40.0, 60.0)
+    found = results(case({"new": {"cpu_us_per_request": worse}}, floor="costs"))
+    said = alarm(found)
+    assert said is not None and said.startswith("Do not believe this run: old differs from itself")
+    assert "So no limit was checked: exit code 0 is no pass here. Run the gate again" in said
+    monkeypatch.setattr("tare.cli.gate.prepare", lambda *_: SimpleNamespace(folder=tmp_path))
+    monkeypatch.setattr("tare.cli.running.execute", lambda _: None)
+    monkeypatch.setattr("tare.cli.running.written", lambda _: found)
+    done = CliRunner().invoke(tare, ["gate", "./a {port}", "./b {port}", "--format", form])
+    assert done.exit_code == 0, done.output
+    assert "no limit was checked" in done.stdout
+    assert ("no limit was checked" in done.stderr) is (form in ("json", "junit", "markdown"))
+
+
+def test_a_sound_run_has_no_alarm() -> None:
+    assert alarm(results(case({"new": {}}))) is None
 
 
 def test_without_an_interval_nothing_can_be_told() -> None:
@@ -84,9 +108,10 @@ def test_a_gate_that_is_resumed_exits_as_one_that_was_not_stopped(tmp_path: Path
         folder = runs.write(tmp_path / name, plan, trials)
         return CliRunner().invoke(tare, ["resume", str(folder)])
 
-    alarm = resumed("alarm", runs.trials(plan, 8, {"dear": 1.2, "control": 1.2}))
-    assert alarm.exit_code == 0, alarm.output
-    assert "cannot-tell: dear: CPU " in alarm.stderr
+    alarmed = resumed("alarm", runs.trials(plan, 8, {"dear": 1.2, "control": 1.2}))
+    assert alarmed.exit_code == 0, alarmed.output
+    assert "cannot-tell: dear: CPU " in alarmed.stderr
+    assert "So no limit was checked: exit code 0 is no pass here." in alarmed.stderr
     failed = [
         runs.altered(each, status="failed", reason="crashed", outcomes={})
         if (each.label, each.block) == ("dear", 0)

@@ -13,8 +13,12 @@ FOUND = [
 WORDS = ["new is dearer.", "p50 is not clear."]
 
 
-def told(form: str) -> str:
-    return FORMATS[form](FOUND, WORDS, "run-7")
+ALARM = "Do not believe this run: old differs from itself."
+HOSTILE = "in drop_in_place<T> (a|b), __f* and `g`\x1b[0m\x00 & ~x"
+
+
+def told(form: str, alarm: str | None = None) -> str:
+    return FORMATS[form](FOUND, WORDS, "run-7", alarm)
 
 
 def test_people_read_rulings_and_then_sentences() -> None:
@@ -50,4 +54,27 @@ def test_junit_is_xml() -> None:
 
 
 def test_nothing_failed_where_no_ruling_did() -> None:
-    assert not json.loads(FORMATS["json"](FOUND[1:], WORDS, "run-7"))["failed"]
+    assert not json.loads(FORMATS["json"](FOUND[1:], WORDS, "run-7", None))["failed"]
+
+
+def test_an_alarm_comes_first_in_every_format() -> None:
+    assert told("text", ALARM).splitlines()[:2] == [ALARM, "fail: new: CPU +3 % [2, 4]"]
+    assert told("markdown", ALARM).splitlines()[0] == f"**{ALARM}**"
+    assert told("github", ALARM).splitlines()[0] == f"::warning title=tare gate::{ALARM}"
+    assert next(iter(json.loads(told("json", ALARM)).items())) == ("alarm", ALARM)
+    assert json.loads(told("json"))["alarm"] is None
+    (suite,) = ElementTree.fromstring(told("junit", ALARM))
+    assert (suite.get("tests"), suite.get("skipped")) == ("3", "2")
+    first = suite[0]
+    assert (first.get("name"), first[0].tag) == ("A/A control", "skipped")
+    assert first[0].get("message") == ALARM
+
+
+def test_names_of_functions_and_processes_break_no_format() -> None:
+    said = FORMATS["markdown"](FOUND, [HOSTILE], "run-7", None).splitlines()[-1]
+    assert said.startswith(r"in drop\_in\_place\<T\> (a\|b), \_\_f\* and \`g\`")
+    made = FORMATS["junit"](FOUND, [HOSTILE, "±1 µs"], "run-7", None)
+    assert made.isascii() and made.startswith("<?xml version='1.0' encoding='us-ascii'?>")
+    (suite,) = ElementTree.fromstring(made)
+    shown = HOSTILE.replace("\x1b", "\ufffd").replace("\x00", "\ufffd")
+    assert suite.findtext("system-out") == f"{shown}\n±1 µs"

@@ -13,7 +13,7 @@ def ruling(decision: Decision, outcome: str = "cpu") -> Ruling:
 
 def test_each_ruling_is_a_test() -> None:
     made = [ruling("fail"), ruling("pass", "p50"), ruling("cannot-tell", "p99")]
-    suites = ElementTree.fromstring(document(made, ["One.", "Two <&>."], "run-7"))
+    suites = ElementTree.fromstring(document(made, ["One.", "Two <&>."], "run-7", None))
     (suite,) = suites
     assert suite.attrib == {
         "name": "tare gate",
