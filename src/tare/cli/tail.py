@@ -1,6 +1,6 @@
 """`tare tail`: what the slowest requests of your own server waited for."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,6 +9,9 @@ from tare.cli.output import console, json_option, print_json, say
 from tare.cli.own_servers import refuse_untold, servers_of
 from tare.cli.ranges import Amount
 from tare.cli.server_options import Asked, asking, servers
+
+if TYPE_CHECKING:
+    from tare.lab.run.tails import Looked
 
 
 @click.command()
@@ -52,7 +55,7 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
     """
     from tare.lab.run import facing
     from tare.lab.run.tails import tails
-    from tare.report.tail import grid, sentences
+    from tare.report.tail import grid
 
     asked = Asked(**given)
     if asked.rate is None and asked.replay is None:
@@ -70,8 +73,8 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
         out = console()
         if len(asked.commands) > 1:
             out.print(each.name, style="bold", highlight=False)
-        for line in sentences(each.tail, each.result.outcomes, each.result.errors):
-            out.print(line, highlight=False)
+        for line in _said(each):
+            out.print(line, markup=False, highlight=False)
         for row in grid(each.tail).lines(out.width):
             out.print(row, soft_wrap=True, highlight=False)
     if as_json:
@@ -79,9 +82,16 @@ def command(slowest: float, as_json: bool, **given: Any) -> None:
             [
                 {
                     "server": each.name,
-                    "sentences": sentences(each.tail, each.result.outcomes, each.result.errors),
+                    "sentences": _said(each),
                     "tail": each.tail.model_dump(),
                 }
                 for each in looked
             ]
         )
+
+
+def _said(looked: "Looked") -> list[str]:
+    from tare.report.tail import sentences
+
+    result = looked.result
+    return sentences(looked.tail, result.outcomes, result.errors, result.times_dropped)

@@ -239,6 +239,8 @@ class Result(Answer):
     """Of one side of a duel."""
     tls: Tls | None = None
     conditions: list[Condition] = []
+    times_dropped: NonNegativeInt = 0
+    """Answers whose times found no room in the file of times."""
     histograms: dict[str, str] = Field(default={}, repr=False)
     generators: Generators | None = None
     """Those whose results this is made of, if there are several."""

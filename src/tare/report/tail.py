@@ -40,10 +40,20 @@ _WORDS = {
 
 
 def sentences(
-    tail: Tail, outcomes: Mapping[str, float | None], errors: Mapping[str, int] | None = None
+    tail: Tail,
+    outcomes: Mapping[str, float | None],
+    errors: Mapping[str, int] | None = None,
+    dropped: int = 0,
 ) -> list[str]:
-    """Return the answer, then how slow the slowest are, and what was lost or failed meanwhile."""
+    """Return the answer, then how slow the slowest are, and what was lost or failed meanwhile; the
+    times of so many answers were dropped.
+    """
     found = _answer(tail, outcomes)
+    if dropped:
+        found.append(
+            f"The times of {counted(dropped, 'answer')} found no room, so these are not among the "
+            "slowest, however long they took. Take less --duration or --rate."
+        )
     if tail.lost:
         found.append(
             f"{tail.lost} events found no room, so parts may be wrong; take less --duration."

@@ -7,7 +7,7 @@ from tare.model.results import CauseResult, CountResult, FrameResult, RoleResult
 from tare.model.study import Pairing
 from tare.report.numbers import figure, listed
 from tare.report.titles import role_title
-from tare.stats.rounding import counted
+from tare.stats.rounding import counted, reach_text
 
 _NEARLY = 0.8
 """Of the largest difference: functions that have so much of it have the same cause."""
@@ -59,6 +59,12 @@ def because(cause: CauseResult, baseline: str, pairing: Pairing | None) -> list[
         found.append(f"Per request, {cause.label} makes {told} than {baseline}.")
     if cause.only_counted:
         found.append(f"Functions and system calls were not seen: {cause.only_counted}.")
+    if cause.lost_share and (found or changed(cause)):
+        lost = reach_text(100 * cause.lost_share)
+        found.append(
+            f"{lost[0].upper()}{lost[1:]} of the samples found no room, so what functions of "
+            f"{cause.label} and {baseline} spend is more than is shown."
+        )
     return found
 
 

@@ -194,6 +194,11 @@ def test_what_another_function_calls_now_is_no_cause() -> None:
     assert [each.name for each in culprits(cause)] == ["deflate"]
     (told,) = because(cause, "plain", "slices")
     assert told.endswith(" in deflate (server), called by filters (server).")
+    _, lost = because(cause.model_copy(update={"lost_share": 0.081}), "plain", "slices")
+    assert lost == (
+        "8.1 % of the samples found no room, so what functions of zipped and plain spend is more "
+        "than is shown."
+    )
 
 
 def test_the_profilers_own_programs_are_no_cause() -> None:

@@ -87,6 +87,12 @@ def test_requests_that_failed_are_told() -> None:
     assert sentences(FOUND, {}, {"timeout": 0}) == sentences(FOUND, {})
 
 
+def test_answers_whose_times_were_dropped_are_told() -> None:
+    *_, last = sentences(FOUND, {}, dropped=12)
+    assert last.startswith("The times of 12 answers found no room, so these are not among the slow")
+    assert sentences(FOUND, {}, dropped=0) == sentences(FOUND, {})
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_has_what_takes_time(width: int) -> None:
     lines = [str(line) for line in grid(FOUND).lines(width)]

@@ -62,7 +62,7 @@ def look_at_both(sites: Mapping[str, Site], program: Path, order: Sequence[str])
     """Load the sides of a duel one after the other, each alone, and look at their slowest requests.
     The other one is alive meanwhile and gets no load. What this finds does not count.
 
-    Raises as `look`, and RoleError for errors under the load.
+    Raises as `look`, and RoleError for errors under the load and answers whose times were dropped.
     """
     return Tails(sides={side: _alone(sites[side], program) for side in order})
 
@@ -82,5 +82,10 @@ def _alone(site: Site, program: Path) -> SideTail:
     tail, result = look(site, program, SLOWEST)
     if errors := sum(result.errors.values()):
         raise RoleError(f"{site.variant}: {errors} errors in the window of its slowest requests")
+    if dropped := result.times_dropped:
+        raise RoleError(
+            f"{site.variant}: the times of {dropped} answers found no room; take less --duration, "
+            "or a lower rate"
+        )
     p99_us = result.outcomes["latency_p99_us"]
     return SideTail(p99_ns=None if p99_us is None else 1000 * p99_us, tail=tail)
