@@ -229,10 +229,19 @@ impl Seen {
                 let end = ran.name.iter().position(|byte| *byte == 0);
                 let name = &ran.name[..end.unwrap_or(ran.name.len())];
                 let own = self.tasks.share_role(task, &ran);
-                Cause::RunQueue(String::from_utf8_lossy(name).into_owned(), own)
+                Cause::RunQueue(printable(name), own)
             }
         }
     }
+}
+
+/// A name that no terminal obeys: a task may give itself any.
+fn printable(name: &[u8]) -> String {
+    let shown = |letter: char| match letter.is_control() {
+        true => char::REPLACEMENT_CHARACTER,
+        false => letter,
+    };
+    String::from_utf8_lossy(name).chars().map(shown).collect()
 }
 
 /// True if a socket's bytes, of whose number this is the lower half, go beyond a place.

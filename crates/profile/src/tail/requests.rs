@@ -95,6 +95,11 @@ impl Requests {
         })
     }
 
+    /// True if requests have places in their connections' bytes: a connection may have several in flight.
+    pub fn have_places(&self) -> bool {
+        self.all.iter().any(|request| request.ends[0] > 0)
+    }
+
     /// The request whose answer made room for this one on the same connection.
     pub fn before(&self, request: &Request) -> Option<&Request> {
         let own = self.by_port.get(&request.port)?;

@@ -81,7 +81,11 @@ pub fn run(cli: &Cli, out: &mut impl Write) -> Result<(), Failure> {
     let chosen = requests.chosen(cli.slowest, begun, ended);
     let seen = Seen {
         tasks: Tasks::of(&events),
-        sockets: Sockets::of(&events, &cli.ports.iter().copied().collect()),
+        sockets: Sockets::of(
+            &events,
+            &cli.ports.iter().copied().collect(),
+            requests.have_places(),
+        ),
         requests,
     };
     say(out, &Event::Tail(tail(&seen, &chosen, lost)))

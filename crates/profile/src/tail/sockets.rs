@@ -33,11 +33,15 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Sort events, which are in the order of their times; the roles listen on `ports`.
-    pub fn of(events: &[Event], ports: &HashSet<u16>) -> Self {
+    /// Sort events, which are in the order of their times; the roles listen on `ports`. With `shared`, a connection
+    /// has several requests in flight.
+    pub fn of(events: &[Event], ports: &HashSet<u16>, shared: bool) -> Self {
         let mut sockets = Self::default();
         // Reads of other servers' answers: the next answer to the generator tells for whom.
         let mut open: HashMap<u32, usize> = HashMap::new();
+        // By connection: the task that read last, and since then the one that wrote, and where that stands.
+        let mut readers: HashMap<u16, u32> = HashMap::new();
+        let mut writers: HashMap<u16, (u32, usize)> = HashMap::new();
         for Event { at, task, kind, .. } in events {
             let step = match kind {
                 Kind::Arrived(of) => (of, Step::Arrived),
@@ -47,13 +51,29 @@ impl Sockets {
                 _ => continue,
             };
             let (of, step) = step;
-            let attention = sockets.at.entry(*task).or_default();
             if ports.contains(&of.own) {
                 sockets.steps.entry(of.other).or_default().push((*at, step));
                 match step {
-                    Step::Read(..) => attention.push((*at, Some(of.other))),
+                    Step::Read(..) => {
+                        readers.insert(of.other, *task);
+                        writers.remove(&of.other);
+                        let attention = sockets.at.entry(*task).or_default();
+                        attention.push((*at, Some(of.other)));
+                    }
                     Step::Written(..) => {
+                        let reader = readers.remove(&of.other);
+                        if let Some(reader) = reader.filter(|reader| reader != task && !shared) {
+                            sockets.leave(reader, of.other, *at);
+                        }
+                        let attention = sockets.at.entry(*task).or_default();
                         if let Some(index) = open.remove(task) {
+                            attention[index].1 = Some(of.other);
+                        }
+                        let part = writers.insert(of.other, (*task, attention.len()));
+                        // What was written before was no whole answer: the task has been at it since.
+                        if let Some((_, index)) = part.filter(|part| part.0 == *task)
+                            && index + 1 == attention.len()
+                        {
                             attention[index].1 = Some(of.other);
                         }
                         attention.push((*at, None));
@@ -62,6 +82,7 @@ impl Sockets {
                 }
                 continue;
             }
+            let attention = sockets.at.entry(*task).or_default();
             let asked = sockets.asked.entry(*task).or_default();
             match step {
                 Step::Read(..) => {
@@ -77,6 +98,14 @@ impl Sockets {
             }
         }
         sockets
+    }
+
+    /// A task that has read a request is at it no more when another has answered it.
+    fn leave(&mut self, reader: u32, port: u16, at: u64) {
+        let attention = self.at.entry(reader).or_default();
+        if attention.last().is_some_and(|(_, of)| *of == Some(port)) {
+            attention.push((at, None));
+        }
     }
 
     /// The steps on a connection within a time.
@@ -103,5 +132,63 @@ impl Sockets {
         track[..end]
             .last()
             .is_some_and(|(at, asked)| *asked && *at >= since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::{FOREIGN, Ports};
+    use super::*;
+
+    const SERVER: u16 = 80;
+
+    type Of = fn(Ports, u32) -> Kind;
+
+    fn seen(events: &[(u64, u32, Of)], shared: bool) -> Sockets {
+        let on = Ports {
+            own: SERVER,
+            other: 51,
+        };
+        let events: Vec<_> = events
+            .iter()
+            .map(|(at, task, kind)| Event {
+                at: *at,
+                cpu: 0,
+                task: *task,
+                role: FOREIGN,
+                kind: kind(on, 0),
+            })
+            .collect();
+        Sockets::of(&events, &[SERVER].into(), shared)
+    }
+
+    #[test]
+    fn a_task_is_at_no_request_that_another_has_answered() {
+        let events: [(_, _, Of); 2] = [(10, 1, Kind::Read), (20, 2, Kind::Written)];
+        let alone = seen(&events, false);
+        assert_eq!(alone.at(1, 10, 90), [(10, 20, Some(51)), (20, 90, None)]);
+        // Another request of the connection may be under way.
+        assert_eq!(seen(&events, true).at(1, 10, 90), [(10, 90, Some(51))]);
+    }
+
+    #[test]
+    fn a_task_is_at_a_request_until_the_last_part_of_its_answer() {
+        let events: [(_, _, Of); 5] = [
+            (10, 1, Kind::Read),
+            (20, 1, Kind::Written),
+            (50, 1, Kind::Written),
+            (60, 1, Kind::Read),
+            (70, 1, Kind::Written),
+        ];
+        assert_eq!(
+            seen(&events, false).at(1, 10, 90),
+            [
+                (10, 20, Some(51)),
+                (20, 50, Some(51)),
+                (50, 60, None),
+                (60, 70, Some(51)),
+                (70, 90, None)
+            ]
+        );
     }
 }

@@ -82,7 +82,7 @@ fn parts_of_streams(events: &[Event], rows: &[(u16, [u64; 5], [u64; 2])]) -> Vec
     let requests = Requests::of(&format!("heading\n{text}")).expect("well formed");
     let seen = Seen {
         tasks: Tasks::of(events),
-        sockets: Sockets::of(events, &[SERVER].into()),
+        sockets: Sockets::of(events, &[SERVER].into(), requests.have_places()),
         requests,
     };
     let (port, [opened, connected, intended, sent, answered], ends) = rows[rows.len() - 1];
@@ -361,6 +361,11 @@ fn what_takes_the_cpu_from_its_task_is_told() {
             (Cause::Asleep, 5),
         ]
     );
+}
+
+#[test]
+fn a_name_has_nothing_that_a_terminal_obeys() {
+    assert_eq!(printable(b"a\x1b[2J\n"), "a\u{fffd}[2J\u{fffd}");
 }
 
 #[test]
