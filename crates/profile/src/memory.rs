@@ -6,6 +6,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+use rustix::param::clock_ticks_per_second;
 
 /// A file that is mapped into a process.
 #[derive(Debug)]
@@ -68,6 +71,8 @@ pub struct Memory {
     mappings: Vec<Mapping>,
     /// The process's number in its own PID namespace, by which perf maps are named.
     pub inner_number: Option<u32>,
+    /// The time at which the process began.
+    pub began: Option<SystemTime>,
     executions: u32,
 }
 
@@ -151,6 +156,7 @@ impl Memories {
         memory.mappings = mappings;
         memory.executions = executions;
         memory.inner_number = inner_number(process).or(memory.inner_number);
+        memory.began = began(process).or(memory.began);
     }
 
     fn mapping(&mut self, process: u32, line: &Line<'_>) -> Mapping {
@@ -177,15 +183,14 @@ impl Memories {
         let module = self.modules.entry(key).or_insert_with(|| {
             let identity = (line.device.to_owned(), line.inode);
             let range = format!("/proc/{process}/map_files/{:x}-{:x}", line.start, line.end);
-            let file = File::open(range).or_else(|error| match path == line.path {
-                true => File::open(format!("/proc/{process}/root{path}")),
-                // Another file may have taken the place of a deleted one.
-                false => Err(error),
-            });
+            let named = || File::open(format!("/proc/{process}/root{}", line.path)).ok();
+            // Another file may have taken the place of the one that is mapped.
+            let same = |file: &File| file.metadata().is_ok_and(|found| found.ino() == line.inode);
+            let file = File::open(range).ok().or_else(|| named().filter(same))?;
             Some(Rc::new(Module {
                 name: name.clone(),
                 identity,
-                file: file.ok()?,
+                file,
                 path: path.into(),
             }))
         });
@@ -227,6 +232,18 @@ impl<'a> Line<'a> {
     }
 }
 
+fn began(process: u32) -> Option<SystemTime> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: u64 = fields.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    let kernel = fs::read_to_string("/proc/stat").ok()?;
+    let boot = kernel
+        .lines()
+        .find_map(|line| line.strip_prefix("btime "))?;
+    let seconds = boot.trim().parse::<u64>().ok()? + ticks / clock_ticks_per_second();
+    Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+}
+
 fn inner_number(process: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let numbers = status
@@ -264,20 +281,28 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_file_is_not_taken_for_the_one_that_has_its_place() {
+    fn a_file_is_not_taken_for_the_mapped_one_whose_place_it_has() {
         let program = std::env::current_exe().expect("its path");
-        let path = format!("{} (deleted)", program.display());
-        // No memory is mapped there, so that its range leads to no file.
-        let line = Line {
-            start: 1,
-            end: 2,
-            offset: 0,
-            device: "fe:00",
-            inode: 1,
-            path: &path,
+        let inode = fs::metadata(&program).expect("it is there").ino();
+        let content = |path: &str, inode| {
+            // No memory is mapped there, so that its range leads to no file.
+            let line = Line {
+                start: 1,
+                end: 2,
+                offset: 0,
+                device: "fe:00",
+                inode,
+                path,
+            };
+            Memories::default().content(std::process::id(), &line)
         };
-        let content = Memories::default().content(std::process::id(), &line);
-        assert!(matches!(&content, Content::Named(_)), "{content:?}");
+        let path = program.display().to_string();
+        let own = content(&path, inode);
+        assert!(matches!(&own, Content::File(_)), "{own:?}");
+        let replaced = content(&path, inode + 1);
+        assert!(matches!(&replaced, Content::Named(_)), "{replaced:?}");
+        let deleted = content(&format!("{path} (deleted)"), inode);
+        assert!(matches!(&deleted, Content::Named(_)), "{deleted:?}");
     }
 
     #[test]
@@ -295,5 +320,8 @@ mod tests {
         };
         let program = std::env::current_exe().expect("its path");
         assert_eq!(module.path(), program);
+        let began = memories.get(own).and_then(|memory| memory.began);
+        let ago = began.expect("it runs").elapsed().expect("not to come");
+        assert!(ago < Duration::from_secs(3600), "{ago:?}");
     }
 }

@@ -3,6 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::memory::Memory;
+
+/// The kernel tells the second of its own start, and of a process's.
+const INEXACT: Duration = Duration::from_secs(2);
 
 /// Functions by address.
 #[derive(Debug, Default)]
@@ -10,10 +17,19 @@ pub struct PerfMap(BTreeMap<u64, (u64, String)>);
 
 impl PerfMap {
     /// Read the map that a process wrote. The map is empty if there is none.
-    pub fn of(process: u32, inner_number: Option<u32>) -> Self {
-        let paths = Self::paths(process, inner_number.unwrap_or(process));
-        let text = paths.iter().find_map(|path| fs::read(path).ok());
+    pub fn of(process: u32, memory: &Memory) -> Self {
+        let paths = Self::paths(process, memory.inner_number.unwrap_or(process));
+        let own = paths
+            .iter()
+            .find(|path| Self::is_own(path.as_ref(), memory.began));
+        let text = own.and_then(|path| fs::read(path).ok());
         Self::parse(&String::from_utf8_lossy(&text.unwrap_or_default()))
+    }
+
+    /// True if a map was written since a process began. An older one is of another that had its number.
+    fn is_own(path: &Path, began: Option<SystemTime>) -> bool {
+        let written = fs::metadata(path).and_then(|found| found.modified());
+        written.is_ok_and(|at| began.is_none_or(|began| at + INEXACT >= began))
     }
 
     /// The places where it may be, the first first. A process that has ended has no root any more.
@@ -60,6 +76,21 @@ mod tests {
             ["/proc/70/root/tmp/perf-70.map", "/tmp/perf-70.map"]
         );
         assert_eq!(PerfMap::paths(70, 3), ["/proc/70/root/tmp/perf-3.map"]);
+    }
+
+    #[test]
+    fn a_map_that_is_older_than_its_process_is_anothers() {
+        let file = std::env::current_exe().expect("its path");
+        let written = file.metadata().and_then(|found| found.modified());
+        let written = written.expect("it has a time");
+        for (began, own) in [
+            (None, true),
+            (Some(written), true),
+            (Some(written + 2 * INEXACT), false),
+        ] {
+            assert_eq!(PerfMap::is_own(&file, began), own, "{began:?}");
+        }
+        assert!(!PerfMap::is_own(Path::new("/nothing"), None));
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Finder<'_> {
             Content::Named(name) => Code::Nameless(name.clone(), offset),
             Content::Anonymous => {
                 let maps = self.perf_maps.entry(process);
-                let map = maps.or_insert_with(|| PerfMap::of(process, memory.inner_number));
+                let map = maps.or_insert_with(|| PerfMap::of(process, memory));
                 match map.find(address) {
                     Some(name) => Code::Jit(name.into()),
                     None => Code::Nameless("[anon]".into(), address - mapping.start),
