@@ -49,8 +49,8 @@ class _Effect:
     value: float
     ci: tuple[float, float] | None
     verdict: Verdict | None
-    control: Verdict | None
-    """The verdict of the A/A control."""
+    alarmed: bool
+    """The A/A control differs from the baseline in some outcome: do not believe the scenario."""
 
 
 @dataclass
@@ -117,20 +117,21 @@ def _stored(results: Results) -> StoredRun:
 
 def _effects(results: Results, scenario: ScenarioResult) -> Iterator[_Effect]:
     """Yield those of all variants but the baseline and the A/A control."""
-    own, control = (results.baseline, CONTROL), scenario.control_verdicts()
+    own = (results.baseline, CONTROL)
+    alarmed = any(each in ("costs", "saves") for each in scenario.control_verdicts().values())
     for label, variant in scenario.variants.items():
         for name, each in variant.outcomes.items():
             if label not in own and each.judged and each.effect_pct is not None:
                 yield _Effect(
                     label, name, each.title, "%", each.better, each.effect_pct, each.ci_pct,
-                    each.verdict, control[name],
+                    each.verdict, alarmed,
                 )  # fmt: skip
     for slope in scenario.slopes:
         for label, found in slope.variants.items():
             if label not in own and found.verdict is not None and found.difference is not None:
                 yield _Effect(
                     label, slope.outcome, slope.title, slope.unit, slope.better, found.difference,
-                    found.difference_ci, found.verdict, control.get(slope.outcome),
+                    found.difference_ci, found.verdict, alarmed,
                 )  # fmt: skip
 
 
@@ -157,7 +158,7 @@ def _point(before: Results, results: Results, effect: _Effect) -> Point:
     left_out = None
     if not results.complete:
         left_out = "the run is not finished"
-    elif effect.control in ("costs", "saves"):
+    elif effect.alarmed:
         left_out = "its A/A control differs from the baseline"
     elif effect.ci is None:
         left_out = "it has no interval"

@@ -80,6 +80,15 @@ def test_runs_that_are_not_to_be_believed_are_left_out(changes: dict[str, Any], 
     assert why in remark(series, series.points[-1])
 
 
+def test_an_alarm_in_one_outcome_leaves_out_all_of_its_scenario() -> None:
+    known = built.outcome("CPU", "costs", 2.0, 1.5, 2.5)
+    scenario = built.case({"new": {"cpu": known, "p50": known}})
+    scenario["noise_floor"]["p50"]["verdict"] = "costs"
+    for series in history([built.results(scenario)]).series:
+        (point,) = series.points
+        assert point.left_out == "its A/A control differs from the baseline", series.outcome
+
+
 def test_runs_of_other_questions_are_series_of_their_own() -> None:
     for changes in ({"study": "rate"}, {"parameters": {"connections": 9}}, {"experiment": "cache"}):
         assert [len(each.points) for each in history(risen(**changes)).series] == [5, 5]
