@@ -11,6 +11,8 @@ from tare.model.study import Slices
 
 EXPERIMENT = "servers"
 """What a run of them is called."""
+REQUEST, START = "request", "start"
+"""The parameters that say what they are asked, and how they are prepared."""
 
 
 class Expected(Record):

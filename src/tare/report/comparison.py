@@ -18,7 +18,7 @@ from tare.model.results import (
     VariantResult,
 )
 from tare.model.scenario import EFFORT
-from tare.model.servers import EXPERIMENT
+from tare.model.servers import EXPERIMENT, REQUEST, START
 from tare.model.trial import fault_of
 from tare.report.errors import NotARun, ReportError
 from tare.stats.change import Measured, MeasuredSlope, change, change_of_slope
@@ -108,7 +108,7 @@ def _unlike_scenarios(before: Results, after: Results) -> dict[str, str]:
     """Return the scenarios of one name that were made with other parameters, each with why."""
     found = {}
     for name, (first, last) in _common(before, after).items():
-        unlike = [each for each in _parameters(first, last) if each[0] not in EFFORT]
+        unlike = [each for each in _parameters(first, last) if not _is_minor(*each)]
         if unlike:
             said = "; ".join(
                 f"{key} {_plain(one)}, then {_plain(other)}" for key, one, other in unlike
@@ -122,7 +122,16 @@ def _unlike_scenarios(before: Results, after: Results) -> dict[str, str]:
     return found
 
 
+def _is_minor(key: str, one: object, other: object) -> bool:
+    """Return true if runs can be compared in which a parameter differs so: earlier versions did not
+    store what servers were asked, and how they were prepared.
+    """
+    return key in EFFORT or (key in (REQUEST, START) and None in (one, other))
+
+
 def _plain(value: object) -> str:
+    if value is None:
+        return "not stored"
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
@@ -297,7 +306,7 @@ def _compared(results: Results, scenario: ScenarioResult) -> set[tuple[str, str]
 def _differences(before: Results, after: Results) -> Iterator[str]:
     for name, pair in _common(before, after).items():
         for key, one, other in _parameters(*pair):
-            if key in EFFORT:
+            if _is_minor(key, one, other):
                 yield f"{name}: {key} {_plain(one)}, then {_plain(other)}"
     if after.experiment == EXPERIMENT:
         first, last = before.environment, after.environment

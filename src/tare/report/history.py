@@ -10,7 +10,7 @@ from typing import Literal
 from tare.model.history import Change, History, Level, Point, Series, StoredRun
 from tare.model.results import Results, ScenarioResult, Verdict
 from tare.model.scenario import EFFORT
-from tare.model.servers import EXPERIMENT
+from tare.model.servers import EXPERIMENT, REQUEST
 from tare.report.comparison import surroundings
 from tare.report.titles import titles
 from tare.stats.change_points import change_points, fewest
@@ -68,7 +68,7 @@ def history(runs: Sequence[Results]) -> History:
     paired = Counter(study for study, _ in pairings)
     by_name = {each.run: each for each in runs}
     for results in runs:
-        names = titles(results) if len(results.scenarios) > 1 else {}
+        names = titles(results) if len(results.scenarios) > 1 else _asked(results)
         for scenario in results.scenarios:
             for effect in _effects(results, scenario):
                 key = _key(results, scenario, effect)
@@ -96,6 +96,18 @@ def history(runs: Sequence[Results]) -> History:
     return History(
         runs=[_stored(each) for each in runs], series=series, level=level, fewest=fewest(level)
     )
+
+
+def _asked(results: Results) -> dict[str, str]:
+    """Return what a user's own servers were asked and how often, by scenario."""
+    if results.experiment != EXPERIMENT:
+        return {}
+    found = {}
+    for scenario in results.scenarios:
+        request, rate = (scenario.parameters.get(name) for name in (REQUEST, "rate"))
+        often = "" if rate is None else f"{rate:.10g} requests/s"
+        found[scenario.name] = ", ".join(filter(None, [request, often]))
+    return found
 
 
 def _where(scenario: str, pairing: str) -> str:

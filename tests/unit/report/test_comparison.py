@@ -200,6 +200,22 @@ def test_other_commands_and_rates_of_own_servers_are_named(tmp_path: Path) -> No
     assert "these runs cannot be compared: rate 52000, then 3600; " in str(refused.exception)
 
 
+def test_servers_that_were_asked_something_else_are_not_compared(tmp_path: Path) -> None:
+    def of(name: str, **parameters: str) -> Path:
+        scenario = {"name": "default", "levels": {}, "parameters": parameters}
+        own = {"experiment": "servers", "study": "duel", "scenarios": [scenario]}
+        return run(tmp_path / name, 1.2, **own)[0]
+
+    before = of("a", request="GET /small")
+    refused = asked(before, of("b", request="GET /large"))
+    assert refused.exit_code == 1
+    told = "these runs cannot be compared: request GET /small, then GET /large"
+    assert str(refused.exception) == told
+    earlier = asked(of("c"), before)
+    assert earlier.exit_code == 0, earlier.exception
+    assert "Not the same: default: request not stored, then GET /small\n" in earlier.stdout
+
+
 def test_what_the_runs_do_not_share_is_named(tmp_path: Path) -> None:
     other = HERE | {"kernel": "7", "versions": {"none": "2"}, "fingerprint": "y"}
     found = compare(run(tmp_path / "a", 1.2)[1], run(tmp_path / "b", 1.2, other)[1])

@@ -12,7 +12,7 @@ from tare.model.history import History
 from tare.model.results import Results
 from tare.report.history import history
 from tare.report.history_page import render
-from tare.report.history_words import remark, sentences
+from tare.report.history_words import heading, remark, sentences
 
 STEADY = [2.0, 2.2, 1.9, 2.1, 2.0]
 RISEN = [6.0, 6.3, 5.9, 6.1, 6.2]
@@ -112,6 +112,19 @@ def test_other_commands_of_ones_own_servers_are_series_of_their_own() -> None:
         for number, effect in enumerate(STEADY)
     ]
     assert [len(each.points) for each in history(runs).series] == [5, 5]
+
+
+def test_other_requests_to_ones_own_servers_are_series_of_their_own() -> None:
+    def of(path: str) -> dict[str, Any]:
+        parameters = {"request": f"GET {path}", "rate": 5000.0}
+        return {"experiment": "servers", "parameters": parameters}
+
+    small = [run(number, each, **of("/small")) for number, each in enumerate(STEADY)]
+    large = [run(number, each, **of("/large")) for number, each in enumerate(RISEN, start=5)]
+    one, other = history([*small, *large]).series
+    assert [len(each.points) for each in (one, other)] == [5, 5]
+    assert heading(one) == "GET /small, 5000 requests/s: new against old, CPU"
+    assert heading(other).startswith("GET /large, ")
 
 
 def test_more_series_ask_for_a_larger_change() -> None:

@@ -12,7 +12,16 @@ from tare.lab.project.servers import commands, requests
 from tare.lab.project.servers.commands import raw
 from tare.model.manifest import Experiment, Variant
 from tare.model.role import Running
-from tare.model.servers import EXPERIMENT, Asked, Expected, Replay, Server, Servers
+from tare.model.servers import (
+    EXPERIMENT,
+    REQUEST,
+    START,
+    Asked,
+    Expected,
+    Replay,
+    Server,
+    Servers,
+)
 from tare.model.study import Study
 
 STUDY = "duel"
@@ -85,6 +94,8 @@ def _parameters(servers: Servers) -> dict[str, Any]:
     load, request = servers.load, servers.request
     found: dict[str, Any] = {
         "protocol": request.protocol,
+        REQUEST: requests.summary(servers),
+        START: commands.summary(servers),
         "connections": load.connections,
         "duration_s": load.duration_s,
         "warmup_s": load.warmup_s,

@@ -1,9 +1,11 @@
 """The command of the shell that starts a user's own server, with what is filled in there."""
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 
-from tare.model.servers import Server
+from tare.model.servers import Server, Servers
 
 _FILLED = {
     "port": "{{ port.http }}",
@@ -33,6 +35,17 @@ def shell(server: Server, setup: str | None, *, backend: bool) -> str:
         told = "echo tare: the setup command ended with exit code $code"
         before += f"{{ (\n{_filled(setup, known)}\n) || {{ code=$?; {told}; exit 1; }}; }} && "
     return f"{before}{become}{_filled(command, known)}"
+
+
+def summary(servers: Servers) -> str:
+    """Return which options prepare all servers before they start, with a digest of them. The digest
+    keeps a secret in the environment out of results.
+    """
+    given = {"--setup": servers.setup, "--env": servers.environment}
+    if not any(given.values()):
+        return "neither --setup nor --env"
+    digest = hashlib.sha256(json.dumps(given).encode()).hexdigest()[:8]
+    return f"{' and '.join(name for name, value in given.items() if value)} ({digest})"
 
 
 def files(*texts: str | None) -> list[str]:

@@ -1,5 +1,6 @@
 """Requests to a user's own servers: read from a file, and completed by what all have in common."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -9,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tare.lab.errors import TareError
-from tare.model.servers import Asked, Headers, Mixed, Servers
+from tare.model.servers import Asked, Body, Headers, Mixed, Servers
 
 _MOST = 1000
 """Each is asked before every duel."""
@@ -62,6 +63,45 @@ def asked(servers: Servers) -> list[Asked]:
         )
         for each in servers.mix
     ]
+
+
+def summary(servers: Servers) -> str:
+    """Return what the servers are asked in a few words, with a digest of what these leave out: runs
+    of other requests answer another question. It has no braces, so that it is no template.
+    """
+    return _summary(servers).replace("{", "%7B").replace("}", "%7D")
+
+
+def _summary(servers: Servers) -> str:
+    each = asked(servers)
+    one, log = each[0], servers.replay
+    rest = [[own.method, own.path, own.headers, _content(own.body)] for own in each]
+    if log is not None:
+        file = Path(log.file)
+        size = file.stat().st_size if file.is_file() else 0
+        return f"log {file.name} ({_digest([size, log.format, log.speed, rest])})"
+    if servers.mix:
+        weights = [own.weight for own in servers.mix]
+        return f"{len(each)} requests ({_digest([weights, servers.in_order, rest])})"
+    words = "messages" if servers.request.scheme == "tcp" else f"{one.method} {one.path}"
+    match one.body:
+        case None if not one.headers:
+            return words
+        case {"size": int(size)} if not one.headers:
+            return f"{words}, {size} bytes"
+    return f"{words} ({_digest(rest)})"
+
+
+def _content(body: Body | None) -> object:
+    """Return what a body is made of; of a file what it holds, if it can be read."""
+    match body:
+        case {"file": str(name)} if Path(name).is_file():
+            return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    return body
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:8]
 
 
 def _request(line: str, folder: Path) -> Mixed:
