@@ -27,14 +27,13 @@ def command(runs: bool, applies: bool, as_json: bool) -> None:
     tare clean --apply
     tare clean --runs --apply
     """
-    from tare.lab.project import build
     from tare.lab.run import cleaning
 
     def listed() -> "list[Item]":
         return [*cleaning.builds(), *cleaning.copies(), *(cleaning.runs() if runs else [])]
 
     if applies:
-        with build.alone(lambda: say("waiting for a build to end")):
+        with cleaning.building_ends(lambda: say("waiting for a build to end")):
             found = listed()
             chosen = [each for each in found if not each.stays and cleaning.remove(each)]
     else:

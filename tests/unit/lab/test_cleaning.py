@@ -183,10 +183,20 @@ def test_a_worktree_goes_from_its_repository_too(tmp_path: Path) -> None:
         "worktrees.both(Path(sys.argv[1]), 'HEAD', 'touch built', print)"
     )
     subprocess.run([sys.executable, "-c", script, str(repository)], check=True)
-    (tree,) = paths.refs().iterdir()
+    (tree,) = paths.refs().glob("project-*")
     assert len(git(repository, "worktree", "list").splitlines()) == 2
     assert "removed: 1 builds" in clean("--apply").output
     assert not tree.exists()
+    assert len(git(repository, "worktree", "list").splitlines()) == 1
+
+
+def test_a_worktree_whose_build_was_cut_off_goes_too(tmp_path: Path) -> None:
+    repository, tree = tmp_path / "project", paths.refs() / f"project-{'0' * 16}"
+    git(tmp_path, "init", "--quiet", str(repository))
+    git(repository, "commit", "--quiet", "--allow-empty", "-m", "One")
+    git(repository, "worktree", "add", "--quiet", "--detach", str(tree))
+    told = clean("--apply").output
+    assert "removed: 1 builds" in told and not tree.exists(), told
     assert len(git(repository, "worktree", "list").splitlines()) == 1
 
 

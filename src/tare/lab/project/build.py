@@ -145,7 +145,7 @@ def _make(
             environment[f"TARE_COMPONENT_{key.replace('-', '_').upper()}"] = str(path)
         with log.open("w") as stream:
             try:
-                code = _run(build.argv, folder, environment, stream)
+                code = run(build.argv, folder, environment, stream)
             except OSError as error:
                 raise BuildError(f"building {name}: cannot run {build.argv[0]}: {error}") from error
         missing = [output for output in build.outputs if not (target / output).exists()]
@@ -162,8 +162,10 @@ def _make(
     say(f"built {name}")
 
 
-def _run(argv: list[str], folder: Path, environment: dict[str, str], log: IO[str]) -> int:
-    """The exit code. Whatever ends the wait early ends the build with all its processes."""
+def run(argv: list[str], folder: Path, environment: dict[str, str], log: IO[str]) -> int:
+    """Build, and return the exit code. Whatever ends the wait early ends the build with all its
+    processes. Raises OSError for a program or a folder that is not there.
+    """
     child = None
     try:
         # Stopped in the midst of starting it, nobody would know which process to end.
@@ -235,9 +237,11 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def alone(on_wait: Callable[[], None]) -> Iterator[None]:
-    """Let nobody else build, of all that share the cache; `on_wait` is told if somebody does."""
-    file = paths.builds() / "lock"
+def alone(on_wait: Callable[[], None], folder: Path | None = None) -> Iterator[None]:
+    """Let nobody else build, of all that share the cache, in a folder of it; `on_wait` is told if
+    somebody does. By default the folder is that of components.
+    """
+    file = (folder or paths.builds()) / "lock"
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w") as stream:
         try:

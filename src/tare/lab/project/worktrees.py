@@ -1,15 +1,18 @@
 """Builds of a user's own git refs, in worktrees of their own outside the user's tree."""
 
 import hashlib
+import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tare.lab import paths
 from tare.lab.errors import BuildError
-from tare.lab.project import in_use
+from tare.lab.project import build, in_use
 from tare.lab.project.build import Say
 
 DONE = ".tare-built"
@@ -18,6 +21,10 @@ _LAST_LINES = 12
 _SHOWN = 3
 _POINTER = b"version https://git-lfs.github.com/spec/"
 """How a file begins that git-lfs did not fetch."""
+_OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
+"""What git tells its hooks of one repository and index, which would win over a worktree's own."""
+_INSIDE = 2
+"""The field of a line of `git status --porcelain=v2` that tells of a submodule: `S` and marks."""
 
 
 @dataclass(frozen=True)
@@ -73,58 +80,101 @@ def _commit(top: Path, ref: str) -> str | None:
 def _work_tree(top: Path, side: str, say: Say) -> str:
     """Return a commit of the work tree as it is, and say what differs from its last one."""
     last = _git(top, "rev-parse", "HEAD")
-    commit = _git(top, "stash", "create") or last
-    if untracked := _git(top, "ls-files", "--others", "--exclude-standard").splitlines():
+    commit = _snapshot(top, last)
+    if untracked := _names(top, "ls-files", "--others", "--exclude-standard"):
         say(
             f"not in the build, since git does not track it: {_some(untracked)}; "
             "git add makes it part"
         )
+    if inside := _changed_submodules(top):
+        say(f"not in the build: changes within the submodules {_some(inside)}; commit them there")
     if commit != last:
         say(f"the work tree has changes, which are part of the {side} side")
     return commit
 
 
+def _snapshot(top: Path, last: str) -> str:
+    """Return a commit of all tracked files as they are: the last one if none has changed. The same
+    files make the same commit, and commits of submodules are part of it.
+    """
+    own = Path(_git(top, "rev-parse", "--path-format=absolute", "--git-path", "index"))
+    with tempfile.TemporaryDirectory() as folder:
+        index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
+        if own.exists():
+            # With its time, by which git knows files that changed just after they were staged.
+            shutil.copy2(own, index["GIT_INDEX_FILE"])
+        _git(top, "add", "--update", more=index)
+        tree = _git(top, "write-tree", more=index)
+    if tree == _git(top, "rev-parse", f"{last}^{{tree}}"):
+        return last
+    date = _git(top, "show", "--no-patch", "--format=%ct +0000", last)
+    who = {
+        f"GIT_{role}_{field}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for field, value in (("NAME", "tare"), ("EMAIL", "tare@localhost"), ("DATE", date))
+    }
+    return _git(top, "commit-tree", tree, "-p", last, "-m", "The work tree", more=who)
+
+
+def _changed_submodules(top: Path) -> list[str]:
+    """Return the submodules whose files differ from their commits, which no commit can hold."""
+    lines = _names(top, "status", "--porcelain=v2", "--ignore-submodules=none")
+    fields = [line.split(" ", 8) for line in lines if line.startswith("1 ")]
+    return [each[-1] for each in fields if each[_INSIDE][2:] not in ("..", "")]
+
+
 def _build(top: Path, commit: str, command: str, inner: Path, say: Say) -> Built:
-    """Build one commit, unless the same command has built it before."""
-    digest = hashlib.sha256(f"{top}\0{commit}\0{command}".encode()).hexdigest()[:16]
-    tree = paths.refs() / f"{top.name}-{digest}"
+    """Build one commit, unless the same command has built it before in the same folder."""
+    asked = os.fsencode(f"{top}\0{commit}\0{command}\0{inner}")
+    tree = paths.refs() / f"{top.name}-{hashlib.sha256(asked).hexdigest()[:16]}"
     if not in_use.hold(tree / DONE):
-        say(f"building {commit[:12]}: {command}")
-        _remove(top, tree)
-        tree.parent.mkdir(parents=True, exist_ok=True)
-        _git(top, "worktree", "add", "--quiet", "--detach", str(tree), commit)
+        waiting = f"{commit[:12]}: waiting for another build to end"
+        with build.alone(lambda: say(waiting), paths.refs()):
+            if not in_use.hold(tree / DONE):
+                _make(top, commit, command, tree, inner, say)
+    return Built(tree / inner, commit)
+
+
+def _make(top: Path, commit: str, command: str, tree: Path, inner: Path, say: Say) -> None:
+    """Build a commit in a new worktree, which a build that fails or is stopped does not leave."""
+    say(f"building {commit[:12]}: {command}")
+    _remove(top, tree)
+    try:
+        _git(top, "worktree", "add", "--force", "--quiet", "--detach", str(tree), commit)
         if (tree / ".gitmodules").exists():
             _git(tree, "submodule", "update", "--init", "--recursive", "--quiet")
+        if not (tree / inner).is_dir():
+            raise BuildError(f"{commit[:12]} has no folder {inner}; call tare from one that it has")
         if pointers := _pointers(tree):
             say(
                 f"git-lfs did not fetch {_some(pointers)}, so the build of {commit[:12]} has only "
                 "pointers to them; `git lfs install` makes git fetch them"
             )
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            cwd=tree / inner,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        if done.returncode != 0:
-            _remove(top, tree)
-            lines = "\n  ".join(done.stdout.strip().splitlines()[-_LAST_LINES:])
-            raise BuildError(
-                f"the build of {commit[:12]} ended with exit code {done.returncode}: {command}\n"
-                f"  {lines or 'it printed nothing'}"
-            )
+        _run(commit, command, tree / inner)
         (tree / DONE).touch()
-        in_use.hold(tree / DONE)
-    return Built(tree / inner, commit)
+    except BaseException:
+        _remove(top, tree)
+        raise
+    in_use.hold(tree / DONE)
+
+
+def _run(commit: str, command: str, folder: Path) -> None:
+    """Run the command. Raises BuildError with its last lines if it fails."""
+    # To a file: a pipe would stay open for as long as a daemon that the build starts.
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        code = build.run(["/bin/sh", "-c", command], folder, _environment(), log)
+        log.seek(0)
+        lines = log.read().strip().splitlines()[-_LAST_LINES:] if code else []
+    if code:
+        told = "\n  ".join(lines) or "it printed nothing"
+        raise BuildError(
+            f"the build of {commit[:12]} ended with exit code {code}: {command}\n  {told}"
+        )
 
 
 def _pointers(tree: Path) -> list[str]:
     """Return the files of a work tree that git-lfs was to fetch and did not."""
-    files = _git(tree, "ls-files", ":(attr:filter=lfs)").splitlines()
+    files = _names(tree, "ls-files", ":(attr:filter=lfs)")
     return [each for each in files if _begins(tree / each, _POINTER)]
 
 
@@ -152,17 +202,40 @@ def remove(tree: Path) -> None:
 def _remove(top: Path, tree: Path) -> None:
     if tree.exists():
         shutil.rmtree(tree)
-    _git(top, "worktree", "prune")
+    # And no other worktree: one of the user's may be away for now.
+    with suppress(BuildError):
+        _git(top, "worktree", "remove", "--force", str(tree))
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _names(folder: Path, *arguments: str) -> list[str]:
+    """Return what git lists, names as they are."""
+    command, *rest = arguments
+    return [each for each in _git(folder, command, "-z", *rest).split("\0") if each]
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
+
+
+def _git(folder: Path, *arguments: str, more: Mapping[str, str] | None = None) -> str:
     done = subprocess.run(
-        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False
+        ["git", "-C", str(folder), *arguments],
+        capture_output=True,
+        env=_environment() | {"LC_ALL": "C"} | dict(more or {}),
+        encoding="utf-8",
+        errors="surrogateescape",
+        check=False,
     )
     if done.returncode != 0:
-        told = done.stderr.strip().splitlines()
-        raise BuildError(f"{_command(arguments)}: {told[-1] if told else 'failed'}")
+        raise BuildError(f"{_command(arguments)}: {_reason(done.stderr) or 'failed'}")
     return done.stdout.strip()
+
+
+def _reason(told: str) -> str:
+    """Return git's last error, with the remedy that it gives on further lines."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    begins = [at for at, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))]
+    return " ".join(lines[begins[-1] if begins else -1 :])
 
 
 def _command(arguments: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,14 +37,14 @@ class Item:
 def builds() -> list[Item]:
     """Return all that builds left in the cache, by name. Raises TareError as `instances` does.
 
-    What a build under way has made so far is among it: `build.alone` waits for its end.
+    What a build under way has made so far is among it: `building_ends` waits for its end.
     """
     up = _up()
     logs = {_log(path) for path in _in(paths.builds()) if path.is_dir()}
     own = [path for path in _in(paths.builds()) if path not in logs]
     return [
         *(Item(path, _size(path) + _size(_log(path)), _build_stays(path, up)) for path in own),
-        *(Item(path, _size(path), _marked(path, worktrees.DONE)) for path in _in(paths.refs())),
+        *(Item(path, _size(path), _ref_stays(path)) for path in _in(paths.refs())),
     ]
 
 
@@ -57,6 +57,16 @@ def copies() -> list[Item]:
 def runs() -> list[Item]:
     """Return the stored runs, oldest first."""
     return [Item(path, _size(path), _run_stays(path)) for path in _in(paths.runs())]
+
+
+@contextmanager
+def building_ends(on_wait: Callable[[], None]) -> Iterator[None]:
+    """Let nobody build anything; `on_wait` is told if somebody does."""
+    with ExitStack() as stack:
+        stack.enter_context(build.alone(on_wait))
+        if paths.refs().is_dir():
+            stack.enter_context(build.alone(on_wait, paths.refs()))
+        yield
 
 
 def remove(item: Item) -> bool:
@@ -73,6 +83,8 @@ def remove(item: Item) -> bool:
     refs = path.parent == paths.refs()
     marker = path / (worktrees.DONE if refs else build.RECEIPT)
     if not marker.is_file():  # of a build that failed or was cut off
+        if refs:
+            worktrees.remove(path)
         return _gone(path)
     with in_use.unused(marker) as free:
         # What has come up meanwhile was held until it was noted.
@@ -135,6 +147,12 @@ def _build_stays(path: Path, up: dict[Path, str]) -> str:
     unfinished = path.name.startswith("staging-") and path.is_dir()
     failed = path.suffix == ".log" and path.is_file() and _NAME.fullmatch(path.stem)
     return "" if unfinished or failed else _marked(path, build.RECEIPT)
+
+
+def _ref_stays(path: Path) -> str:
+    is_worktree = _NAME.fullmatch(path.name) and (path / ".git").is_file()
+    unfinished = is_worktree and not (path / worktrees.DONE).exists()
+    return "" if unfinished else _marked(path, worktrees.DONE)
 
 
 def _marked(path: Path, marker: str) -> str:
