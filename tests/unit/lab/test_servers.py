@@ -237,6 +237,20 @@ def test_a_mix_expects_of_each_request_what_it_was_answered() -> None:
     assert spec["mix_order"] == "random"
 
 
+def test_servers_run_where_tare_is_whatever_pwd_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, link = tmp_path / "here", tmp_path / "link"
+    here.mkdir()
+    link.symlink_to(here)
+    monkeypatch.chdir(here)
+    for named, expected in ((link, link), (tmp_path, here), ("gone", here), ("", here)):
+        monkeypatch.setenv("PWD", str(named))
+        assert servers.working_folder() == str(expected)
+    monkeypatch.delenv("PWD")
+    assert servers.working_folder() == str(here)
+
+
 def test_a_run_of_servers_is_found_again_for_a_resume(tmp_path: Path) -> None:
     own = two(load={"rate": 500.0})
     loaded = servers.loaded(own)

@@ -226,8 +226,11 @@ def _place(running: Running) -> str:
 
 
 def working_folder() -> str:
-    """The folder in which the user called tare."""
-    return os.environ.get("PWD") or str(Path.cwd())
+    """The folder in which the user called tare, by the name that the shell has for it."""
+    here, named = Path.cwd(), Path(os.environ.get("PWD", ""))
+    # A program that starts tare elsewhere, or goes there itself, leaves PWD as it was.
+    is_here = named.is_absolute() and named.is_dir() and named.samefile(here)
+    return str(named if is_here else here)
 
 
 _ORIGIN: dict[str, Any] = {
