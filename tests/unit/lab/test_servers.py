@@ -287,6 +287,18 @@ def test_bodies_that_are_no_text_are_shown_from_their_first_difference() -> None
     assert found.text == "bodies of 1 and 2 bytes\n  from byte 1 on:\n  -nothing\n  +fe"
 
 
+def test_a_difference_is_shown_wherever_it_is_in_a_line() -> None:
+    def shown(one: bytes, other: bytes) -> list[str]:
+        (found,) = differences(answer(body=one), answer(body=other))
+        return found.text.split("\n  ")[1:]
+
+    head = b"{" + b"x" * 500
+    assert shown(head + b"1}", head + b"2}") == [f"-…{'x' * 30}1}}", f"+…{'x' * 30}2}}"]
+    assert shown(b"a\r\nb", b"a\nb") == ["from byte 1 on:", "-0d 0a 62", "+0a 62"]
+    assert shown(b"a\x1b[2J", b"b") == ["-a\ufffd[2J", "+b"]
+    assert shown(b"", b"y" * 200) == ["+" + "y" * 119]
+
+
 def test_a_body_that_changes_by_itself_is_not_expected() -> None:
     assert answer(body=b"1").expected(answer(body=b"2")) == Expected(status=200)
     assert answer(body=b"1").expected(answer(body=b"1")).body_length == 1

@@ -13,6 +13,8 @@ from tare.lab.project.hooks import AskedView, OracleError
 from tare.model.servers import Expected
 
 _LINES = 12
+_WIDTH, _BEFORE = 120, 30
+"""Characters of a line that are shown; of a longer one, those before the first difference."""
 _BYTES = 16
 """Of two bodies that are no text: those that are shown from the first difference on."""
 _UNLIKE = ("date",)
@@ -140,8 +142,21 @@ def _diff(old: bytes, new: bytes) -> list[str]:
         return _hex(old, new)
     # The first two lines name files.
     lines = list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
-    shown = [line for line in lines if not line.startswith("@@")]
-    return [line[:120] for line in shown[:_LINES]]
+    shown = [line for line in lines if not line.startswith("@@")][:_LINES]
+    if not shown and old != new:  # in the ends of lines
+        return _hex(old, new)
+    first, second = (next((line for line in shown if line[0] == mark), mark) for mark in "-+")
+    pairs = zip(first[1:], second[1:], strict=False)
+    same = next((at for at, (one, other) in enumerate(pairs) if one != other), 0)
+    skipped = max(0, same - _BEFORE) if max(map(len, shown), default=0) > _WIDTH else 0
+    return [_cut(line, skipped) for line in shown]
+
+
+def _cut(line: str, skipped: int) -> str:
+    """Return a line's mark and a part of the line, without what a terminal would obey."""
+    part = line[1 + skipped : _WIDTH + skipped]
+    shown = "".join(each if each.isprintable() else "\ufffd" for each in part.replace("\t", " "))
+    return f"{line[0]}{'…' if skipped else ''}{shown}"
 
 
 def _hex(old: bytes, new: bytes) -> list[str]:
