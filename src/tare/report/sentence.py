@@ -302,8 +302,11 @@ def _difference(ranking: Ranking, own: Standing) -> str:
             return f"{relative(own.value, own.interval)} as high"
         case "lower":
             return relative(own.value, own.interval)
-    value, _, shown = _percent(sign * own.value, bounds).replace("+", "").partition(" [")
-    return f"{value} [{shown} {'higher' if sign > 0 else 'lower'}"
+    # Without their signs, far below 0, these would be told as factors.
+    told = _percent(own.value, own.interval)
+    value, *both = (each.lstrip("+-") for each in (told.partition(" [")[0], *ends(told)))
+    first, last = both if sign > 0 else reversed(both)
+    return f"{value} [{first}, {last}] {'higher' if sign > 0 else 'lower'}"
 
 
 def _percent(value: float, interval: Interval) -> str:

@@ -42,6 +42,8 @@ def many(**verdicts: tuple[str, float]) -> dict[str, dict[str, Any]]:
          "bytes is 0.00300 % [0.00300, 0.00300] lower"),
         (("Rate", "saves", -80.0, -82.0, -78.0),
          "rate is a factor of 5.0 [4.5, 5.6] lower"),
+        (("CPU per request", "saves", -45.0, -99.6, -5.0),
+         "CPU per request is 45 % [5, 100] lower"),
         (("p99 latency", "equivalent", 0.1, -0.4, 0.6),
          "p99 latency is equivalent, within ±1 %"),
         (("p99 latency", "unresolved", 3.0, -4.2, 10.1),
