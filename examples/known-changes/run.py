@@ -98,11 +98,18 @@ def _duel(old: str, new: str, options: list[str]) -> list[dict[str, Any]]:
     argv = [sys.executable, "-m", "tare", "duel", old, new, "--json", *options]
     done = subprocess.run(argv, cwd=HERE, capture_output=True, text=True, check=False)
     try:
-        (scenario,) = json.loads(done.stdout)["scenarios"]
-        outcomes = scenario["variants"]["new"]["outcomes"]
-        return [outcomes[name] for name in OUTCOMES]
+        return _outcomes(json.loads(done.stdout))
     except (ValueError, KeyError) as error:
         raise Lacking(" ".join(done.stderr.split()[-40:])) from error
+
+
+def _outcomes(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a duel's outcomes. Raises Lacking if its A/A control says not to believe them."""
+    (scenario,) = results["scenarios"]
+    if any(floor["verdict"] in ("costs", "saves") for floor in scenario["noise_floor"].values()):
+        raise Lacking(results["answers"][0])
+    outcomes = scenario["variants"]["new"]["outcomes"]
+    return [outcomes[name] for name in OUTCOMES]
 
 
 def _told(outcome: dict[str, Any]) -> str:

@@ -82,6 +82,19 @@ def test_the_table_has_what_was_found_and_what_could_not_be_had() -> None:
     assert row == (("X", "none", "not run: x is not installed", "", "", ""), True)
 
 
+def test_a_duel_that_is_not_to_be_believed_is_no_finding() -> None:
+    outcomes = {name: {"verdict": "costs"} for name in RUN.OUTCOMES}
+    scenario = {"variants": {"new": {"outcomes": outcomes}}, "noise_floor": {"cpu": {}}}
+    results = {"scenarios": [scenario], "answers": ["Do not believe this run: old differs."]}
+    for verdict, alarmed in (("costs", True), ("saves", True), ("equivalent", False)):
+        scenario["noise_floor"] = {"cpu": {"verdict": verdict}}
+        if alarmed:
+            with pytest.raises(RUN.Lacking, match="Do not believe this run"):
+                RUN._outcomes(results)
+        else:
+            assert len(RUN._outcomes(results)) == len(RUN.OUTCOMES)
+
+
 def test_an_effect_of_two_or_more_is_told_as_a_factor() -> None:
     outcome = {"verdict": "costs", "effect_pct": 343.2, "ci_pct": [326.0, 389.9]}
     assert RUN._told(outcome) == "costs: 4.43 times [4.26, 4.90]"
