@@ -25,7 +25,7 @@ from tare.report.folder import RunFolder
 if TYPE_CHECKING:
     import polars
 
-Option = str | int | float | bool | Sequence[str] | None
+Option = str | int | float | bool | Path | Sequence[str | Path] | None
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _words(options: dict[str, Option]) -> list[str]:
         if value is True:
             words.append(option)
         elif value is not False and value is not None:
-            several = [value] if isinstance(value, str | int | float) else value
+            several = [value] if isinstance(value, str | int | float | Path) else value
             for each in several:
                 words += [option, str(each)]
     return words

@@ -1,6 +1,7 @@
 """The Python interface on records: what it has is what the records have."""
 
 import sys
+from pathlib import Path
 
 import click
 import polars
@@ -37,6 +38,7 @@ def test_options_are_those_of_the_command_line() -> None:
         "--rate", "5000", "--saturated", "--name", "a", "--name", "b", "--against", "main",
     ]  # fmt: skip
     assert _words({"saturated": False, "within": None}) == []
+    assert _words({"replay": Path("access.log")}) == ["--replay", "access.log"]
     with pytest.raises(click.UsageError, match="--speed"):
         tare.duel("a", "b", speed=5)
     with pytest.raises(click.UsageError, match="expected two or more"):

@@ -12,7 +12,7 @@ import click
 @click.option(
     "--into",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path.home() / "tare-variants",
+    default="~/tare-variants",
     metavar="DIR",
     help="The folder for your variants, by default ~/tare-variants.",
 )

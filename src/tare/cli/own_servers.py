@@ -343,7 +343,7 @@ def _pairs(texts: tuple[str, ...], mark: str, option: str) -> list[tuple[str, st
         name, between, value = text.partition(mark)
         if not between or not name.strip():
             raise click.BadParameter(f"{text!r}: expected NAME{mark}VALUE", param_hint=option)
-        found.append((name.strip(), value.strip()))
+        found.append((name.strip(), value))
     return found
 
 
@@ -352,7 +352,7 @@ def _headers(texts: tuple[str, ...]) -> Headers:
     found: dict[str, list[str]] = {}
     written: dict[str, str] = {}
     for name, value in _pairs(texts, ":", "--header"):
-        found.setdefault(written.setdefault(name.lower(), name), []).append(value)
+        found.setdefault(written.setdefault(name.lower(), name), []).append(value.strip())
     return {name: own[0] if len(own) == 1 else own for name, own in found.items()}
 
 

@@ -50,10 +50,18 @@ def spoken(named: str | None, url: str | None) -> tuple[str, SplitResult]:
     if scheme is not None and scheme not in allowed:
         expected = " or ".join(f"{each}://" for each in allowed)
         raise click.UsageError(f"{url}: found {scheme}:// for {protocol}, expected {expected}")
-    target = urlsplit(url or f"{allowed[0]}://127.0.0.1:{{port}}/")
+    target = parsed(url or f"{allowed[0]}://127.0.0.1:{{port}}/")
     if target.scheme == "tcp" and (target.path.strip("/") or target.query):
         raise click.UsageError(f"{url}: found a path, expected tcp://HOST:PORT")
     return protocol, target
+
+
+def parsed(url: str) -> SplitResult:
+    """Return a URL's parts. Raises click.UsageError for one that has none."""
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise click.UsageError(f"{url}: {error}") from error
 
 
 def refuse_options(protocol: str, given: Collection[str]) -> None:

@@ -1,12 +1,11 @@
 """Servers of a duel that run already, named by their URLs."""
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 import click
 
 from tare.cli import sockets
-from tare.cli.protocols import SCHEMES
+from tare.cli.protocols import SCHEMES, parsed
 from tare.lab.machine import running
 from tare.model.role import Running
 
@@ -32,7 +31,7 @@ def are_urls(commands: Sequence[str]) -> bool:
 
 def common(urls: Sequence[str]) -> str:
     """Return the first URL, whose scheme and path all have. Raises click.UsageError."""
-    parts = [urlsplit(url) for url in urls]
+    parts = [parsed(url) for url in urls]
     kinds = {f"{each.scheme}://HOST:PORT{each.path or '/'}?{each.query}" for each in parts}
     if len(kinds) > 1:
         raise click.UsageError(
@@ -47,7 +46,7 @@ def found(urls: Sequence[str], protocol: str) -> list[Running]:
     """
     known = []
     for url in urls:
-        parts = urlsplit(url)
+        parts = parsed(url)
         try:
             host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme)
         except ValueError as error:

@@ -1,6 +1,7 @@
 """Turns requests to stop into an exception, so that everything is taken down in order."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -30,6 +31,9 @@ def raising() -> Iterator[None]:
 @contextmanager
 def held() -> Iterator[None]:
     """Within, requests to stop are held back; the first of them is obeyed at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python has signals for the main thread alone
+        return
     waiting: list[int] = []
     before = {
         number: signal.signal(number, lambda number, _: waiting.append(number))

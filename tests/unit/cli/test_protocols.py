@@ -3,6 +3,7 @@
 import click
 import pytest
 
+from tare.cli import running_servers
 from tare.cli.protocols import PROTOCOLS, refuse_options, spoken
 
 
@@ -36,6 +37,7 @@ def test_protocol_and_scheme_follow_from_each_other(
         ("h3", "http://h:1/", "found http:// for h3, expected https://"),
         ("echo", "http://h:1/", "found http:// for echo, expected tcp://"),
         (None, "tcp://h:1/path", "found a path, expected tcp://HOST:PORT"),
+        (None, "http://[::1/", "http://[::1/: Invalid IPv6 URL"),
     ],
 )
 def test_a_url_that_does_not_fit_is_told(named: str | None, url: str, words: str) -> None:
@@ -52,3 +54,8 @@ def test_an_option_is_refused_only_where_it_makes_no_sense() -> None:
     for protocol, option in (("grpc", "--method"), ("ws", "--body"), ("echo", "--get")):
         with pytest.raises(click.UsageError, match=f"^{option}: {protocol} "):
             refuse_options(protocol, {option})
+
+
+def test_urls_of_running_servers_that_are_none_are_told() -> None:
+    with pytest.raises(click.UsageError, match="Invalid IPv6 URL"):
+        running_servers.common(["http://127.0.0.1:1/", "http://[::1/"])

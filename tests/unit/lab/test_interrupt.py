@@ -1,4 +1,5 @@
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -30,3 +31,12 @@ def test_holding_back_changes_nothing_else() -> None:
         with held():
             pass
         assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_thread_of_a_script_s_own_has_nothing_to_hold_back() -> None:
+    def work() -> str:
+        with held():
+            return "done"
+
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(work).result() == "done"

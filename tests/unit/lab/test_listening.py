@@ -134,3 +134,9 @@ def test_a_path_that_no_socket_can_have_is_refused() -> None:
     listening.refuse_long("/" + "x" * 106)
     with pytest.raises(RoleError, match="its 108 bytes are too many"):
         listening.refuse_long("/" + "x" * 107)
+
+
+@pytest.mark.parametrize("host", ["a" * 64, "no-such-host.invalid"])
+def test_a_name_that_is_no_host_is_told(host: str) -> None:
+    with pytest.raises(RoleError, match=f"^{host}: no such host: "):
+        listening.addresses(host)

@@ -23,8 +23,9 @@ def addresses(host: str) -> list[str]:
     """Return the addresses of a host. Raises RoleError unless all belong to this machine."""
     try:
         known = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise RoleError(f"{host}: no such host: {error.strerror}") from error
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise RoleError(f"{host}: no such host: {reason}") from error
     found = list(dict.fromkeys(str(each[4][0]) for each in known))
     if foreign := [each for each in found if not _is_own(each)]:
         raise RoleError(
