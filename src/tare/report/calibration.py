@@ -12,7 +12,7 @@ from tare.report.folder import RunFolder
 from tare.report.numbers import listed
 from tare.report.sentence import in_sentence
 from tare.report.series import contains
-from tare.stats.blocks import BlockedTrials
+from tare.stats.blocks import BlockedTrials, criteria_of
 from tare.stats.effect import Effect, to_percent
 from tare.stats.ending import comparisons, fewest_blocks
 from tare.stats.plan_order import CONTROL
@@ -92,16 +92,18 @@ def check(found: Calibration) -> str:
 
 def expected(found: Calibration, plan: Plan) -> str | None:
     """Return what the plan's fewest blocks find by this calibration, in words; None where it says
-    nothing of the plan's outcomes, or where the run ends by what it finds.
+    nothing of the plan's outcomes, where the run ends by what it finds, or where so few blocks
+    cannot show a difference.
     """
-    if plan.until == "resolved":
-        return None
+    family = max(comparisons(plan), 1)
     blocks = min(fewest_blocks(plan), plan.blocks.max)
+    if plan.until == "resolved" or blocks < criteria_of(plan).fewest_blocks(family):
+        return None
     duration_s = min(float(each.parameters.get("duration_s", 1.0)) for each in plan.scenarios)
-    alpha = Criteria().alpha / max(comparisons(plan), 1)
+    alpha = Criteria().alpha / family
     parts = []
     for each in found.resolutions:
-        if each.outcome in plan.judged and each.pairing == plan.pairing and blocks > 1:
+        if each.outcome in plan.judged and each.pairing == plan.pairing:
             spread = each.spread * math.sqrt(each.duration_s / duration_s)
             least = minimum_detectable(spread, blocks, alpha)
             parts.append(f"{_percent(least)} in {in_sentence(each.title)}")

@@ -174,3 +174,5 @@ def test_what_a_plan_can_find_follows_from_its_blocks_and_their_length() -> None
     assert calibration.expected(found, planned(pairing="trials")) is not None
     ends = planned(until="resolved", blocks=Blocks(min=1, max=1000))
     assert calibration.expected(found, ends) is None, "it ends by what it finds"
+    short = planned(blocks=Blocks(min=2, max=2))
+    assert calibration.expected(found, short) is None, "they cannot show a difference"
