@@ -60,6 +60,9 @@ def test_the_latest_runs_say_what_a_trial_takes(loaded: Loaded, tmp_path: Path) 
         store.append([Trial.model_validate(planned.model_dump() | body | status)])
     found = estimate(made, loaded, tmp_path / "runs", Prepared())
     assert (found.overhead_s, found.overhead_of) == (22.0, "5 trials of the latest runs")
+    stranger = {"id": "x", "scenario": "of another run"}
+    store.append([Trial.model_validate(planned.model_dump() | body | status | stranger)])
+    assert estimate(made, loaded, tmp_path / "runs", Prepared()).overhead_s == 22.0
     (store.folder / "trials.jsonl").write_text("{]\n")
     assert estimate(made, loaded, tmp_path / "runs", Prepared()).overhead_of == "a guess"
 

@@ -111,7 +111,9 @@ def _overheads(plan: Plan, runs: Path) -> list[float]:
         found += [
             trial.wall_s - trial.measured_s - warmup_s[trial.scenario]
             for trial in trials
-            # An analysis has more to it than one window.
-            if trial.status == "valid" and not {"capacity", "slope"} & trial.instrument.keys()
+            # An analysis has more to it than one window; a line may be of another run.
+            if trial.status == "valid"
+            and trial.scenario in warmup_s
+            and not {"capacity", "slope"} & trial.instrument.keys()
         ]
     return found
