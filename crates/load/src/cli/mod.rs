@@ -262,6 +262,19 @@ mod tests {
     }
 
     #[test]
+    fn a_load_that_ends_by_itself_has_all_the_time_that_it_needs() {
+        for arguments in ["http://a/ -r 7", "http://a/ --replay f", "http://a/ -r 7 --rate 1"] {
+            let made = spec(arguments);
+            let load = crate::plan::load(&made, vec![]).expect("a load");
+            let years = load.duration / (365 * 86_400 * 1_000_000_000);
+            assert!(made.is_unbounded() && years >= 100, "{arguments}: {years}");
+        }
+        for arguments in ["http://a/", "http://a/ -r 7 -d 1h", "http://a/ --replay f --loop"] {
+            assert!(!spec(arguments).is_unbounded(), "{arguments}");
+        }
+    }
+
+    #[test]
     fn an_open_loop_spins_unless_it_is_to_sleep() {
         let made = |more: &str| spec(&format!("http://a/ --rate 5 --arrivals even{more}")).pace;
         let (rate, arrivals) = (5.0, Spread::Even);

@@ -98,11 +98,11 @@ impl PaceOptions {
         })
     }
 
-    /// Seconds of the window; as many as possible if the load ends by itself.
+    /// Seconds of the window; without end if the load ends by itself.
     pub fn duration_s(&self, ends: bool) -> f64 {
         self.duration.unwrap_or(match self.requests() {
             None if !ends => default::duration_s(),
-            _ => default::LONGEST_S,
+            _ => default::UNBOUNDED_S,
         })
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 
 pub use self::values::can_send;
-use self::values::{can_make, nanoseconds, positive};
+use self::values::{FOREVER, can_make, nanoseconds, positive};
 use crate::engine::picks::Choice;
 use crate::engine::{Load, Timeouts, cpu};
 use crate::expectation::Expectation;
@@ -83,7 +83,13 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
         let remedy = "write how many, or leave it out";
         return Err(SpecError::new(field, "0 requests", remedy));
     }
-    positive("duration_s", spec.duration_s)?;
+    let duration = match spec.is_unbounded() {
+        true => FOREVER,
+        false => {
+            positive("duration_s", spec.duration_s)?;
+            nanoseconds("duration_s", spec.duration_s)?
+        }
+    };
     let timeout = |field, value: Option<f64>| {
         let value = value.unwrap_or(spec.timeout_s);
         positive(field, value)?;
@@ -111,7 +117,7 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
         accounts: slices::accounts(spec)?,
         requests: spec.requests,
         warmup: nanoseconds("warmup_s", spec.warmup_s)?,
-        duration: nanoseconds("duration_s", spec.duration_s)?,
+        duration,
         cooldown: nanoseconds("cooldown_s", spec.cooldown_s)?,
         timeouts: Timeouts {
             connect: timeout("connect_timeout_s", spec.connect_timeout_s)?,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::values::{can_send, nanoseconds, positive};
 use crate::engine::rates::Rates;
-use crate::spec::{Pace, Profile, Spec, SpecError};
+use crate::spec::{Pace, Profile, Spec, SpecError, default};
 
 /// Points by which a wave of a sine is drawn: the error is below 0.2 % of its amplitude.
 const WAVE: usize = 64;
@@ -30,8 +30,20 @@ pub fn rates(spec: &Spec) -> Result<Option<(Rates, f64)>, SpecError> {
     if spec.slices.is_some() {
         return refuse("slices beside it", "leave out one of them");
     }
+    let unbounded = spec.is_unbounded();
+    let drawn_s = default::LONGEST_S - spec.warmup_s;
+    // Over whole waves the mean of a sine is the rate.
+    let needed_s = spec.requests.map_or(0.0, |requests| requests as f64 / rate);
+    if unbounded && matches!(profile, Profile::Sine { .. }) && needed_s > drawn_s {
+        let found = format!("{needed_s:.0} s of requests, and a sine is drawn for an hour");
+        return refuse(&found, "take fewer requests, or a duration");
+    }
+    let (length_s, last_s) = match unbounded {
+        true => (drawn_s, drawn_s),
+        false => (spec.duration_s + spec.cooldown_s, default::LONGEST_S),
+    };
     let mut points = vec![(0.0, rate), (spec.warmup_s, rate)];
-    let relative = points_of(profile, rate, spec.duration_s + spec.cooldown_s)?;
+    let relative = points_of(profile, rate, (length_s, last_s))?;
     points.extend(
         relative
             .into_iter()
@@ -55,13 +67,22 @@ pub fn rates(spec: &Spec) -> Result<Option<(Rates, f64)>, SpecError> {
     can_send(rates.peak(), spec.threads).map_err(|found| {
         SpecError::new("profile", found, "write lower rates, or take more threads")
     })?;
+    if unbounded {
+        // Its end, and the mean with it, is not known.
+        return Ok(Some((rates, rate)));
+    }
     let (start, end) = (spec.warmup_s, spec.warmup_s + spec.duration_s);
     let mean = (rates.sends_by(end) - rates.sends_by(start)) / spec.duration_s;
     Ok(Some((rates, mean)))
 }
 
-/// The points of a profile, with times from the opening of the window, which lasts `length_s`.
-fn points_of(profile: &Profile, rate: f64, length_s: f64) -> Result<Vec<(f64, f64)>, SpecError> {
+/// The points of a profile, with times from the opening of the window, which lasts `length_s`;
+/// those of a wave end at `last_s`.
+fn points_of(
+    profile: &Profile,
+    rate: f64,
+    (length_s, last_s): (f64, f64),
+) -> Result<Vec<(f64, f64)>, SpecError> {
     Ok(match profile {
         Profile::Ramp { to, s } => {
             positive("profile.s", *s)?;
@@ -98,10 +119,9 @@ fn points_of(profile: &Profile, rate: f64, length_s: f64) -> Result<Vec<(f64, f6
                     (rate + amplitude * phase.sin()).max(0.0),
                 )
             };
-            let end = crate::spec::default::LONGEST_S;
             (0..=count)
                 .map(point)
-                .take_while(|(at, _)| *at <= end)
+                .take_while(|(at, _)| *at <= last_s)
                 .collect()
         }
         Profile::Points { points } => some(points.clone(), "profile.points")?,
@@ -236,5 +256,26 @@ mod tests {
         let closed =
             Spec::from_json(r#"{"url": "u", "profile": {"kind": "ramp", "to": 1, "s": 1}}"#);
         assert!(rates(&closed.unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_sine_is_drawn_for_an_hour_and_not_for_longer() {
+        let of = |requests: u64| {
+            let json = format!(
+                r#"{{"url": "u", "loop": {{"kind": "open", "rate": 100}}, "warmup_s": 2,
+                    "requests": {requests},
+                    "profile": {{"kind": "sine", "amplitude": 50, "period_s": 5}}}}"#
+            );
+            let mut spec = Spec::from_json(&json).unwrap();
+            spec.duration_s = default::UNBOUNDED_S;
+            rates(&spec)
+        };
+        let (_, mean) = of(359_000).unwrap().unwrap();
+        assert_eq!(mean, 100.0);
+        let error = of(360_000).unwrap_err().to_string();
+        assert!(
+            error.starts_with("profile: 3600 s of requests, "),
+            "{error}"
+        );
     }
 }

@@ -6,6 +6,9 @@ use crate::spec::default::LONGEST_S;
 /// Most sends per second of a thread in an open loop: several times what it can send.
 const MOST_PER_THREAD: f64 = 1e7;
 
+/// A window that no run outlasts, in nanoseconds: a hundred years.
+pub const FOREVER: u64 = 100 * 365 * 86_400 * 1_000_000_000;
+
 /// Most bytes of a body that is made.
 const LARGEST: usize = 1 << 30;
 

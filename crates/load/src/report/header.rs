@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::counted::counted;
 use crate::engine::progress::Second;
 use crate::engine::{Load, Observer, Phase};
-use crate::spec::{Pace, Spec, Spread, Think, default};
+use crate::spec::{Pace, Spec, Spread, Think};
 use crate::stream::tls::trust::Trust;
 use crate::time::format_us;
 
@@ -154,28 +154,20 @@ fn connections(spec: &Spec, load: &Load) -> String {
 
 fn duration(spec: &Spec, load: &Load) -> String {
     let seconds = |ns: u64| format!("{} s", ns as f64 / 1e9);
-    let longest = spec.duration_s >= default::LONGEST_S;
     let window = match (load.requests, load.log.is_some()) {
-        (Some(requests), _) if longest => counted(requests as f64),
+        (Some(requests), _) if spec.is_unbounded() => counted(requests as f64),
         (Some(requests), _) => format!(
             "{} ({} at most)",
             counted(requests as f64),
             seconds(load.duration)
         ),
-        (None, true) if longest && ends_with_log(load) => "until the log ends".into(),
+        (None, true) if spec.is_unbounded() => "until the log ends".into(),
         (None, _) => seconds(load.duration),
     };
     match load.warmup {
         0 => window,
         warmup => format!("{window}, after a warm-up of {}", seconds(warmup)),
     }
-}
-
-/// Return true if a log that does not begin again ends before the longest run does.
-fn ends_with_log(load: &Load) -> bool {
-    let longest = (default::LONGEST_S * 1e9) as u64;
-    let ends = load.log.as_ref().is_some_and(|log| log.period.is_none());
-    ends && load.warmup + load.duration < longest
 }
 
 /// Passes events on, behind the description: as soon as the encryption is known, but before the
@@ -270,11 +262,15 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::spec::default;
 
     fn described(json: &str, protocol: &str, trust: Option<Trust>) -> String {
-        let spec = Spec::from_json(json).unwrap();
-        let load = crate::plan::load(&spec, vec![]).unwrap();
-        Header::new(&spec, &load, protocol, trust).text("not encrypted")
+        told(&Spec::from_json(json).unwrap(), protocol, trust)
+    }
+
+    fn told(spec: &Spec, protocol: &str, trust: Option<Trust>) -> String {
+        let load = crate::plan::load(spec, vec![]).unwrap();
+        Header::new(spec, &load, protocol, trust).text("not encrypted")
     }
 
     #[test]
@@ -290,14 +286,19 @@ mod tests {
         );
         let json = r#"{"url": "http://a/", "requests": 7, "warmup_s": 0, "duration_s": 3600,
                        "loop": {"kind": "serial", "limit": 5}}"#;
-        let text = described(json, "h1", None);
+        let mut spec = Spec::from_json(json).unwrap();
+        let text = told(&spec, "h1", None);
         assert!(
             text.contains("\nloop          closed: one request at a time, at most 5 requests/s\n")
         );
+        let end = "on 1 thread\nduration      7 requests";
         assert!(
-            text.ends_with("on 1 thread\nduration      7 requests\n"),
+            text.ends_with(&format!("{end} (3600 s at most)\n")),
             "{text}"
         );
+        spec.duration_s = default::UNBOUNDED_S;
+        let text = told(&spec, "h1", None);
+        assert!(text.ends_with(&format!("{end}\n")), "{text}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::shape::rows;
 use super::summary::{Time, histogram};
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
-use crate::spec::{Spec, default};
+use crate::spec::Spec;
 use crate::time::{format_rate, format_us};
 
 /// Seconds that the sparkline shows.
@@ -65,9 +65,8 @@ impl<W: Write> Live<W> {
             paint,
             extent: match spec.requests {
                 Some(requests) => Extent::Requests(requests),
-                None if spec.replay.is_some() && spec.duration_s >= default::LONGEST_S => {
-                    Extent::Log
-                }
+                // What has neither is a log that is replayed once.
+                None if spec.is_unbounded() => Extent::Log,
                 None => Extent::Seconds(spec.warmup_s + spec.duration_s + spec.cooldown_s),
             },
             rates: VecDeque::new(),
@@ -240,9 +239,12 @@ mod tests {
     use super::*;
 
     fn seen(height: usize, spec: &str, seconds: &[(u64, Phase)]) -> String {
+        seen_of(height, &Spec::from_json(spec).unwrap(), seconds)
+    }
+
+    fn seen_of(height: usize, spec: &Spec, seconds: &[(u64, Phase)]) -> String {
         let mut text = Vec::new();
-        let spec = Spec::from_json(spec).unwrap();
-        let mut live = Live::new(&mut text, height, Paint(false), &spec);
+        let mut live = Live::new(&mut text, height, Paint(false), spec);
         let mut second = Second::default();
         for (answers, phase) in seconds {
             (0..*answers).for_each(|_| second.record(1_500_000));
@@ -325,11 +327,12 @@ mod tests {
 
     #[test]
     fn a_log_s_length_is_not_made_up() {
-        let log = r#"{"replay": {"file": "log"}, "duration_s": 3600}"#;
-        let text = seen(24, log, &[(3, Phase::Measure)]);
-        assert!(
-            text.contains("░  1 s\n") && !text.contains("3600"),
-            "{text}"
-        );
+        let log = Spec::from_json(r#"{"replay": {"file": "log"}}"#).unwrap();
+        let log = Spec {
+            duration_s: crate::spec::default::UNBOUNDED_S,
+            ..log
+        };
+        let text = seen_of(24, &log, &[(3, Phase::Measure)]);
+        assert!(text.contains("░  1 s\n"), "{text}");
     }
 }

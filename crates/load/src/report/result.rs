@@ -138,9 +138,12 @@ pub struct LoadReport {
     /// Correct answers that came within the window.
     #[serde(skip)]
     pub answered: u64,
-    /// True if the number of requests was fixed.
+    /// The number of requests, if it was fixed.
     #[serde(skip)]
-    pub fixed: bool,
+    pub requests: Option<u64>,
+    /// True if the window had all its time.
+    #[serde(skip)]
+    pub timed_out: bool,
     pub in_flight_mean: f64,
     pub send_lag_p50_us: Option<f64>,
     pub send_lag_p99_us: Option<f64>,
@@ -319,7 +322,8 @@ impl LoadReport {
             completed: tally.correct,
             unfinished: tally.unfinished,
             answered: tally.answered,
-            fixed: load.requests.is_some(),
+            requests: load.requests,
+            timed_out: *window_s >= load.duration as f64 / 1e9,
             in_flight_mean: tally.in_flight_area as f64 / 1e9 / window_s.max(f64::MIN_POSITIVE),
             send_lag_p50_us: quantile_us(&tally.send_lag, 0.5),
             send_lag_p99_us: quantile_us(&tally.send_lag, 0.99),

@@ -58,7 +58,7 @@ pub fn shortfall(report: &Report) -> Option<String> {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
     // A window that ends with its requests is longer than they were due for.
-    let (due, answered) = match load.fixed {
+    let (due, answered) = match load.requests.is_some() {
         true => (counted(load.offered as f64), load.answered.to_string()),
         false => (
             format!(
@@ -72,6 +72,19 @@ pub fn shortfall(report: &Report) -> Option<String> {
         "{due} were due by the clock, {answered} were answered correctly in the window: {}",
         parts.join(", "),
     ))
+}
+
+/// A sentence about a fixed number of requests for which the window was too short.
+pub fn unmade(report: &Report) -> Option<String> {
+    let load = &report.load;
+    let all = load.requests.filter(|all| load.offered < *all)?;
+    let made = load.offered;
+    let end = match load.arrivals {
+        Some("log") => "the log or --duration",
+        _ => "--duration",
+    };
+    load.timed_out
+        .then(|| format!("{made} of {all} were made before {end} ended"))
 }
 
 /// Largest share of the offered requests that may be left over when the window closes, if each waits on

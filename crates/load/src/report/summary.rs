@@ -117,6 +117,9 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
             "unfinished    {unfinished} of {offered} requests have no answer"
         )?;
     }
+    if let Some(unmade) = schedule::unmade(result) {
+        writeln!(text, "requests      {}", paint.warn(&unmade))?;
+    }
     errors(text, result, paint)?;
     for hint in hints {
         writeln!(text, "{:>14}{}", "", paint.warn(hint))?;

@@ -137,7 +137,7 @@ pub struct Spec {
     /// Seconds of load before the window.
     #[serde(default = "default::warmup_s")]
     pub warmup_s: f64,
-    /// Seconds of the window.
+    /// Seconds of the window; infinite if the load ends by itself.
     #[serde(default = "default::duration_s")]
     pub duration_s: f64,
     /// Seconds of load after the window.
@@ -180,6 +180,7 @@ pub mod default {
     #![allow(missing_docs)]
 
     pub const LONGEST_S: f64 = 3600.0;
+    pub const UNBOUNDED_S: f64 = f64::INFINITY;
 
     pub fn schema() -> u32 {
         super::SCHEMA
@@ -217,6 +218,11 @@ pub mod default {
 }
 
 impl Spec {
+    /// Return true if the window ends with its requests or its log, however long that takes.
+    pub fn is_unbounded(&self) -> bool {
+        self.duration_s.is_infinite()
+    }
+
     /// Read a spec from JSON.
     ///
     /// # Errors

@@ -269,6 +269,22 @@ fn what_was_due_of_a_fixed_number_is_that_number() {
 }
 
 #[test]
+fn requests_for_which_the_time_was_too_short_are_said_to_be_missing() {
+    let server = Server::start(|stream, _| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        stream.write_all(OK)?;
+        Ok(Then::Keep)
+    });
+    let told = people(&server, &["-r", "100000", "-d", "200ms"]);
+    assert!(
+        told.contains(" of 100000 were made before --duration ended\n"),
+        "{told}"
+    );
+    let told = people(&server, &["-r", "4", "-d", "60s"]);
+    assert!(!told.contains("were made"), "{told}");
+}
+
+#[test]
 fn a_late_first_byte_has_a_remedy_of_its_own() {
     let server = Server::start(|stream, _| {
         std::thread::sleep(std::time::Duration::from_millis(20));
