@@ -1,5 +1,6 @@
 //! The command line.
 
+mod files;
 mod help;
 mod network;
 mod output;
@@ -19,7 +20,7 @@ pub use self::pace::PaceOptions;
 use self::replay::ReplayOptions;
 use self::request::Request;
 use self::tls::TlsOptions;
-use crate::spec::{Order, Spec, SpecError, TargetSpec, default};
+use crate::spec::{Order, Profile, Spec, SpecError, TargetSpec, default};
 use crate::time::seconds;
 
 /// A load generator: requests by the clock, true latencies, little CPU.
@@ -116,8 +117,8 @@ impl Cli {
     /// The spec that the arguments stand for.
     ///
     /// # Errors
-    /// A [`SpecError`] when there are not as many weights as URLs, and for arguments that have no
-    /// place beside another.
+    /// A [`SpecError`] when there are not as many weights as URLs, for arguments that have no place
+    /// beside another, and for a file that is written by two of them.
     pub fn into_spec(self) -> Result<Spec, SpecError> {
         let bare = |url: &String| url.starts_with("tcp:") || url.starts_with("unix:");
         let socket = |url: &String| url.starts_with("ws:") || url.starts_with("wss:");
@@ -131,6 +132,7 @@ impl Cli {
             let remedy = "give all the same, or run one after the other";
             return Err(SpecError::new("targets", found, remedy));
         }
+        self.check_files()?;
         self.replay.check(&self.urls)?;
         self.request.check(&self.urls)?;
         let headers = self.request.all_headers()?;
@@ -192,6 +194,31 @@ impl Cli {
             seed: self.seed,
             expect: self.request.expect(),
         })
+    }
+
+    /// Refuse a file that two options name, one of which writes it.
+    fn check_files(&self) -> Result<(), SpecError> {
+        let profile = self.pace.profile.as_ref().and_then(|profile| match profile {
+            Profile::File { file } => Some(file.as_path()),
+            _ => None,
+        });
+        let output = &self.output;
+        let written = [
+            ("--series", output.series.as_deref()),
+            ("--csv", output.csv.as_deref()),
+            ("--hdr-log", output.hdr_log.as_deref()),
+            ("--times", output.times.as_deref()),
+        ];
+        let read = [
+            ("--requests", self.request.requests.as_deref()),
+            ("--replay", self.replay.file()),
+            ("--body-file", self.request.body_file.as_deref()),
+            ("--profile", profile),
+            ("--roots", self.tls.roots.as_deref()),
+            ("--cert", self.tls.cert.as_deref()),
+            ("--key", self.tls.key.as_deref()),
+        ];
+        files::check(&written, &read)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The arguments about the replay of a log.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -44,6 +44,11 @@ impl ReplayOptions {
     /// Return true if a log is replayed to its end.
     pub fn has_end(&self) -> bool {
         self.replay.is_some() && !self.repeat
+    }
+
+    /// The log.
+    pub fn file(&self) -> Option<&Path> {
+        self.replay.as_deref()
     }
 
     /// Return true if a log is replayed.

@@ -32,6 +32,7 @@ mod replay;
 mod replay_ends;
 mod requests;
 mod response;
+mod same_files;
 mod sequence;
 mod sequence_hostile;
 mod sequence_refused;
