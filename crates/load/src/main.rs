@@ -159,7 +159,7 @@ fn trace(
             let mut events = Events(to);
             traced
                 .iter()
-                .try_for_each(|step| events.result(&step.report))
+                .try_for_each(|step| events.step(&step.report, &step.verdict))
         }
         false => to.write_all(steps::table(&traced).as_bytes()),
     })?;

@@ -9,7 +9,7 @@ use crate::plan::can_send;
 use crate::report::conditions::Condition;
 use crate::report::result::Result as Report;
 use crate::report::schedule::{answered_per_second, backlog};
-use crate::report::verdict::complaints;
+use crate::report::verdict::{StepVerdict, complaints};
 use crate::run::{Error, run};
 use crate::spec::{Pace, Spec, SpecError, Spread, Wait};
 use crate::time::{format_rate, format_us};
@@ -57,14 +57,10 @@ impl Steps {
 
 /// One rate, and its result.
 pub struct Step {
-    /// Requested rate, per second.
-    pub rate: f64,
+    /// The verdict on the rate.
+    pub verdict: StepVerdict,
     /// The result of the run at that rate.
     pub report: Report,
-    /// True if all was well, and it was not stopped early.
-    pub held: bool,
-    /// Reasons for not holding, a sentence each.
-    pub why: Vec<String>,
 }
 
 /// Run `spec` at each of the rates, each with connections of its own. A set `interrupt` cuts the step
@@ -103,15 +99,19 @@ pub fn trace(
         let judge = |condition: &Condition| condition.judge(&report);
         report.conditions = conditions.iter().map(judge).collect();
         let stopped = report.stopped_early;
-        let mut why = complaints(&report, conditions);
-        why.extend(backlog(&report));
-        let held = why.is_empty() && !stopped;
-        traced.push(Step {
-            rate,
-            report,
-            held,
-            why,
-        });
+        let why: Vec<String> = match stopped {
+            true => vec!["a signal stopped it early".into()],
+            false => {
+                let backlog = backlog(&report);
+                complaints(&report, conditions)
+                    .into_iter()
+                    .chain(backlog)
+                    .collect()
+            }
+        };
+        let held = why.is_empty();
+        let verdict = StepVerdict { rate, held, why };
+        traced.push(Step { verdict, report });
         if stopped {
             break;
         }
@@ -121,7 +121,12 @@ pub fn trace(
 
 /// The highest rate up to which every step held.
 pub fn knee(steps: &[Step]) -> Option<f64> {
-    highest(steps.iter().map(|step| (step.rate, step.held)))
+    highest(steps.iter().map(outcome))
+}
+
+/// The rate of a step, and whether it held.
+fn outcome(step: &Step) -> (f64, bool) {
+    (step.verdict.rate, step.verdict.held)
 }
 
 fn highest(mut held: impl Iterator<Item = (f64, bool)>) -> Option<f64> {
@@ -147,8 +152,9 @@ fn conclusion(held: &[(f64, bool)]) -> String {
 pub fn reasons(steps: &[Step]) -> Vec<String> {
     let whole = steps.iter().filter(|step| !step.report.stopped_early);
     let each = |step: &Step| {
-        let sentence = |why: &String| format!("{}/s did not hold: {why}", step.rate);
-        step.why.iter().map(sentence).collect::<Vec<_>>()
+        let StepVerdict { rate, why, .. } = &step.verdict;
+        let sentence = |why: &String| format!("{rate}/s did not hold: {why}");
+        why.iter().map(sentence).collect::<Vec<_>>()
     };
     whole.flat_map(each).collect()
 }
@@ -173,9 +179,9 @@ pub fn table(steps: &[Step]) -> String {
     text.push('\n');
     for step in steps {
         let report = &step.report;
-        let outcome = |name: &str| report.outcomes.get(name).copied().flatten();
-        let shown = |name: &str| outcome(name).map_or("-".into(), format_us);
-        let _ = write!(text, "{:>10}", step.rate);
+        let figure = |name: &str| report.outcomes.get(name).copied().flatten();
+        let shown = |name: &str| figure(name).map_or("-".into(), format_us);
+        let _ = write!(text, "{:>10}", step.verdict.rate);
         let _ = write!(text, "{:>12}", format_rate(answered_per_second(report)));
         for name in ["p50", "p90", "p99", "p999", "max"] {
             let _ = write!(text, "{:>12}", shown(&format!("latency_{name}_us")));
@@ -187,7 +193,7 @@ pub fn table(steps: &[Step]) -> String {
             report.failures()
         );
         text.push_str(match step {
-            step if step.held => "\n",
+            step if step.verdict.held => "\n",
             step if step.report.stopped_early => "   stopped early\n",
             _ => "   did not hold\n",
         });
@@ -195,7 +201,7 @@ pub fn table(steps: &[Step]) -> String {
     for why in reasons(steps) {
         let _ = writeln!(text, "{why}");
     }
-    let held: Vec<_> = steps.iter().map(|step| (step.rate, step.held)).collect();
+    let held: Vec<_> = steps.iter().map(outcome).collect();
     text += &conclusion(&held);
     if let Some(trust) = steps.first().and_then(|step| step.report.certificates) {
         text += &format!("certificates {trust}\n");

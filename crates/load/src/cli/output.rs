@@ -26,7 +26,8 @@ pub struct Output {
     #[arg(long, value_name = "CONDITION")]
     pub require: Vec<Condition>,
 
-    /// Run at one --rate after the other and find the highest that holds all conditions
+    /// Run at one --rate after the other and find the highest that holds all conditions; with
+    /// --json a result a line, each with its verdict
     #[arg(
         long,
         value_name = "FROM:TO:BY",

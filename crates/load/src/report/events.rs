@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::result::Result;
 use super::second::Figures;
+use super::verdict::StepVerdict;
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
 
@@ -16,6 +17,14 @@ enum Event {
     Progress(Figures),
     Measure { t_s: f64 },
     Measured { t_s: f64 },
+}
+
+/// The result of one of several rates.
+#[derive(Serialize)]
+struct OfStep<'a> {
+    #[serde(flatten)]
+    result: &'a Result,
+    step: &'a StepVerdict,
 }
 
 /// Writes events as they happen.
@@ -29,6 +38,14 @@ impl<W: Write> Events<W> {
     /// When the output is closed.
     pub fn result(&mut self, result: &Result) -> io::Result<()> {
         self.line(result)
+    }
+
+    /// Write the result of one of several rates, with the verdict on it.
+    ///
+    /// # Errors
+    /// When the output is closed.
+    pub fn step(&mut self, result: &Result, step: &StepVerdict) -> io::Result<()> {
+        self.line(&OfStep { result, step })
     }
 
     fn line(&mut self, event: &impl Serialize) -> io::Result<()> {

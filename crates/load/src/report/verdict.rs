@@ -1,8 +1,21 @@
 //! The verdict on a run: all is well, or not.
 
+use serde::Serialize;
+
 use super::conditions::Condition;
 use super::result::Result as Report;
 use super::schedule;
+
+/// The verdict on one of several rates.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepVerdict {
+    /// Requested rate, per second.
+    pub rate: f64,
+    /// True if all was well, and it was not stopped early.
+    pub held: bool,
+    /// Reasons for not holding, a sentence each.
+    pub why: Vec<String>,
+}
 
 /// Return true if `report` meets all `conditions`, its schedule was kept, something was answered and
 /// nothing failed; where a condition is about errors, it decides about them alone.

@@ -104,6 +104,14 @@ fn stepped_rates_find_the_highest_that_holds() {
         .map(|rate| rate.as_f64().expect("a number"))
         .collect();
     assert_eq!(rates, [100.0, 200.0, 300.0]);
+    for (line, rate) in lines.lines().zip(rates) {
+        let step = &serde_json::from_str::<Value>(line).expect("JSON")["step"];
+        let why = step["why"].as_array().expect("a list");
+        assert_eq!(
+            (&step["rate"], step["held"] == why.is_empty()),
+            (&Value::from(rate), true)
+        );
+    }
     let never = ["--require", "rate<1", "--json"];
     let output = load(&server, &[&steps[..], &never].concat());
     let said = text(&output.stderr);
@@ -114,6 +122,12 @@ fn stepped_rates_find_the_highest_that_holds() {
     for line in text(&output.stdout).lines() {
         let result: Value = serde_json::from_str(line).expect("JSON");
         assert_eq!(result["conditions"][0]["ok"], false, "{result}");
+        let step = &result["step"];
+        let why = step["why"][0].as_str().expect("a sentence");
+        assert!(
+            step["held"] == false && why.starts_with("rate<1: FAILED"),
+            "{step}"
+        );
     }
 }
 
