@@ -71,7 +71,7 @@ pub struct Cli {
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     connect_timeout: Option<f64>,
 
-    /// Time limit for the first byte of an answer [default: as --timeout]
+    /// Time limit for the first byte of an answer, at most that of --timeout [default: the same]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     ttfb_timeout: Option<f64>,
 

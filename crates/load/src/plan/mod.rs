@@ -90,6 +90,11 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
             nanoseconds("duration_s", spec.duration_s)?
         }
     };
+    if let Some(ttfb) = spec.ttfb_timeout_s.filter(|ttfb| *ttfb > spec.timeout_s) {
+        let found = format!("{ttfb} s, and a whole answer has {} s", spec.timeout_s);
+        let remedy = "write at most that, or more for --timeout (in a spec, `timeout_s`)";
+        return Err(SpecError::new("ttfb_timeout_s", found, remedy));
+    }
     let timeout = |field, value: Option<f64>| {
         let value = value.unwrap_or(spec.timeout_s);
         positive(field, value)?;

@@ -177,6 +177,16 @@ fn times_of_no_length_are_refused() {
 }
 
 #[test]
+fn a_limit_that_another_one_forestalls_is_refused() {
+    let url = "http://127.0.0.1:1/";
+    let words = "ttfb_timeout_s: 10 s, and a whole answer has 5 s; write at most that, or more for";
+    assert_refused(&[url, "--ttfb-timeout", "10s"], words);
+    let words = "ttfb_timeout_s: 0.2 s, and a whole answer has 0.1 s";
+    let both = ["--ttfb-timeout", "200ms", "--timeout", "100ms"];
+    assert_refused(&[&[url][..], &both].concat(), words);
+}
+
+#[test]
 fn a_pause_between_requests_needs_one_request_at_a_time() {
     let arguments = ["http://127.0.0.1:1/", "--think", "1s", "-m", "2"];
     assert_refused(&arguments, "depth: ");
