@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Parser;
 use rustix::termios::tcgetwinsize;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use tare_load::cli::{Cli, Output};
+use tare_load::cli::{Cli, Names, Output};
 use tare_load::engine::Observer;
 use tare_load::report::conditions::Condition;
 use tare_load::report::csv::Csv;
@@ -41,7 +41,10 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.spec {
         Some(file) => instrument(file),
-        None => people(cli),
+        None => {
+            let names = Names::of(&cli);
+            people(cli).map_err(|error| names.explain(error))
+        }
     };
     match done {
         Ok(code) => code,

@@ -313,7 +313,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
             let found = format!("{} is not for {}", Scheme::Tcp.name(), self.spec.protocol);
             return Err(SpecError::new("url", found, "write http:// or https://"));
         }
-        self.requests.exchanges(compose)
+        let file = self.spec.mix_file.as_deref();
+        self.requests.exchanges(compose, file)
     }
 
     fn cache_header(&self) -> Result<CacheHeader, SpecError> {

@@ -2,6 +2,7 @@
 
 mod files;
 mod help;
+mod names;
 mod network;
 mod output;
 mod pace;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+pub use self::names::Names;
 use self::network::Network;
 pub use self::output::Output;
 pub use self::pace::PaceOptions;
@@ -198,10 +200,14 @@ impl Cli {
 
     /// Refuse a file that two options name, one of which writes it.
     fn check_files(&self) -> Result<(), SpecError> {
-        let profile = self.pace.profile.as_ref().and_then(|profile| match profile {
-            Profile::File { file } => Some(file.as_path()),
-            _ => None,
-        });
+        let profile = self
+            .pace
+            .profile
+            .as_ref()
+            .and_then(|profile| match profile {
+                Profile::File { file } => Some(file.as_path()),
+                _ => None,
+            });
         let output = &self.output;
         let written = [
             ("--series", output.series.as_deref()),
@@ -290,13 +296,21 @@ mod tests {
 
     #[test]
     fn a_load_that_ends_by_itself_has_all_the_time_that_it_needs() {
-        for arguments in ["http://a/ -r 7", "http://a/ --replay f", "http://a/ -r 7 --rate 1"] {
+        for arguments in [
+            "http://a/ -r 7",
+            "http://a/ --replay f",
+            "http://a/ -r 7 --rate 1",
+        ] {
             let made = spec(arguments);
             let load = crate::plan::load(&made, vec![]).expect("a load");
             let years = load.duration / (365 * 86_400 * 1_000_000_000);
             assert!(made.is_unbounded() && years >= 100, "{arguments}: {years}");
         }
-        for arguments in ["http://a/", "http://a/ -r 7 -d 1h", "http://a/ --replay f --loop"] {
+        for arguments in [
+            "http://a/",
+            "http://a/ -r 7 -d 1h",
+            "http://a/ --replay f --loop",
+        ] {
             assert!(!spec(arguments).is_unbounded(), "{arguments}");
         }
     }

@@ -124,7 +124,7 @@ impl Request {
             if Target::parse(url)?.path != "/" {
                 let found = format!("{url:?} has a path, but the requests have their own");
                 return Err(SpecError::new(
-                    "requests",
+                    "mix_file",
                     found,
                     "write the URL without it",
                 ));

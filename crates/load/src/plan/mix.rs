@@ -1,13 +1,14 @@
 //! The requests of a spec's mix, by origin.
 
 use std::borrow::Cow;
+use std::path::Path;
 
-use super::request_file;
+use super::request_file::{self, located};
 use crate::spec::{RequestSpec, Spec, SpecError, TargetSpec};
 use crate::target::Target;
 
-/// The spec with its mix read from its file, and with the mix's origins as its targets unless it names
-/// some.
+/// The spec with its mix read from its file, and with the mix's origins as its targets unless it
+/// names some.
 ///
 /// # Errors
 /// A [`SpecError`] for a file that cannot be used, and for a request without an origin.
@@ -31,7 +32,7 @@ pub fn expand(spec: &Spec) -> Result<Cow<'_, Spec>, SpecError> {
             }),
         });
     }
-    let mut targets = by_origin(mix)?;
+    let mut targets = by_origin(mix, spec.mix_file.as_deref())?;
     if spec.sequence.is_some() && targets.len() > 1 {
         let found = format!("the requests go to {} servers", targets.len());
         let remedy = "a user has one connection: write a file for each server";
@@ -53,16 +54,22 @@ pub fn expand(spec: &Spec) -> Result<Cow<'_, Spec>, SpecError> {
     }))
 }
 
-/// A target for each origin, with the sum of its requests' weights.
-fn by_origin(mix: &[RequestSpec]) -> Result<Vec<TargetSpec>, SpecError> {
+/// A target for each origin, with the sum of its requests' weights; the requests may be of a
+/// `file`.
+fn by_origin(mix: &[RequestSpec], file: Option<&Path>) -> Result<Vec<TargetSpec>, SpecError> {
     let mut origins: Vec<(Target, TargetSpec)> = Vec::new();
     for request in mix {
         if request.url.starts_with(['/', '$']) {
             let found = format!("{:?} has no origin", request.url);
             let remedy = "name a URL beside the requests, or write http://HOST[:PORT]/PATH";
-            return Err(SpecError::new("mix", found, remedy));
+            return Err(located(
+                SpecError::new("mix", found, remedy),
+                file,
+                request.line,
+            ));
         }
-        let parsed = Target::parse(&request.url)?;
+        let parsed = Target::parse(&request.url);
+        let parsed = parsed.map_err(|error| located(error, file, request.line))?;
         let known = origins
             .iter_mut()
             .find(|(origin, _)| origin.shares_origin(&parsed));

@@ -217,7 +217,7 @@ pub fn body(body: Option<&Body>, seed: u64) -> Result<Option<Vec<u8>>, SpecError
 /// # Errors
 /// A [`SpecError`] when it is not a size above 0.
 pub fn size_of_message(spec: &Spec) -> Result<usize, SpecError> {
-    let remedy = "write {\"size\": BYTES}: what is echoed is made from the seed";
+    let remedy = "write --size BYTES (in a spec, {\"size\": BYTES}): it is made from the seed";
     match spec.body {
         None => Ok(message_size()),
         Some(Body::Size { size }) if size > 0 => can_make(size).map(|()| size),

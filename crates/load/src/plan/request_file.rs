@@ -4,6 +4,9 @@ use std::path::Path;
 
 use crate::spec::{RequestSpec, SpecError};
 
+/// The field that names a file.
+const FIELD: &str = "mix_file";
+
 /// Most requests that a file may have: each is kept as it is sent.
 const MOST: usize = 1_000_000;
 
@@ -14,7 +17,7 @@ const MOST: usize = 1_000_000;
 pub fn read(file: &Path) -> Result<Vec<RequestSpec>, SpecError> {
     let text = std::fs::read_to_string(file).map_err(|why| {
         let found = format!("{} cannot be read ({why})", file.display());
-        SpecError::new("mix_file", found, "name a readable file of UTF-8 text")
+        SpecError::new(FIELD, found, "name a readable file of UTF-8 text")
     })?;
     parse(&text).map_err(
         |Fault {
@@ -26,9 +29,19 @@ pub fn read(file: &Path) -> Result<Vec<RequestSpec>, SpecError> {
                 0 => file.display().to_string(),
                 line => format!("{}:{line}", file.display()),
             };
-            SpecError::new("mix_file", format!("{place}: {found}"), remedy)
+            SpecError::new(FIELD, format!("{place}: {found}"), remedy)
         },
     )
+}
+
+/// The same error, with the line of `file` that it is in, if it is of one.
+pub fn located(error: SpecError, file: Option<&Path>, line: Option<usize>) -> SpecError {
+    match (file, line) {
+        (Some(file), Some(line)) if error.field() != FIELD => {
+            error.within(FIELD, format!("{}:{line}", file.display()), "mix")
+        }
+        _ => error,
+    }
 }
 
 /// The reason why a text is no file of requests.

@@ -1,9 +1,11 @@
 //! The HTTP requests to each target, and the rule by which one is chosen.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use http::Method;
 
+use super::request_file::located;
 use super::targets::Targets;
 use super::values::positive;
 use super::{body, expectation};
@@ -32,6 +34,8 @@ pub struct Asked {
     pub body: Option<Arc<[u8]>>,
     /// The properties of its correct answers.
     pub expect: Expectation,
+    /// The line of its file, if what is composed differs there from the common request.
+    pub line: Option<usize>,
 }
 
 impl Asked {
@@ -79,6 +83,7 @@ impl Requests {
             headers: spec.headers.clone(),
             body: body(spec.body.as_ref(), spec.seed)?.map(Arc::from),
             expect: Expectation::default(),
+            line: None,
         };
         let mut requests = Requests {
             all: Vec::new(),
@@ -94,7 +99,7 @@ impl Requests {
             let mix = own.filter(|mix| !mix.is_empty()).unwrap_or(&spec.mix);
             let first = requests.all.len() as ExchangeId;
             requests.choices.push(match spec.sequence {
-                None => choice(mix, spec.mix_order, first)?,
+                None => choice(mix, spec, first)?,
                 // Each user knows which of them is its next.
                 Some(_) => Choice::Sole(first),
             });
@@ -103,7 +108,10 @@ impl Requests {
                 continue;
             }
             for request in mix {
-                requests.all.push(asked(request, &common, spec)?);
+                let asked = asked(request, &common, spec);
+                let file = spec.mix_file.as_deref();
+                let asked = asked.map_err(|error| located(error, file, request.line));
+                requests.all.push(asked?);
             }
         }
         let keyed = targets.keys(spec).iter().any(Option::is_some);
@@ -124,11 +132,15 @@ impl Requests {
         Ok(requests)
     }
 
-    /// All exchanges, whose requests `compose` makes.
+    /// All exchanges, whose requests `compose` makes; they may be of a `file`.
     ///
     /// # Errors
     /// A [`SpecError`] that names the header which cannot be used.
-    pub fn exchanges<R>(&self, compose: Compose<R>) -> Result<Vec<Exchange<R>>, SpecError> {
+    pub fn exchanges<R>(
+        &self,
+        compose: Compose<R>,
+        file: Option<&Path>,
+    ) -> Result<Vec<Exchange<R>>, SpecError> {
         let exchange = |asked: &Asked| {
             let Asked {
                 target,
@@ -136,9 +148,11 @@ impl Requests {
                 headers,
                 body,
                 expect,
+                line,
             } = asked;
+            let composed = compose(target, method, headers, body.as_deref());
             Ok(Exchange {
-                request: compose(target, method, headers, body.as_deref())?,
+                request: composed.map_err(|error| located(error, file, *line))?,
                 bodiless: method == Method::HEAD,
                 grpc: false,
                 expect: expect.clone(),
@@ -149,14 +163,15 @@ impl Requests {
 }
 
 /// The choice among a mix's requests, whose exchanges begin with `first`; without a mix there is one.
-fn choice(mix: &[RequestSpec], order: Order, first: ExchangeId) -> Result<Choice, SpecError> {
+fn choice(mix: &[RequestSpec], spec: &Spec, first: ExchangeId) -> Result<Choice, SpecError> {
+    let at = |error, request: &RequestSpec| located(error, spec.mix_file.as_deref(), request.line);
     for request in mix {
-        positive("mix.weight", request.weight)?;
+        positive("mix.weight", request.weight).map_err(|error| at(error, request))?;
     }
     if mix.len() < 2 {
         return Ok(Choice::Sole(first));
     }
-    if order == Order::Turns {
+    if spec.mix_order == Order::Turns {
         if mix.iter().any(|request| request.weight != 1.0) {
             let remedy = "leave out the weights, or the order";
             return Err(SpecError::new("mix_order", "turns beside weights", remedy));
@@ -192,6 +207,9 @@ fn asked(request: &RequestSpec, common: &Asked, spec: &Spec) -> Result<Asked, Sp
             Some(expect) => expectation(expect, &spec.protocol)?,
             None => common.expect.clone(),
         },
+        line: request
+            .line
+            .filter(|_| !request.headers.is_empty() || request.body.is_some()),
     })
 }
 

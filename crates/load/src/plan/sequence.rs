@@ -2,6 +2,7 @@
 
 use http::Method;
 
+use super::request_file::located;
 use super::requests::{Asked, Requests};
 use crate::engine::picks::Choice;
 use crate::expectation::{Exchange, Expectation};
@@ -124,8 +125,11 @@ pub fn sequences(spec: &Spec, requests: &Requests) -> Result<Sequences, SpecErro
             let asked = &requests.all[found.steps.len()];
             let refuse = |found, remedy| refuse(spec, index, request, found, remedy);
             let next = first + ((index + 1) % mix.len()) as ExchangeId;
-            let step = step(spec, request, asked, next, &mut names, refuse)?;
-            found.steps.push(step);
+            let step = step(spec, request, asked, next, &mut names, refuse);
+            let file = spec.mix_file.as_deref();
+            found
+                .steps
+                .push(step.map_err(|error| located(error, file, asked.line))?);
         }
         for step in &mut found.steps[first as usize..] {
             let used = |take: Take| {

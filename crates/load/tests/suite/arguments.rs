@@ -42,29 +42,33 @@ fn what_a_protocol_has_no_place_for_is_refused() {
     let tcp = "tcp://127.0.0.1:1";
     let ws = "ws://127.0.0.1:1/";
     for (arguments, words) in [
-        (&[tcp, "-H", "X-A: b"][..], "headers: "),
-        (&[tcp, "--user", "a:b"], "headers: "),
-        (&[tcp, "-X", "PUT"], "method: "),
-        (&[tcp, "--cache-header", "X-Cache"], "cache_header: "),
-        (&[tcp, "--keys", "9"], "keys: "),
-        (&[tcp, "--expect-status", "204"], "expect.status: "),
-        (&[tcp, "--expect-length", "9"], "expect.body_length: "),
-        (&[ws, "-X", "PUT"], "method: "),
-        (&[ws, "--cache-header", "X-Cache"], "cache_header: "),
-        (&[ws, "--expect-status", "101"], "expect.status: "),
+        (&[tcp, "-H", "X-A: b"][..], "--header: "),
+        (&[tcp, "--user", "a:b"], "--user: "),
+        (&[tcp, "-X", "PUT"], "--method: "),
+        (&[tcp, "--cache-header", "X-Cache"], "--cache-header: "),
+        (&[tcp, "--keys", "9"], "--keys: "),
+        (&[tcp, "--expect-status", "204"], "--expect-status: "),
+        (&[tcp, "--expect-length", "9"], "--expect-length: "),
+        (
+            &[tcp, "--body", "x"],
+            "--body: not a size above 0; write --size BYTES",
+        ),
+        (&[ws, "-X", "PUT"], "--method: "),
+        (&[ws, "--cache-header", "X-Cache"], "--cache-header: "),
+        (&[ws, "--expect-status", "101"], "--expect-status: "),
         (
             &["http://127.0.0.1:1/a", "-p", "grpc", "-X", "PUT"],
-            "method: ",
+            "--method: ",
         ),
         (
             &["https://127.0.0.1:1/", "-p", "h3", "--congestion", "reno"],
-            "congestion: ",
+            "--congestion: ",
         ),
     ] {
         assert_refused(arguments, words);
     }
     let digest = "0".repeat(64);
-    assert_refused(&[ws, "--expect-sha256", &digest], "expect.body_sha256: ");
+    assert_refused(&[ws, "--expect-sha256", &digest], "--expect-sha256: ");
 }
 
 #[test]
@@ -121,24 +125,24 @@ fn what_would_change_nothing_is_refused() {
     let url = "http://127.0.0.1:1/";
     let socket = "http://unix:/nowhere:/";
     for (arguments, words) in [
-        (&[url, "--keys", "5"][..], "keys: no URL has {key}"),
+        (&[url, "--keys", "5"][..], "--keys: no URL has {key}"),
         (&[url, "--serial", "-m", "5"], "depth: 5 requests at a time"),
         (
             &[url, "--connect-to", "127.0.0.1:2:127.0.0.1:1"],
-            "connect_to: no URL is at 127.0.0.1:2",
+            "--connect-to: no URL is at 127.0.0.1:2",
         ),
         (
             &[url, "--resolve", "h:1:127.0.0.1", "--connect-to", "h:1:h:2"],
-            "connect_to: both 127.0.0.1:1 and h:2 for h:1",
+            "--connect-to: both 127.0.0.1:1 and h:2 for h:1",
         ),
-        (&[socket, "-4"], "ip_version: a Unix socket"),
+        (&[socket, "-4"], "--ipv4: a Unix socket"),
         (
             &[socket, "--sources", "127.0.0.1"],
-            "sources: a Unix socket",
+            "--sources: a Unix socket",
         ),
         (
             &[socket, "--congestion", "reno"],
-            "congestion: a Unix socket",
+            "--congestion: a Unix socket",
         ),
     ] {
         assert_refused(arguments, words);
@@ -155,7 +159,7 @@ fn steps_that_cannot_be_made_are_refused_before_the_first() {
         ("1:2:nan", "TO not below it"),
         (
             "1:20000000:19999999",
-            "steps: 20000000 is more than 10000000",
+            "--steps: 20000000 is more than 10000000",
         ),
     ] {
         assert_refused(&[url, "--steps", steps], words);
@@ -179,9 +183,9 @@ fn times_of_no_length_are_refused() {
 #[test]
 fn a_limit_that_another_one_forestalls_is_refused() {
     let url = "http://127.0.0.1:1/";
-    let words = "ttfb_timeout_s: 10 s, and a whole answer has 5 s; write at most that, or more for";
+    let words = "--ttfb-timeout: 10 s, and a whole answer has 5 s; write at most that, or more for";
     assert_refused(&[url, "--ttfb-timeout", "10s"], words);
-    let words = "ttfb_timeout_s: 0.2 s, and a whole answer has 0.1 s";
+    let words = "--ttfb-timeout: 0.2 s, and a whole answer has 0.1 s";
     let both = ["--ttfb-timeout", "200ms", "--timeout", "100ms"];
     assert_refused(&[&[url][..], &both].concat(), words);
 }
@@ -249,7 +253,8 @@ fn what_no_connection_can_carry_is_refused() {
         ["--tls-version", "1.2"],
         ["--cipher", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"],
     ] {
-        assert_refused(&[&[https, "-p", "h3"][..], &tls].concat(), "tls: ");
+        let words = format!("{}: ", tls[0]);
+        assert_refused(&[&[https, "-p", "h3"][..], &tls].concat(), &words);
     }
 }
 
@@ -260,14 +265,14 @@ fn urls_of_which_a_part_would_be_left_out_are_refused() {
         ("tcp://127.0.0.1:1?query", "has a path, which"),
         ("http://unix:", "is not the path of a Unix socket"),
         ("http://u:p@127.0.0.1:1/", "and --user NAME:PASSWORD"),
-        ("http://127.0.0.1:1/{key}", "keys: "),
+        ("http://127.0.0.1:1/{key}", "--keys: "),
     ] {
         assert_refused(&[url], words);
     }
     let twice = ["http://127.0.0.1:1/{key}/{key}", "--keys", "5"];
     assert_refused(&twice, "has {key} more than once");
     let both = ["http://127.0.0.1:1/", "ws://127.0.0.1:1/"];
-    assert_refused(&both, "targets: ws:// beside other URLs");
+    assert_refused(&both, "URLS: ws:// beside other URLs");
     let long = format!("unix:/{}", "a".repeat(200));
     assert_refused(&[&long], "of at most 107 bytes");
 }
@@ -285,7 +290,7 @@ fn headers_that_contradict_the_request_are_refused() {
         &["-H", "authorization: x", "--user", "a:b"],
     ] {
         for protocol in ["h1", "h2"] {
-            assert_refused(&[&[url, "-p", protocol], given].concat(), "headers: ");
+            assert_refused(&[&[url, "-p", protocol], given].concat(), "--header: ");
         }
     }
     assert_refused(&[url, "--user", "name"], "write NAME:PASSWORD");
@@ -297,11 +302,14 @@ fn what_says_where_requests_go_has_no_more_to_say() {
     let file = File::new("one-request");
     std::fs::write(&file.0, "/a\n").expect("a file");
     let path = ["http://127.0.0.1:1/api", "--requests", file.name()];
-    assert_refused(&path, "has a path, but the requests have their own");
-    assert_refused(&["ws://127.0.0.1:1/", "--requests", file.name()], "mix: ");
+    let words =
+        "--requests: \"http://127.0.0.1:1/api\" has a path, but the requests have their own";
+    assert_refused(&path, words);
+    let socket = ["ws://127.0.0.1:1/", "--requests", file.name()];
+    assert_refused(&socket, "--requests: requests for ws");
     for weights in ["0", "1"] {
-        assert_refused(&[url, "--weights", weights], "weights: one URL has all");
+        assert_refused(&[url, "--weights", weights], "--weights: one URL has all");
     }
     let proto = ["tcp://127.0.0.1:1", "-p", "proto", "--expect-status", "404"];
-    assert_refused(&proto, "expect.status: ");
+    assert_refused(&proto, "--expect-status: ");
 }

@@ -306,7 +306,7 @@ fn what_cannot_be_replayed_is_named() {
     for (arguments, found) in [
         (
             vec![url, "--replay", "/nonexistent"],
-            "replay.file: /nonexistent cannot be read",
+            "--replay: /nonexistent cannot be read",
         ),
         (
             vec![url, "--replay", bad.name()],
@@ -315,7 +315,7 @@ fn what_cannot_be_replayed_is_named() {
         (vec![url, "--replay", empty.name()], "it is empty"),
         (
             vec![url, "--replay", good.name(), "--speed", "0"],
-            "replay.speed: 0 is not above 0",
+            "--speed: 0 is not above 0",
         ),
         (
             vec![url, "--replay", good.name(), "--speed", "1e9"],
@@ -323,7 +323,7 @@ fn what_cannot_be_replayed_is_named() {
         ),
         (
             vec![url, "--replay", good.name(), "--warmup", "1h"],
-            "warmup_s: 3600 s, and the log lasts ",
+            "--warmup: 3600 s, and the log lasts ",
         ),
         (
             vec![url, "--replay", good.name(), "--log-format", "har"],
@@ -331,15 +331,15 @@ fn what_cannot_be_replayed_is_named() {
         ),
         (
             vec!["tcp://127.0.0.1:1", "--replay", good.name()],
-            "replay: a log is of HTTP",
+            "--replay: a log is of HTTP",
         ),
         (
             vec![url, url, "--replay", good.name()],
-            "replay: 2 URLs for one log; write one",
+            "--replay: 2 URLs for one log; write one",
         ),
         (
             vec![url, "--replay", good.name(), "--cache-header", "X Y"],
-            "cache_header: ",
+            "--cache-header: ",
         ),
         (
             vec![url, "--replay", good.name(), "--rate", "5"],

@@ -32,7 +32,7 @@ fn what_has_no_meaning_beside_a_sequence_is_refused() {
         (&["-p", "h3"], "sequence: h3 "),
         (&["-p", "auto"], "sequence: auto "),
         (&["-p", "grpc"], "sequence: grpc "),
-        (&["-p", "ws"], "mix: requests for ws, which sends messages"),
+        (&["-p", "ws"], "--requests: requests for ws, which sends messages"),
         (
             &["-m", "2"],
             "one request at a time, not 2; leave out --depth",

@@ -193,22 +193,37 @@ fn a_file_that_is_none_of_requests_is_named_with_its_line() {
         (
             "method",
             b"G\x01T /",
-            "method: \"G\\u{1}T\" is not an HTTP method",
+            ":1: method: \"G\\u{1}T\" is not an HTTP method",
         ),
-        ("path", b"/a\x7fb", "is not a path"),
+        ("path", b"/\n/a\x7fb", ":2: \"/a\\u{7f}b\" is not a path"),
         (
             "split",
-            b"{\"url\": \"/\", \"headers\": {\"X\": \"a\\r\\nb\"}}",
-            "headers: ",
+            b"/\n{\"url\": \"/\", \"headers\": {\"X\": \"a\\r\\nb\"}}",
+            ":2: headers: ",
         ),
-        ("other", b"http://192.0.2.1/", "is not at 127.0.0.1:1"),
+        (
+            "other",
+            b"http://192.0.2.1/",
+            ":1: \"http://192.0.2.1/\" is not at 127.0.0.1:1",
+        ),
+        (
+            "status",
+            b"{\"url\": \"/\", \"expect\": {\"status\": [7]}}",
+            ":1: expect.status: 7 is not a status",
+        ),
+        (
+            "weight",
+            b"{\"url\": \"/\", \"weight\": 0}",
+            ":1: weight: 0 is not above 0",
+        ),
     ] {
         let file = File::holding(name, text);
         let path = file.name();
         let output = program(&["http://127.0.0.1:1/", "--requests", path, "-r", "1"]);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains(found), "{name}: {said}");
+        let place = format!("tare-load: --requests: {path}");
+        assert!(said.starts_with(&place) && said.contains(found), "{name}: {said}");
         assert_eq!(said.lines().count(), 1, "{said}");
     }
 }

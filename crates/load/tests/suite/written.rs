@@ -179,7 +179,7 @@ fn answers_are_shown_as_they_came() {
     assert_eq!(result["samples"].as_array().map(Vec::len), Some(2));
     let output = load(&small, &["-p", "h2", "--show", "1"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("show: h2 has no text to show; take h1"));
+    assert!(text(&output.stderr).contains("--show: h2 has no text to show; take h1"));
 }
 
 #[test]
@@ -283,6 +283,6 @@ fn times_that_cannot_be_written_are_refused_before_the_load() {
     let server = Server::always(OK, || Then::Keep);
     let output = load(&server, &["--times", "/proc/none/times"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("times_file: /proc/none/times cannot be written"));
+    assert!(text(&output.stderr).contains("--times: /proc/none/times cannot be written"));
     assert_eq!(server.answered(), 0);
 }

@@ -95,8 +95,8 @@ fn find<'a, T>(
 
 fn refuse_if(nothing_left: bool, field: &str, name: &str) -> Result<(), SpecError> {
     if nothing_left {
-        let found = format!("{name:?} does not fit the TLS version of the other fields");
-        let remedy = "leave out tls.version, or choose one for it";
+        let found = format!("{name:?} does not fit the TLS version of the other choices");
+        let remedy = "leave out the version, or choose one for it";
         return Err(SpecError::new(field, found, remedy));
     }
     Ok(())
