@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::entry::{Entry, Sent};
 use super::fault::Fault;
+use super::form::{self, URLENCODED};
 use super::stamp;
 
 /// All entries of an archive.
@@ -32,25 +33,45 @@ fn entry(entry: &Value) -> Result<Entry, Fault> {
         let name = text(&header["name"], "name of a header")?;
         made.add_header(&name, &text(&header["value"], "value of a header")?)?;
     }
-    let post = &request["postData"];
-    if let Some(body) = post["text"].as_str() {
-        made.body = Sent::Bytes(match post["encoding"].as_str() {
-            Some("base64") => {
-                let digits = base64::engine::general_purpose::STANDARD.decode(body);
-                digits.map_err(|why| format!("a body that is no base64 ({why})"))?
-            }
-            _ => body.into(),
-        });
-    }
-    // -1 stands for unknown.
-    if let Some(size) = request["bodySize"].as_u64() {
-        made.body_size(size)?;
-    }
+    add_body(&mut made, request)?;
     let status = response["status"].as_u64().filter(|status| *status > 0);
     made.status = status.and_then(|status| u16::try_from(status).ok());
     let sizes = [&response["bodySize"], &response["content"]["size"]];
     made.size = sizes.into_iter().find_map(Value::as_u64);
     Ok(made)
+}
+
+/// Add the body of a request: its text, or the fields of its form, or so many bytes as it had.
+fn add_body(made: &mut Entry, request: &Value) -> Result<(), Fault> {
+    let post = &request["postData"];
+    let params = post["params"].as_array().map_or(&[][..], Vec::as_slice);
+    let kind = post["mimeType"].as_str().unwrap_or(URLENCODED);
+    // -1 stands for unknown.
+    let size = request["bodySize"].as_u64();
+    match post["text"].as_str() {
+        // Some tools write an empty one beside the fields.
+        Some(text) if params.is_empty() || !text.is_empty() => {
+            made.body = Sent::Bytes(match post["encoding"].as_str() {
+                Some("base64") => {
+                    let digits = base64::engine::general_purpose::STANDARD.decode(text);
+                    digits.map_err(|why| format!("a body that is no base64 ({why})"))?
+                }
+                _ => text.into(),
+            });
+        }
+        _ if params.is_empty() => {}
+        _ if kind.split(';').next().map(str::trim) == Some(URLENCODED) => {
+            made.body = Sent::Bytes(form::encoded(params)?);
+            let mut names = made.headers.iter().map(|(name, _)| name);
+            if !names.any(|name| name.eq_ignore_ascii_case("content-type")) {
+                made.add_header("Content-Type", kind)?;
+            }
+        }
+        // A body of its size stands for it.
+        _ if size.is_some_and(|size| size > 0) => {}
+        _ => return Err(format!("a form of {kind} without its text and size")),
+    }
+    size.map_or(Ok(()), |size| made.body_size(size))
 }
 
 #[cfg(test)]
@@ -84,6 +105,37 @@ mod tests {
         );
         let bare = one(r#"{"method": "PUT", "url": "http://h/", "bodySize": 4}"#).unwrap();
         assert_eq!(bare.body, Sent::Size(4));
+    }
+
+    #[test]
+    fn the_fields_of_a_form_are_its_body() {
+        let form = |post: &str, size: i32| {
+            one(&format!(
+                r#"{{"method": "POST", "url": "http://h/", "bodySize": {size}, "headers": [],
+                    "postData": {{{post}}}}}"#
+            ))
+        };
+        let params = r#""params": [{"name": "a b", "value": "c&d=\u00e4"}, {"name": "e"}]"#;
+        let urlencoded = "application/x-www-form-urlencoded; charset=UTF-8";
+        let kind = format!(r#""mimeType": "{urlencoded}", "#);
+        let body = Sent::Bytes(b"a+b=c%26d%3D%C3%A4&e=".into());
+        for text in ["", r#""text": "", "#] {
+            let entry = form(&format!("{kind}{text}{params}"), -1).unwrap();
+            assert_eq!(entry.body, body);
+            let own = ("Content-Type".to_string(), urlencoded.to_string());
+            assert_eq!(entry.headers, [own]);
+        }
+        // The text is the body as it was sent.
+        let entry = form(&format!(r#"{kind}"text": "a=%20", {params}"#), -1).unwrap();
+        assert_eq!(entry.body, Sent::Bytes(b"a=%20".into()));
+        let files = format!(r#""mimeType": "multipart/form-data; boundary=x", {params}"#);
+        assert_eq!(form(&files, 300).unwrap().body, Sent::Size(300));
+        let fault = form(&files, -1).unwrap_err();
+        assert!(
+            fault.starts_with("a form of multipart/form-data; "),
+            "{fault}"
+        );
+        assert!(form(&format!(r#"{kind}"params": [{{"value": "x"}}]"#), -1).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod combined;
 mod entry;
 mod fault;
+mod form;
 mod format;
 mod har;
 mod json;
