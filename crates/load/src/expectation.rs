@@ -112,6 +112,13 @@ impl BodyCheck {
         }
     }
 
+    /// Take a field of a head that is no text.
+    pub fn field(&mut self, name: &[u8], value: &[u8]) {
+        if let Some(capture) = &mut self.capture {
+            capture.take_field(name, value);
+        }
+    }
+
     /// The parts that values are taken from, if there are any.
     pub fn capture(&self) -> Option<&Capture> {
         self.capture.as_deref()

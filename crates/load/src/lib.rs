@@ -1,14 +1,17 @@
 //! The load generator of tare.
 //!
-//! [`engine`] sends requests by the clock and measures their answers; it knows nothing of HTTP.
-//! A protocol is one module behind [`protocol::Protocol`]. Those over a stream of bytes are sans-io,
-//! behind [`dialogue::Dialogue`]: [`h1`], [`h2`], [`websocket`], [`echo`], [`proto`]; [`stream`] gives them sockets.
-//! [`pipeline`] shares what protocols that answer in order have in common. [`spec`] describes the
-//! load, [`run`] makes it, [`report`] reports the result; docs/FORMAT.md describes spec and result.
+//! [`engine`] sends requests by the clock and measures their answers; it knows nothing of HTTP. A
+//! protocol is one module behind [`protocol::Protocol`]. Those over a stream of bytes are sans-io,
+//! behind [`dialogue::Dialogue`]: [`h1`], [`h2`], [`websocket`], [`echo`], [`proto`]; [`stream`]
+//! gives them sockets. [`pipeline`] shares what protocols that answer in order have in common,
+//! [`crowd`] the users of all versions of HTTP that send sequences of requests. [`spec`] describes
+//! the load, [`run`] makes it, [`report`] reports the result; docs/FORMAT.md describes spec and
+//! result.
 
 pub mod answers;
 pub mod cache_header;
 pub mod cli;
+pub mod crowd;
 pub mod decimal;
 pub mod dialogue;
 pub mod echo;

@@ -204,9 +204,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
             return self.users();
         }
         let exchanges = self.exchanges(h1::request::compose)?;
-        let cache = self.cache_header()?;
         let Spec { depth, .. } = *self.spec;
-        let keys = self.keys();
+        let (cache, keys) = (self.cache_header()?, self.keys());
         let dialogue = |thread| {
             let h1 = H1::new(&exchanges, keys(thread)).with_cache_header(&cache);
             Pipeline::new(h1, depth)
@@ -216,7 +215,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
 
     /// Run users of HTTP/1.1 that send sequences of requests.
     fn users(&mut self) -> Result<Done, Error> {
-        let sequences = sequence::sequences(self.spec, self.requests)?;
+        sequence::one_at_a_time(self.spec)?;
+        let sequences = sequence::sequences(self.spec, self.requests, h1::valued::compose)?;
         let (cache, keys) = (self.cache_header()?, self.keys());
         let dialogue = |thread| {
             let users = Users::new(&sequences, keys(thread)).with_cache_header(&cache);
@@ -226,8 +226,12 @@ impl<O: Observer + ?Sized> Job<'_, O> {
     }
 
     fn h2(&mut self) -> Result<Done, Error> {
+        if self.spec.sequence.is_some() {
+            let sequences = sequence::sequences(self.spec, self.requests, h2::request::of_user)?;
+            return self.in_streams(|depth, keys| H2::of_users(&sequences, depth, keys));
+        }
         let exchanges = self.exchanges(h2::request::compose)?;
-        self.in_streams(&exchanges)
+        self.in_streams(|depth, keys| H2::new(&exchanges, depth, keys))
     }
 
     fn grpc(&mut self) -> Result<Done, Error> {
@@ -235,16 +239,17 @@ impl<O: Observer + ?Sized> Job<'_, O> {
         exchanges
             .iter_mut()
             .for_each(|exchange| exchange.grpc = true);
-        self.in_streams(&exchanges)
+        self.in_streams(|depth, keys| H2::new(&exchanges, depth, keys))
     }
 
-    /// Run exchanges of HTTP/2.
-    fn in_streams(&mut self, exchanges: &[h2::Exchange]) -> Result<Done, Error> {
-        let cache = self.cache_header()?;
+    /// Run HTTP/2 as `made` for the streams of a connection and a thread's keys.
+    fn in_streams<'e>(
+        &mut self,
+        made: impl Fn(usize, Vec<Keys>) -> H2<'e> + Sync,
+    ) -> Result<Done, Error> {
         let Spec { depth, .. } = *self.spec;
-        let keys = self.keys();
-        let dialogue =
-            |thread| H2::new(exchanges, depth, keys(thread)).with_cache_header(cache.clone());
+        let (cache, keys) = (self.cache_header()?, self.keys());
+        let dialogue = |thread| made(depth, keys(thread)).with_cache_header(cache.clone());
         self.over_stream(tls::HTTP2, dialogue)
     }
 
@@ -309,10 +314,7 @@ impl<O: Observer + ?Sized> Job<'_, O> {
 
     /// The requests as HTTP sends them, each with its expected answer.
     fn exchanges<R>(&self, compose: Compose<R>) -> Result<Vec<Exchange<R>>, SpecError> {
-        if self.targets.scheme() == Scheme::Tcp {
-            let found = format!("{} is not for {}", Scheme::Tcp.name(), self.spec.protocol);
-            return Err(SpecError::new("url", found, "write http:// or https://"));
-        }
+        self.targets.are_http(&self.spec.protocol)?;
         let file = self.spec.mix_file.as_deref();
         self.requests.exchanges(compose, file)
     }

@@ -56,6 +56,14 @@ enum Place {
 }
 
 impl Target {
+    /// The scheme as a request of HTTP/2 names it.
+    pub fn http_scheme(&self) -> &'static str {
+        match self.scheme {
+            Scheme::Https => "https",
+            Scheme::Http | Scheme::Tcp => "http",
+        }
+    }
+
     /// Parse `url`.
     ///
     /// # Errors

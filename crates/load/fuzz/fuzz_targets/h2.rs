@@ -5,7 +5,7 @@
 //! requests were asked; a server's settings go in front of the rest.
 #![no_main]
 
-#[path = "../../tests/common/h2_client.rs"]
+#[path = "../../tests/suite/common/h2_client.rs"]
 mod client;
 
 use libfuzzer_sys::fuzz_target;

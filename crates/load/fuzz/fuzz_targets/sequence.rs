@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use tare_load::dialogue::Dialogue;
-use tare_load::h1::users::{Sequences, Users};
+use tare_load::crowd::turn::Sequences;
+use tare_load::h1::users::Users;
+use tare_load::h1::valued::{self, Valued};
 use tare_load::keys::Keys;
 use tare_load::pipeline::Pipeline;
 use tare_load::plan::requests::Requests;
@@ -19,11 +21,11 @@ const SPEC: &str = r#"{"url": "http://h/", "sequence": {"cookies": true}, "mix":
     {"url": "/in", "take": {"j": "json:/j/0", "h": "header:x", "c": "cookie:c", "l": "location"}},
     {"url": "${l}", "method": "PUT", "headers": {"X-A": "${h}", "X-B": "${c}"}, "body": "<${j}>"}]}"#;
 
-static SEQUENCES: LazyLock<Sequences> = LazyLock::new(|| {
+static SEQUENCES: LazyLock<Sequences<Valued>> = LazyLock::new(|| {
     let spec = Spec::from_json(SPEC).expect("a spec");
     let targets = Targets::of(&spec).expect("a target");
     let requests = Requests::of(&spec, &targets).expect("requests");
-    sequences(&spec, &requests).expect("a sequence")
+    sequences(&spec, &requests, valued::compose).expect("a sequence")
 });
 
 fuzz_target!(|answer: &[u8]| {

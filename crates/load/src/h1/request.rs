@@ -108,7 +108,7 @@ fn add(name: &str, value: &[u8], bytes: &mut Vec<u8>) {
 }
 
 /// Return true if `headers` have one of this name.
-fn given(headers: &[(String, String)], name: &str) -> bool {
+pub(super) fn given(headers: &[(String, String)], name: &str) -> bool {
     let mut names = headers.iter().map(|(key, _)| key);
     names.any(|key| key.eq_ignore_ascii_case(name))
 }

@@ -20,6 +20,14 @@ fn keep(stream: &mut Stream, fields: &[(Vec<u8>, Vec<u8>)]) {
     }
 }
 
+/// Take the fields of a head, if values are taken from it.
+fn take(stream: &mut Stream, fields: &[(Vec<u8>, Vec<u8>)]) {
+    if stream.seat.is_some() {
+        let fields = fields.iter();
+        fields.for_each(|(name, value)| stream.body_check.field(name, value));
+    }
+}
+
 impl Receiving<'_> {
     /// Take a whole header block. Even one of a stream that was given up may change the decoder's
     /// table.
@@ -48,6 +56,7 @@ impl Receiving<'_> {
                 stream.length = if bodiless { Some(0) } else { head.length };
                 stream.grpc.1 = head.grpc;
                 keep(stream, self.connection.heads.fields());
+                take(stream, self.connection.heads.fields());
                 None
             }
             (_, 0) if ends => {
@@ -144,7 +153,12 @@ impl Receiving<'_> {
             Ok(status) => status,
             Err(why) => return self.fail(id, true, why),
         };
-        let failure = exchange.expect.judge(status, &mut stream.body_check);
+        let mut failure = exchange.expect.judge(status, &mut stream.body_check);
+        if let Some(seat) = &mut stream.seat {
+            let step = &self.steps[stream.exchange as usize];
+            let body_check = &stream.body_check;
+            failure = seat.turn.answered(step, status, failure, body_check);
+        }
         self.events.push(Event::Answered(Answer {
             request: stream.request,
             status,

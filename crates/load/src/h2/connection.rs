@@ -3,6 +3,7 @@
 use super::frame::{self, Header, MAX_31, MAX_PAYLOAD, code, flag, kind};
 use super::head::HeadReader;
 use super::request::Exchange;
+use super::seats::Seats;
 use super::settings::Peer;
 use super::streams::Streams;
 use crate::cache_header::CacheHeader;
@@ -23,6 +24,8 @@ pub struct Connection {
     pub(super) block: Option<Block>,
     pub(super) heads: HeadReader,
     pub(super) streams: Streams,
+    /// The users, if requests are sent in sequences.
+    pub(super) seats: Seats,
     pub(super) next: u32,
     /// The last stream that was given up: the server may not know of it yet.
     pub(super) forgiven: u32,
@@ -72,6 +75,7 @@ impl Connection {
             block: None,
             heads: HeadReader::new(cache),
             streams: Streams::default(),
+            seats: Seats::default(),
             next: 1,
             forgiven: 0,
             window: i64::from(peer.window),
@@ -126,6 +130,9 @@ impl Connection {
             return;
         };
         self.waiting -= usize::from(stream.unsent > 0);
+        if let Some(seat) = stream.seat.take() {
+            self.seats.free(seat);
+        }
         self.streams.close(id);
     }
 
@@ -136,11 +143,12 @@ impl Connection {
         frame::reset(id, code, out);
     }
 
-    /// Append as much of the body of stream `id` as both windows allow.
+    /// Append as much of the body of stream `id` as both windows allow: its user's, or else `body`.
     pub(super) fn send_body(&mut self, id: u32, body: &[u8], out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get(id) else {
             return;
         };
+        let body = stream.seat.as_ref().map_or(body, |seat| &seat.body);
         while stream.unsent > 0 {
             let window = usize::try_from(stream.window.min(self.window)).unwrap_or(0);
             let length = stream

@@ -110,6 +110,9 @@ impl Receiving<'_> {
         if let Some(stream) = self.connection.streams.get(id) {
             let failure = Failure::read("refused by the server's GOAWAY");
             self.events.push(Event::Refused(stream.request, failure));
+            if let Some(seat) = &mut stream.seat {
+                seat.turn.refused(stream.exchange);
+            }
             self.connection.close(id);
         }
     }

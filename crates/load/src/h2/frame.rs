@@ -123,6 +123,27 @@ pub fn number(bytes: &[u8]) -> u32 {
         .map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
+/// Append a whole header block in as many frames as it needs, for `stream`.
+pub fn header_block(block: &[u8], stream: u32, end_stream: bool, out: &mut Vec<u8>) {
+    let mut pieces = block.chunks(MAX_PAYLOAD).peekable();
+    let mut kind = kind::HEADERS;
+    let mut flags = if end_stream { flag::END_STREAM } else { 0 };
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            flags |= flag::END_HEADERS;
+        }
+        Header {
+            length: piece.len(),
+            kind,
+            flags,
+            stream,
+        }
+        .write(out);
+        out.extend_from_slice(piece);
+        (kind, flags) = (kind::CONTINUATION, 0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,14 +8,20 @@ pub mod frame;
 mod head;
 mod recv;
 pub mod request;
+mod seats;
 mod settings;
 mod streams;
+mod valued;
 
 pub use self::connection::Connection;
 use self::frame::code;
 use self::recv::Receiving;
 pub use self::request::Exchange;
+use self::request::Request;
+use self::seats::Seat;
+use self::valued::Buffers;
 use crate::cache_header::CacheHeader;
+use crate::crowd::turn::{Crowd, Sequences, Step};
 use crate::dialogue::{Dialogue, ReadHint};
 use crate::hpack::Scratch;
 use crate::keys::Keys;
@@ -25,34 +31,56 @@ use crate::protocol::{End, Event, ExchangeId, Failure, RequestId};
 #[derive(Debug)]
 pub struct H2<'a> {
     exchanges: &'a [Exchange],
+    /// The users, if requests are sent in sequences.
+    crowd: Option<Crowd<'a>>,
     depth: usize,
     cache: CacheHeader,
     /// By target.
     keys: Vec<Keys>,
     scratch: Scratch,
-    block: Vec<u8>,
+    buffers: Buffers,
     /// Streams whose answers began in the call under way.
     begun: Vec<u32>,
+    /// True if the fields of answers are kept, or values are taken from them.
+    keeps_fields: bool,
 }
 
 impl<'a> H2<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
     /// connection.
     pub fn new(exchanges: &'a [Exchange], depth: usize, keys: Vec<Keys>) -> Self {
+        let kept = |each: &Exchange| each.expect.keeper.is_some() || each.expect.wants.head;
         H2 {
+            keeps_fields: exchanges.iter().any(kept),
             exchanges,
+            crowd: None,
             depth,
             cache: CacheHeader::default(),
             keys,
             scratch: Scratch::default(),
-            block: Vec::new(),
+            buffers: Buffers::default(),
             begun: Vec::new(),
+        }
+    }
+
+    /// A thread's own state for users that send the common `sequences`, `depth` of them on each
+    /// connection.
+    pub fn of_users(sequences: &'a Sequences<Request>, depth: usize, keys: Vec<Keys>) -> Self {
+        let crowd = Crowd::new(sequences, keys.len());
+        H2 {
+            crowd: Some(crowd),
+            ..H2::new(&sequences.exchanges, depth, keys)
         }
     }
 
     /// The same, with answers that have a header about a cache.
     pub fn with_cache_header(self, cache: CacheHeader) -> Self {
         H2 { cache, ..self }
+    }
+
+    /// The steps of the users; none without them.
+    fn steps(&self) -> &'a [Step] {
+        self.crowd.as_ref().map_or(&[][..], Crowd::steps)
     }
 }
 
@@ -62,8 +90,7 @@ impl Dialogue for H2<'_> {
     fn begin(&mut self, target: usize, out: &mut Vec<u8>) -> Connection {
         settings::hello(out);
         let mut connection = Connection::new(target, self.cache.clone());
-        let mut all = self.exchanges.iter();
-        if all.any(|exchange| exchange.expect.keeper.is_some()) {
+        if self.keeps_fields {
             connection.heads.keep_fields();
         }
         connection
@@ -84,6 +111,12 @@ impl Dialogue for H2<'_> {
         exchange: ExchangeId,
         out: &mut Vec<u8>,
     ) -> Result<(), End> {
+        let target = connection.target;
+        let crowd = self.crowd.as_ref();
+        let mut seat = crowd.map(|crowd| connection.seats.take(self.depth, crowd, target));
+        // A user's next request, or else the one that was drawn.
+        let own = seat.as_ref().map(|seat| seat.turn.next(exchange));
+        let exchange = own.unwrap_or(exchange);
         let Exchange {
             request: asked,
             expect,
@@ -92,20 +125,27 @@ impl Dialogue for H2<'_> {
         let id = connection.next;
         connection.next += 2;
         let shrunk = connection.peer.shrinks();
-        asked.write(
-            id,
-            shrunk,
-            &mut self.keys[connection.target],
-            &mut self.block,
-            out,
-        );
+        let steps = self.steps();
+        let (keys, buffers) = (&mut self.keys[target], &mut self.buffers);
+        let length = match (asked, seat.as_deref_mut()) {
+            (Request::Plain(plain), _) => {
+                plain.write(id, shrunk, keys, &mut buffers.block, out);
+                asked.body().len()
+            }
+            (Request::Valued(valued), Some(Seat { turn, body })) => {
+                valued.write((id, shrunk), (turn.user(), &mut *body), keys, buffers, out);
+                turn.sent(&steps[exchange as usize]);
+                body.len()
+            }
+            (Request::Valued(_), None) => unreachable!("users alone have values"),
+        };
         let stream = connection.streams.open(id, (request, exchange), expect);
-        let body = asked.body();
-        if !body.is_empty() {
-            stream.unsent = body.len();
+        stream.seat = seat;
+        if length > 0 {
+            stream.unsent = length;
             stream.window = i64::from(connection.peer.window);
             connection.waiting += 1;
-            connection.send_body(id, body, out);
+            connection.send_body(id, asked.body(), out);
         }
         Ok(())
     }
@@ -122,8 +162,10 @@ impl Dialogue for H2<'_> {
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         self.begun.clear();
+        let steps = self.steps();
         let mut receiving = Receiving {
             exchanges: self.exchanges,
+            steps,
             scratch: &mut self.scratch,
             begun: &mut self.begun,
             connection,

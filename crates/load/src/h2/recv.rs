@@ -3,6 +3,7 @@
 use super::connection::{Block, Connection, Data};
 use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
 use super::request::Exchange;
+use crate::crowd::turn::Step;
 use crate::hpack::{Fault, Scratch};
 use crate::protocol::Event;
 
@@ -19,6 +20,8 @@ pub(super) type Wrong = &'static str;
 /// The state of one call that receives bytes.
 pub(super) struct Receiving<'c> {
     pub(super) exchanges: &'c [Exchange],
+    /// The steps of users, by exchange; empty without them.
+    pub(super) steps: &'c [Step],
     pub(super) scratch: &'c mut Scratch,
     pub(super) begun: &'c mut Vec<u32>,
     pub(super) connection: &'c mut Connection,

@@ -2,20 +2,42 @@
 
 use http::Method;
 
-use super::frame::{HEADER, Header, MAX_PAYLOAD, flag, kind};
+use super::frame::{self, HEADER, Header};
+use super::valued::Valued;
+use crate::crowd::parts::{Payload, Refuse};
 use crate::expectation;
 use crate::fields::Fields;
 use crate::hpack::{encoder, integer};
 use crate::keys::{Keys, PLACE};
+use crate::sequence::names::Names;
 use crate::spec::SpecError;
-use crate::target::{Scheme, Target};
+use crate::target::Target;
 
 /// A request, and its expected answer.
 pub type Exchange = expectation::Exchange<Request>;
 
+/// A request as it is sent.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// The same each time.
+    Plain(Plain),
+    /// One with the values of a user.
+    Valued(Valued),
+}
+
+impl Request {
+    /// The body, if it is the same each time.
+    pub fn body(&self) -> &[u8] {
+        match self {
+            Request::Plain(plain) => &plain.body,
+            Request::Valued(_) => &[],
+        }
+    }
+}
+
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct Plain {
     /// The fields in front of the path and behind it, as the header block has them.
     before: Vec<u8>,
     path: String,
@@ -25,7 +47,7 @@ pub struct Request {
     body: Vec<u8>,
 }
 
-impl Request {
+impl Plain {
     /// Append the frames of the header block for `stream` and the next of `keys`. With `shrunk`,
     /// the block says that it uses no table. `block` is scratch space.
     pub fn write(
@@ -45,7 +67,7 @@ impl Request {
                     encoder::no_table(block);
                 }
                 self.compose(keys, block);
-                frame(block, self.body.is_empty(), out);
+                frame::header_block(block, 0, self.body.is_empty(), out);
             }
         }
         while let Some(header) = out.get(at..).and_then(<[u8]>::first_chunk) {
@@ -53,11 +75,6 @@ impl Request {
             out[at + 5..at + HEADER].copy_from_slice(&stream.to_be_bytes());
             at += HEADER + length;
         }
-    }
-
-    /// The request's body.
-    pub fn body(&self) -> &[u8] {
-        &self.body
     }
 
     fn compose(&self, keys: &mut Keys, block: &mut Vec<u8>) {
@@ -79,27 +96,6 @@ impl Request {
     }
 }
 
-/// Append `block` in as many frames as it needs, for stream 0.
-fn frame(block: &[u8], end_stream: bool, out: &mut Vec<u8>) {
-    let mut pieces = block.chunks(MAX_PAYLOAD).peekable();
-    let mut kind = kind::HEADERS;
-    let mut flags = if end_stream { flag::END_STREAM } else { 0 };
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            flags |= flag::END_HEADERS;
-        }
-        Header {
-            length: piece.len(),
-            kind,
-            flags,
-            stream: 0,
-        }
-        .write(out);
-        out.extend_from_slice(piece);
-        (kind, flags) = (kind::CONTINUATION, 0);
-    }
-}
-
 /// A request of `method` for `target`, with `content-length` unless `headers` has it.
 ///
 /// # Errors
@@ -110,10 +106,6 @@ pub fn compose(
     headers: &[(String, String)],
     body: Option<&[u8]>,
 ) -> Result<Request, SpecError> {
-    let scheme = match target.scheme {
-        Scheme::Https => "https",
-        Scheme::Http | Scheme::Tcp => "http",
-    };
     let Fields { authority, others } = Fields::new(target, headers, body)?;
     let mut after = Vec::new();
     for (name, value) in &others {
@@ -121,9 +113,9 @@ pub fn compose(
     }
     let mut before = Vec::new();
     encoder::field(":method", method.as_str().as_bytes(), &mut before);
-    encoder::field(":scheme", scheme.as_bytes(), &mut before);
+    encoder::field(":scheme", target.http_scheme().as_bytes(), &mut before);
     encoder::field(":authority", &authority, &mut before);
-    let mut request = Request {
+    let mut request = Plain {
         before,
         path: target.path.clone(),
         after,
@@ -133,27 +125,47 @@ pub fn compose(
     if !target.path.contains(PLACE) {
         let (mut block, mut frames) = (Vec::new(), Vec::new());
         request.compose(&mut Keys::new(None, 0, 0, (0, 1)), &mut block);
-        frame(&block, request.body.is_empty(), &mut frames);
+        frame::header_block(&block, 0, request.body.is_empty(), &mut frames);
         request.frames = Some(frames);
     }
-    Ok(request)
+    Ok(Request::Plain(request))
+}
+
+/// The same with the values of `names`, as one of [`crate::crowd::parts::Compose`].
+///
+/// # Errors
+/// A [`SpecError`] also for a place without a value.
+pub fn of_user(
+    target: &Target,
+    method: &Method,
+    headers: &[(String, String)],
+    payload: Option<Payload<'_>>,
+    names: &mut Names,
+    refuse: Refuse<'_>,
+) -> Result<Request, SpecError> {
+    let valued = Valued::of(target, method, headers, payload, names, refuse)?;
+    Ok(Request::Valued(valued))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::frame::{flag, kind};
     use super::*;
     use crate::hpack::{Decoder, Scratch};
     use crate::spec::{KeySpec, Order};
 
-    fn composed(path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Request {
+    fn composed(path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Plain {
         let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let target = Target::parse(&format!("http://h:81{path}")).expect("a target");
         let headers: Vec<_> = headers.iter().map(own).collect();
-        compose(&target, &Method::POST, &headers, body).expect("a request")
+        match compose(&target, &Method::POST, &headers, body).expect("a request") {
+            Request::Plain(plain) => plain,
+            Request::Valued(_) => panic!("a request without values"),
+        }
     }
 
     /// The fields of the request's block, and the kinds and flags of its frames.
-    fn fields(request: &Request, shrunk: bool) -> (String, Vec<(u8, u8)>) {
+    fn fields(request: &Plain, shrunk: bool) -> (String, Vec<(u8, u8)>) {
         let spec = KeySpec {
             count: 1,
             alpha: None,

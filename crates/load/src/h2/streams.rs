@@ -1,5 +1,6 @@
 //! The streams of one connection, found by their identifiers.
 
+use super::seats::Seat;
 use crate::expectation::{BodyCheck, Expectation};
 use crate::grpc;
 use crate::protocol::{ExchangeId, RequestId};
@@ -33,6 +34,8 @@ pub struct Stream {
     pub grpc: (grpc::Messages, Option<u16>),
     /// The check of the body.
     pub body_check: BodyCheck,
+    /// The user that sent the request, if it is of a sequence.
+    pub seat: Option<Box<Seat>>,
 }
 
 /// All streams of a connection; places are reused, so that steady traffic allocates nothing.
@@ -84,6 +87,7 @@ impl Streams {
         stream.length = None;
         stream.grpc = Default::default();
         stream.body_check.begin(expect);
+        stream.seat = None;
         self.live += 1;
         self.enter(place);
         &mut self.places[place]
@@ -144,6 +148,7 @@ impl Streams {
             length: None,
             grpc: Default::default(),
             body_check: expect.body_check(),
+            seat: None,
         });
         let size = (2 * self.places.len()).next_power_of_two();
         if size > self.index.len() {

@@ -4,10 +4,10 @@ use http::Method;
 
 use super::request_file::located;
 use super::requests::{Asked, Requests};
+use crate::crowd::parts::{Compose, Payload, Refuse};
+use crate::crowd::turn::{Sequences, Step};
 use crate::engine::picks::Choice;
 use crate::expectation::{Exchange, Expectation};
-use crate::h1::users::{Sequences, Step};
-use crate::h1::valued::{Payload, Valued};
 use crate::protocol::ExchangeId;
 use crate::sequence::capture::Wants;
 use crate::sequence::names::Names;
@@ -44,9 +44,9 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     let cookies = cookie(&spec.headers) || requests.iter().any(|(_, each)| cookie(&each.headers));
     for (wrong, found, remedy) in [
         (
-            spec.protocol != "h1",
+            !matches!(spec.protocol.as_str(), "h1" | "h2" | "auto"),
             format!("{} has no sequences of requests", spec.protocol),
-            "take h1 (--protocol h1)",
+            "take h1 or h2 (--protocol)",
         ),
         (
             spec.replay.is_some(),
@@ -62,11 +62,6 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
             spec.mix_order == Order::Turns,
             "each user sends the requests in their order".into(),
             "leave out --in-order (in a spec, `mix_order`)",
-        ),
-        (
-            spec.depth > 1,
-            format!("a user sends one request at a time, not {}", spec.depth),
-            "leave out --depth",
         ),
         (
             spec.slices.is_some(),
@@ -103,15 +98,33 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     }
 }
 
-/// The sequences that `spec` describes, of its `requests`.
+/// Refuse several requests at a time on a connection that is one user.
+///
+/// # Errors
+/// A [`SpecError`] with the remedies.
+pub fn one_at_a_time(spec: &Spec) -> Result<(), SpecError> {
+    if spec.depth > 1 {
+        let found = format!("a user sends one request at a time, not {}", spec.depth);
+        let remedy = "leave out --depth, or take h2, of which each stream is a user";
+        return Err(SpecError::new("sequence", found, remedy));
+    }
+    Ok(())
+}
+
+/// The sequences that `spec` describes, of its `requests`, as `compose` makes them.
 ///
 /// # Errors
 /// A [`SpecError`] that names the request which cannot be used.
-pub fn sequences(spec: &Spec, requests: &Requests) -> Result<Sequences, SpecError> {
-    let cookies = spec.sequence.is_some_and(|sequence| sequence.cookies);
+pub fn sequences<R>(
+    spec: &Spec,
+    requests: &Requests,
+    compose: Compose<R>,
+) -> Result<Sequences<R>, SpecError> {
     let mut found = Sequences {
-        cookies,
-        ..Sequences::default()
+        exchanges: Vec::new(),
+        steps: Vec::new(),
+        values: 0,
+        cookies: spec.sequence.is_some_and(|sequence| sequence.cookies),
     };
     for (target, choice) in requests.choices.iter().enumerate() {
         let &Choice::Sole(first) = choice else {
@@ -123,13 +136,14 @@ pub fn sequences(spec: &Spec, requests: &Requests) -> Result<Sequences, SpecErro
         let mut names = Names::default();
         for (index, request) in mix.iter().enumerate() {
             let asked = &requests.all[found.steps.len()];
-            let refuse = |found, remedy| refuse(spec, index, request, found, remedy);
+            let refuse =
+                |found: String, remedy: String| refuse(spec, index, request, found, remedy);
             let next = first + ((index + 1) % mix.len()) as ExchangeId;
-            let step = step(spec, request, asked, next, &mut names, refuse);
+            let made = step(spec, request, asked, compose, &mut names, &refuse);
             let file = spec.mix_file.as_deref();
-            found
-                .steps
-                .push(step.map_err(|error| located(error, file, asked.line))?);
+            let (exchange, takes) = made.map_err(|error| located(error, file, asked.line))?;
+            found.exchanges.push(exchange);
+            found.steps.push(Step { takes, next });
         }
         for step in &mut found.steps[first as usize..] {
             let used = |take: Take| {
@@ -143,15 +157,16 @@ pub fn sequences(spec: &Spec, requests: &Requests) -> Result<Sequences, SpecErro
     Ok(found)
 }
 
-/// One request of a sequence, whose earlier requests take the values of `names`.
-fn step(
+/// One request of a sequence, and the values to take from its answer; earlier requests take the
+/// values of `names`.
+fn step<R>(
     spec: &Spec,
     request: &RequestSpec,
     asked: &Asked,
-    next: ExchangeId,
+    compose: Compose<R>,
     names: &mut Names,
-    refuse: impl Fn(String, String) -> SpecError,
-) -> Result<Step, SpecError> {
+    refuse: Refuse<'_>,
+) -> Result<(Exchange<R>, Vec<Take>), SpecError> {
     let written = request.body.as_ref().or(spec.body.as_ref());
     let payload = asked.body.as_deref().map(|body| match written {
         Some(Body::Text(_) | Body::File { .. }) => Payload::Template(body),
@@ -165,7 +180,7 @@ fn step(
         expect,
         ..
     } = asked;
-    let composed = Valued::compose(target, method, headers, payload, names, &refuse)?;
+    let composed = compose(target, method, headers, payload, names, refuse)?;
     let takes = request.take.iter().map(|(name, text)| {
         let place = Place::parse(text).filter(|_| is_name(name));
         let place = place.ok_or_else(|| {
@@ -192,19 +207,16 @@ fn step(
         body: false,
     };
     let wants = takes.iter().fold(jar, |wants, take| wants.or(take.wants()));
-    Ok(Step {
-        exchange: Exchange {
-            request: composed,
-            bodiless,
-            grpc: false,
-            expect: Expectation {
-                wants,
-                ..expect.clone()
-            },
+    let exchange = Exchange {
+        request: composed,
+        bodiless,
+        grpc: false,
+        expect: Expectation {
+            wants,
+            ..expect.clone()
         },
-        takes,
-        next,
-    })
+    };
+    Ok((exchange, takes))
 }
 
 /// The error of what is found in a request, with its place.

@@ -74,6 +74,18 @@ impl Targets {
         ))
     }
 
+    /// Refuse URLs that are not of HTTP, which `protocol` needs.
+    ///
+    /// # Errors
+    /// A [`SpecError`] with the beginnings that are right.
+    pub fn are_http(&self, protocol: &str) -> Result<(), SpecError> {
+        if self.scheme() != Scheme::Tcp {
+            return Ok(());
+        }
+        let found = format!("{} is not for {protocol}", Scheme::Tcp.name());
+        Err(SpecError::new("url", found, "write http:// or https://"))
+    }
+
     /// Each target with its expected answers.
     pub fn iter(&self) -> impl Iterator<Item = (&Target, &Expect)> {
         self.0.iter().map(|(target, expect)| (target, expect))

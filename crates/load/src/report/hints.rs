@@ -31,7 +31,7 @@ pub fn hints(report: &Report, spec: &Spec, chosen: bool) -> Vec<String> {
     }
     hints.extend(statuses(report, spec, chosen));
     hints.extend(timeouts(&report.total, spec));
-    hints.extend(value(&report.total));
+    hints.extend(value(report));
     hints
 }
 
@@ -115,10 +115,15 @@ fn join(statuses: &[u16]) -> String {
 }
 
 /// A remedy for answers without a value.
-fn value(total: &Total) -> Option<String> {
-    let lacks = total.reasons.iter().any(|reason| reason.kind == "value");
-    lacks
-        .then(|| "--show 1 prints an answer, in which the place of a value can be looked up".into())
+fn value(report: &Report) -> Option<String> {
+    let mut reasons = report.total.reasons.iter();
+    let options = match report.protocol.as_str() {
+        "h1" => "--show 1",
+        _ => "-p h1 --show 1",
+    };
+    reasons.any(|reason| reason.kind == "value").then(|| {
+        format!("{options} prints an answer, in which the place of a value can be looked up")
+    })
 }
 
 /// Remedies for answers that took too long.

@@ -59,6 +59,15 @@ impl Capture {
         }
     }
 
+    /// Take a field of a head that is no text; its name and value have no line break.
+    pub fn take_field(&mut self, name: &[u8], value: &[u8]) {
+        if self.wants.head {
+            for part in [name, b": ", value, b"\n"] {
+                self.head.extend_from_slice(part);
+            }
+        }
+    }
+
     /// Take the next bytes of the body.
     pub fn take_body(&mut self, bytes: &[u8]) {
         if self.wants.body {
@@ -102,6 +111,9 @@ mod tests {
         assert_eq!(found, [&b"1"[..], b""]);
         capture.reset();
         assert_eq!(capture.fields(b"X-A").count(), 0);
+        capture.take_field(b"x-ab", b"0");
+        capture.take_field(b"x-a", b" 2 ");
+        assert_eq!(capture.fields(b"X-A").collect::<Vec<_>>(), [b"2"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ const MOST: usize = 180;
 pub struct Jar {
     /// Names and values, in the order in which they were first set.
     cookies: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The header of a request, with its line's end; empty without cookies.
+    /// The value of a request's header; empty without cookies.
     header: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl Jar {
         }
     }
 
-    /// The `Cookie` header of a request as a line; empty without cookies.
+    /// The value of a request's `Cookie` header; empty without cookies.
     pub fn header(&self) -> &[u8] {
         &self.header
     }
@@ -76,15 +76,12 @@ impl Jar {
         self.header.clear();
         for (name, value) in &self.cookies {
             let before: &[u8] = match self.header.is_empty() {
-                true => b"Cookie: ",
+                true => b"",
                 false => b"; ",
             };
             for part in [before, name, b"=", value] {
                 self.header.extend_from_slice(part);
             }
-        }
-        if !self.header.is_empty() {
-            self.header.extend_from_slice(b"\r\n");
         }
     }
 }
@@ -105,17 +102,14 @@ mod tests {
     fn cookies_are_set_changed_and_deleted() {
         assert_eq!(after(&[]), "");
         let two = ["a=1; Path=/", "b=2"];
-        assert_eq!(after(&two), "Cookie: a=1; b=2\r\n");
-        assert_eq!(
-            after(&[&two[..], &["a=3"]].concat()),
-            "Cookie: a=3; b=2\r\n"
-        );
+        assert_eq!(after(&two), "a=1; b=2");
+        assert_eq!(after(&[&two[..], &["a=3"]].concat()), "a=3; b=2");
         let gone = "a=; Max-Age=0";
-        assert_eq!(after(&[&two[..], &[gone]].concat()), "Cookie: b=2\r\n");
+        assert_eq!(after(&[&two[..], &[gone]].concat()), "b=2");
         assert_eq!(after(&["a=1", gone]), "");
         assert_eq!(
             after(&["a=1", "b=2; Expires=Thu, 01 Jan 1970 00:00:00 GMT"]),
-            "Cookie: a=1\r\n"
+            "a=1"
         );
     }
 
@@ -126,6 +120,6 @@ mod tests {
         let many: Vec<String> = (0..=MOST).map(|number| format!("c{number}=x")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let header = after(&many);
-        assert!(header.starts_with("Cookie: c1=x; ") && header.ends_with("; c180=x\r\n"));
+        assert!(header.starts_with("c1=x; ") && header.ends_with("; c180=x"));
     }
 }

@@ -30,6 +30,15 @@ pub enum Fault {
     Unknown(String),
 }
 
+impl From<&[u8]> for Template {
+    /// Text without places.
+    fn from(text: &[u8]) -> Self {
+        let mut plain = Template::default();
+        plain.text(text);
+        plain
+    }
+}
+
 impl Template {
     /// The template that `text` writes; `find` returns the number of a name's value.
     ///
@@ -110,6 +119,16 @@ impl Template {
             Piece::Value(value) => Some(*value),
             _ => None,
         })
+    }
+
+    /// Its text, if it is always the same.
+    pub fn plain(&self) -> Option<&[u8]> {
+        // Neighbouring texts are one piece.
+        match &self.0[..] {
+            [] => Some(&[]),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
     }
 
     /// The number of the value that it begins with, if it does.

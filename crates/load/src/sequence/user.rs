@@ -48,7 +48,7 @@ impl User {
         &self.values
     }
 
-    /// The `Cookie` header of the next request as a line; empty without cookies.
+    /// The value of the next request's `Cookie` header; empty without cookies.
     pub fn cookies(&self) -> &[u8] {
         self.jar.as_ref().map_or(&[], Jar::header)
     }

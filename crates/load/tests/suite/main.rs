@@ -36,6 +36,7 @@ mod same_files;
 mod sequence;
 mod sequence_hostile;
 mod sequence_refused;
+mod sequence_streams;
 mod several_requests;
 mod streams;
 mod tls;

@@ -1,8 +1,14 @@
 //! Whatever a server sends, a user's next request has the lines that its template has.
 
 use proptest::prelude::*;
+use tare_load::crowd::parts::Compose;
+use tare_load::crowd::turn::Sequences;
 use tare_load::dialogue::Dialogue;
-use tare_load::h1::users::{Sequences, Users};
+use tare_load::h1::users::Users;
+use tare_load::h1::valued::{self, Valued};
+use tare_load::h2::frame::{HEADER, Header, kind};
+use tare_load::h2::{self, H2};
+use tare_load::hpack::{Decoder, Scratch};
 use tare_load::keys::Keys;
 use tare_load::pipeline::Pipeline;
 use tare_load::plan::requests::Requests;
@@ -10,16 +16,18 @@ use tare_load::plan::sequence::sequences;
 use tare_load::plan::targets::Targets;
 use tare_load::spec::Spec;
 
+use crate::common::h2::{answer, data, headers, settings};
+
 const SPEC: &str = r#"{"url": "http://h/", "sequence": {"cookies": true}, "mix": [
     {"url": "/in", "take": {"j": "json:/j", "h": "header:x-h", "c": "cookie:c", "l": "location"}},
     {"url": "${l}", "headers": {"X-H": "${h}", "X-C": "a${c}"}},
     {"url": "/p/${h}?${c}", "method": "POST", "body": "<${j}>"}]}"#;
 
-fn made() -> Sequences {
+fn made<R>(compose: Compose<R>) -> Sequences<R> {
     let spec = Spec::from_json(SPEC).expect("a spec");
     let targets = Targets::of(&spec).expect("a target");
     let requests = Requests::of(&spec, &targets).expect("requests");
-    sequences(&spec, &requests).expect("a sequence")
+    sequences(&spec, &requests, compose).expect("a sequence")
 }
 
 /// The shape of a request: method, header names and true if the body has its length.
@@ -41,7 +49,7 @@ fn shape(bytes: &[u8]) -> (String, Vec<String>, bool) {
 }
 
 /// Let a user send all its requests, the first of which is answered by `answer`.
-fn check(sequences: &Sequences, answer: &[u8]) {
+fn check(sequences: &Sequences<Valued>, answer: &[u8]) {
     let keys = vec![Keys::new(None, 1, 0, (0, 1))];
     let mut dialogue = Pipeline::new(Users::new(sequences, keys), 1);
     let mut out = Vec::new();
@@ -79,6 +87,69 @@ fn check(sequences: &Sequences, answer: &[u8]) {
     }
 }
 
+/// The same of a request of HTTP/2, whose pseudo-headers are its method and path.
+fn shape_in_stream(bytes: &[u8]) -> (String, Vec<String>, bool) {
+    let (mut rest, mut block, mut body) = (bytes, Vec::new(), 0);
+    while let Some(header) = rest.first_chunk() {
+        let header = Header::read(header);
+        let (frame, after) = rest.split_at(HEADER + header.length);
+        match header.kind {
+            kind::HEADERS | kind::CONTINUATION => block.extend_from_slice(&frame[HEADER..]),
+            kind::DATA => body += header.length,
+            _ => {}
+        }
+        rest = after;
+    }
+    let (mut method, mut names, mut stated) = (String::new(), Vec::new(), 0);
+    let field = |name: &[u8], value: &[u8]| {
+        let text = String::from_utf8_lossy(value).into_owned();
+        match name {
+            b":method" => method = text,
+            b":path" => assert!(text.starts_with('/') && !text.contains(' '), "{text}"),
+            b":scheme" | b":authority" => {}
+            _ => {
+                if name == b"content-length" {
+                    stated = text.parse().expect("a number");
+                }
+                assert!(!value.iter().any(u8::is_ascii_control), "{text:?}");
+                names.push(String::from_utf8_lossy(name).into_owned());
+            }
+        }
+    };
+    let decoded = Decoder::default().decode(&block, &mut Scratch::default(), field);
+    decoded.expect("a block");
+    (method, names, body == stated)
+}
+
+/// Let a user of HTTP/2 send all its requests, the first of which is answered by `frames`.
+fn check_in_stream(sequences: &Sequences<h2::request::Request>, frames: &[u8]) {
+    let keys = vec![Keys::new(None, 1, 0, (0, 1))];
+    let mut h2 = H2::of_users(sequences, 1, keys);
+    let (mut out, mut events) = (Vec::new(), Vec::new());
+    let mut connection = h2.begin(0, &mut out);
+    h2.send(&mut connection, 0, 0, &mut out).expect("room");
+    let mut answers = [settings(&[]), frames.to_vec()].concat();
+    for stream in [3, 5] {
+        let received = h2.recv(&mut connection, &answers, &mut Vec::new(), &mut events);
+        if received.is_err() || h2.room(&connection) == 0 {
+            return;
+        }
+        out.clear();
+        h2.send(&mut connection, 0, 0, &mut out).expect("room");
+        let (method, mut names, whole) = shape_in_stream(&out);
+        names.retain(|name| name != "cookie");
+        let wanted: &[&str] = match (method.as_str(), names.len()) {
+            // Begun anew.
+            ("GET", 0) => &[],
+            ("GET", _) => &["x-h", "x-c"],
+            _ => &["content-length"],
+        };
+        assert_eq!(names, wanted);
+        assert!(whole);
+        answers = answer(stream, b"");
+    }
+}
+
 /// Text with what matters in a request.
 fn text() -> impl Strategy<Value = String> {
     "([a-z/?#;= \t\"\\\\]|\r\n|\r|\n|\u{0}|\u{7f}|é|X-Evil: 1|HTTP/1.1|GET /){0,6}"
@@ -95,13 +166,21 @@ proptest! {
             "HTTP/1.1 200 OK\r\nX-H: {h}\r\nSet-Cookie: c={c}\r\nSet-Cookie: d{h}={c}\r\nLocation: {slash}{l}\r\n\
              Content-Length: {}\r\n\r\n{body}", body.len(),
         );
-        check(&made(), answer.as_bytes());
+        check(&made(valued::compose), answer.as_bytes());
+        let (cookie, other) = (format!("c={c}"), format!("d{h}={c}"));
+        let (location, length) = (format!("{slash}{l}"), body.len().to_string());
+        let fields = [
+            (":status", "200"), ("x-h", h.as_str()), ("set-cookie", &cookie),
+            ("set-cookie", &other), ("location", &location), ("content-length", &length),
+        ];
+        let frames = [headers(1, false, &fields), data(1, true, body.as_bytes())].concat();
+        check_in_stream(&made(h2::request::of_user), &frames);
     }
 }
 
 #[test]
 fn a_plain_answer_leads_to_the_last_request() {
-    let sequences = made();
+    let sequences = made(valued::compose);
     let body = r#"{"j": "x"}"#;
     let answer = format!(
         "HTTP/1.1 200 OK\r\nX-H: h\r\nSet-Cookie: c=v\r\nLocation: /l\r\nContent-Length: {}\r\n\r\n{body}",

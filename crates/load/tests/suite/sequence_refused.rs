@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::common::program::{File, load, program, text};
 use crate::common::site::{ok, serve};
-use crate::common::{count, errors};
+use crate::common::{count, errors, streams};
 
 const GOOD: &str = r#"{"url": "/in", "take": {"id": "json:/id"}}
 {"url": "/item/${id}"}
@@ -28,15 +28,17 @@ fn assert_refused(requests: &str, arguments: &[&str], words: &str) {
 #[test]
 fn what_has_no_meaning_beside_a_sequence_is_refused() {
     for (arguments, words) in [
-        (&["-p", "h2"][..], "sequence: h2 has no sequences"),
-        (&["-p", "h3"], "sequence: h3 "),
-        (&["-p", "auto"], "sequence: auto "),
+        (&["-p", "h3"][..], "sequence: h3 has no sequences"),
         (&["-p", "grpc"], "sequence: grpc "),
-        (&["-p", "ws"], "--requests: requests for ws, which sends messages"),
+        (
+            &["-p", "ws"],
+            "--requests: requests for ws, which sends messages",
+        ),
         (
             &["-m", "2"],
-            "one request at a time, not 2; leave out --depth",
+            "one request at a time, not 2; leave out --depth, or take h2",
         ),
+        (&["-p", "auto", "-m", "2"], "one request at a time, not 2"),
         (&["--in-order"], "cannot be used with"),
         (&["--replay", "log"], "cannot be used with"),
         (
@@ -84,7 +86,15 @@ fn a_lacking_value_has_a_remedy() {
     let output = run(&url, GOOD, &["--sequence", "-r", "4", "--warmup", "0s"]);
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(said.contains(", in sequence"), "{said}");
-    assert!(said.contains("--show 1 prints an answer"), "{said}");
+    assert!(said.contains(" --show 1 prints an answer"), "{said}");
+    let (url, _) = streams::serve(h2::server::Builder::new(), 0, |_| ok("", "{}"));
+    let output = run(
+        &url,
+        GOOD,
+        &["--sequence", "-r", "4", "-p", "h2", "-m", "3"],
+    );
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(said.contains(" -p h1 --show 1 prints an answer"), "{said}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use tare_load::h2::frame::{HEADER, Header, flag, kind};
-use tare_load::hpack::encoder;
+use tare_load::hpack::{Decoder, Scratch, encoder};
 
 /// A frame.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -95,4 +95,17 @@ pub fn goaway(last: u32, code: u32) -> Vec<u8> {
         0,
         &[last.to_be_bytes(), code.to_be_bytes()].concat(),
     )
+}
+
+/// The path in a block of a request's fields.
+pub fn path(block: &[u8]) -> String {
+    let mut path = String::new();
+    let field = |name: &[u8], value: &[u8]| {
+        if name == b":path" {
+            path = String::from_utf8_lossy(value).into_owned();
+        }
+    };
+    let read = Decoder::default().decode(block, &mut Scratch::default(), field);
+    read.expect("a block");
+    path
 }

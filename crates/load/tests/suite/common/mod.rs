@@ -6,6 +6,7 @@ pub mod h2_client;
 pub mod program;
 pub mod quic;
 pub mod site;
+pub mod streams;
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -40,6 +40,10 @@ impl Log {
     pub fn taken(&self) -> Vec<Request> {
         std::mem::take(&mut *self.0.lock().expect("no panic"))
     }
+
+    pub fn note(&self, request: Request) {
+        self.0.lock().expect("no panic").push(request);
+    }
 }
 
 /// An answer of status 200.
@@ -65,7 +69,7 @@ pub fn serve(handler: impl Fn(&Request) -> String + Send + Sync + 'static) -> (S
         let mut reader = BufReader::new(stream.try_clone()?);
         while let Some(request) = read(&mut reader, connection)? {
             let answer = handler(&request);
-            noted.0.lock().expect("no panic").push(request);
+            noted.note(request);
             stream.write_all(answer.as_bytes())?;
             if answer.contains("Connection: close") || answer.is_empty() {
                 return Ok(());
