@@ -6,7 +6,6 @@ use base64::Engine as _;
 use clap::Args;
 
 use super::values::{header, user};
-use crate::keys::PLACE;
 use crate::spec::{Body, Expect, KeySpec, Order, SequenceSpec, SpecError, default};
 use crate::target::Target;
 
@@ -14,8 +13,8 @@ use crate::target::Target;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub struct Request {
-    /// Several requests, one a line of FILE: a URL or path, a method and a URL, or a JSON object with
-    /// method, headers, body, weight (docs/FORMAT.md, `mix`)
+    /// Several requests, one a line of FILE: a URL or path, a method and a URL, or a JSON object
+    /// with method, headers, body, weight (docs/FORMAT.md, `mix`)
     #[arg(long, value_name = "FILE")]
     pub requests: Option<PathBuf>,
 
@@ -23,9 +22,10 @@ pub struct Request {
     #[arg(long, requires = "requests")]
     pub in_order: bool,
 
-    /// Let each connection, or with h2 each of its streams (-m), be a user that sends the requests of
-    /// --requests in their order, over and over, and takes values from answers: `${name}` in a path, header or body is the value that
-    /// `take` of an earlier request names (docs/FORMAT.md, `sequence`)
+    /// Let each connection, or with h2 each of its streams (-m), be a user that sends the requests
+    /// of --requests in their order, over and over, and takes values from answers: `${name}` in a
+    /// path, header or body is the value that `take` of an earlier request names (docs/FORMAT.md,
+    /// `sequence`)
     #[arg(long, requires = "requests", conflicts_with = "in_order")]
     pub sequence: bool,
 
@@ -73,7 +73,8 @@ pub struct Request {
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     pub expect_status: Option<Vec<u16>>,
 
-    /// Header by which an answer says whether a cache had it, as X-Cache: hits have `hit` in its value
+    /// Header by which an answer says whether a cache had it, as X-Cache: hits have `hit` in its
+    /// value
     #[arg(long, value_name = "NAME")]
     pub cache_header: Option<String>,
 
@@ -108,18 +109,12 @@ impl Request {
         Ok(self.headers.iter().cloned().chain(credentials).collect())
     }
 
-    /// Refuse URLs of which a part would not be sent as it is written: keys without a number, and the
-    /// path of one that only says where the requests of a file go.
+    /// Refuse URLs of which a part would not be sent as it is written: the path of one that only
+    /// says where the requests of a file go.
     ///
     /// # Errors
     /// A [`SpecError`] that names the URL.
     pub fn check(&self, urls: &[String]) -> Result<(), SpecError> {
-        for url in urls.iter().filter(|_| self.keys.is_none()) {
-            if url.contains(PLACE) {
-                let found = format!("{url:?} has {PLACE}, but there are no --keys");
-                return Err(SpecError::new("keys", found, "write how many there are"));
-            }
-        }
         for url in urls.iter().filter(|_| self.requests.is_some()) {
             if Target::parse(url)?.path != "/" {
                 let found = format!("{url:?} has a path, but the requests have their own");

@@ -89,6 +89,7 @@ impl Requests {
             all: Vec::new(),
             choices: Vec::new(),
         };
+        let keys = targets.keys(spec);
         for (index, (target, expect)) in targets.iter().enumerate() {
             let common = Asked {
                 target: target.clone(),
@@ -103,18 +104,27 @@ impl Requests {
                 // Each user knows which of them is its next.
                 Some(_) => Choice::Sole(first),
             });
+            // Without keys, all requests would ask for one object.
+            let keyed = |asked: Asked| match keys[index] {
+                None if asked.target.path.contains(PLACE) => {
+                    let found = format!("{:?} has {PLACE}, and no keys", asked.target.path);
+                    let remedy = "say how many objects there are (--keys N; in a spec, `keys`)";
+                    Err(SpecError::new("keys", found, remedy))
+                }
+                _ => Ok(asked),
+            };
             if mix.is_empty() {
-                requests.all.push(common);
+                requests.all.push(keyed(common)?);
                 continue;
             }
             for request in mix {
-                let asked = asked(request, &common, spec);
+                let asked = asked(request, &common, spec).and_then(keyed);
                 let file = spec.mix_file.as_deref();
                 let asked = asked.map_err(|error| located(error, file, request.line));
                 requests.all.push(asked?);
             }
         }
-        let keyed = targets.keys(spec).iter().any(Option::is_some);
+        let keyed = keys.iter().any(Option::is_some);
         let has_place = |asked: &Asked| asked.target.path.contains(PLACE);
         if keyed && !requests.all.iter().any(has_place) {
             let found = format!("no URL has {PLACE} in its path");
@@ -331,5 +341,16 @@ mod tests {
         assert!(keyed("/{key}").is_ok());
         let error = keyed("/key").unwrap_err().to_string();
         assert!(error.starts_with("keys: no URL has {key} "), "{error}");
+        let targets =
+            r#"[{"url": "http://a/{key}", "keys": {"count": 5}}, {"url": "http://b/{key}"}]"#;
+        for unkeyed in [
+            r#"{"url": "http://a/{key}"}"#,
+            r#"{"url": "http://a/", "mix": [{"url": "/{key}"}]}"#,
+            &format!(r#"{{"targets": {targets}}}"#),
+        ] {
+            let error = requests(unkeyed).unwrap_err().to_string();
+            let words = "keys: \"/{key}\" has {key}, and no keys; say how many";
+            assert!(error.starts_with(words), "{error}");
+        }
     }
 }

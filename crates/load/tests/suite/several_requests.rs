@@ -212,6 +212,11 @@ fn a_file_that_is_none_of_requests_is_named_with_its_line() {
             ":1: expect.status: 7 is not a status",
         ),
         (
+            "keys",
+            b"/\n/{key}",
+            ":2: keys: \"/{key}\" has {key}, and no keys; say how many objects there are",
+        ),
+        (
             "weight",
             b"{\"url\": \"/\", \"weight\": 0}",
             ":1: weight: 0 is not above 0",
