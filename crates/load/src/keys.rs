@@ -27,8 +27,8 @@ enum Law {
 }
 
 impl Keys {
-    /// The series for target `target` of thread `thread` of `threads`; that of one object without
-    /// `spec`, which was checked.
+    /// The series for target `target` of a thread, which has place `thread` among `threads` that
+    /// send to it; that of one object without `spec`, which was checked.
     pub fn new(
         spec: Option<KeySpec>,
         seed: u64,

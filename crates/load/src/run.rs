@@ -162,7 +162,7 @@ struct Job<'a, O: ?Sized> {
     header: Option<Header>,
 }
 
-impl<O: Observer + ?Sized> Job<'_, O> {
+impl<'a, O: Observer + ?Sized> Job<'a, O> {
     /// The version of HTTP that all servers choose in TLS, h2 rather than h1; h1 without TLS.
     fn negotiated(&self) -> Result<&'static str, Error> {
         if self.targets.scheme() != Scheme::Https {
@@ -296,10 +296,8 @@ impl<O: Observer + ?Sized> Job<'_, O> {
     fn proto(&mut self) -> Result<Done, Error> {
         self.targets.are(Scheme::Tcp, "proto")?;
         let message = plan::body(self.spec.body.as_ref(), self.spec.seed)?.unwrap_or_default();
-        let requests = self.requests.all.iter();
-        let calls: Vec<Call> = requests
-            .map(|asked| Call::new(&message, asked.expect.clone()))
-            .collect();
+        let call = |asked: &Asked| Call::new(&message, asked.expect.clone());
+        let calls: Vec<Call> = self.requests.all.iter().map(call).collect();
         let Spec { depth, .. } = *self.spec;
         self.in_order(&[], |_| Pipeline::new(Proto(&calls), depth))
     }
@@ -386,12 +384,15 @@ impl<O: Observer + ?Sized> Job<'_, O> {
     }
 
     /// Each thread's keys, by target.
-    fn keys(&self) -> impl Fn(usize) -> Vec<Keys> + Sync + use<O> {
-        let Spec { seed, threads, .. } = *self.spec;
+    fn keys(&self) -> impl Fn(usize) -> Vec<Keys> + Sync + use<'a, O> {
+        let (load, seed) = (self.load, self.spec.seed);
         let keys = self.targets.keys(self.spec);
         move |thread| {
+            let places = load.places(thread);
             let own = |(target, spec): (usize, &Option<KeySpec>)| {
-                Keys::new(*spec, seed, target, (thread, threads))
+                // A thread without connections to the target draws none.
+                let place = places[target].unwrap_or((0, 1));
+                Keys::new(*spec, seed, target, place)
             };
             keys.iter().enumerate().map(own).collect()
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::arrivals::Arrivals;
-use super::load::{Load, Timeouts};
+use super::load::{Load, Place, Timeouts};
 use super::picks::{Choice, Picks};
 use super::slices::Slices;
 use crate::random::{Random, Use, stream};
@@ -66,9 +66,7 @@ pub fn of(load: &Load, index: usize) -> Duty {
     let gap = load.ramp_per_s.map_or(0.0, |ramp| 1e9 / ramp);
     let order = load.order();
     // A target's sends and requests are shared out to the threads that have connections to it.
-    let places: Vec<_> = (0..load.targets.len())
-        .map(|target| place(&order, load.threads, index, target))
-        .collect();
+    let places = load.places(index);
     let own = order.into_iter().enumerate();
     let own = own.skip(index).step_by(load.threads);
     Duty {
@@ -94,20 +92,6 @@ pub fn of(load: &Load, index: usize) -> Duty {
         keeps_times: load.keeps_times,
         timeouts: load.timeouts,
     }
-}
-
-/// A thread's place among those that have connections to a target, and their number.
-type Place = Option<(usize, usize)>;
-
-/// The place of thread `index` of `threads` for `target`; connections have their targets in `order`.
-fn place(order: &[usize], threads: usize, index: usize, target: usize) -> Place {
-    let has = |thread: usize| {
-        let mut own = order.iter().skip(thread).step_by(threads);
-        own.any(|each| *each == target)
-    };
-    let threads: Vec<usize> = (0..threads).filter(|each| has(*each)).collect();
-    let place = threads.iter().position(|each| *each == index)?;
-    Some((place, threads.len()))
 }
 
 fn picks(load: &Load, index: usize, places: &[Place]) -> Vec<Picks> {

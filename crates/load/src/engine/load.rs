@@ -61,6 +61,10 @@ pub struct Share {
     pub rate: Option<f64>,
 }
 
+/// A thread's place among those that have connections to a target, and their number; none of a
+/// thread that has none.
+pub type Place = Option<(usize, usize)>;
+
 /// Time limits, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
@@ -104,6 +108,23 @@ impl Load {
                 neediest
             })
             .collect()
+    }
+
+    /// The places of a thread, by target.
+    pub fn places(&self, thread: usize) -> Vec<Place> {
+        let order = self.order();
+        let has = |thread: usize, target: usize| {
+            let mut own = order.iter().skip(thread).step_by(self.threads);
+            own.any(|each| *each == target)
+        };
+        let place = |target: usize| {
+            let all: Vec<usize> = (0..self.threads)
+                .filter(|each| has(*each, target))
+                .collect();
+            let place = all.iter().position(|each| *each == thread)?;
+            Some((place, all.len()))
+        };
+        (0..self.targets.len()).map(place).collect()
     }
 }
 

@@ -132,6 +132,24 @@ fn each_target_has_its_own_oracle() {
 }
 
 #[test]
+fn keys_in_turns_are_all_asked_for_whichever_threads_have_connections() {
+    let log = Log::default();
+    let url = log.serve();
+    let target = |name: &str| {
+        json!({"url": format!("{url}/{name}/{{key}}"), "connections": 1,
+               "keys": {"count": 4, "order": "turns"}})
+    };
+    let changes = json!({
+        "url": null, "targets": [target("a"), target("b")], "threads": 2, "requests": 16,
+        "warmup_s": 0, "duration_s": 600,
+    });
+    let result = bare::run("", &changes);
+    assert_eq!(errors(&result), 0, "{result}");
+    let distinct: BTreeSet<String> = log.taken().into_iter().map(|(_, path)| path).collect();
+    assert_eq!(distinct.len(), 8, "{distinct:?}");
+}
+
+#[test]
 fn keys_are_drawn_by_their_law_and_seed() {
     let log = Log::default();
     let url = format!("{}/o/{{key}}", log.serve());
