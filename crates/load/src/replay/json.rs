@@ -56,8 +56,9 @@ pub fn entry(line: &str) -> Result<Entry, Fault> {
     if let Some(headers) = field(&["headers"]) {
         add_headers(&mut entry, headers)?;
     }
-    if let Some(body) = text(&["body"]) {
-        entry.body = Sent::Bytes(body.into());
+    if let Some(body) = field(&["body"]) {
+        let text = body.as_str().ok_or("a body that is no text")?;
+        entry.body = Sent::Bytes(text.into());
     }
     if let Some(size) = field(&BODY_SIZE).and_then(number) {
         entry.body_size(size)?;
@@ -143,6 +144,7 @@ mod tests {
             r#"{"time": 1, "uri": "/", "headers": [1]}"#,
             r#"{"time": 1, "uri": "/", "headers": {"X": 1}}"#,
             r#"{"time": 1, "uri": "/", "body_size": 99999999999}"#,
+            r#"{"time": 1, "uri": "/", "body": {"a": 1}}"#,
         ] {
             assert!(entry(line).is_err(), "{line}");
         }

@@ -63,9 +63,12 @@ impl fmt::Display for ReplayReport {
             known(self.gaps_ks),
             known(self.sizes_ks),
         )?;
-        match self.skipped {
-            0 => Ok(()),
-            skipped => write!(f, "; {skipped} lines are no requests"),
+        match (self.skipped, self.format) {
+            (0, _) => Ok(()),
+            (1, LogFormat::Har) => write!(f, "; 1 entry is no request"),
+            (skipped, LogFormat::Har) => write!(f, "; {skipped} entries are no requests"),
+            (1, _) => write!(f, "; 1 line is no request"),
+            (skipped, _) => write!(f, "; {skipped} lines are no requests"),
         }
     }
 }
@@ -114,6 +117,19 @@ mod tests {
         assert_eq!(ks(&[10, 20, 30], &[11, 19, 30], 1), 0.0);
         assert_eq!(ks(&[10, 20, 30], &[12, 19, 30], 1), 1.0 / 3.0);
         assert_eq!(distance(vec![], vec![1], 0), None);
+    }
+
+    #[test]
+    fn what_was_left_out_is_counted_in_the_words_of_its_format() {
+        let after = |format, skipped| {
+            let report = ReplayReport::new(format, (5, skipped), 1.0, &Replayed::default());
+            report.to_string()
+        };
+        assert!(!after(LogFormat::Json, 0).contains("no request"));
+        assert!(after(LogFormat::Json, 1).ends_with("; 1 line is no request"));
+        assert!(after(LogFormat::Combined, 2).ends_with("; 2 lines are no requests"));
+        assert!(after(LogFormat::Har, 1).ends_with("; 1 entry is no request"));
+        assert!(after(LogFormat::Har, 3).ends_with("; 3 entries are no requests"));
     }
 
     #[test]

@@ -230,7 +230,7 @@ fn all_formats_are_replayed_by_the_program() {
         text.contains("replay        2 of the log's 2 requests; distance (KS) of gaps "),
         "{text}"
     );
-    assert!(text.contains("; 1 lines are no requests"), "{text}");
+    assert!(text.contains("; 1 line is no request"), "{text}");
 }
 
 /// The requests of two targets that a log of 40 is replayed to in slices.
