@@ -125,6 +125,7 @@ pub fn run(
         ReplayReport::new(replay.format, counts, replay.length_s, replayed)
     });
     report.samples = job.samples;
+    report.url = spec.url.clone();
     if spec.ask {
         report.answers = requests.all.iter().map(answered).collect();
     }
@@ -132,8 +133,7 @@ pub fn run(
         report.times_dropped = times::dropped(&outcome);
         report.times_fault = times::write(BufWriter::new(file), &outcome).err();
     }
-    report.tls = tls;
-    report.certificates = shown;
+    (report.tls, report.certificates) = (tls, shown);
     Ok(report)
 }
 

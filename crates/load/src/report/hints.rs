@@ -21,7 +21,7 @@ mod why {
 /// statuses are not the default ones.
 pub fn hints(report: &Report, spec: &Spec, chosen: bool) -> Vec<String> {
     let mut hints = Vec::new();
-    let single = spec.url.iter().map(|url| (url, &report.total));
+    let single = report.url.iter().map(|url| (url, &report.total));
     let several = report
         .targets
         .iter()

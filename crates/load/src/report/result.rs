@@ -29,6 +29,9 @@ pub struct Result {
     instrument: &'static str,
     /// The protocol, as the spec writes it.
     pub protocol: String,
+    /// The URL of the sole target, which a file of requests may name.
+    #[serde(skip)]
+    pub url: Option<String>,
     /// True if a signal ended the run before its time.
     pub stopped_early: bool,
     /// The window's length.
@@ -272,6 +275,7 @@ impl Result {
             schema: SCHEMA,
             instrument: concat!("tare-load ", env!("CARGO_PKG_VERSION")),
             protocol: protocol.into(),
+            url: None,
             stopped_early: outcome.interrupted,
             window_s: *window_s,
             outcomes: outcomes(tally, window),

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use crate::common::program::{load, text};
+use crate::common::program::{File, load, text};
 use crate::common::{OK, Server, Then};
 
 const MISSING: &[u8] = b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n";
@@ -92,6 +92,9 @@ fn nobody_at_the_address_is_asked_about() {
     let redirect = format!("a.example:80:{address}");
     let away = ["http://a.example/", "--connect-to", &redirect];
     let output = program(&[&away[..], &SHORT].concat());
+    assert!(text(&output.stdout).contains(&question), "{output:?}");
+    let file = File::holding("dead", format!("http://{address}/a\n"));
+    let output = program(&[&["--requests", file.name()][..], &SHORT].concat());
     assert!(text(&output.stdout).contains(&question), "{output:?}");
     let steps = ["--steps", "10:10:1", "--timeout", "200ms"];
     let output = program(&[&[url.as_str()][..], &steps, &SHORT].concat());
