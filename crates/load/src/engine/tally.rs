@@ -174,7 +174,9 @@ pub struct Tally {
     pub handshake: Histogram<u64>,
     /// Requests of the window, answered or not.
     pub offered: u64,
-    /// Correct answers that came within the window, whichever requests they are of.
+    /// Answers that came within the window, whichever requests they are of.
+    pub came: u64,
+    /// Those of them without a failure.
     pub answered: u64,
     /// Requests of the window without an answer when the drain ended.
     pub unfinished: u64,
@@ -212,6 +214,7 @@ impl Default for Tally {
             connect: histogram(),
             handshake: histogram(),
             offered: 0,
+            came: 0,
             answered: 0,
             unfinished: 0,
             correct: 0,
@@ -293,6 +296,7 @@ impl Tally {
             sum.add(more).expect("all histograms have the same bounds");
         }
         self.offered += other.offered;
+        self.came += other.came;
         self.answered += other.answered;
         self.unfinished += other.unfinished;
         self.correct += other.correct;

@@ -138,7 +138,10 @@ pub struct LoadReport {
     pub offered: u64,
     pub completed: u64,
     pub unfinished: u64,
-    /// Correct answers that came within the window.
+    /// Answers that came within the window.
+    #[serde(skip)]
+    pub came: u64,
+    /// Those of them that are correct.
     #[serde(skip)]
     pub answered: u64,
     /// The number of requests, if it was fixed.
@@ -325,6 +328,7 @@ impl LoadReport {
             offered: tally.offered,
             completed: tally.correct,
             unfinished: tally.unfinished,
+            came: tally.came,
             answered: tally.answered,
             requests: load.requests,
             timed_out: *window_s >= load.duration as f64 / 1e9,

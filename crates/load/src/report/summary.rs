@@ -159,7 +159,7 @@ fn write(text: &mut String, result: &Result, hints: &[String], paint: Paint) -> 
         writeln!(text, "condition     {judgement}")?;
     }
     let cpu_s = load.cpu_user_s + load.cpu_system_s;
-    let cpu = Time((load.answered > 0).then(|| cpu_s * 1e6 / load.answered as f64));
+    let cpu = Time((load.came > 0).then(|| cpu_s * 1e6 / load.came as f64));
     writeln!(
         text,
         "client CPU    {cpu} a request, {:.0} % of its busiest thread; {:.1} in flight on average",

@@ -129,6 +129,16 @@ fn an_unexpected_status_has_a_remedy() {
 }
 
 #[test]
+fn the_client_s_cpu_time_is_that_of_all_answers() {
+    let server = Server::always(MISSING, || Then::Keep);
+    let told = people(&server, &[]);
+    let line = told.lines().find(|line| line.starts_with("client CPU "));
+    let figure = line.expect("a line").split_whitespace().nth(2);
+    let figure = figure.and_then(|word| word.parse::<f64>().ok());
+    assert!(figure.is_some_and(|us| us > 0.0), "{told}");
+}
+
+#[test]
 fn a_chosen_status_that_is_right_stays_without_advice() {
     let number = AtomicU64::new(0);
     let server = Server::start(move |stream, _| {

@@ -95,14 +95,15 @@ impl<P: Protocol> Worker<'_, P> {
             let pair = (logged, answer.body);
             self.tallies[target].replayed.sizes.push(pair);
         }
+        let came = match self.intends[target] {
+            true => self.timeline.in_window(now),
+            false => in_window,
+        };
+        self.tallies[target].came += u64::from(came);
         if answer.failure.is_none() {
             if let Some(duel) = &mut self.duel {
                 duel.count(target);
             }
-            let came = match self.intends[target] {
-                true => self.timeline.in_window(now),
-                false => in_window,
-            };
             self.tallies[target].answered += u64::from(came);
             self.second.record(times.latency);
         }
