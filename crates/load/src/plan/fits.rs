@@ -1,5 +1,6 @@
 //! Checks that a protocol has a place for what is asked of it: nothing is left out in silence.
 
+use super::request_file::located;
 use super::size_of_message;
 use crate::spec::{Order, Spec, SpecError};
 
@@ -17,8 +18,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     let method = spec.method.as_str();
     let other_method = match protocol {
         "echo" | "proto" | "ws" => method != "GET",
-        // What is not chosen stands for the only one.
-        "grpc" => !matches!(method, "GET" | "POST"),
+        "grpc" => !is_call(method),
         _ => false,
     };
     let targets = spec.targets.iter();
@@ -42,6 +42,14 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
             "take h1, h2 or h3, or leave it out",
         ));
     }
+    let own = spec.targets.iter().flat_map(|target| &target.mix);
+    for request in spec.mix.iter().chain(own).filter(|_| protocol == "grpc") {
+        if let Some(method) = request.method.as_deref().filter(|method| !is_call(method)) {
+            let found = format!("{method} for grpc, whose calls are POST");
+            let error = SpecError::new("method", found, "leave it out");
+            return Err(located(error, spec.mix_file.as_deref(), request.line));
+        }
+    }
     if protocol == "proto" && !spec.expect.status.contains(&ECHOED) {
         let found = format!("an answer of proto counts as {ECHOED}");
         return Err(SpecError::new("expect.status", found, "leave it out"));
@@ -58,6 +66,11 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         "echo" | "ws" => echo(spec),
         _ => Ok(()),
     }
+}
+
+/// Return true if a call of gRPC is sent for `method`: what is not chosen stands for the only one.
+fn is_call(method: &str) -> bool {
+    matches!(method, "GET" | "POST")
 }
 
 /// Return true if the spec has requests beside those to its URLs.

@@ -176,6 +176,19 @@ fn a_file_s_requests_are_sent_as_they_are_written() {
 }
 
 #[test]
+fn a_call_of_grpc_has_no_other_method() {
+    let file = File::holding("calls", "POST /a.B/C\nHEAD /a.B/D\n");
+    let url = "http://127.0.0.1:1/";
+    let output = program(&[url, "-p", "grpc", "--requests", file.name()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let words = ":2: method: HEAD for grpc, whose calls are POST; leave it out";
+    assert!(
+        output.status.code() == Some(2) && said.contains(words),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_file_that_is_none_of_requests_is_named_with_its_line() {
     for (name, text, found) in [
         ("empty", &b""[..], ": no request; write one a line"),
@@ -228,7 +241,10 @@ fn a_file_that_is_none_of_requests_is_named_with_its_line() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let said = String::from_utf8_lossy(&output.stderr);
         let place = format!("tare-load: --requests: {path}");
-        assert!(said.starts_with(&place) && said.contains(found), "{name}: {said}");
+        assert!(
+            said.starts_with(&place) && said.contains(found),
+            "{name}: {said}"
+        );
         assert_eq!(said.lines().count(), 1, "{said}");
     }
 }
