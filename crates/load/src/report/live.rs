@@ -14,6 +14,7 @@ use super::shape::rows;
 use super::summary::{Time, histogram};
 use crate::engine::progress::Second;
 use crate::engine::{Observer, Phase};
+use crate::protocol::Kind;
 use crate::spec::Spec;
 use crate::time::{format_rate, format_us};
 
@@ -41,6 +42,8 @@ pub struct Live<W: Write> {
     /// Latencies of the seconds that lie in the window, or most of each, in nanoseconds.
     window: Histogram<u64>,
     window_s: u64,
+    /// Requests that had failed before the window.
+    failed_before: u64,
     /// Lines that are drawn.
     drawn: usize,
     /// The line that stays on the terminal.
@@ -72,6 +75,7 @@ impl<W: Write> Live<W> {
             rates: VecDeque::new(),
             window: crate::engine::tally::histogram(),
             window_s: 0,
+            failed_before: 0,
             drawn: 0,
             last: None,
         }
@@ -82,10 +86,14 @@ impl<W: Write> Live<W> {
         if self.rates.len() > SPARKS {
             self.rates.pop_front();
         }
-        if phase == Phase::Measure {
-            let same = self.window.add(&second.latency);
-            same.expect("all histograms have the same bounds");
-            self.window_s += 1;
+        match phase {
+            Phase::Warmup => self.failed_before = failed_requests(second),
+            Phase::Measure => {
+                let same = self.window.add(&second.latency);
+                same.expect("all histograms have the same bounds");
+                self.window_s += 1;
+            }
+            Phase::Drain => {}
         }
     }
 
@@ -99,9 +107,11 @@ impl<W: Write> Live<W> {
             ),
             Extent::Log => (0.0, format!("{seconds} s")),
             Extent::Requests(all) => {
-                let answered = self.window.len();
-                let done = format!("{answered} of {all} requests, {seconds} s");
-                (answered as f64 / all as f64, done)
+                let failed = failed_requests(second) - self.failed_before;
+                // An answer that no request asked for is a failure, too.
+                let ended = all.min(self.window.len() + failed);
+                let done = format!("{ended} of {all} requests, {seconds} s");
+                (ended as f64 / all as f64, done)
             }
         };
         let full = (share.clamp(0.0, 1.0) * BAR).round() as usize;
@@ -174,6 +184,12 @@ fn line(second: &Second, phase: Phase) -> String {
     )
 }
 
+/// Requests that have failed up to the end of `second`.
+fn failed_requests(second: &Second) -> u64 {
+    let unconnected = [Kind::Connect, Kind::ConnectTimeout].map(|kind| second.failures.of(kind));
+    second.failures.sum() - unconnected.iter().sum::<u64>()
+}
+
 /// The rates as bars, the highest of them at full height.
 fn sparks(rates: impl Iterator<Item = u64> + Clone) -> String {
     let most = rates.clone().max().unwrap_or(0).max(1);
@@ -237,6 +253,8 @@ impl<W: Write> Drop for Live<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::tally::Failures;
+    use crate::protocol::Failure;
 
     fn seen(height: usize, spec: &str, seconds: &[(u64, Phase)]) -> String {
         seen_of(height, &Spec::from_json(spec).unwrap(), seconds)
@@ -323,6 +341,23 @@ mod tests {
         let spec = r#"{"url": "http://127.0.0.1:1/", "warmup_s": 0, "requests": 8}"#;
         let text = seen(50, spec, &[(4, Phase::Measure)]);
         assert!(text.contains("░  4 of 8 requests, 1 s\n"), "{text}");
+    }
+
+    #[test]
+    fn requests_that_failed_in_the_window_are_done_too() {
+        let spec = Spec::from_json(r#"{"url": "http://127.0.0.1:1/", "requests": 8}"#).unwrap();
+        let mut text = Vec::new();
+        let mut live = Live::new(&mut text, 50, Paint(false), &spec);
+        let (mut second, mut failures) = (Second::default(), Failures::default());
+        for phase in [Phase::Warmup, Phase::Measure] {
+            failures.add(Failure::connect("refused"));
+            failures.add(Failure::read("closed"));
+            live.second(&second.turn(0, failures.clone()), phase)
+                .unwrap();
+        }
+        drop(live);
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains("  1 of 8 requests, 2 s\n"), "{text}");
     }
 
     #[test]
