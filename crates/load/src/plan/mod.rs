@@ -37,7 +37,11 @@ const DEEPEST: usize = 100_000;
 pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
     let targets = targets::shares(spec)?;
     let connections = targets.iter().map(|share| share.connections).sum();
-    if spec.threads == 0 || spec.threads > connections {
+    if spec.threads == 0 {
+        let remedy = "write how many send requests";
+        return Err(SpecError::new("threads", "0 threads", remedy));
+    }
+    if spec.threads > connections {
         let found = format!("{} threads for {connections} connections", spec.threads);
         return Err(SpecError::new(
             "threads",
@@ -90,16 +94,18 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
             nanoseconds("duration_s", spec.duration_s)?
         }
     };
-    if let Some(ttfb) = spec.ttfb_timeout_s.filter(|ttfb| *ttfb > spec.timeout_s) {
-        let found = format!("{ttfb} s, and a whole answer has {} s", spec.timeout_s);
-        let remedy = "write at most that, or more for --timeout (in a spec, `timeout_s`)";
-        return Err(SpecError::new("ttfb_timeout_s", found, remedy));
-    }
     let timeout = |field, value: Option<f64>| {
         let value = value.unwrap_or(spec.timeout_s);
         positive(field, value)?;
         nanoseconds(field, value)
     };
+    // First, as the others are the same if they are not given.
+    let answer = timeout("timeout_s", None)?;
+    if let Some(ttfb) = spec.ttfb_timeout_s.filter(|ttfb| *ttfb > spec.timeout_s) {
+        let found = format!("{ttfb} s, and a whole answer has {} s", spec.timeout_s);
+        let remedy = "write at most that, or more for --timeout (in a spec, `timeout_s`)";
+        return Err(SpecError::new("ttfb_timeout_s", found, remedy));
+    }
     let (rates, mean) = rates::rates(spec)?.unzip();
     let pace = match (spec.pace, mean) {
         (Pace::Open { arrivals, wait, .. }, Some(rate)) => Pace::Open {
@@ -127,7 +133,7 @@ pub fn load(spec: &Spec, choices: Vec<Choice>) -> Result<Load, SpecError> {
         timeouts: Timeouts {
             connect: timeout("connect_timeout_s", spec.connect_timeout_s)?,
             ttfb: timeout("ttfb_timeout_s", spec.ttfb_timeout_s)?,
-            answer: timeout("timeout_s", None)?,
+            answer,
             silence: u64::MAX,
         },
         requests_per_connection: spec.requests_per_connection,

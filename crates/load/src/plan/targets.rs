@@ -206,16 +206,14 @@ pub fn shares(spec: &Spec) -> Result<Vec<Share>, SpecError> {
 /// Refuse shares without a connection.
 fn each_has_one(shares: Vec<Share>, spec: &Spec) -> Result<Vec<Share>, SpecError> {
     if shares.iter().any(|share| share.connections == 0) {
-        let found = format!(
-            "{} for {} targets by their weights",
-            spec.connections,
-            shares.len()
-        );
-        return Err(SpecError::new(
-            "connections",
-            found,
-            "give each target at least one",
-        ));
+        let (found, remedy) = match shares.len() {
+            1 => ("0 connections".into(), "write how many there are"),
+            all => (
+                format!("{} for {all} targets by their weights", spec.connections),
+                "give each target at least one",
+            ),
+        };
+        return Err(SpecError::new("connections", found, remedy));
     }
     Ok(shares)
 }

@@ -185,9 +185,19 @@ fn a_limit_that_another_one_forestalls_is_refused() {
     let url = "http://127.0.0.1:1/";
     let words = "--ttfb-timeout: 10 s, and a whole answer has 5 s; write at most that, or more for";
     assert_refused(&[url, "--ttfb-timeout", "10s"], words);
+    assert_refused(&[url, "--timeout", "0"], "--timeout: 0 is not above 0");
     let words = "--ttfb-timeout: 0.2 s, and a whole answer has 0.1 s";
     let both = ["--ttfb-timeout", "200ms", "--timeout", "100ms"];
     assert_refused(&[&[url][..], &both].concat(), words);
+}
+
+#[test]
+fn nothing_that_would_send_is_refused() {
+    let url = "http://127.0.0.1:1/";
+    let words = "--connections: 0 connections; write how many there are";
+    assert_refused(&[url, "--connections", "0"], words);
+    let words = "--threads: 0 threads; write how many send requests";
+    assert_refused(&[url, "--threads", "0"], words);
 }
 
 #[test]
