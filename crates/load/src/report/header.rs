@@ -7,6 +7,7 @@ use crate::engine::progress::Second;
 use crate::engine::{Load, Observer, Phase};
 use crate::spec::{Pace, Spec, Spread, Think};
 use crate::stream::tls::trust::Trust;
+use crate::target::Target;
 use crate::time::format_us;
 
 /// Most URLs that are named.
@@ -71,7 +72,11 @@ fn target(spec: &Spec, protocol: &str) -> String {
     let single = spec.url.iter();
     let urls: Vec<&str> = single
         .chain(spec.targets.iter().map(|target| &target.url))
-        .map(String::as_str)
+        .map(|url| match spec.mix_file {
+            // Its requests have paths of their own.
+            Some(_) => origin(url),
+            None => url,
+        })
         .collect();
     let named = urls.iter().copied().take(URLS).collect::<Vec<_>>();
     let mut text = named.join(", ");
@@ -257,6 +262,14 @@ impl<W: Write> Observer for Heading<W> {
     }
 }
 
+/// A URL without its path, if there is one beside the `/` that it has at least.
+fn origin(url: &str) -> &str {
+    let parsed = Target::parse(url).ok().filter(|target| target.path != "/");
+    parsed
+        .and_then(|target| url.strip_suffix(target.path.as_str()))
+        .unwrap_or(url)
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -271,6 +284,20 @@ mod tests {
     fn told(spec: &Spec, protocol: &str, trust: Option<Trust>) -> String {
         let load = crate::plan::load(spec, vec![]).unwrap();
         Header::new(spec, &load, protocol, trust).text("not encrypted")
+    }
+
+    #[test]
+    fn requests_of_a_file_go_to_an_origin() {
+        let two = r#"[{"url": "http://a/x"}, {"url": "http://b:8/y?z"}]"#;
+        for (urls, origins) in [
+            (r#""url": "http://a/""#, "http://a/"),
+            (r#""url": "http://a:1/x""#, "http://a:1"),
+            (&format!(r#""targets": {two}"#), "http://a, http://b:8"),
+        ] {
+            let json = format!(r#"{{{urls}, "mix_file": "f", "connections": 2}}"#);
+            let line = format!("target        {origins}, requests of f\n");
+            assert!(described(&json, "h1", None).starts_with(&line), "{line}");
+        }
     }
 
     #[test]
