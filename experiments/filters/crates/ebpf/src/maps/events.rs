@@ -46,9 +46,9 @@ fn header(map: &Map) -> &Header {
     unsafe { &*map.base.cast() }
 }
 
-/// Bytes of a record with its head, of at most `LENGTH` bytes.
-fn whole(length: u32) -> u64 {
-    size_of::<Record>() as u64 + u64::from(length).next_multiple_of(8)
+/// Bytes of a record with its head.
+fn whole(length: usize) -> u64 {
+    (size_of::<Record>() + length.next_multiple_of(8)) as u64
 }
 
 pub fn send(map: &Map, event: &[u8]) -> Result<(), MapError> {
@@ -124,11 +124,10 @@ impl<'a> Stream<'a> {
 
     /// Add a record whose head and bytes `fill` makes. The lock is held.
     fn append(&self, length: usize, fill: impl FnOnce(&Record)) -> Result<&'a Record, MapError> {
-        let capacity = self.capacity();
-        if length as u64 > capacity {
+        let (capacity, needed) = (self.capacity(), whole(length));
+        if needed > capacity {
             return Err(MapError::NoSpace);
         }
-        let needed = whole(length as u32);
         let read = self.header.read.load(Ordering::Relaxed);
         let mut written = self.header.written.load(Ordering::Relaxed);
         let mut used = written.wrapping_sub(read);
@@ -173,14 +172,15 @@ impl<'a> Stream<'a> {
             if busy && thread::is_alive(record.owner.load(Ordering::Relaxed)) {
                 return None;
             }
-            let (length, size) = (state & LENGTH, whole(state & LENGTH));
+            let length = (state & LENGTH) as usize;
+            let size = whole(length);
             // Not beyond what is there, whatever the memory says.
             if size > used.min(left) || used > self.capacity() {
                 self.header.read.store(written, Ordering::Release);
                 return None;
             }
             let event = (state & (BUSY | DISCARDED) == 0).then(|| {
-                let mut event = vec![0; length as usize];
+                let mut event = vec![0; length];
                 // SAFETY: so many bytes follow in the ring, checked just above.
                 unsafe { event.as_mut_ptr().copy_from(record.bytes(), event.len()) };
                 event
@@ -212,6 +212,18 @@ mod tests {
             choices: Vec::new(),
         };
         Maps::anonymous(&[spec]).unwrap()
+    }
+
+    #[test]
+    fn a_record_that_is_longer_than_the_ring_with_its_head_changes_nothing() {
+        let maps = queue();
+        let map = &maps.all()[0];
+        for length in [4089, 4096, 4097] {
+            assert_eq!(send(map, &vec![0; length]), Err(MapError::NoSpace));
+            assert_eq!(query(map, AVAILABLE), 0);
+        }
+        send(map, &[1; 4088]).unwrap();
+        assert_eq!(receive(map), Some(vec![1; 4088]));
     }
 
     #[test]

@@ -13,6 +13,18 @@ use crate::maps::MAX_RESERVED;
 use crate::planted::{Fault, planted};
 
 impl State {
+    /// Return true if a value is an address of what both states have reserved, and 0 in one of them: whether it is
+    /// null would say nothing of the other addresses.
+    pub fn is_null_alone(&self, other: &Self, a: &Value, b: &Value) -> bool {
+        let region = match (a, b) {
+            (Value::Pointer(pointer), Value::Scalar(..)) => pointer.region,
+            (Value::Scalar(..), Value::Pointer(pointer)) => pointer.region,
+            _ => return false,
+        };
+        let both = |at| self.reserved.contains(&at) && other.reserved.contains(&at);
+        matches!(region, Region::Reserved(at) if both(at))
+    }
+
     /// An address of what the slot reserves is null, or it is not: so are all of them.
     pub fn settle_reserved(&mut self, at: usize, is_null: bool) {
         for place in self.places() {

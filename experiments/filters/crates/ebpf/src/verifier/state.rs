@@ -123,6 +123,9 @@ impl State {
             if let Some(thresholds) = thresholds {
                 joined = a.widen(&joined, thresholds);
             }
+            if self.is_null_alone(other, a, b) {
+                joined = Value::Unusable;
+            }
             joined.set_link(links.joined(a.link(), b.link()));
             match (a, b, &mut joined) {
                 (Value::Pointer(a), Value::Pointer(b), Value::Pointer(joined)) => {

@@ -240,8 +240,11 @@ impl Value {
             (Self::Pointer(a), Self::Scalar(b, _)) | (Self::Scalar(b, _), Self::Pointer(a))
                 if b.known() == Some(0) && a.region.may_be_null() =>
             {
-                let nullable = true;
-                Self::Pointer(Pointer { nullable, ..*a })
+                Self::Pointer(Pointer {
+                    nullable: true,
+                    index: Link::default(),
+                    ..*a
+                })
             }
             (Self::Pointer(a), Self::Pointer(b)) if a.region == b.region => {
                 Self::Pointer(a.join(*b))

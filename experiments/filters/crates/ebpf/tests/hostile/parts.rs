@@ -99,6 +99,12 @@ fn a_program_that_is_gone_on_with_is_verified() {
 }
 
 #[test]
+fn a_map_that_names_no_program_leaves_nothing_in_the_result() {
+    let slots = join([&[copy(0, 10)], &tail(PROGRAMS, 0), &[exit()]]);
+    assert_eq!(result(&slots, maps()), Some(-2i64 as u64));
+}
+
+#[test]
 fn a_program_goes_on_with_itself_without_end() {
     // Counts in the array, as often as it may; the last one goes on with nothing and returns the count.
     let count = [mov(2, 1), atomic(8, 6, 0, 2, 0), load(8, 7, 6, 0)];

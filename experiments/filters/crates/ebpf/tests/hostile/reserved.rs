@@ -139,6 +139,51 @@ fn memory_is_used_that_is_not_reserved() {
 }
 
 #[test]
+fn one_address_is_made_null_and_another_is_not() {
+    let says_nothing = "r6 holds nothing that may be used";
+    // r7 is null where r6 is not.
+    let crossed = join([
+        &reserved(),
+        &[copy(7, 6), load(4, 8, 6, 0), branch(1, 8, 0, 2)],
+        &[mov(7, 0), jump(1), mov(6, 0)],
+        &[branch(1, 6, 0, 4), store_imm(8, 7, 0, 1)],
+        &finish(6, SUBMIT),
+        &end(),
+    ]);
+    rejected(crossed, says_nothing);
+    // r7 is still an address where r6 is null, and becomes the result.
+    let told = join([
+        &reserved(),
+        &[copy(7, 6), load(4, 8, 6, 0), branch(1, 8, 0, 1), mov(6, 0)],
+        &[branch(5, 6, 0, 2), copy(0, 7), exit()],
+        &finish(7, SUBMIT),
+        &end(),
+    ]);
+    rejected(told, says_nothing);
+    // Before r0 is compared with null.
+    let early = join([
+        &[copy(9, 1)],
+        &asked(16),
+        &[copy(6, 0), copy(7, 0), load(8, 2, 9, 0), load(8, 3, 9, 8)],
+        &[branch_register(1, 2, 3, 2), mov(7, 0), jump(1), mov(6, 0)],
+        &[branch(1, 6, 0, 4), store_imm(8, 7, 0, 1)],
+        &finish(6, SUBMIT),
+        &end(),
+    ]);
+    rejected(early, says_nothing);
+    // Nothing is reserved where they are null.
+    let sometimes = join([
+        &[load(8, 2, 1, 0), load(8, 3, 1, 8), mov(6, 0), mov(7, 0)],
+        &[branch_register(1, 2, 3, 10)],
+        &reserved(),
+        &[copy(7, 6), branch(1, 6, 0, 4), store_imm(8, 7, 0, 1)],
+        &finish(7, SUBMIT),
+        &end(),
+    ]);
+    assert_eq!(both(&sometimes, fuel::DEFAULT).0, Some(0));
+}
+
+#[test]
 fn too_much_is_reserved() {
     let again = join([&asked(8), &[branch(1, 0, 0, 1), jump(-7)], &end()]);
     rejected(again, "reserves again what was reserved here");

@@ -55,6 +55,27 @@ fn an_address_that_is_computed_again_has_the_room_that_was_found_and_no_more() {
 }
 
 #[test]
+fn an_address_that_may_be_null_has_the_index_of_no_other_number() {
+    // r4 = r6 + r2, or null and r2 another number. What is found of it says nothing of r3.
+    let slots = join([
+        &[load(8, 6, 1, 0), load(8, 7, 1, 8)],
+        &[helper(7), copy(8, 0), helper(7), raw(0x57, 0, 0, 0, 255)],
+        &[copy(2, 0), copy(3, 8), raw(0x57, 3, 0, 0, 255), copy(0, 3)],
+        &[mov(0, 0), branch(1, 8, 0, 3)],
+        &[copy(4, 6), add_register(4, 2), jump(2)],
+        &[mov(4, 0), mov(2, 5)],
+        &[
+            branch(1, 4, 0, 5),
+            add(4, 1),
+            branch_register(ABOVE, 4, 7, 3),
+        ],
+        &[copy(5, 6), add_register(5, 3), load(1, 3, 5, 0)],
+        &[mov(0, 0), exit()],
+    ]);
+    rejected(slots, OUTSIDE);
+}
+
+#[test]
 fn an_index_that_was_moved_has_as_much_less() {
     assert!(verify(&with(&[add(2, 2)], 2, 0)).is_ok());
     assert!(verify(&with(&[raw(0x04, 2, 0, 0, 2)], 2, 0)).is_ok());

@@ -36,8 +36,8 @@ pub fn begin(unit: Unit<'_>) {
 
 impl Lowering<'_, '_> {
     pub(super) fn tail_call(&mut self, at: usize) {
-        // The verifier accepts one known map only, and then runs count how often they go on.
-        let (Some(map), Some(count)) = (self.verified.programs_at(at), self.gone_on) else {
+        // The verifier accepts one known map only.
+        let Some(map) = self.verified.programs_at(at) else {
             return;
         };
         let map = &self.maps.all()[map];
@@ -45,6 +45,11 @@ impl Lowering<'_, '_> {
             return;
         };
         self.charge(self.verified.cost_helper(at), None);
+        let failed = self.constant(-(MapError::NoEntry as i64) as u64);
+        // Runs count how often they go on if any map names a program.
+        let Some(count) = self.gone_on else {
+            return self.set(0, failed);
+        };
         let (context, index) = (self.get(1), self.get(3));
         let [look, back] = [(); 2].map(|()| self.builder.create_block());
         let index = self.builder.ins().ireduce(types::I32, index);
@@ -86,7 +91,6 @@ impl Lowering<'_, '_> {
         self.builder.ins().jump(back, &[]);
 
         self.builder.switch_to_block(back);
-        let failed = self.constant(-(MapError::NoEntry as i64) as u64);
         self.set(0, failed);
     }
 }
