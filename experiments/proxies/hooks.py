@@ -113,6 +113,12 @@ def _handles_bodies(site: SiteView) -> None:
         raise OracleError(
             f"body.json: found {len(body)} bytes, expected {site.parameters['bytes']}"
         )
+    digest = _sha256(body)
+    if site.parameters["fault"] != "none" and digest != site.parameters["sha256"]:
+        raise OracleError(
+            f"body.json has the digest {digest}, expected the parameter sha256, without which each "
+            f"answer would count as wrong: choose a level of body, or add -p sha256={digest}"
+        )
     result = _request(site, "/body.json", body, rounds=_ROUNDS)
     _encrypted(site, result)
 
