@@ -7,7 +7,7 @@ from asking import configure
 from benches import why_not
 from caches import loaded, variants
 
-from tare.lab.project import catalog
+from tare.lab.project import catalog, levels
 from tare.lab.project.hooks import OracleError
 from tare.lab.run import planning
 from tare.model.scenario import expand
@@ -72,11 +72,25 @@ def test_what_is_cold_is_on_the_disk_only(start):
 def test_there_are_more_cold_objects_than_readers_get():
     """All that the disk may give, and one that each reader still waits for."""
     stall = catalog.load("cache", "stall")
-    for levels in expand(stall.study.factors, stall.study.scenarios):
-        scenario = planning.scenario_at(stall, levels, {})
+    every = [*stall.study.scenarios, *stall.study.extended]
+    for selected in expand(stall.study.factors, every):
+        scenario = planning.scenario_at(stall, selected, {})
         found = scenario.parameters
         given = found["disk_mb_per_s"] * (found["warmup_s"] + found["duration_s"])
         assert given + found["readers"] <= found["cold_count"], scenario.name
+
+
+@pytest.mark.parametrize(
+    ("changed", "refused"),
+    [({"duration_s": 20.0}, True), ({"duration_s": 20.0, "cold_count": 1000}, False),
+     ({"readers": 300}, True), ({"duration_s": 20.0, "disk_mb_per_s": 0}, False)],
+)  # fmt: skip
+def test_a_scenario_that_asks_twice_for_cold_objects_is_refused(changed, refused):
+    stall = catalog.load("cache", "stall")
+    scenario = planning.scenario_at(stall, {}, changed)
+    for variant in stall.variants:
+        told = levels.unsupported(stall, variant, scenario) or ""
+        assert ("-p cold_count" in told) == refused, (variant, told)
 
 
 def test_sendfile_is_not_claimed_where_nginx_does_not_read():
