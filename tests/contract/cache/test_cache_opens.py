@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -65,11 +65,11 @@ def open_files(site: Site, folder: Path) -> list[str]:
     """What the cache's processes have open below a folder."""
     found = []
     for pid in site.processes["sut"].pids():
-        for each in Path(f"/proc/{pid}/fd").iterdir():
-            try:
-                found.append(str(each.readlink()))
-            except FileNotFoundError:
-                continue
+        # A process may end meanwhile, or close a file.
+        with suppress(FileNotFoundError):
+            for each in Path(f"/proc/{pid}/fd").iterdir():
+                with suppress(FileNotFoundError):
+                    found.append(str(each.readlink()))
     return [each for each in found if each.startswith(f"{folder}/")]
 
 
