@@ -115,7 +115,8 @@ def test_a_target_is_an_experiment_or_a_variant(target: str, parts: tuple[str, s
 
 
 def test_a_component_may_lie_with_its_experiment(tmp_path: Path) -> None:
-    shared, own = tmp_path / "components" / "a", tmp_path / "experiments" / "e" / "components" / "b"
+    everywhere, here = tmp_path / "components", tmp_path / "experiments" / "e" / "components"
+    shared, own = everywhere / "a", here / "b"
     for folder in (shared, own):
         folder.mkdir(parents=True)
         (folder / "component.toml").touch()
@@ -123,9 +124,11 @@ def test_a_component_may_lie_with_its_experiment(tmp_path: Path) -> None:
     assert catalog.component_folder("b", tmp_path) == own
     with pytest.raises(ManifestError, match="there is no component 'c'; there are: a, b"):
         catalog.component_folder("c", tmp_path)
-    own.rename(own.parent / "a")
-    with pytest.raises(ManifestError, match="several components are called 'a'"):
-        catalog.component_folder("a", tmp_path)
+    for folder in (everywhere / "c", here / "c"):
+        folder.mkdir()
+        (folder / "component.toml").touch()
+    with pytest.raises(ManifestError, match="several components are called 'c'"):
+        catalog.component_folder("c", tmp_path)
 
 
 def test_a_hidden_variant_is_there_for_who_names_it(tmp_path: Path) -> None:

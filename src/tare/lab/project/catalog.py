@@ -200,6 +200,7 @@ def component(name: str, root: Path = ROOT) -> Component:
     return _validate(Component, read_toml(file), [file])
 
 
+@cache
 def component_folder(name: str, root: Path = ROOT) -> Path:
     """Return a component's folder: among all components, or in the experiment that alone uses it.
 
