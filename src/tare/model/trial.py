@@ -22,6 +22,8 @@ _SIDE = "@"
 _BASE = "base"
 CONTROL = "control"
 """The label of the A/A control."""
+RANGE = "range"
+"""The gate of a search whose answer lies outside its range."""
 
 
 def side_label(baseline: str, label: str) -> str:
@@ -219,6 +221,11 @@ class Trial(Record):
         failed.
         """
         return self.label != self.shown_as and self.status != "failed"
+
+    @property
+    def is_out_of_range(self) -> bool:
+        """True if a search found that its answer lies outside the range that it may try."""
+        return any(gate.name == RANGE and not gate.ok for gate in self.gates)
 
 
 def fault_of(error: ValidationError) -> str:

@@ -193,7 +193,7 @@ def _floor(paired: BlockedTrials, outcome: str, verdicts: Mapping[Key, Judgement
 def _variant(
     folder: RunFolder, paired: BlockedTrials, label: str, verdicts: Mapping[Key, Judgement]
 ) -> VariantResult:
-    own = [trial for trial in paired.trials if trial.shown_as == label]
+    own = [trial for trial in paired.own if trial.shown_as == label]
     by_status = {
         status: [trial for trial in own if trial.status == status]
         for status in ("valid", "invalid", "failed", "unavailable")
@@ -215,7 +215,7 @@ def _variant(
         }
         if valid
         else {},
-        latency=_latency(folder.latency(paired.scenario.name, label)),
+        latency=_latency(folder.latency(paired.scenario.name, label)) if valid else {},
     )
 
 

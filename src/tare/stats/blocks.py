@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
-from tare.model.given_up import absent, given_up, hopeless
+from tare.model.given_up import absent, counting, given_up, hopeless, out_of_range
 from tare.model.scenario import Scenario
 from tare.model.trial import Plan, PlannedTrial, Trial
 from tare.stats.effect import Effect, effect_of, effect_so_far, paired_log_ratios
@@ -62,22 +62,23 @@ class BlockedTrials:
     """In the order of their making."""
 
     @cached_property
-    def _own(self) -> Sequence[Trial]:
-        return [trial for trial in self.trials if trial.scenario == self.scenario.name]
+    def own(self) -> Sequence[Trial]:
+        """The scenario's trials, each with a status that says whether it counts."""
+        return counting([each for each in self.trials if each.scenario == self.scenario.name])
 
     @cached_property
     def _late(self) -> set[tuple[str, int]]:
         """Labels, each with a block, that are left out of a test that looks after every block."""
         if self.plan.until != "resolved":
             return set()
-        names = late(self._own)
-        return {(trial.label, trial.block) for trial in self._own if trial.id in names}
+        names = late(self.own)
+        return {(trial.label, trial.block) for trial in self.own if trial.id in names}
 
     @cached_property
     def _values(self) -> Mapping[Key, Mapping[int, float]]:
         """Label and outcome → block → value, of the valid trials."""
         found: dict[Key, dict[int, float]] = defaultdict(dict)
-        for trial in self._own:
+        for trial in self.own:
             if trial.status != "valid":
                 continue
             for outcome, value in trial.outcomes.items():
@@ -89,7 +90,7 @@ class BlockedTrials:
         """One value per valid trial that is shown under the label, in block order."""
         found = [
             (trial.block, value)
-            for trial in self._own
+            for trial in self.own
             if trial.shown_as == label
             and trial.status == "valid"
             and (value := trial.outcomes.get(outcome)) is not None
@@ -205,13 +206,13 @@ class BlockedTrials:
         awaited of which a side does not have the outcome, as without a proxy its CPU time, or whose
         outcome has no ratio, as errors of which there are none.
         """
-        failed = {t.variant for t in self._own if t.status in ("failed", "unavailable")}
+        failed = {t.variant for t in self.own if t.status in ("failed", "unavailable")}
         return self._pairable([name for name in self.plan.variants[1:] if name not in failed])
 
     def _pairable(self, labels: Sequence[str]) -> list[Key]:
         """Those of the labels' awaited outcomes that may get further pairs."""
-        over = given_up(self.plan, self.scenario.name, self._own)
-        lost = hopeless(self._own) | absent(self._own).keys()
+        over = given_up(self.plan, self.scenario.name, self.own)
+        lost = hopeless(self.own) | absent(self.own).keys() | out_of_range(self.own).keys()
         awaited = [name for name in self.judged() if name in self.plan.awaited]
         return [
             (label, outcome)

@@ -7,6 +7,7 @@ import pytest
 import runs
 
 from tare.model.results import Results, VariantResult
+from tare.model.trial import RANGE, Gate
 from tare.report import results, schema
 from tare.report.errors import NotARun
 from tare.report.folder import read
@@ -112,6 +113,24 @@ def test_what_a_variant_cannot_have_is_left_out_and_what_it_lacks_is_not(tmp_pat
     found = variants(runs.write(tmp_path / "run", plan, done))
     assert set(found["none"].outcomes) == set(found["control"].outcomes) == {"both", "tail"}
     assert set(found["dear"].outcomes) == {"own", "both", "tail"}
+
+
+@pytest.mark.parametrize("label", ["dear", "none", "control"])
+def test_a_variant_beyond_the_range_of_a_search_has_no_figure(tmp_path: Path, label: str) -> None:
+    """Its other trials are those that were slow enough for the range."""
+    plan = runs.plan()
+    gate = Gate(name=RANGE, kind="analysis", ok=False, found="even 100 held", wanted="less")
+    done = runs.trials(plan, 8, {"dear": 1.2})
+    at = max(number for number, trial in enumerate(done) if trial.label == label)
+    why = "range: even 100 held, wanted less"
+    done[at] = runs.altered(done[at], status="invalid", outcomes={}, gates=[gate], reason=why)
+    found = make(runs.write(tmp_path / "run", plan, done))
+    lost = ["dear"] if label == "dear" else ["none", "control"]
+    for name, own in found.scenarios[0].variants.items():
+        expected = ("invalid", why) if name in lost else ("measured", None)
+        assert (own.status, own.reason) == expected
+        assert (own.outcomes == {}) is (own.latency == {}) is (name in lost)
+    assert found.complete
 
 
 def test_a_run_in_progress_is_not_complete(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ class Run:
             self._reach(bench, poll=self._polls(parameters))
             ended = self._make(bench, planned, attempt, parameters)
             self._keep(ended)
-            if any(done.trial.status != "invalid" for done in ended):
+            if any(d.trial.status != "invalid" or d.trial.is_out_of_range for d in ended):
                 break
         self._patience.see([trial for trial in self._trials if _same(trial, planned)])
 

@@ -16,7 +16,7 @@ from tare.lab.project import render
 from tare.lab.trial.analysis.protocol import About, Found, Judge, Take, Value
 from tare.lab.trial.measure import Measurement
 from tare.model import analysis
-from tare.model.trial import Gate
+from tare.model.trial import RANGE, Gate
 from tare.stats.search import OutOfRange, highest
 
 _TRIES = 2
@@ -50,9 +50,8 @@ class Capacity:
             rate = highest(going.holds, low, high, settings.steps, dither)
         except (OutOfRange, _Spoilt) as error:
             wanted = f"a rate between {low:g} and {high:g} per second that holds"
-            failed = Gate(
-                name="capacity", kind="analysis", ok=False, found=str(error), wanted=wanted
-            )
+            name = RANGE if isinstance(error, OutOfRange) else settings.kind
+            failed = Gate(name=name, kind="analysis", ok=False, found=str(error), wanted=wanted)
         best = going.best or going.last
         note: JsonValue = {"limit": limit, "rate": rate, "windows": going.notes}
         return Found(
