@@ -13,7 +13,10 @@ from tare.cli.exit_codes import REGRESSION
 from tare.cli.output import say
 from tare.cli.own_servers import prepare
 from tare.cli.server_options import Asked, options, servers
-from tare.report.gate_formats import FORMATS
+from tare.cli.unwritable import unwritable
+from tare.lab.errors import TareError
+from tare.report.errors import ReportError
+from tare.report.gate_formats import ERRORS, FORMATS
 
 _FILES = ("json", "junit", "markdown")
 """Formats whose output goes to a file or another program, so that a person may not read it."""
@@ -44,7 +47,8 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     Where it cannot tell, it says so and exits with 0. So it does after an alarm of the A/A control,
     which it says first. Noise alone fails a limit in at most one of forty cases, and more seldom
     the higher the limit is. The gate ends as soon as each server is surely beyond a limit or surely
-    within all of them.
+    within all of them. After an error it decides nothing, says so in the --format too, and exits
+    with 1.
 
     \b
     tare gate './old --port {port}' './new --port {port}' --fail-on 'cpu_us_per_request > 2%'
@@ -54,14 +58,20 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     from tare.report.gate import DEFAULT_LIMITS, alarm, rulings, unmeasured
 
     limits = _limits(fail_on) or DEFAULT_LIMITS
-    store = prepare(Asked(**given), limits)
-    with resumable(store):
-        execute(store)
-    results = written(store.folder)
-    if broken := unmeasured(results):
-        for line in broken:
-            say(line)
-        sys.exit(1)
+    run: str | None = None
+    try:
+        store = prepare(Asked(**given), limits)
+        run = store.folder.name
+        with resumable(store):
+            execute(store)
+        results = written(store.folder)
+        if broken := unmeasured(results):
+            raise TareError("\n".join(broken))
+    except (TareError, ReportError, OSError) as error:
+        if form in ERRORS:
+            said = unwritable(error) if isinstance(error, OSError) else str(error)
+            click.echo(ERRORS[form](said, run))
+        raise
     found, doubt = rulings(results, limits), alarm(results)
     failed = any(each.decision == "fail" for each in found)
     text = FORMATS[form](found, results.answers, store.folder.name, doubt)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tare.report import junit
 from tare.report.gate import Ruling
@@ -11,6 +12,9 @@ _MARKS = {"fail": "❌", "pass": "✅", "cannot-tell": "❔"}
 _MARKDOWN = re.compile(r"[\\`*_<>&|~]")
 """What a name of a function may have that Markdown or HTML would take for a mark."""
 _COMMAND = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""What a server's log may have and a page may not."""
+_UNDECIDED = "The gate decided nothing, because of an error."
 
 
 def _text(found: Sequence[Ruling], words: Sequence[str], _: str, alarm: str | None) -> str:
@@ -31,27 +35,56 @@ def _plain(text: str) -> str:
 
 def _github(found: Sequence[Ruling], _: Sequence[str], __: str, alarm: str | None) -> str:
     """Commands to a workflow: https://docs.github.com/actions/reference/workflow-commands."""
-
-    def line(kind: str, said: str) -> str:
-        escaped = "".join(_COMMAND.get(letter, letter) for letter in said)
-        return f"::{kind} title=tare gate::{escaped}"
-
     lines = [
-        line("error" if each.decision == "fail" else "notice", f"{each.variant}: {each.text}")
+        _workflow("error" if each.decision == "fail" else "notice", f"{each.variant}: {each.text}")
         for each in found
     ]
-    return "\n".join([line("warning", alarm), *lines] if alarm else lines)
+    return "\n".join([_workflow("warning", alarm), *lines] if alarm else lines)
+
+
+def _workflow(kind: str, said: str) -> str:
+    escaped = "".join(_COMMAND.get(letter, letter) for letter in said)
+    return f"::{kind} title=tare gate::{escaped}"
 
 
 def _json(found: Sequence[Ruling], words: Sequence[str], run: str, alarm: str | None) -> str:
     whole = {
         "alarm": alarm,
+        "error": None,
         "failed": any(each.decision == "fail" for each in found),
         "rulings": [each.model_dump() for each in found],
         "sentences": list(words),
         "run": run,
     }
     return json.dumps(whole, indent=1, ensure_ascii=False)
+
+
+def _markdown_error(said: str, _: str | None) -> str:
+    """The error stands in a fence that is longer than any within it."""
+    text = _shown(said)
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return f"**{_UNDECIDED}**\n\n{fence}\n{text}\n{fence}"
+
+
+def _github_error(said: str, _: str | None) -> str:
+    return _workflow("error", f"{_UNDECIDED}\n{_shown(said)}")
+
+
+def _json_error(said: str, run: str | None) -> str:
+    whole: dict[str, Any] = {
+        "alarm": None,
+        "error": said,
+        "failed": None,
+        "rulings": [],
+        "sentences": [],
+        "run": run,
+    }
+    return json.dumps(whole, indent=1)
+
+
+def _shown(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text)
 
 
 FORMATS: dict[str, Callable[[Sequence[Ruling], Sequence[str], str, str | None], str]] = {
@@ -63,4 +96,14 @@ FORMATS: dict[str, Callable[[Sequence[Ruling], Sequence[str], str, str | None], 
 }
 """Name → what writes rulings, the sentences of their run, the run's name, and the alarm of its A/A
 control, if it has one.
+"""
+
+ERRORS: dict[str, Callable[[str, str | None], str]] = {
+    "json": _json_error,
+    "markdown": _markdown_error,
+    "junit": junit.error,
+    "github": _github_error,
+}
+"""Name → what writes an error because of which nothing was decided, and the run's name if it has
+one. Where the format is text, people read the error itself.
 """

@@ -46,6 +46,23 @@ def document(
             case "pass":
                 ElementTree.SubElement(case, "system-out").text = _written(each.text)
     ElementTree.SubElement(suite, "system-out").text = _written("\n".join(sentences))
+    return _file(suite)
+
+
+def error(said: str, run: str | None) -> str:
+    """Return the same of a gate that decided nothing because of an error."""
+    suite = ElementTree.Element(
+        "testsuite", name="tare gate", tests="1", failures="0", errors="1", skipped="0"
+    )
+    if run is not None:
+        suite.set("id", run)
+    case = ElementTree.SubElement(suite, "testcase", classname="tare gate", name="decision")
+    first = _written(said).partition("\n")[0].rstrip("\r")
+    ElementTree.SubElement(case, "error", message=first).text = _written(said)
+    return _file(suite)
+
+
+def _file(suite: ElementTree.Element) -> str:
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
     ElementTree.indent(suites)

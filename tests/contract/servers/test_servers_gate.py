@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from commands import GOOD, SERVER, tare
@@ -46,6 +47,15 @@ def test_a_change_that_costs_less_than_the_limit_passes(tmp_path: Path) -> None:
 def test_what_cannot_be_told_does_not_fail(tmp_path: Path) -> None:
     code, out, err = decided(tmp_path, GOOD, GOOD, *BRIEF, "--duels", "1")
     assert code == 0 and "cannot-tell: new: " in out, out + err
+
+
+def test_what_the_log_of_a_broken_server_holds_breaks_no_page(tmp_path: Path) -> None:
+    text = "]]> 100 % <a> \x1b[2J \x01"
+    broken = f"{sys.executable} -c \"import sys; sys.exit('{text}')\" {{port}}"
+    code, out, err = gate(tmp_path, GOOD, broken, *BRIEF, "--format", "junit")
+    assert code == 1 and "new does not start" in err, out + err
+    (found,) = ElementTree.fromstring(out).findall("testsuite/testcase/error")
+    assert "new does not start" in str(found.get("message")) and "]]> 100 % <a>" in str(found.text)
 
 
 def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

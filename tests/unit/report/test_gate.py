@@ -1,14 +1,17 @@
 """The decision of a gate, on built results."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import runs
 from built import case, outcome, results
 from click.testing import CliRunner, Result
 
-from tare.cli.main import tare
+from tare.cli.main import main, tare
+from tare.lab.errors import TareError
 from tare.model.trial import Trial
 from tare.report.gate import DEFAULT_LIMITS, alarm, rulings
 from tare.report.gate_formats import FORMATS
@@ -65,6 +68,43 @@ def test_an_alarm_is_said_before_all_else_and_to_people_where_a_file_has_it(
     assert done.exit_code == 0, done.output
     assert "no limit was checked" in done.stdout
     assert ("no limit was checked" in done.stderr) is (form in ("json", "junit", "markdown"))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("error", [TareError("new ends"), PermissionError(13, "no", "new ends")])
+def test_an_error_is_said_in_the_format_and_to_people(
+    form: str, error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tare.cli.gate.prepare", Mock(side_effect=error))
+    monkeypatch.setattr("sys.argv", ["tare", "gate", "./a {port}", "./b {port}", "--format", form])
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    said = capsys.readouterr()
+    assert said.err.startswith("tare: new ends")
+    assert ("new ends" in said.out) is (form != "text")
+
+
+def test_servers_that_were_not_measured_are_an_error_in_the_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = results(case({"new": {}}))
+    broken = (
+        found.scenarios[0]
+        .variants["new"]
+        .model_copy(update={"status": "failed", "reason": "crashed\nwith words"})
+    )
+    found.scenarios[0].variants["new"] = broken
+    monkeypatch.setattr("tare.cli.gate.prepare", lambda *_: SimpleNamespace(folder=tmp_path))
+    monkeypatch.setattr("tare.cli.running.execute", lambda _: None)
+    monkeypatch.setattr("tare.cli.running.written", lambda _: found)
+    command = ["tare", "gate", "./a {port}", "./b {port}", "--format", "json"]
+    monkeypatch.setattr("sys.argv", command)
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    said = capsys.readouterr()
+    assert said.err == "tare: new: crashed\nwith words\n"
+    told = json.loads(said.out)
+    assert (told["error"], told["run"]) == ("new: crashed\nwith words", tmp_path.name)
 
 
 def test_a_sound_run_has_no_alarm() -> None:

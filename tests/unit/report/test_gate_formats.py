@@ -4,7 +4,7 @@ import json
 from xml.etree import ElementTree
 
 from tare.report.gate import Ruling
-from tare.report.gate_formats import FORMATS
+from tare.report.gate_formats import ERRORS, FORMATS
 
 FOUND = [
     Ruling(variant="new", outcome="cpu", limit_pct=2.0, decision="fail", text="CPU +3 % [2, 4]"),
@@ -78,3 +78,52 @@ def test_names_of_functions_and_processes_break_no_format() -> None:
     (suite,) = ElementTree.fromstring(made)
     shown = HOSTILE.replace("\x1b", "\ufffd").replace("\x00", "\ufffd")
     assert suite.findtext("system-out") == f"{shown}\n±1 µs"
+
+
+LOG = "new ends: ]]> 100 %\r\n::set-env name=A::b\n<a b='c'> & ```` \x1b[2J\x00\udcff\ufffe"
+
+
+def test_an_error_is_an_error_of_a_test_in_junit() -> None:
+    made = ERRORS["junit"](LOG, "run-7")
+    assert made.isascii()
+    (suite,) = ElementTree.fromstring(made)
+    assert suite.attrib == {
+        "name": "tare gate",
+        "tests": "1",
+        "failures": "0",
+        "errors": "1",
+        "skipped": "0",
+        "id": "run-7",
+    }
+    (found,) = suite.findall("testcase/error")
+    assert found.get("message") == "new ends: ]]> 100 %"
+    assert found.text is not None
+    assert found.text.split("\n")[1:] == [
+        "::set-env name=A::b",
+        "<a b='c'> & ```` \ufffd[2J\ufffd\ufffd\ufffd",
+    ]
+    (suite,) = ElementTree.fromstring(ERRORS["junit"]("x", None))
+    assert "id" not in suite.attrib
+
+
+def test_an_error_is_one_command_to_a_workflow() -> None:
+    (line,) = ERRORS["github"](LOG, None).splitlines()
+    assert line.startswith("::error title=tare gate::The gate decided nothing")
+    assert "new ends: ]]> 100 %25" in line and "%0A::set-env name=A::b%0A<a" in line
+    assert "\x1b" not in line and "\x00" not in line
+
+
+def test_an_error_is_a_field_in_json_and_nothing_failed_or_passed() -> None:
+    made = ERRORS["json"](LOG, "run-7")
+    found = json.loads(made)
+    assert made.isascii() and found["error"] == LOG
+    assert found["failed"] is None and found["rulings"] == [] and found["run"] == "run-7"
+    assert found.keys() == json.loads(told("json")).keys()
+    assert json.loads(told("json"))["error"] is None
+
+
+def test_an_error_is_a_sentence_and_its_lines_in_markdown() -> None:
+    first, _, fence, *lines, last = ERRORS["markdown"](LOG, None).split("\n")
+    assert first == "**The gate decided nothing, because of an error.**"
+    assert fence == last == "`" * 5
+    assert lines[1:] == ["::set-env name=A::b", "<a b='c'> & ```` \ufffd[2J\ufffd\ufffd\ufffe"]
