@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tare.api import Run, duel, load_run
+    from tare.api import ReportError, Run, TareError, duel, load_run
 
-__all__ = ["Run", "duel", "load_run"]
+__all__ = ["ReportError", "Run", "TareError", "duel", "load_run"]
 
 
 def __getattr__(name: str) -> Any:

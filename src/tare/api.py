@@ -17,13 +17,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tare.lab.errors import TareError
 from tare.model.results import Results
 from tare.report import folder as run_folder
 from tare.report import frames, results
+from tare.report.errors import ReportError
 from tare.report.folder import RunFolder
 
 if TYPE_CHECKING:
     import polars
+
+__all__ = ["ReportError", "Run", "TareError", "duel", "load_run"]
 
 Option = str | int | float | bool | Path | Sequence[str | Path] | None
 

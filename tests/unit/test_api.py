@@ -28,8 +28,14 @@ def test_a_run_is_read_with_its_answers_and_tables() -> None:
 
 
 def test_what_is_no_run_is_refused(tmp_path: object) -> None:
-    with pytest.raises(ReportError):
+    with pytest.raises(tare.ReportError, match="is not the folder of a run"):
         tare.load_run(str(tmp_path))
+    assert issubclass(ReportError, tare.ReportError)
+
+
+def test_a_server_that_does_not_start_raises_an_error_that_has_a_name() -> None:
+    with pytest.raises(tare.TareError, match=r"no process listens on port 1 of 127\.0\.0\.1"):
+        tare.duel("http://127.0.0.1:1/", "http://127.0.0.1:2/")
 
 
 def test_options_are_those_of_the_command_line() -> None:
