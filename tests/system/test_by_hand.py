@@ -128,6 +128,35 @@ def test_logs_are_followed_until_the_variant_is_down(lab: Laboratory) -> None:
     assert err == "tare: toy/plain is down\n"
 
 
+def test_logs_are_followed_until_a_role_ends_by_itself(lab: Laboratory) -> None:
+    up = json.loads(lab.tare("up", "toy/plain", "--json"))
+    command = lab.start("logs", "-f")
+    time.sleep(1)
+    with Path(up["roles"]["sut"]["log"]).open("a") as log:
+        log.write("a last wo")
+    os.kill(up["roles"]["sut"]["pid"], signal.SIGKILL)
+    out, err = command.communicate(timeout=20)
+    assert (out, command.returncode) == ("sut: a last wo\n", 1), err
+    assert err.startswith("tare: toy/plain: role sut has ended, though nobody took it down: a last")
+    assert "Traceback" not in err
+    lab.tare("down")
+
+
+def test_what_a_server_prints_as_it_is_taken_down_is_followed(
+    lab: Laboratory, tmp_path: Path
+) -> None:
+    own = tmp_path / "mine.py"
+    server = (PROJECT / "experiments" / "toy" / "server.py").read_text()
+    says = "signal.signal(signal.SIGTERM, lambda *_: sys.exit('good bye'))"
+    own.write_text(server.replace("\n\nmain()\n", f"\n\n{says}\nmain()\n"))
+    lab.tare("up", "toy/plain", "--server", str(own))
+    command = lab.start("logs", "-f")
+    time.sleep(1)
+    lab.tare("down")
+    out, err = command.communicate(timeout=20)
+    assert (out, err, command.returncode) == ("sut: good bye\n", "tare: toy/plain is down\n", 0)
+
+
 @pytest.mark.parametrize("variant", ["wrong-answers", "does-not-start", "unavailable"])
 def test_what_cannot_come_up_says_why_and_leaves_nothing(lab: Laboratory, variant: str) -> None:
     assert f"toy/{variant}" in lab.tare("up", f"toy/{variant}", code=1)

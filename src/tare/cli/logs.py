@@ -1,13 +1,20 @@
 """`tare logs`: what a running variant's roles have printed."""
 
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from tare.cli.completion import targets
 from tare.cli.output import say
 from tare.cli.targets import the_one
+from tare.lab.errors import TareError
+
+if TYPE_CHECKING:
+    from tare.lab.run.instances import Instance
 
 _LOOK_S = 0.3
 
@@ -24,46 +31,59 @@ def command(target: str | None, role: str | None, follow: bool) -> None:
     The logs of a variant that is down are kept until it is up again.
     """
     files = _kept(target)
-    follows = follow and not files
     up = None if files else the_one(target)
     if up is not None:
         files = {name: each.log for name, each in up.roles.items()}
     if role is not None and role not in files:
         expected = f"{role!r}: expected one of {', '.join(files)}"
         raise click.BadParameter(expected, param_hint="--role")
-    tails = [_Tail(name, files[name]) for name in ([role] if role else files)]
-    shown = [each.show(whole=follows) for each in tails]
-    while follows and all(shown):
-        time.sleep(_LOOK_S)
-        shown = [each.show(whole=True) for each in tails]
+    names = [role] if role else list(files)
+    with ExitStack() as open_files:
+        tails = [_Tail(name, open_files.enter_context(files[name].open("rb"))) for name in names]
+        if follow and up is not None:
+            _follow(up, tails)
+        else:
+            for each in tails:
+                each.show()
+                each.end()
+
+
+def _follow(up: "Instance", tails: Sequence["_Tail"]) -> None:
+    """Show what is printed until the variant is down. Raises RoleError if a role that is followed
+    ends by itself.
+    """
+    from tare.lab.run import instances
+
+    names = [each.name for each in tails]
+    fault: TareError | None = None
+    while fault is None:
+        try:
+            up.ensure_alive(names)
+            time.sleep(_LOOK_S)
+        except TareError as error:
+            fault = error
+        for each in tails:
+            each.show()
     for each in tails:
         each.end()
-    if follows and up is not None:
-        say(f"{up.name} is down")
+    if instances.is_left(up):
+        raise fault
+    say(f"{up.name} is down")
 
 
 class _Tail:
-    """One role's log, of which each look shows what is new."""
+    """One role's log, of which each look shows what is new. It stays open, so that the last lines
+    are shown even if it was moved meanwhile.
+    """
 
-    def __init__(self, name: str, file: Path) -> None:
-        self._name, self._file = name, file
-        self._at, self._rest = 0, b""
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        self.name, self._stream, self._rest = name, stream, b""
 
-    def show(self, *, whole: bool) -> bool:
-        """Print what is new, only its whole lines if so wished. Return False if the log is gone."""
-        try:
-            with self._file.open("rb") as stream:
-                stream.seek(self._at)
-                fresh = stream.read()
-        except FileNotFoundError:
-            return False
-        self._at += len(fresh)
-        *lines, self._rest = (self._rest + fresh).split(b"\n")
+    def show(self) -> None:
+        """Print the whole lines that are new."""
+        *lines, self._rest = (self._rest + self._stream.read()).split(b"\n")
         for line in lines:
             self._print(line)
-        if not whole:
-            self.end()
-        return True
 
     def end(self) -> None:
         """Print a last line that has no end."""
@@ -72,7 +92,7 @@ class _Tail:
         self._rest = b""
 
     def _print(self, line: bytes) -> None:
-        click.echo(f"{self._name}: {line.decode(errors='replace')}")
+        click.echo(f"{self.name}: {line.decode(errors='replace')}")
 
 
 def _kept(target: str | None) -> dict[str, Path]:

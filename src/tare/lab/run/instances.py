@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,12 +94,12 @@ class Instance(Record):
         """EXPERIMENT/VARIANT."""
         return f"{self.experiment}/{self.variant}"
 
-    def ensure_alive(self) -> None:
-        """Raise RoleError, with the last lines of its log, for a role whose process has ended by
-        itself, and TareError if all was taken down.
+    def ensure_alive(self, names: Collection[str] | None = None) -> None:
+        """Raise RoleError, with the last lines of its log, for a role, of those that are named, or
+        else of all, whose process has ended by itself, and TareError if all was taken down.
         """
         for name, role in self.roles.items():
-            if not role.alive():
+            if (names is None or name in names) and not role.alive():
                 if not is_left(self):
                     raise TareError(f"{self.name} was taken down meanwhile")
                 raise RoleError(
