@@ -55,8 +55,32 @@ def test_the_run_ends_with_the_name_of_who_disturbs() -> None:
         patience.see([DISTURBED] * 3)
     with pytest.raises(Disturbed) as ended:
         patience.see([DISTURBED])
-    for words in ("steal: much", "cc1 (2 processes, 180 % of a CPU)", "tare resume run-7"):
-        assert words in str(ended.value)
+    assert str(ended.value).split("\n") == [
+        "the machine spoilt 6 trials in a row; the last one: steal: much, wanted little",
+        "other processes on the CPUs: cc1 (2 processes, 180 % of a CPU)",
+        "stop them, then go on with: tare resume run-7",
+    ]
+
+
+def test_where_nobody_disturbs_the_end_says_what_trials_lack() -> None:
+    lacks = ["only affinity and nice isolate; run as root", "idle CPUs sleep"]
+
+    def end(last: Trial) -> list[str]:
+        patience = Patience("run-7", lambda _: [])
+        for _ in range(SPOILT_MAX - 1):
+            patience.see([DISTURBED], lacks)
+        with pytest.raises(Disturbed) as ended:
+            patience.see([last], lacks)
+        return str(ended.value).split("\n")[1:]
+
+    assert end(DISTURBED) == [
+        "other processes on the CPUs: none that is busy now",
+        "what trials lack here: only affinity and nice isolate; run as root",
+        "what trials lack here: idle CPUs sleep",
+        "go on with: tare resume run-7",
+    ]
+    full = end(trial("invalid", machine_fault=True))
+    assert full[1:] == ["go on with: tare resume run-7"]
 
 
 def test_one_that_counts_or_fails_begins_the_count_again() -> None:

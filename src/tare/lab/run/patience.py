@@ -10,6 +10,7 @@ from tare.probes.bystanders import Bystander
 SPOILT_MAX = 6
 """A run ends when the machine has spoilt so many trials in a row, with their repetitions."""
 _LOOK_S = 1.0
+_NONE = "none that is busy now"
 _OF_MACHINE = ("machine", "generator")
 """Kinds of gates that judge the machine."""
 
@@ -23,22 +24,25 @@ class Patience:
         self._run, self._look = run, look
         self._spoilt = 0
 
-    def see(self, made: Sequence[Trial]) -> None:
-        """Note all attempts at a planned trial. Raises Disturbed when it has been too much."""
+    def see(self, made: Sequence[Trial], remarks: Sequence[str] = ()) -> None:
+        """Note all attempts at a planned trial. Raises Disturbed when it has been too much; it then
+        repeats the remarks, what trials lack here.
+        """
         if not made or not all(spoilt(trial) for trial in made):
             self._spoilt = 0
             return
         self._spoilt += 1
         if self._spoilt < SPOILT_MAX:
             return
-        others = bystanders.named(self._look(_LOOK_S)) or "none that is busy now"
-        reason = made[-1].reason or "a fault of the machine"
-        raise Disturbed(
-            f"the machine spoilt {SPOILT_MAX} trials in a row; the last one: {reason}\n"
-            f"other processes on the CPUs: {others}\n"
-            f"stop them, then go on with: tare resume {self._run}",
-            reason,
-        )
+        last, others = made[-1], self._look(_LOOK_S)
+        reason = last.reason or "a fault of the machine"
+        lines = [f"the machine spoilt {SPOILT_MAX} trials in a row; the last one: {reason}"]
+        lines += [f"other processes on the CPUs: {bystanders.named(others) or _NONE}"]
+        if not last.machine_fault:
+            lines += [f"what trials lack here: {each}" for each in remarks]
+        go_on = f"go on with: tare resume {self._run}"
+        lines += [f"stop them, then {go_on}" if others else go_on]
+        raise Disturbed("\n".join(lines), reason)
 
 
 def spoilt(trial: Trial) -> bool:

@@ -225,7 +225,8 @@ class Run:
             self._keep(ended)
             if any(d.trial.status != "invalid" or d.trial.is_out_of_range for d in ended):
                 break
-        self._patience.see([trial for trial in self._trials if _same(trial, planned)])
+        attempts = [trial for trial in self._trials if _same(trial, planned)]
+        self._patience.see(attempts, self._remarks)
 
     def _reach(self, bench: Bench, *, poll: bool) -> None:
         """Have all hosts ready for an attempt. Raises TareError when one has gone for good."""
