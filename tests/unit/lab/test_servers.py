@@ -60,6 +60,8 @@ def test_commands_are_filled_in_and_run_where_the_user_was() -> None:
         ("A=1 ./a | tee log", "A=1 ./a | tee log"),
         ("./a '{{x}} {% y %}' {port}", "exec ./a '{{x}} {% y %}' 8080"),
         ("./a {other} {port}", "exec ./a {other} 8080"),
+        ("./a '{{port}}' '{% endraw %}'", "exec ./a '{8080}' '{% endraw %}'"),
+        ("./a '{#é\\\\x7b{port}'\r\nb", "./a '{#é\\\\x7b8080'\r\nb"),
     ],
 )
 def test_the_rest_of_a_command_stays_as_it_is(text: str, expected: str) -> None:
@@ -67,6 +69,18 @@ def test_the_rest_of_a_command_stays_as_it_is(text: str, expected: str) -> None:
     first = own.servers[0].model_copy(update={"command": text, "folder": "/"})
     changed = own.model_copy(update={"servers": [first, own.servers[1]]})
     assert command(changed, "old")[2] == f"cd '/' && {expected}"
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}\n', "a\r\n\r\nb\r\n", "{% endraw %}", "{{ 1 }}", "'\\'\\n{é\U0001f600"]
+)
+def test_a_body_is_sent_as_it_was_given(text: str) -> None:
+    own = two(request={"body": text, "headers": {"X": text.strip()}, "path": f"/{text.strip()}"})
+    loaded = servers.loaded(own)
+    names = NAMES | planning.scenario_at(loaded, {}, {}).parameters
+    spec = render.value(loaded.variants["new"].instrument.spec, names, "x")
+    assert (spec["body"], spec["headers"]) == (text, {"X": text.strip()})
+    assert spec["url"] == f"http://127.0.0.1:8080/{text.strip()}"
 
 
 def test_a_setup_command_runs_before_the_server_and_its_failure_is_told() -> None:

@@ -55,8 +55,15 @@ def files(*texts: str | None) -> list[str]:
 
 
 def raw(text: str) -> str:
-    """Return text that is no template, whatever is in it."""
-    return "{% raw %}" + text + "{% endraw %}" if re.search(r"\{[{%#]", text) else text
+    """Return a template that renders to exactly this text, whatever is in it, also within another
+    template: a string in escapes, where the text could begin a mark or has ends of lines.
+    """
+    if not re.search(r"[{\r\n]", text):
+        return text
+    escaped = text.encode("unicode-escape").decode("ascii")
+    for letter in "'{}":
+        escaped = escaped.replace(letter, f"\\x{ord(letter):02x}")
+    return "{{ '" + escaped + "' }}"
 
 
 def _copied(file: str, known: Mapping[str, str]) -> str:
