@@ -186,7 +186,12 @@ def test_a_server_that_ignores_sigterm_is_killed_and_named(tmp_path: Path) -> No
     done = call(tmp_path, "duel", GOOD, f"{GOOD} stubborn", "--duels", "1", *SHORT[2:])
     assert done.returncode == 1 and living(tmp_path) == []
     told = done.stdout + done.stderr
-    assert "role sut did not end on SIGTERM within 5 s and was killed" in told
+    why = "role sut did not end on SIGTERM within 5 s and was killed"
+    assert why in told
+    (file,) = tmp_path.glob("runs/*/trials.jsonl")
+    trials = {trial["label"]: trial for trial in map(json.loads, file.read_text().splitlines())}
+    assert trials["new"]["reason"] == why
+    assert trials["old@new"]["reason"] == f"its opponent new is failed: {why}"
 
 
 def test_the_rate_is_found_with_whatever_status_is_right(

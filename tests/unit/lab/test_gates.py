@@ -143,15 +143,15 @@ def test_errors_are_a_share_of_all_answers(requests: int, failed: int, ok: bool)
 def test_errors_of_both_sides_are_a_share_of_the_answers_of_both(other: int, ok: bool) -> None:
     own = result(requests=90, errors={"read": 10, "status": 0})
     baseline = result(requests=90, errors={"read": 0, "status": other})
-    window = Conditions(own, QUIET, {}, {}, sides=[own, baseline])
+    window = Conditions(own, QUIET, {}, {}, sides={"old": baseline, "new": own})
     found = {gate.name: gate for gate in judge(LIMITS, window)}
     assert found["errors"].ok is ok
-    assert found["errors"].found == f"read 10, status {other}"
+    assert found["errors"].found == f"old: status {other}; new: read 10"
 
 
 def test_lateness_is_compared_with_the_faster_side() -> None:
     own, fast = result(send_lag_p50_us=16_000.0), result(latency_p50_us=7_000.0)
-    for sides, ok in (([], True), ([own, fast], False)):
+    for sides, ok in (({}, True), ({"a": own, "b": fast}, False)):
         window = Conditions(own, QUIET, {}, {}, sides=sides)
         found = {gate.name: gate for gate in judge(LIMITS, window)}["send-lag-p50"]
         assert found.ok is ok, found
@@ -159,7 +159,7 @@ def test_lateness_is_compared_with_the_faster_side() -> None:
 
 
 def test_both_sides_have_answers() -> None:
-    window = Conditions(result(), QUIET, {}, {}, sides=[result(), result(requests=0)])
+    window = Conditions(result(), QUIET, {}, {}, sides={"a": result(), "b": result(requests=0)})
     found = {gate.name: gate for gate in judge(LIMITS, window)}
     assert not found["requests"].ok and found["requests"].found == "0 answered"
 

@@ -98,8 +98,12 @@ def run_duel(
         made = _lost(lost.side, excused(lost.attempt, sites.get(lost.side)), sides)
     for side, left in stubborn.items():
         if left and made[side].status == "valid":
-            made = {name: replace(each, status="invalid") for name, each in made.items()}
-            made[side] = replace(made[side], status="failed", reason="; ".join(left))
+            failed = replace(made[side], status="failed", reason="; ".join(left))
+            why = _opponent(sides[side], failed)
+            made = {
+                name: replace(each, status="invalid", reason=why) for name, each in made.items()
+            }
+            made[side] = failed
     done = []
     for side in (BASELINE, VARIANT):
         trial = beginnings[side].record(made[side], opponents.versions[sides[side].variant])
@@ -134,8 +138,12 @@ def _blamed(side: str, sites: Mapping[str, Site]) -> Iterator[None]:
 def _lost(side: str, made: Attempt, sides: Mapping[str, PlannedTrial]) -> dict[str, Attempt]:
     """Return both sides' attempts when this one is lost."""
     other = VARIANT if side == BASELINE else BASELINE
-    what = f"its opponent {sides[side].variant} is {made.status}: {made.reason}"
+    what = _opponent(sides[side], made)
     return {side: made, other: Attempt("invalid", what, machine_fault=made.machine_fault)}
+
+
+def _opponent(planned: PlannedTrial, made: Attempt) -> str:
+    return f"its opponent {planned.variant} is {made.status}: {made.reason}"
 
 
 def _fought(
@@ -234,13 +242,16 @@ def _judged(sites: Mapping[str, Site], found: Mapping[str, Measurement]) -> list
     site, own = sites[VARIANT], found[VARIANT]
     loaded = site.bench.loaded
     limits = gate_limits.limits(loaded.study.gates, site.parameters, loaded.title)
+    names = {side: each.variant for side, each in sites.items()}
+    if names[VARIANT] == names[BASELINE]:
+        names[VARIANT] += " (A/A control)"
     window = Conditions(
         own.result,
         usage.machine(own),
         usage.roles(own),
         own.places,
         own.delay_s,
-        [made.result for made in found.values()],
+        {names[side]: made.result for side, made in found.items()},
     )
     return registry.judge(limits, window)
 

@@ -1,6 +1,5 @@
 """Gates that a rate too high closes: answers that failed, that are none, or that came too late."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from tare.lab.trial.gates.gate import Conditions, Finding, Gate
@@ -9,18 +8,20 @@ from tare.stats.rounding import percent
 
 
 def _errors(limits: Gates, window: Conditions) -> Iterator[Finding]:
-    """Errors are a share of all that was answered or failed, in a duel on both sides together."""
-    results = window.sides or [window.result]
-    counts = Counter[str]()
-    for each in results:
-        counts.update(each.errors)
-    failed = counts.total()
-    seen = failed + sum(each.requests for each in results)
+    """Errors are a share of all that was answered or failed, in a duel on both sides together; each
+    side's are told.
+    """
+    results = window.sides or {"": window.result}
+    failed = sum(sum(each.errors.values()) for each in results.values())
+    seen = failed + sum(each.requests for each in results.values())
     share = failed / seen if seen else 0.0
-    kinds = [f"{kind} {count}" for kind, count in counts.items() if count]
+    told = []
+    for side, each in results.items():
+        if kinds := ", ".join(f"{kind} {count}" for kind, count in each.errors.items() if count):
+            told.append(f"{side}: {kinds}" if side else kinds)
     yield Finding(
         share <= limits.errors_max,
-        ", ".join(kinds) or "none",
+        "; ".join(told) or "none",
         f"at most {percent(limits.errors_max, 2)} of requests",
     )
 
@@ -28,7 +29,7 @@ def _errors(limits: Gates, window: Conditions) -> Iterator[Finding]:
 def _requests(limits: Gates, window: Conditions) -> Iterator[Finding]:
     """A load has answers, in a duel from both sides."""
     if window.result.load is not None:
-        answered = min(each.requests for each in window.sides or [window.result])
+        answered = min(each.requests for each in window.sides.values() or [window.result])
         yield Finding(answered > 0, f"{answered:.0f} answered", "more than 0")
 
 

@@ -1,7 +1,7 @@
 """The protocol of gates: what one looks at, and what it finds."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from tare.lab.machine.process import Place
 from tare.model.gates import KINDS, Gates, Kind
@@ -24,8 +24,8 @@ class Conditions:
     """By how much the window of the probes may differ from the instrument's, where roles are on
     other hosts; else None.
     """
-    sides: Sequence[Result] = ()
-    """In a duel the results of both sides, `result` among them."""
+    sides: Mapping[str, Result] = field(default_factory=dict)
+    """In a duel the results of both sides by their names, `result` among them."""
 
 
 @dataclass(frozen=True)

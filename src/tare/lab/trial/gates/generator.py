@@ -15,7 +15,8 @@ def _send_lag(limits: Gates, window: Conditions) -> Iterator[Finding]:
     if load is None or load.loop != "open":
         return
     for name, lag in (("p50", load.send_lag_p50_us), ("p99", load.send_lag_p99_us)):
-        every = [each.outcomes[f"latency_{name}_us"] for each in window.sides or [window.result]]
+        results = window.sides.values() or [window.result]
+        every = [each.outcomes[f"latency_{name}_us"] for each in results]
         latency = min((each for each in every if each is not None), default=None)
         if lag is not None and latency is not None:
             yield Finding(
