@@ -45,12 +45,20 @@ def alarm(results: Results) -> str | None:
 
 
 def unmeasured(results: Results) -> list[str]:
-    """Return each server that failed or was not measured, with why: then nothing is decided."""
-    return [
-        f"{name}: {each.reason}" + _TIME * (each.reason == NOT_YET)
+    """Return the servers that failed, or else were refused, or else were not measured, with why:
+    then nothing is decided. Where one failed, others may not have been measured because of it.
+    """
+    lost = [
+        (name, each)
         for scenario in results.scenarios
         for name, each in scenario.variants.items()
         if each.status != "measured"
+    ]
+    failed = [(name, each) for name, each in lost if each.status != "invalid"]
+    refused = [(name, each) for name, each in lost if each.trials_invalid]
+    return [
+        f"{name}: {each.reason}" + _TIME * (each.reason == NOT_YET)
+        for name, each in failed or refused or lost
     ]
 
 

@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from tare.cli.main import main, tare
 from tare.lab.errors import TareError
 from tare.model.trial import Trial
-from tare.report.gate import DEFAULT_LIMITS, alarm, rulings
+from tare.report.gate import DEFAULT_LIMITS, alarm, rulings, unmeasured
 from tare.report.gate_formats import FORMATS
+from tare.report.results import NOT_YET
 
 
 @pytest.mark.parametrize(
@@ -105,6 +106,21 @@ def test_servers_that_were_not_measured_are_an_error_in_the_format(
     assert said.err == "tare: new: crashed\nwith words\n"
     told = json.loads(said.out)
     assert (told["error"], told["run"]) == ("new: crashed\nwith words", tmp_path.name)
+
+
+def test_where_a_server_failed_those_that_it_kept_from_being_measured_are_not_named() -> None:
+    found = results(case({"new": {}}))
+    every = found.scenarios[0].variants
+    lost = {"status": "invalid", "trials_valid": 0}
+    for name in every:
+        every[name] = every[name].model_copy(update=lost | {"reason": NOT_YET})
+    late = "not measured yet; a longer --within gives it the time"
+    assert unmeasured(found) == [f"{name}: {late}" for name in ("old", "new", "control")]
+    refused = {"reason": "its opponent old is failed: crashed", "trials_invalid": 1}
+    every["new"] = every["new"].model_copy(update=refused)
+    assert unmeasured(found) == ["new: its opponent old is failed: crashed"]
+    every["old"] = every["old"].model_copy(update={"status": "failed", "reason": "crashed"})
+    assert unmeasured(found) == ["old: crashed"]
 
 
 def test_a_sound_run_has_no_alarm() -> None:
