@@ -1,6 +1,7 @@
 """`tare duel` as a user calls it: verdicts on real processes, sentences for all that is bad."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ def test_a_server_that_listens_elsewhere_is_named(
     code, text = duel(GOOD, elsewhere, *SHORT, "--ready-within", "1s")
     assert code == 1
     assert "new does not start: servers/new: role sut was not ready within 1 s (port " in text
-    assert "; it listens on port " in text
+    assert re.search(r" \(port \d+ of 127\.0\.0\.1; it listens on port \d+ of 127\.0\.0\.1\)", text)
 
 
 def test_a_server_that_crashes_under_load_is_named_with_its_last_words(

@@ -49,9 +49,20 @@ def test_the_ports_of_processes_are_those_that_they_listen_on(
     server: tuple["subprocess.Popen[str]", int],
 ) -> None:
     child, port = server
-    assert listening.ports_of([child.pid, 1 << 22]) == [port]
+    assert listening.ports_of([child.pid, 1 << 22]) == [(port, "127.0.0.1")]
     with socket.create_connection(("127.0.0.1", port)):
         assert listening.ports_of([os.getpid()]) == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.2", "::1"])
+def test_a_port_is_told_with_its_address(address: str) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        listening.addresses(address)
+    except RoleError as error:
+        pytest.skip(str(error))
+    with socket.create_server((address, 0), family=family) as listener:
+        assert (listener.getsockname()[1], address) in listening.ports_of([os.getpid()])
 
 
 @pytest.mark.parametrize(("bound", "asked"), [("127.0.0.1", "localhost"), ("", "127.0.0.1")])

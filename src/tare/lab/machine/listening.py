@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterable
+from ipaddress import ip_address
 from pathlib import Path
 
 from tare.lab.errors import RoleError
@@ -60,8 +61,10 @@ def holders(host: str, port: int, kind: str = "tcp") -> list[int]:
     return sorted(found)
 
 
-def ports_of(pids: Iterable[int]) -> list[int]:
-    """Return the TCP ports on which any of these processes listens, lowest first."""
+def ports_of(pids: Iterable[int]) -> list[tuple[int, str]]:
+    """Return the TCP ports on which any of these processes listens, lowest first, each with its
+    address.
+    """
     found = set()
     for pid in pids:
         try:
@@ -73,7 +76,8 @@ def ports_of(pids: Iterable[int]) -> list[int]:
         for line in (line for table in tables for line in table.splitlines()[1:]):
             fields = line.split()
             if fields[3] == _STATES["tcp"] and f"socket:[{fields[9]}]" in own:
-                found.add(int(fields[1].partition(":")[2], 16))
+                address, _, port = fields[1].partition(":")
+                found.add((int(port, 16), str(ip_address(_bytes(address)))))
     return sorted(found)
 
 

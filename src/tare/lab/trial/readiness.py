@@ -28,7 +28,7 @@ def await_ready(
     kind = "tcp" if ready.tcp else "udp"
     doors: dict[str, Callable[[], bool]] = {}
     for port in (int(render.text(port, names, where)) for port in (*ready.tcp, *ready.udp)):
-        doors[f"port {port}"] = partial(host.answers, kind, port, names["host"])
+        doors[f"port {port} of {names['host']}"] = partial(host.answers, kind, port, names["host"])
     for path in (render.text(path, names, where) for path in ready.unix):
         listening.refuse_long(path)
         doors[f"socket {path}"] = partial(host.accepts, path)
@@ -57,4 +57,5 @@ def await_ready(
 def _elsewhere(process: Started) -> str:
     """Return where a process of this machine listens instead."""
     ports = listening.ports_of(process.pids()) if isinstance(process, Process) else []
-    return f"; it listens on port {', '.join(map(str, ports))}" if ports else ""
+    told = [f"port {port} of {address}" for port, address in ports]
+    return f"; it listens on {', '.join(told)}" if told else ""
