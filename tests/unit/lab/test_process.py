@@ -95,6 +95,12 @@ def test_an_early_end_is_named_with_the_last_lines_of_the_log(start: Start) -> N
     )
 
 
+def test_one_that_goes_into_the_background_is_told_to_stay(start: Start) -> None:
+    process = start("sleep 60 & echo begun")
+    with pytest.raises(RoleError, match=r"exit code 0; it must stay in the foreground: begun$"):
+        wait_until(lambda: False, [process], 20)
+
+
 def test_an_end_without_a_word_is_named_too(start: Start) -> None:
     process = start("kill -KILL $$")
     with pytest.raises(RoleError, match="ended with signal SIGKILL, having printed nothing"):

@@ -137,7 +137,8 @@ class Process:
                 f"and error; let it write less{self.last_words()}"
             )
         if (code := self._child.poll()) is not None:
-            said = f"role {self.role} ended with {ending(code)}{self.last_words()}"
+            stay = "" if code else "; it must stay in the foreground"
+            said = f"role {self.role} ended with {ending(code)}{stay}{self.last_words()}"
             if code == -signal.SIGKILL and out_of_memory_kills() > self._kills_before:
                 raise MachineFault(f"the machine ran out of memory: {said}")
             raise MachineFault(said) if code == os.EX_TEMPFAIL else RoleError(said)
