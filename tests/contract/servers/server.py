@@ -17,7 +17,8 @@ def answer(mode: str, number: int, asked: bytes) -> bytes:
     body = b"other\n" if mode == "body" else b"%d\n" % number if mode == "counts" else BODY
     if mode.startswith("paths"):
         body = b"other\n" if mode == "paths-b" and b" /b " in asked else asked.split(b"\r\n")[0]
-    status = b"500 No" if mode == "status" else b"200 OK"
+    fails = mode == "status" or (mode == "fails" and number > 10)
+    status = b"500 No" if fails else b"200 OK"
     return b"HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s" % (status, more, len(body), body)
 
 

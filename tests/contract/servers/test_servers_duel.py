@@ -171,6 +171,17 @@ def test_a_server_that_crashes_under_load_is_named_with_its_last_words(
     assert "ended with exit code 3: out of luck" in text
 
 
+@pytest.mark.parametrize("order", [("", "fails"), ("fails", "")])
+def test_a_server_that_fails_under_load_is_named_and_not_the_other(
+    duel: Callable[..., tuple[int, str]], order: tuple[str, str]
+) -> None:
+    code, text = duel(*(f"{GOOD} {mode}" for mode in order), *SHORT)
+    failing = "old" if order[0] else "new"
+    assert code == 1
+    (line,) = [line for line in text.splitlines() if "no right answers under load" in line]
+    assert re.fullmatch(rf"tare: {failing}: no right answers under load \(status \d+\)", line)
+
+
 @pytest.mark.parametrize("mode", ["leaks", "loud", "counts"])
 def test_odd_servers_are_measured_all_the_same(
     duel: Callable[..., tuple[int, str]], tmp_path: Path, mode: str

@@ -185,18 +185,20 @@ def _look(baseline: Site, variant: Site, status: Mapping[str, list[int]]) -> _Lo
     """
     for duration_s in _LOOKS_S:
         result = _loaded(baseline, variant, status, duration_s)
-        found = [_seen(result.side(side), variant) for side in (VARIANT, BASELINE)]
-        seen = [each for each in found if each is not None]
+        sides = {baseline.variant: result.side(BASELINE), variant.variant: result.side(VARIANT)}
+        found = {name: _seen(side, variant) for name, side in sides.items()}
+        seen = [each for each in found.values() if each is not None]
         if len(seen) == len(found):
             return _Look(min(each.rate for each in seen), max(each.answer_ms for each in seen))
         if any(result.errors.values()):
             break
     blame([baseline, variant])
-    counts = ", ".join(f"{kind} {count}" for kind, count in result.errors.items() if count)
-    raise TareError(
-        f"{variant.variant} against {baseline.variant}: no right answers under load "
-        f"({counts or f'none within {duration_s:g} s'})"
-    )
+    told = []
+    for name in (name for name, look in found.items() if look is None):
+        counts = ", ".join(f"{kind} {count}" for kind, count in sides[name].errors.items() if count)
+        none = f"none within {duration_s:g} s"
+        told.append(f"{name}: no right answers under load ({counts or none})")
+    raise TareError("\n".join(told))
 
 
 def _loaded(
