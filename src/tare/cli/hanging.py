@@ -8,8 +8,10 @@ from typing import TextIO
 
 import click
 
-from tare.report.numbers import glued, unglued
+from tare.report.numbers import NO_BREAK, glued, unglued
 
+_COMMAND = re.compile(r"(?<=: )tare [a-z]+ \S+$")
+"""A command to copy, which the shell would take for another one if it had two lines."""
 _LEAST = 20
 """Characters of text in a line; a terminal that is narrower breaks it itself."""
 
@@ -27,7 +29,7 @@ def lines(head: str, text: str, width: int | None) -> Iterator[str]:
     if width is None or len(head) + len(text) <= width:
         yield head + text
         return
-    text = glued(text)
+    text = _COMMAND.sub(lambda found: found[0].replace(" ", NO_BREAK), glued(text))
     room = max(width - len(head), _LEAST)
     line = ""
     for piece in _pieces(text, room):

@@ -14,7 +14,7 @@ _PERCENT_PLACES = 2
 _MOST_PLACES = 6
 _EQUAL_PERCENT = 0.005
 """What is no larger than this everywhere shows no digit in percent."""
-_NO_BREAK = "\u00a0"
+NO_BREAK = "\u00a0"
 _UNBREAKABLE = re.compile(
     r"(?<=\d) (?=\d{3}\b|%|times\b|to \d|blocks\b|duels\b|min\b|h\b|s\b|ns\b|µs\b)"
     r"|(?<=factor of) (?=\d)|(?<=to) (?=[-+]?\d)|(?<=,) (?=[-+]?[\d. ]*\d\])|(?<=[\d%]) (?=\[)"
@@ -121,12 +121,12 @@ def span(seconds: float) -> str:
 
 def glued(text: str) -> str:
     """Return a sentence in which no line may end within a figure, by no-break spaces."""
-    return _UNBREAKABLE.sub(_NO_BREAK, text)
+    return _UNBREAKABLE.sub(NO_BREAK, text)
 
 
 def unglued(text: str) -> str:
     """Return the sentence with plain spaces again."""
-    return text.replace(_NO_BREAK, " ")
+    return text.replace(NO_BREAK, " ")
 
 
 def listed(items: list[str], word: str = "and") -> str:

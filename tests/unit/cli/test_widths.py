@@ -64,6 +64,18 @@ def test_a_text_stands_below_its_beginning() -> None:
     assert list(hanging.lines("", "about twenty or 6 min", 20)) == ["about twenty or", "6 min"]
 
 
+def test_a_command_to_copy_stays_in_a_line() -> None:
+    text = "nothing is lost; go on with: tare resume 20261129T023446Z"
+    assert list(hanging.lines("tare: ", text, 50)) == [
+        "tare: nothing is lost; go on with:",
+        "      tare resume 20261129T023446Z",
+    ]
+    assert list(hanging.lines("", "so: tare gives each a port", 20)) == [
+        "so: tare gives each",
+        "a port",
+    ]
+
+
 def test_a_name_of_many_parts_is_broken_behind_a_comma() -> None:
     assert list(hanging.lines("", "load=open-20k,connections=20,size=128", 30)) == [
         "load=open-20k,connections=20,",
