@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -70,7 +71,9 @@ def command(fail_on: tuple[str, ...], form: str, **given: Any) -> None:
     except (TareError, ReportError, OSError) as error:
         if form in ERRORS:
             said = unwritable(error) if isinstance(error, OSError) else str(error)
-            click.echo(ERRORS[form](said, run))
+            # Where this cannot be written, the error itself must still be said.
+            with suppress(OSError):
+                click.echo(ERRORS[form](said, run))
         raise
     found, doubt = rulings(results, limits), alarm(results)
     failed = any(each.decision == "fail" for each in found)

@@ -58,6 +58,16 @@ def test_what_the_log_of_a_broken_server_holds_breaks_no_page(tmp_path: Path) ->
     assert "new does not start" in str(found.get("message")) and "]]> 100 % <a>" in str(found.text)
 
 
+def test_an_error_is_said_even_if_the_output_is_full(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tare", "gate", "exit 4; {port}", GOOD, "--format", "json"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False
+        )
+    assert done.returncode == 1 and done.stderr.startswith("tare: old does not start"), done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
 def test_a_gate_against_a_ref_builds_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def git(*arguments: str) -> None:
         who = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.org")
