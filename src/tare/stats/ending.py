@@ -49,7 +49,7 @@ def shortage(plan: Plan) -> str | None:
     """
     family, most, criteria = _largest_family(plan), plan.blocks.max, criteria_of(plan)
     if plan.limits:
-        fewest, what = earliest_verdict(plan), "decide no limit"
+        fewest, what = earliest_verdict(plan), "cannot decide a limit"
     elif family:
         among = counted(family, "comparison")
         fewest, what = criteria.fewest_blocks(family), f"cannot show a difference among {among}"

@@ -150,7 +150,7 @@ def test_a_run_may_end_with_its_first_intervals() -> None:
     gate = plan(limits={"cpu": 2.0}, blocks=Blocks(min=6, max=6))
     assert shortage(gate) is None
     few = gate.model_copy(update={"blocks": Blocks(min=5, max=5)})
-    assert shortage(few) == "5 blocks decide no limit: it takes 6"
+    assert shortage(few) == "5 blocks cannot decide a limit: it takes 6"
 
 
 def test_a_run_until_it_is_resolved_ends_with_its_time() -> None:
