@@ -145,12 +145,16 @@ pub fn recv(socket: BorrowedFd<'_>, wait: bool) -> Result<Option<(Packet, Vec<Ow
     if received.bytes == 0 {
         return Err(Errno::PIPE);
     }
-    let is_cut = received
-        .flags
-        .intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
-    // The kernel's padding may leave room for one more.
-    if is_cut || descriptors.len() > DESCRIPTORS_MAX {
+    let has = |flag| received.flags.contains(flag);
+    let count = descriptors.len();
+    // Of too many the kernel gives as many as there is room for, or one more in its padding; of others it
+    // leaves out those that this process has no numbers for.
+    let too_many = count > DESCRIPTORS_MAX || count == DESCRIPTORS_MAX && has(ReturnFlags::CTRUNC);
+    if has(ReturnFlags::TRUNC) || too_many {
         return Err(Errno::BADMSG);
+    }
+    if has(ReturnFlags::CTRUNC) {
+        descriptors.clear();
     }
     let packet = Packet::decode(&bytes[..received.bytes]).ok_or(Errno::BADMSG)?;
     Ok(Some((packet, descriptors)))
@@ -181,6 +185,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
+    use rustix::process::{Resource, getrlimit};
     use std::os::fd::AsFd;
 
     #[test]
@@ -215,6 +220,35 @@ mod tests {
         send(here.as_fd(), &text, &[], false).unwrap();
         let (found, _) = recv(there.as_fd(), false).unwrap().unwrap();
         assert_eq!(found.text.len(), LENGTH_MAX - HEAD);
+    }
+
+    #[test]
+    fn descriptors_that_this_process_cannot_have_are_missing() {
+        let most = getrlimit(Resource::Nofile).current;
+        if most.is_none_or(|most| most > 1 << 20) {
+            return;
+        }
+        let lacking = || {
+            let own = libc::CLOSE_RANGE_UNSHARE as i32;
+            // SAFETY: gives this thread a table of descriptors of its own, with none of others' in it.
+            assert_eq!(unsafe { libc::close_range(3, u32::MAX, own) }, 0);
+            let (here, there) = pair().unwrap();
+            let packet = Packet::new(7, []);
+            let both = [here.as_fd(), there.as_fd()];
+            let mut taken = Vec::new();
+            while let Ok(one) = here.try_clone() {
+                taken.push(one);
+            }
+            for (sent, room, found) in [(1, 0, 0), (2, 0, 0), (2, 1, 0), (2, 2, 2)] {
+                send(here.as_fd(), &packet, &both[..sent], false).unwrap();
+                taken.truncate(taken.len() - room);
+                let (same, beside) = recv(there.as_fd(), true).unwrap().unwrap();
+                assert_eq!((same, beside.len()), (packet.clone(), found));
+                drop(beside);
+                taken.extend(std::iter::from_fn(|| here.try_clone().ok()));
+            }
+        };
+        std::thread::spawn(lacking).join().unwrap();
     }
 
     #[test]

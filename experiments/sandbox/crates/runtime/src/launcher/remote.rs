@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
@@ -19,7 +19,7 @@ use crate::crew::Keepers;
 use crate::dispatcher::Dispatcher;
 use crate::lock::lock;
 use crate::mode::Mode;
-use crate::order::{Order, now};
+use crate::order::{Event, Order, now};
 use crate::packet::{pair, send};
 use crate::wanted::Wanted;
 use crate::wire::{self, Answer, Question};
@@ -188,6 +188,9 @@ impl Keepers for Crew {
 
 /// The time after which a full line is tried again.
 const AGAIN: Duration = Duration::from_millis(1);
+/// The time after which a worker is given back for lack of descriptors: at once, its keeper would start and
+/// end workers without a pause.
+const LACK: Duration = Duration::from_millis(100);
 
 /// Reads what keepers say until all are gone. It never waits for one of them, which could wait for it.
 struct Reader {
@@ -196,6 +199,9 @@ struct Reader {
     epoll: OwnedFd,
     /// Orders for which a line had no room, with their keepers.
     owed: Vec<(usize, Order)>,
+    /// Orders that wait until there may be descriptors again, and until when.
+    later: Vec<(usize, Order)>,
+    due: Option<Instant>,
 }
 
 impl Reader {
@@ -210,6 +216,8 @@ impl Reader {
             dispatcher,
             epoll,
             owed: Vec::new(),
+            later: Vec::new(),
+            due: None,
         })
     }
 
@@ -220,9 +228,17 @@ impl Reader {
             for (keeper, order) in std::mem::take(&mut self.owed) {
                 self.give(keeper, order);
             }
-            let again = (!self.owed.is_empty()).then(|| timespec(AGAIN));
+            let until_due = |due: Instant| due.saturating_duration_since(Instant::now());
+            let again = (!self.owed.is_empty()).then_some(AGAIN);
+            let again = again.into_iter().chain(self.due.map(until_due)).min();
+            let again = again.map(timespec);
             events.clear();
-            if epoll::wait(&self.epoll, spare_capacity(&mut events), again.as_ref()).is_err() {
+            let waited = epoll::wait(&self.epoll, spare_capacity(&mut events), again.as_ref());
+            if self.due.is_some_and(|due| due <= Instant::now()) {
+                self.due = None;
+                self.owed.append(&mut self.later);
+            }
+            if waited.is_err() {
                 continue;
             }
             for event in &events {
@@ -239,9 +255,18 @@ impl Reader {
     fn take(&mut self, keeper: usize) -> Result<(), Errno> {
         let lines = self.lines.clone();
         while let Some(event) = wire::event(lines[keeper].as_fd())? {
+            let is_lost = matches!(event, Event::Unreachable { .. });
             if let Some(place) = self.dispatcher.take(keeper, event) {
-                let since = now();
-                self.give(keeper, Order::Spent { place, since });
+                let spent = Order::Spent {
+                    place,
+                    since: now(),
+                };
+                if is_lost {
+                    self.later.push((keeper, spent));
+                    self.due.get_or_insert_with(|| Instant::now() + LACK);
+                } else {
+                    self.give(keeper, spent);
+                }
             }
         }
         Ok(())
@@ -251,5 +276,36 @@ impl Reader {
         if wire::give(self.lines[keeper].as_fd(), order, false) == Err(Errno::AGAIN) {
             self.owed.push((keeper, order));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::{PerClient, Pool};
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    #[test]
+    fn a_worker_that_was_lost_for_lack_of_descriptors_is_given_back_after_a_pause() {
+        let (here, there) = pair().unwrap();
+        let dispatcher = Dispatcher::new(Pool::new(1, PerClient::ALL), None);
+        let reader = Reader::new(Arc::new(vec![here]), dispatcher).unwrap();
+        let reader = std::thread::spawn(move || reader.run());
+        let begun = Instant::now();
+        let ordered = || {
+            poll(&mut [PollFd::new(&there, PollFlags::IN)], None).unwrap();
+            wire::order(there.as_fd()).unwrap()
+        };
+        // A second one is no reason to give the first one back at once.
+        for place in [3, 4] {
+            send(there.as_fd(), &wire::lost(place), &[], true).unwrap();
+        }
+        for expected in [3, 4] {
+            let order = ordered();
+            assert!(matches!(order, Some(Order::Spent { place, .. }) if place == expected));
+            assert!(begun.elapsed() >= LACK);
+        }
+        drop(there);
+        reader.join().unwrap();
     }
 }

@@ -158,6 +158,12 @@ fn decoded(kind: u64, words: String) -> Failure {
     }
 }
 
+/// A worker that got ready, whose descriptor the broker could not have.
+#[cfg(test)]
+pub fn lost(place: u64) -> Packet {
+    Packet::new(READY, [place])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,8 +224,7 @@ mod tests {
             panic!("another event");
         };
         assert_eq!((refill, reaped.time, reaped.cpu_us), (since, since, 9));
-        let lost = Packet::new(READY, [6]);
-        send(there.as_fd(), &lost, &[], true).unwrap();
+        send(there.as_fd(), &lost(6), &[], true).unwrap();
         let found = event(here.as_fd());
         assert!(matches!(found, Ok(Some(Event::Unreachable { place: 6 }))));
         send(there.as_fd(), &Packet::new(SPENT, []), &[], true).unwrap();
