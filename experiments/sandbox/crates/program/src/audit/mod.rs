@@ -7,6 +7,7 @@ mod file;
 mod pace;
 mod record;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -32,7 +33,7 @@ pub struct Options {
     /// Size of the audit log in MiB, with what was before in FILE.old
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     audit_mb: u32,
-    /// Records of calls in a second, and as many of all else; more are counted and dropped
+    /// Records of each kind of event in a second, failures apart; more are counted and dropped
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     audit_rate: u32,
 }
@@ -55,8 +56,9 @@ struct Queue {
     records: Vec<Record>,
     /// The number of the next record.
     next: u64,
-    calls: Pace,
-    others: Pace,
+    /// The pace of each kind of event that there was, so that a flood of one drops none of another.
+    paces: HashMap<(&'static str, bool), Pace>,
+    rate: u32,
     dropped: u64,
     ends: bool,
 }
@@ -66,6 +68,14 @@ impl Queue {
     fn number(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
+    }
+
+    /// Return true if the kind may have one more record.
+    fn lets_through(&mut self, kind: (&'static str, bool), now: Instant) -> bool {
+        let rate = self.rate;
+        let pace = self.paces.entry(kind);
+        pace.or_insert_with(|| Pace::new(rate, now))
+            .lets_through(now)
     }
 }
 
@@ -103,13 +113,12 @@ impl Options {
         let Some(file) = file else {
             return Ok(Audit(None));
         };
-        let now = Instant::now();
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue {
                 records: Vec::new(),
                 next: 1,
-                calls: Pace::new(self.audit_rate, now),
-                others: Pace::new(self.audit_rate, now),
+                paces: HashMap::new(),
+                rate: self.audit_rate,
                 dropped: 0,
                 ends: false,
             }),
@@ -136,12 +145,7 @@ impl Audit {
         let mut queue = log.shared.lock();
         let room = queue.records.len() < WAITING && !queue.ends;
         let number = queue.number();
-        let pace = if event.is_call() {
-            &mut queue.calls
-        } else {
-            &mut queue.others
-        };
-        if room && pace.lets_through(now) {
+        if room && queue.lets_through(event.kind(), now) {
             queue.records.push(Record::new(number, event));
             drop(queue);
             log.shared.more.notify_one();

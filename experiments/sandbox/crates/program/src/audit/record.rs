@@ -41,9 +41,9 @@ impl Event {
         Event { name, fields }
     }
 
-    /// Return true for what there is one of for each call.
-    pub fn is_call(&self) -> bool {
-        self.name == "call"
+    /// Return its kind, of which a second may have so many: its name, and true if it is of a failure.
+    pub fn kind(&self) -> (&'static str, bool) {
+        (self.name, self.fields["ok"] == false)
     }
 
     /// Return the event of a worker that was killed, or ended by the kernel's filter of system calls, as its call's

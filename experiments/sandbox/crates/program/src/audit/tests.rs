@@ -70,6 +70,26 @@ fn what_is_beyond_the_rate_is_dropped_and_counted_and_calls_do_not_take_the_rest
 }
 
 #[test]
+fn no_flood_hides_an_event_of_another_kind() {
+    let (audit, path) = log("flood", 5);
+    for _ in 0..1000 {
+        audit.note(|| Event::of("cancel", json!({"ok": false})));
+        audit.note(|| Event::of("load", json!({"ok": false})));
+    }
+    for event in ["kill", "denial"] {
+        audit.note(|| Event::of(event, json!({})));
+    }
+    audit.note(|| Event::of("load", json!({"ok": true})));
+    audit.end();
+    let records = read(&path);
+    let loaded = |each: &&Value| each["event"] == "load" && each["ok"] == true;
+    assert_eq!(records.iter().filter(loaded).count(), 1);
+    for event in ["kill", "denial"] {
+        assert!(records.iter().any(|each| each["event"] == event), "{event}");
+    }
+}
+
+#[test]
 fn no_log_asked_for_makes_no_record() {
     let options = Options {
         audit: None,
