@@ -1,5 +1,6 @@
 """What a sandbox holds, and what one could leave behind."""
 
+import contextlib
 from pathlib import Path
 
 from sandboxes import Sandbox, groups
@@ -49,6 +50,16 @@ def holdings(sandbox: Sandbox) -> dict[str, int]:
         ),
         "folders": len(folders(pid)),
     }
+
+
+def files(pid: int) -> list[str]:
+    """What the descriptors of a process lead to."""
+    found = []
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        # Some are closed meanwhile.
+        with contextlib.suppress(OSError):
+            found.append(str(each.readlink()))
+    return found
 
 
 def resident_kb(sandbox: Sandbox) -> int:

@@ -1,6 +1,5 @@
 """Who talks to strangers has no rights, and who has rights talks to no stranger."""
 
-import contextlib
 import os
 import signal
 import socket
@@ -8,7 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import FIRST_USER, Sandbox, groups, named_like_workers, udf, wait_until
+from holdings import files
+from sandboxes import (
+    FIRST_USER,
+    Sandbox,
+    groups,
+    named_like_workers,
+    udf,
+    wait_until,
+)
 
 pytestmark = pytest.mark.contract
 MODE = pytest.mark.parametrize("mode", ["namespaces"], indirect=True)
@@ -17,16 +24,6 @@ MODE = pytest.mark.parametrize("mode", ["namespaces"], indirect=True)
 def status(pid: int) -> dict[str, list[str]]:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
-
-
-def files(pid: int) -> list[str]:
-    """What the descriptors of a process lead to."""
-    found = []
-    for each in Path(f"/proc/{pid}/fd").iterdir():
-        # Some are closed meanwhile.
-        with contextlib.suppress(OSError):
-            found.append(str(each.readlink()))
-    return found
 
 
 def sockets(name: str) -> set[str]:

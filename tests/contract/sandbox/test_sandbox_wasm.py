@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import Refused, Sandbox
+from holdings import files
+from sandboxes import Refused, Sandbox, wait_until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="slots have control groups, as root only")
 
@@ -122,6 +123,21 @@ def test_a_loop_without_memory_meets_the_deadline(sandbox: Sandbox, tmp_path: Pa
     with pytest.raises(Refused) as refused:
         sandbox.call("udf")
     assert refused.value.kind == "deadline"
+
+
+# Counts at 200 of its memory, for longer than a guest runs at a time.
+COUNT = (
+    b"\x03\x40\x41\x00\x41\x00\x28\x02\xc8\x01\x41\x01\x6a\x36\x02\xc8\x01"
+    b"\x41\x00\x28\x02\xc8\x01\x41" + number(1 << 26) + b"\x49\x0d\x00\x0b"
+)  # fmt: skip
+
+
+def test_a_module_that_took_long_to_get_ready_keeps_no_timer(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    assert load(sandbox, tmp_path, module(functions=(COUNT,), start=b"\x08\x01\x03")) == ""
+    wait_until(lambda: sandbox.stats("udf")["ready"] == 1, lambda: "not ready")
+    assert "anon_inode:[timerfd]" not in files(sandbox.process.pid)
 
 
 def imports(from_: str, name: str, kind: bytes) -> bytes:

@@ -157,7 +157,12 @@ impl Worker for Arc<Mutex<Guest>> {
         }
         let waits = lock(&guest.channel).waits;
         let due = waits.is_none_or(|wait| wait.until.is_some_and(|until| until <= Instant::now()));
-        if due { guest.proceed() } else { Ok(false) }
+        let is_ready = due && guest.proceed()?;
+        if is_ready {
+            // Nobody waits for it any more.
+            guest.slices = None;
+        }
+        Ok(is_ready)
     }
 
     fn callee(&mut self) -> Option<Callee> {
