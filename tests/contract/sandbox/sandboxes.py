@@ -61,6 +61,16 @@ def udf(name: str, language: str = "c") -> Path:
     return Path(folder) / language / name
 
 
+def built(folder: Path, text: str, *compiler: str) -> Path:
+    """A function of one's own, in C."""
+    source, made = folder / "own.c", folder / "own"
+    source.write_text(text)
+    include = loaded.folder / "udf" / "include"
+    argv = [*compiler, "-O2", "-I", str(include), "-o", str(made), str(source)]
+    subprocess.run(argv, check=True)
+    return made
+
+
 @cache
 def apart(component: str) -> Path:
     """A component that only some levels need, and what it requires."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandboxes import Refused, Sandbox, loaded, named_like_workers, program, udf, wire
+from sandboxes import Refused, Sandbox, built, loaded, named_like_workers, program, udf, wire
 
 SOURCE = loaded.folder / "udf"
 
@@ -148,17 +148,6 @@ static void serve(tare_host *host, tare_bytes request) {
 }
 TARE_UDF(serve)
 """
-
-
-def built(folder: Path, text: str, *compiler: str) -> Path:
-    """A function of one's own."""
-    source = folder / "own.c"
-    source.write_text(text)
-    made = folder / "own"
-    subprocess.run(
-        [*compiler, "-O2", "-I", str(SOURCE / "include"), "-o", str(made), str(source)], check=True
-    )
-    return made
 
 
 @pytest.mark.parametrize(

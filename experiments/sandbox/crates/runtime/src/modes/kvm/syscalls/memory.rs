@@ -28,7 +28,14 @@ pub fn map(guest: &mut Guest, [at, length, rights, flags, _, _]: [u64; 6]) -> An
     if length == 0 {
         return error(libc::EINVAL);
     }
+    // None are set aside.
+    if flags & libc::MAP_HUGETLB as u64 != 0 {
+        return error(libc::ENOMEM);
+    }
     let range = if flags & (FIXED | NO_REPLACE) != 0 {
+        if !at.is_multiple_of(PAGE) {
+            return error(libc::EINVAL);
+        }
         let range = pages(guest, at, length).map_err(|_| Instead::Error(libc::ENOMEM))?;
         if flags & NO_REPLACE != 0 && !guest.memory.areas.none(range.clone()) {
             return error(libc::EEXIST);
@@ -69,13 +76,22 @@ pub fn unmap(guest: &mut Guest, at: u64, length: u64) -> Answer {
     put(guest, range, None)
 }
 
-/// `mprotect`.
+/// `mprotect`. As on Linux, it takes effect up to the first page that is not mapped.
 pub fn protect(guest: &mut Guest, at: u64, length: u64, rights: u64) -> Answer {
     let range = pages(guest, at, length)?;
-    if !guest.memory.areas.all(range.clone(), |_| true) {
-        return error(libc::ENOMEM);
+    let mut end = range.start;
+    for (area, _) in guest.memory.areas.within(range.clone()) {
+        if area.start != end {
+            break;
+        }
+        end = area.end;
     }
-    put(guest, range, Some(Access::from_bits(rights)))
+    put(guest, range.start..end, Some(Access::from_bits(rights)))?;
+    if end == range.end {
+        Ok(0)
+    } else {
+        error(libc::ENOMEM)
+    }
 }
 
 /// `mremap`, without a place of the guest's choosing.
@@ -128,20 +144,24 @@ pub fn remap(guest: &mut Guest, at: u64, old: u64, new: u64, flags: u64) -> Answ
     Ok(to.start)
 }
 
-/// `madvise`.
+/// `madvise`. As on Linux, it takes effect on all pages that are mapped, also if others are not.
 pub fn advise(guest: &mut Guest, at: u64, length: u64, advice: u64) -> Answer {
-    let range = pages(guest, at, length)?;
-    if !guest.memory.areas.all(range.clone(), |_| true) {
-        return error(libc::ENOMEM);
-    }
     match advice as i32 {
-        libc::MADV_DONTNEED => {
-            guest.memory.clear(range);
-            Ok(0)
+        libc::MADV_NORMAL..=libc::MADV_DONTNEED | libc::MADV_FREE => {}
+        libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE => {}
+        _ => return error(libc::EINVAL),
+    }
+    let range = pages(guest, at, length)?;
+    if advice as i32 == libc::MADV_DONTNEED {
+        let areas = guest.memory.areas.within(range.clone());
+        for part in areas.map(|(part, _)| part).collect::<Vec<_>>() {
+            guest.memory.clear(part);
         }
-        libc::MADV_NORMAL..=libc::MADV_WILLNEED | libc::MADV_FREE => Ok(0),
-        libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE => Ok(0),
-        _ => error(libc::EINVAL),
+    }
+    if guest.memory.areas.all(range, |_| true) {
+        Ok(0)
+    } else {
+        error(libc::ENOMEM)
     }
 }
 

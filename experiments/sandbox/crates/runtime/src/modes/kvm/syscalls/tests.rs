@@ -137,6 +137,11 @@ fn memory_is_mapped_zero_moved_and_taken_away() {
         bench.call(libc::SYS_mmap, &[0, PAGE, 3, 2, 3, 0]),
         failed(libc::ENODEV)
     );
+    let huge = ANONYMOUS | libc::MAP_HUGETLB as u64;
+    assert_eq!(
+        bench.call(libc::SYS_mmap, &[0, PAGE, 3, huge]),
+        failed(libc::ENOMEM)
+    );
     for length in [u64::MAX, u64::MAX - PAGE + 1, 1 << 63, 1 << 47] {
         let found = bench.call(libc::SYS_mmap, &[0, length, 3, ANONYMOUS]);
         assert_eq!(found, failed(libc::ENOMEM), "{length:#x}");
