@@ -257,6 +257,30 @@ def test_a_full_queue_is_busy_and_a_cancelled_call_leaves_it(
     assert sandbox.cli("cancel", "1").returncode == 1
 
 
+@pytest.mark.parametrize("mode", ["namespaces"], indirect=True)
+def test_a_number_cancels_all_calls_that_have_it(
+    mode: str, serve: Callable[..., Sandbox], made: Decoys
+) -> None:
+    sandbox = serve(mode, "--deadline-ms", "60000")
+    sandbox.load("udf", udf("attack"), "--workers", "2")
+    wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not ready")
+    kinds: list[str] = []
+
+    def run() -> None:
+        done = sandbox.cli("call", "--number", "7", "udf", input=made.request("hang"))
+        kinds.append(done.stderr.decode())
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: sandbox.stats("udf")["ready"] == 0, lambda: "not called")
+    assert sandbox.cli("cancel", "7").returncode == 0
+    for thread in threads:
+        thread.join()
+    assert ["cancelled" in kind for kind in kinds] == [True, True], kinds
+    assert sandbox.cli("cancel", "7").returncode == 1
+
+
 def test_a_caller_who_hangs_up_cancels(
     mode: str, serve: Callable[..., Sandbox], made: Decoys
 ) -> None:

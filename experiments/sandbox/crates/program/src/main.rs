@@ -13,6 +13,7 @@ mod instrument;
 mod launch;
 mod loads;
 mod named;
+mod numbered;
 mod payloads;
 mod peer;
 mod place;
@@ -116,14 +117,14 @@ enum Command {
         /// Milliseconds that the call may take
         #[arg(long, default_value_t = 0, hide_default_value = true)]
         deadline_ms: u64,
-        /// A number by which `tare-sandbox cancel` finds the call
+        /// A number by which `tare-sandbox cancel` finds the call, and all others that have it
         #[arg(long, default_value_t = 0, hide_default_value = true)]
         number: u64,
         /// Answer on standard error how long its parts took
         #[arg(long)]
         times: bool,
     },
-    /// Cancel a call by its number
+    /// Cancel all calls that have a number
     Cancel {
         #[command(flatten)]
         to: To,

@@ -34,7 +34,7 @@ pub enum Action {
     /// Statistics; true: medians and the like begin anew with this reading.
     #[prost(bool, tag = "4")]
     Stats(bool),
-    /// Cancel the call with this number, wherever it came from.
+    /// Cancel all calls with this number, whichever clients they came from.
     #[prost(uint64, tag = "5")]
     Cancel(u64),
 }
@@ -147,7 +147,7 @@ pub struct Call {
     /// Milliseconds that it may take; 0: as loaded.
     #[prost(uint64, tag = "3")]
     pub deadline_ms: u64,
-    /// A number by which it can be cancelled; 0: none.
+    /// A number by which any client can cancel it; 0: none.
     #[prost(uint64, tag = "4")]
     pub number: u64,
     /// True if the answer says how long its parts took.

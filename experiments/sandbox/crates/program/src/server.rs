@@ -1,11 +1,10 @@
 //! The daemon: a thread for each connection, whose calls are made one after the other.
 
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sandbox_runtime::binary::{self, Binary};
@@ -17,6 +16,7 @@ use sandbox_runtime::{Runtime, Settings};
 use serde_json::{Value, json};
 
 use crate::audit::{Audit, Client, Event};
+use crate::numbered::Numbered;
 use crate::peer;
 use crate::protocol::{
     self, Action, Answer, Call, Channel, Load, LoadOptions, Refusal, Request, Response, Time,
@@ -38,7 +38,7 @@ pub struct Server {
     /// Opens logs.
     open: Box<dyn Fn(&str) -> Opener + Send + Sync>,
     connections: AtomicUsize,
-    numbered: Mutex<HashMap<u64, Arc<Caller>>>,
+    numbered: Numbered,
 }
 
 impl Server {
@@ -65,7 +65,7 @@ impl Server {
             budget: Budget::new(service.payload_mb.saturating_mul(1 << 20)),
             service,
             connections: AtomicUsize::new(0),
-            numbered: Mutex::default(),
+            numbered: Numbered::default(),
         }
     }
 
@@ -217,18 +217,13 @@ impl Server {
         mut share: Share,
     ) -> io::Result<()> {
         let begun = Instant::now();
-        let numbered = || self.numbered.lock().unwrap_or_else(PoisonError::into_inner);
         caller.begin();
-        if call.number != 0 {
-            numbered().insert(call.number, caller.clone());
-        }
+        let numbered = self.numbered.enter(call.number, caller);
         let deadline = (call.deadline_ms > 0).then(|| Duration::from_millis(call.deadline_ms));
         let mut served = self
             .runtime
             .call(&call.name, &call.request, caller, deadline);
-        if call.number != 0 {
-            numbered().remove(&call.number);
-        }
+        drop(numbered);
         let answer = match &mut served.outcome {
             // It is copied when it is encoded.
             Ok(response) if !share.hold(call.request.len() + 2 * response.len()) => crowded(),
@@ -294,19 +289,12 @@ impl Server {
                 Answer::Stats(stats.to_string())
             }
             Some(Action::Cancel(number)) => {
-                let found = self
-                    .numbered
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .get(&number)
-                    .cloned();
-                note("cancel", json!({"number": number}), found.is_some());
-                match found {
-                    Some(caller) => {
-                        caller.cancel();
-                        Answer::Done(true)
-                    }
-                    None => refusal("request", format!("no call has the number {number}")),
+                let done = self.numbered.cancel(number);
+                note("cancel", json!({"number": number}), done);
+                if done {
+                    Answer::Done(true)
+                } else {
+                    refusal("request", format!("no call has the number {number}"))
                 }
             }
             Some(Action::Call(_)) | None => refusal(

@@ -82,6 +82,11 @@ impl Caller {
         self.wake();
     }
 
+    /// Return true if its call was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+
     /// Forget what was cancelled before, for a new call.
     pub fn begin(&self) {
         self.cancelled.store(false, Ordering::SeqCst);
@@ -132,7 +137,7 @@ impl Caller {
                     .is_some_and(|each| !each.revents().is_empty())
             };
             let line = 1 + usize::from(other.is_some());
-            if self.line.is_some() && happened(line) || self.cancelled.load(Ordering::SeqCst) {
+            if self.line.is_some() && happened(line) || self.is_cancelled() {
                 return Err(Failure::Cancelled);
             }
             if other.is_some() && happened(1) {
