@@ -106,6 +106,25 @@ def test_what_is_not_called_does_not_compute(mode: str, serve: Callable[..., San
     wait_until(lambda: not sandbox.workers(), lambda: f"left: {sandbox.workers()}")
 
 
+@pytest.mark.parametrize("mode", ["namespaces"], indirect=True)
+def test_who_loads_again_and_again_hides_nobody(mode: str, serve: Callable[..., Sandbox]) -> None:
+    sandbox, over = serve(mode), threading.Event()
+
+    def load() -> None:
+        while not over.is_set():
+            sandbox.load("other", udf("hello"), "--workers", "1")
+            sandbox.unload("other")
+
+    loader = threading.Thread(target=load)
+    loader.start()
+    try:
+        sandbox.load("udf", udf("restless"), "--workers", "1")
+        wait_until(lambda: sandbox.stats("udf")["frozen"] == 1, lambda: "not frozen", 20)
+    finally:
+        over.set()
+        loader.join()
+
+
 def test_callbacks_are_limited(mode: str, serve: Callable[..., Sandbox], made: Decoys) -> None:
     sandbox = serve(mode, *OPTIONS[:4], *LATE, "--request-bytes", "1000000")
     sandbox.load("udf", udf("attack"), "--callbacks", "--workers", "2")

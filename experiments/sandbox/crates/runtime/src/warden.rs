@@ -3,7 +3,7 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cgroup::SlotGroup;
 
@@ -35,29 +35,100 @@ impl Warden {
 }
 
 fn keep_looking(added: &Receiver<Weak<SlotGroup>>) {
-    let mut watched: Vec<Weak<SlotGroup>> = Vec::new();
+    let mut rounds = Rounds::new();
     loop {
-        let next = if watched.is_empty() {
-            added.recv().map_err(|_| RecvTimeoutError::Disconnected)
-        } else {
-            added.recv_timeout(TICK.max(EACH * watched.len() as u32))
+        let next = match rounds.left(Instant::now()) {
+            None => added.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(left) => added.recv_timeout(left),
         };
         match next {
             Ok(slot) => {
-                watched.push(slot);
-                watched.extend(added.try_iter());
+                for each in std::iter::once(slot).chain(added.try_iter()) {
+                    rounds.add(each, Instant::now());
+                }
             }
-            Err(RecvTimeoutError::Timeout) => watched.retain(look),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
+        }
+        // Not only if nothing was added: others may load again and again.
+        if rounds.left(Instant::now()) == Some(Duration::ZERO) {
+            rounds.look(SlotGroup::look);
+            rounds.done(Instant::now());
         }
     }
 }
 
-/// Return false once the slot is gone.
-fn look(group: &Weak<SlotGroup>) -> bool {
-    let group = group.upgrade();
-    if let Some(group) = &group {
-        group.look();
+/// The slots that are watched, and the time of the next look at all of them.
+struct Rounds<T> {
+    watched: Vec<Weak<T>>,
+    due: Option<Instant>,
+}
+
+impl<T> Rounds<T> {
+    fn new() -> Self {
+        Rounds {
+            watched: Vec::new(),
+            due: None,
+        }
     }
-    group.is_some()
+
+    /// Watch one more. The next look is no later for that.
+    fn add(&mut self, slot: Weak<T>, now: Instant) {
+        self.watched.push(slot);
+        self.due.get_or_insert(now + TICK);
+    }
+
+    /// Return the time until the next look; none if nothing is watched.
+    fn left(&self, now: Instant) -> Option<Duration> {
+        self.due.map(|due| due.saturating_duration_since(now))
+    }
+
+    /// Look at all that are still there.
+    fn look(&mut self, look: impl Fn(&T)) {
+        self.watched.retain(|slot| {
+            let slot = slot.upgrade();
+            slot.inspect(|slot| look(slot)).is_some()
+        });
+    }
+
+    /// A look is over: begin to wait for the next one.
+    fn done(&mut self, now: Instant) {
+        let count = self.watched.len() as u32;
+        self.due = (count > 0).then(|| now + TICK.max(EACH * count));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn who_loads_again_and_again_puts_no_look_off() {
+        let (mut rounds, begun, slot) = (Rounds::new(), Instant::now(), Arc::new(()));
+        assert_eq!(rounds.left(begun), None);
+        for count in 0..10 {
+            rounds.add(Arc::downgrade(&slot), begun + TICK * count / 5);
+        }
+        assert_eq!(rounds.left(begun), Some(TICK));
+        assert_eq!(rounds.left(begun + TICK), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn looks_are_further_apart_the_more_slots_there_are() {
+        let (mut rounds, now, looks) = (Rounds::new(), Instant::now(), Cell::new(0));
+        let slots: Vec<Arc<()>> = (0..100).map(|_| Arc::default()).collect();
+        for slot in &slots {
+            rounds.add(Arc::downgrade(slot), now);
+        }
+        let look = |rounds: &mut Rounds<()>| {
+            rounds.look(|()| looks.set(looks.get() + 1));
+            rounds.done(now);
+        };
+        look(&mut rounds);
+        assert_eq!((looks.get(), rounds.left(now)), (100, Some(EACH * 100)));
+        drop(slots);
+        look(&mut rounds);
+        assert_eq!((looks.get(), rounds.left(now)), (100, None));
+    }
 }
