@@ -34,10 +34,10 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Sandbox]]:
     """Starts sandboxes that are stopped when the test ends."""
     made: list[Sandbox] = []
 
-    def start(mode: str, *options: str) -> Sandbox:
+    def start(mode: str, *options: str, around: tuple[str, ...] = ()) -> Sandbox:
         folder = tmp_path / f"sandbox-{len(made)}"
         folder.mkdir()
-        made.append(Sandbox(mode, folder, *options))
+        made.append(Sandbox(mode, folder, *options, around=around))
         return made[-1]
 
     yield start

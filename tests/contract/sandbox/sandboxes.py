@@ -110,11 +110,14 @@ class Refused(Exception):
 class Sandbox:
     """A daemon."""
 
-    def __init__(self, mode: str, folder: Path, *options: str) -> None:
+    def __init__(
+        self, mode: str, folder: Path, *options: str, around: tuple[str, ...] = ()
+    ) -> None:
+        """Start it, by a program `around` it that becomes it, if there is one."""
         if mode == "runc":
             wait_until(few_uncollected, lambda: "nobody collects what killed daemons left")
         self.mode, self.socket, self.log = mode, str(folder / "sock"), folder / "log"
-        argv = [program(), "serve", "--mode", mode, "--socket", self.socket]
+        argv = [*around, program(), "serve", "--mode", mode, "--socket", self.socket]
         argv += [as_it_runs(mode, option) for option in options]
         with self.log.open("wb") as stream:
             self.process = subprocess.Popen(

@@ -1,15 +1,54 @@
 """Clients that want to keep the daemon from others: by connections, half requests, descriptors."""
 
+import contextlib
 import itertools
 import resource
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sandboxes import Sandbox, udf
+from sandboxes import Refused, Sandbox, udf, wait_until
 
 SIZE = 1 << 20
 MODE = pytest.mark.parametrize("mode", ["namespaces"], indirect=True)
+
+
+@contextlib.contextmanager
+def connections(sandbox: Sandbox, count: int) -> Iterator[list[socket.socket]]:
+    """Connections on which nothing is said."""
+    with contextlib.ExitStack() as stack:
+        made = []
+        for _ in range(count):
+            line = stack.enter_context(socket.socket(socket.AF_UNIX))
+            line.setblocking(False)
+            with contextlib.suppress(BlockingIOError):  # while as many wait as may
+                line.connect(sandbox.socket)
+            made.append(line)
+        yield made
+
+
+@MODE
+def test_one_client_leaves_connections_to_others(mode: str, serve: Callable[..., Sandbox]) -> None:
+    # An eighth of these are connections, and half of them one client's.
+    around = ("prlimit", "--nofile=512")
+    sandbox = serve(mode, "--workers", "1", "--load", f"udf={udf('hello')}", around=around)
+
+    def outcome() -> str:
+        try:
+            sandbox.call("udf")
+        except Refused as refused:
+            assert refused.kind == "busy" and "this client" in refused.args[1]
+            return "refused"
+        except OSError:
+            return "hung up on before all was sent"
+        return "served"
+
+    with connections(sandbox, 512 // 8 // 2):
+        wait_until(lambda: outcome() == "refused", lambda: "not refused", 20)
+        # Another process is another client.
+        assert sandbox.cli("call", "udf", input=b"").returncode == 0
+    wait_until(lambda: outcome() == "served", lambda: "still refused", 20)
 
 
 @MODE

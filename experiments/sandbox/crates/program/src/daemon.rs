@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use sandbox_runtime::Runtime;
 use sandbox_runtime::opener::Opener;
+use sandbox_runtime::{Runtime, descriptors};
 
 use crate::audit;
+use crate::doors::connections;
 use crate::protocol::LoadOptions;
 use crate::server::Server;
 use crate::service::Service;
@@ -31,9 +32,10 @@ pub struct Daemon {
     pub broker: Option<u32>,
 }
 
-/// The files that a daemon has opened before it serves clients.
+/// The files that a daemon has opened before it serves clients, and the number of connections that it can have.
 pub struct Opened {
     audit: Option<audit::File>,
+    connections: usize,
     /// Names and binaries that are loaded first.
     load: Vec<(String, Vec<u8>)>,
 }
@@ -54,6 +56,7 @@ impl Opened {
         Ok(Opened {
             load: load.collect::<Result<_>>()?,
             audit: daemon.service.audit.file().map_err(|why| anyhow!(why))?,
+            connections: connections(descriptors::raise()),
         })
     }
 
@@ -79,7 +82,8 @@ impl Opened {
     ) -> Result<Arc<Server>> {
         let audit = daemon.service.audit.begin(self.audit);
         let audit = audit.map_err(|why| anyhow!(why))?;
-        let server = Server::new(runtime, daemon.service.clone(), audit, open, process);
+        let service = (daemon.service.clone(), self.connections);
+        let server = Server::new(runtime, service, audit, open, process);
         let server = Arc::new(server);
         for (name, binary) in self.load {
             server

@@ -6,6 +6,7 @@ mod benchmark;
 mod broker;
 mod client;
 mod daemon;
+mod doors;
 mod functions;
 mod idle;
 mod init;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use rustix::process::geteuid;
 use sandbox_runtime::opener::Opener;
-use sandbox_runtime::{Host, Runtime};
+use sandbox_runtime::{Host, Runtime, descriptors};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -23,6 +23,7 @@ pub fn run(daemon: Daemon) -> Result<()> {
     // From the first moment, so that a signal while binaries are loaded leaves nothing behind.
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     let mode = named(&daemon.mode)?;
+    descriptors::raise();
     if mode.has_rights() && geteuid().is_root() {
         return launch::run(&daemon, mode, signals);
     }

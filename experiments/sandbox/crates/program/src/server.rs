@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sandbox_runtime::binary::{self, Binary};
@@ -16,6 +15,7 @@ use sandbox_runtime::{Runtime, Settings};
 use serde_json::{Value, json};
 
 use crate::audit::{Audit, Client, Event};
+use crate::doors::Doors;
 use crate::numbered::Numbered;
 use crate::peer;
 use crate::protocol::{
@@ -26,9 +26,6 @@ use crate::reply::Reply;
 use crate::service::Service;
 use crate::settings::settings;
 
-/// Connections that are served at once.
-const CONNECTIONS: usize = 4096;
-
 /// The daemon's state.
 pub struct Server {
     runtime: Runtime,
@@ -37,15 +34,16 @@ pub struct Server {
     audit: Audit,
     /// Opens logs.
     open: Box<dyn Fn(&str) -> Opener + Send + Sync>,
-    connections: AtomicUsize,
+    doors: Arc<Doors>,
     numbered: Numbered,
 }
 
 impl Server {
-    /// Serve `runtime`. `open` opens logs by their names; `process` is the daemon's.
+    /// Serve `runtime`, over so many `connections` at most. `open` opens logs by their names; `process` is the
+    /// daemon's.
     pub fn new(
         runtime: Runtime,
-        service: Service,
+        (service, connections): (Service, usize),
         audit: Audit,
         open: Box<dyn Fn(&str) -> Opener + Send + Sync>,
         process: u32,
@@ -64,7 +62,7 @@ impl Server {
             open,
             budget: Budget::new(service.payload_mb.saturating_mul(1 << 20)),
             service,
-            connections: AtomicUsize::new(0),
+            doors: Doors::new(connections),
             numbered: Numbered::default(),
         }
     }
@@ -138,20 +136,18 @@ impl Server {
         self.audit.end();
     }
 
+    /// Serve a connection on a thread of its own, unless it has to stay out: here nobody is waited for.
     fn welcome(self: &Arc<Self>, stream: UnixStream) {
-        if self.connections.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS {
-            self.connections.fetch_sub(1, Ordering::SeqCst);
-            let refusal = refusal(
-                "busy",
-                format!("{CONNECTIONS} connections are open already"),
-            );
-            // On the thread that accepts connections: nobody is waited for.
-            let _ = Reply::new(stream.as_fd(), encoded(refusal)).send_at_once();
-            return;
-        }
+        let client = peer::client(&stream);
+        let door = match self.doors.enter(client.pid) {
+            Ok(door) => door,
+            Err(why) => {
+                let busy = encoded(refusal("busy", why));
+                let _ = Reply::new(stream.as_fd(), busy).send_at_once();
+                return;
+            }
+        };
         if let Err(why) = peer::check(&stream, None) {
-            self.connections.fetch_sub(1, Ordering::SeqCst);
-            let client = peer::client(&stream);
             self.audit
                 .note(|| Event::by(client, "refused", json!({"message": why})));
             let _ = Reply::new(stream.as_fd(), encoded(refusal("user", why))).send_at_once();
@@ -159,13 +155,11 @@ impl Server {
         }
         let server = self.clone();
         let thread = std::thread::Builder::new().name("connection".into());
-        let started = thread.spawn(move || {
+        // Without a thread the connection is closed.
+        let _ = thread.spawn(move || {
             let _ = server.serve(stream);
-            server.connections.fetch_sub(1, Ordering::SeqCst);
+            drop(door);
         });
-        if started.is_err() {
-            self.connections.fetch_sub(1, Ordering::SeqCst);
-        }
     }
 
     fn serve(&self, stream: UnixStream) -> io::Result<()> {

@@ -25,7 +25,7 @@ mod cgroup;
 mod children;
 mod connection;
 mod crew;
-mod descriptors;
+pub mod descriptors;
 pub mod dialogue;
 mod dispatcher;
 pub mod failure;
