@@ -4,11 +4,12 @@ import contextlib
 import itertools
 import resource
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sandboxes import Refused, Sandbox, udf, wait_until
+from sandboxes import Refused, Sandbox, udf, wait_until, wire
 
 SIZE = 1 << 20
 MODE = pytest.mark.parametrize("mode", ["namespaces"], indirect=True)
@@ -26,6 +27,50 @@ def connections(sandbox: Sandbox, count: int) -> Iterator[list[socket.socket]]:
                 line.connect(sandbox.socket)
             made.append(line)
         yield made
+
+
+def payload(size: int) -> bytes:
+    return bytes(wire.bytes_field(4, bytes(size)))
+
+
+def served(sandbox: Sandbox, size: int) -> bool:
+    with contextlib.suppress(Refused):
+        return bool(sandbox.call("udf", payload(size))[1] == size)
+    return False
+
+
+@pytest.mark.parametrize("drips", [False, True])
+def test_half_a_request_is_held_for_a_while_only(
+    drips: bool, serve: Callable[..., Sandbox]
+) -> None:
+    options = ("--payload-mb", "8", "--reply-ms", "300", "--workers", "1")
+    sandbox = serve("none", *options, "--load", f"udf={udf('payload')}")
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(sandbox.socket)
+        line.sendall(wire.varint(100 * SIZE) + bytes(5 * SIZE))
+        give_up, is_closed = time.monotonic() + 20, False
+        while drips and not is_closed and time.monotonic() < give_up:
+            try:
+                line.sendall(b"x")
+            except OSError:
+                is_closed = True
+            time.sleep(0.01)
+        assert is_closed == drips
+        wait_until(lambda: served(sandbox, 2 * SIZE), lambda: "not served", 20)
+        line.settimeout(20)
+        with contextlib.suppress(ConnectionResetError):
+            assert line.recv(1) == b""
+
+
+def test_who_is_refused_holds_nothing_more(serve: Callable[..., Sandbox]) -> None:
+    options = ("--payload-mb", "8", "--workers", "1")
+    sandbox = serve("none", *options, "--load", f"udf={udf('payload')}")
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(sandbox.socket)
+        # More than there is room for, of a request that goes on.
+        line.sendall(wire.varint(100 * SIZE) + bytes(9 * SIZE))
+        assert line.recv(1) != b""
+        wait_until(lambda: served(sandbox, 2 * SIZE), lambda: "not served", 20)
 
 
 @MODE

@@ -9,7 +9,7 @@ use crate::peer;
 use crate::protocol::{Action, Answer, Call, Channel, Reply, Request, Response, framed};
 
 /// A connection to a daemon.
-pub struct Client(Channel<UnixStream>);
+pub struct Client(Channel);
 
 impl Client {
     /// To the daemon at `socket`, of root, of this user or of `another`.
@@ -41,7 +41,7 @@ impl Client {
         self.0.send_frame(request)?;
         match self
             .0
-            .recv::<Reply>(|_| true)?
+            .recv::<Reply>(None, |_| true)?
             .and_then(|reply| reply.answer)
         {
             Some(Answer::Refusal(refusal)) => bail!("{}: {}", refusal.kind, refusal.message),

@@ -1,6 +1,8 @@
 //! Messages between clients and the daemon: protobuf, delimited by their lengths.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use prost::{Message, Oneof};
 use sandbox_runtime::frame::Decoder;
@@ -214,14 +216,14 @@ pub struct Refusal {
 }
 
 /// Messages over a stream.
-pub struct Channel<S> {
-    stream: BufReader<S>,
+pub struct Channel {
+    stream: BufReader<UnixStream>,
     decoder: Decoder,
 }
 
-impl<S: Read + Write> Channel<S> {
+impl Channel {
     /// Over `stream`.
-    pub fn new(stream: S) -> Self {
+    pub fn new(stream: UnixStream) -> Self {
         Channel {
             stream: BufReader::with_capacity(PIECE, stream),
             decoder: Decoder::new(LONGEST),
@@ -229,12 +231,20 @@ impl<S: Read + Write> Channel<S> {
     }
 
     /// Receive the next message; none at the end of the stream. `may_hold` is asked for so many bytes
-    /// of memory each time that there are more.
+    /// of memory each time that there are more. The rest of a message that has begun may take so long, if
+    /// there is `patience`.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfMemory` if it may not hold more, `TimedOut` for a message that is not whole in time, `Other` for
+    /// what is no message, and the kernel's.
     pub fn recv<M: Message + Default>(
         &mut self,
+        patience: Option<Duration>,
         mut may_hold: impl FnMut(usize) -> bool,
     ) -> io::Result<Option<M>> {
-        loop {
+        let mut until = None;
+        let received = loop {
             let mut rest = self.stream.buffer();
             let had = rest.len();
             let body = self.decoder.feed(&mut rest).map_err(io::Error::other)?;
@@ -245,28 +255,54 @@ impl<S: Read + Write> Channel<S> {
                 .as_ref()
                 .map_or(self.decoder.held(), |body| 2 * body.len());
             if !may_hold(held) {
-                return Err(io::ErrorKind::OutOfMemory.into());
+                break Err(io::ErrorKind::OutOfMemory.into());
             }
             if let Some(body) = body {
-                return M::decode(&body[..]).map(Some).map_err(io::Error::other);
+                break M::decode(&body[..]).map(Some).map_err(io::Error::other);
             }
-            if self.stream.fill_buf()?.is_empty() {
-                return if self.decoder.is_idle() {
-                    Ok(None)
-                } else {
-                    Err(io::ErrorKind::UnexpectedEof.into())
-                };
+            let is_idle = self.decoder.is_idle();
+            if until.is_none() && !is_idle && patience.is_some() {
+                until = patience.map(|patience| Instant::now() + patience);
+                self.stream().set_read_timeout(patience)?;
             }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                break Err(late());
+            }
+            match self.stream.fill_buf() {
+                Ok([]) if is_idle => break Ok(None),
+                Ok([]) => break Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Err(late()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        if until.is_some() {
+            self.stream().set_read_timeout(None)?;
+        }
+        received
+    }
+
+    /// Read what is sent until the end of the stream, for so long at most, and keep nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn discard(&mut self, patience: Duration) -> io::Result<()> {
+        self.decoder = Decoder::new(LONGEST);
+        self.stream().set_read_timeout(Some(patience))?;
+        let until = Instant::now() + patience;
+        loop {
+            let count = self.stream.fill_buf()?.len();
+            if count == 0 || Instant::now() >= until {
+                return Ok(());
+            }
+            self.stream.consume(count);
         }
     }
 
-    /// Read what is sent until the end of the stream, and keep nothing of it.
-    pub fn discard(&mut self) -> io::Result<()> {
-        io::copy(&mut self.stream, &mut io::sink()).map(drop)
-    }
-
     /// The stream.
-    pub fn stream(&self) -> &S {
+    pub fn stream(&self) -> &UnixStream {
         self.stream.get_ref()
     }
 
@@ -276,7 +312,71 @@ impl<S: Read + Write> Channel<S> {
     }
 }
 
+fn late() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        "the rest of a message did not come in time",
+    )
+}
+
 /// Encode a message as a frame.
 pub fn framed<M: Message>(message: &M) -> Vec<u8> {
     message.encode_length_delimited_to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Option<Duration> = Some(Duration::from_millis(20));
+
+    fn request(number: u64) -> Request {
+        Request {
+            action: Some(Action::Cancel(number)),
+        }
+    }
+
+    #[test]
+    fn a_message_that_has_begun_is_not_waited_for_without_end() {
+        let (mut there, here) = UnixStream::pair().unwrap();
+        let mut channel = Channel::new(here);
+        let whole = framed(&request(1 << 40));
+        there
+            .write_all(&[&whole[..], &whole[..1]].concat())
+            .unwrap();
+        let mut recv = || channel.recv::<Request>(SHORT, |_| true);
+        assert_eq!(recv().unwrap(), Some(request(1 << 40)));
+        assert_eq!(recv().unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn who_sends_a_byte_now_and_then_is_not_waited_for_either() {
+        let (mut there, here) = UnixStream::pair().unwrap();
+        let mut channel = Channel::new(here);
+        // Of 128 MiB, which take longer.
+        there.write_all(&[0xff, 0xff, 0xff, 0x3f]).unwrap();
+        let sender = std::thread::spawn(move || while there.write_all(b"x").is_ok() {});
+        let late = channel.recv::<Request>(SHORT, |_| true);
+        assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(channel);
+        sender.join().unwrap();
+    }
+
+    #[test]
+    fn the_first_byte_of_a_message_is_waited_for() {
+        let (mut there, here) = UnixStream::pair().unwrap();
+        let mut channel = Channel::new(here);
+        let sender = std::thread::spawn(move || {
+            for number in 1..=2 {
+                std::thread::sleep(SHORT.unwrap_or_default() * 3);
+                there.write_all(&framed(&request(number))).unwrap();
+            }
+        });
+        for number in 1..=2 {
+            let found = channel.recv::<Request>(SHORT, |_| true).unwrap();
+            assert_eq!(found, Some(request(number)));
+        }
+        sender.join().unwrap();
+        assert_eq!(channel.recv::<Request>(SHORT, |_| true).unwrap(), None);
+    }
 }

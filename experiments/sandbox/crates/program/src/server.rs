@@ -173,16 +173,19 @@ impl Server {
         let mut channel = Channel::new(stream);
         loop {
             let mut share = self.budget.share();
-            let request = match channel.recv::<Request>(|bytes| share.hold(bytes)) {
+            let patience = Some(self.patience());
+            let request = match channel.recv::<Request>(patience, |bytes| share.hold(bytes)) {
                 Ok(Some(request)) => request,
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
                     Reply::new(channel.stream().as_fd(), encoded(crowded()))
                         .send_within(self.patience())?;
+                    drop(share);
                     // The client reads the reply once it has sent all.
-                    channel.stream().set_read_timeout(Some(self.patience()))?;
-                    return channel.discard();
+                    return channel.discard(self.patience());
                 }
-                Err(error) if error.kind() == io::ErrorKind::Other => {
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::Other | io::ErrorKind::TimedOut) =>
+                {
                     let fields = json!({"message": error.to_string()});
                     self.audit.note(|| Event::by(client, "invalid", fields));
                     return Err(error);
@@ -200,12 +203,12 @@ impl Server {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_millis(self.service.reply_ms)
+        Duration::from_millis(self.service.reply_ms.max(1))
     }
 
     fn call(
         &self,
-        channel: &mut Channel<UnixStream>,
+        channel: &mut Channel,
         call: &Call,
         (caller, client): (&Arc<Caller>, Client),
         mut share: Share,

@@ -15,7 +15,8 @@ pub struct Service {
     /// Folder of the logs of binaries loaded with --log, each NAME.log
     #[arg(long, value_name = "FOLDER")]
     pub logs: Option<PathBuf>,
-    /// Milliseconds that a client has to read a reply, before its connection is closed
+    /// Milliseconds that a client has to read a reply, or to send the rest of a request, before its connection
+    /// is closed
     #[arg(long, default_value_t = 30_000)]
     pub reply_ms: u64,
     /// Memory of the requests and responses of all clients together, in MiB
