@@ -68,6 +68,7 @@ def test_what_cannot_be_loaded_is_refused_with_the_remedy(
         ("x", str(text)): "no 64-bit little-endian ELF file",
         ("x", str(tmp_path / "absent")): "absent",
         ("hi", str(udf("hello"))): "unload it first",
+        ("x" * 257, str(udf("hello"))): "expected at most 256",
         ("x", str(udf("hello")), "--files", "1"): "expected 8 to 128",
         ("x", str(udf("hello")), "--files", "4000"): "expected 8 to 128",
     }

@@ -110,3 +110,16 @@ def test_a_lack_of_descriptors_passes(mode: str, serve: Callable[..., Sandbox]) 
     resource.prlimit(launcher, resource.RLIMIT_NOFILE, (soft, hard))
     sandbox.load("other", udf("hello"), "--workers", "1")
     assert sandbox.call("other") and sandbox.call("udf")
+
+
+def test_binaries_have_a_budget(serve: Callable[..., Sandbox], tmp_path: Path) -> None:
+    sandbox, file = serve("none", "--binaries-mb", "1"), tmp_path / "long"
+    file.write_bytes(udf("hello").read_bytes() + bytes(600_000))
+    sandbox.load("first", file, "--workers", "1")
+    done = sandbox.cli("load", "--workers", "1", "second", str(file), text=True)
+    assert done.returncode == 1
+    assert "larger --binaries-mb" in done.stderr
+    assert sandbox.call("first")
+    sandbox.unload("first")
+    sandbox.load("second", file, "--workers", "1")
+    assert sandbox.call("second")

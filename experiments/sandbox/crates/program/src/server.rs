@@ -26,11 +26,15 @@ use crate::reply::Reply;
 use crate::service::Service;
 use crate::settings::settings;
 
+/// Bytes of the longest name of a binary.
+const NAME_MAX: usize = 256;
+
 /// The daemon's state.
 pub struct Server {
     runtime: Runtime,
     service: Service,
     budget: Arc<Budget>,
+    binaries: Arc<Budget>,
     audit: Audit,
     /// Opens logs.
     open: Box<dyn Fn(&str) -> Opener + Send + Sync>,
@@ -61,6 +65,7 @@ impl Server {
             audit,
             open,
             budget: Budget::new(service.payload_mb.saturating_mul(1 << 20)),
+            binaries: Budget::new(service.binaries_mb.saturating_mul(1 << 20)),
             service,
             doors: Doors::new(connections),
             numbered: Numbered::default(),
@@ -94,8 +99,23 @@ impl Server {
     ) -> Result<(), String> {
         let options = options.copied().unwrap_or_default();
         let logged = options.log.unwrap_or_default();
+        if name.len() > NAME_MAX {
+            let found = name.len();
+            return Err(format!(
+                "a name of {found} bytes, expected at most {NAME_MAX}"
+            ));
+        }
+        let mut share = self.binaries.share();
+        if !share.hold(binary.len()) {
+            return Err(
+                "the binaries that are loaded take all their memory; unload one, or start the sandbox with a \
+                 larger --binaries-mb"
+                    .into(),
+            );
+        }
         let mut settings = Settings {
             log: logged.then(|| self.log(name)).transpose()?,
+            share_of_memory: Some(Arc::new(share)),
             ..settings(&options)
         };
         settings.limits.compile_s = self.service.compile_s;

@@ -6,8 +6,8 @@ use sandbox_runtime::Host;
 
 use crate::audit;
 
-/// Memory of the daemon besides requests and responses, unless asked for otherwise, in MiB.
-const MORE_MB: u64 = 2048;
+/// Memory of the daemon besides binaries, requests and responses, unless asked for otherwise, in MiB.
+const MORE_MB: u64 = 1024;
 
 /// The options of serving clients.
 #[derive(Clone, clap::Args)]
@@ -22,8 +22,11 @@ pub struct Service {
     /// Memory of the requests and responses of all clients together, in MiB
     #[arg(long, default_value_t = 1024)]
     pub payload_mb: usize,
-    /// Memory of the daemon itself, its workers' apart, in MiB [default: 2048 more than --payload-mb, where
-    /// it has a control group of its own]
+    /// Memory of all binaries that are loaded, in MiB
+    #[arg(long, default_value_t = 1024)]
+    pub binaries_mb: usize,
+    /// Memory of the daemon itself, its workers' apart, in MiB [default: 1024 more than --payload-mb and
+    /// --binaries-mb together, where it has a control group of its own]
     #[arg(long, value_parser = clap::value_parser!(u32).range(16..))]
     daemon_mb: Option<u32>,
     /// Seconds of CPU time that compiling a module of mode wasm may take, and four times as long
@@ -62,7 +65,8 @@ impl Service {
 
     /// Limit the memory of the daemon, as far as it has a control group of its own.
     fn limit_memory(&self, host: &Host) -> Result<(), String> {
-        let usual = MORE_MB.saturating_add(self.payload_mb as u64);
+        let both = self.payload_mb.saturating_add(self.binaries_mb);
+        let usual = MORE_MB.saturating_add(both as u64);
         let wanted = self.daemon_mb.map_or(usual, u64::from);
         let limited = host.limit_own_memory(wanted.saturating_mul(1 << 20))?;
         if self.daemon_mb.is_some() && !limited {

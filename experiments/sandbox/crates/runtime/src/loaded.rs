@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::budget::Share;
 use crate::call::{Caller, HostFunctions, Terms};
 use crate::crew::Keepers;
 use crate::dispatcher::Dispatcher;
@@ -30,6 +31,8 @@ pub struct Settings {
     pub callbacks: bool,
     /// Opens the file that keeps what the binary says on standard error; nothing does if none.
     pub log: Option<Opener>,
+    /// Its part of the memory of all binaries, for as long as it is loaded.
+    pub share_of_memory: Option<Arc<Share>>,
 }
 
 impl Default for Settings {
@@ -42,6 +45,7 @@ impl Default for Settings {
             limits: Limits::default(),
             callbacks: false,
             log: None,
+            share_of_memory: None,
         }
     }
 }
