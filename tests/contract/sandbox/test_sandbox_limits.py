@@ -1,6 +1,7 @@
 """Every limit of a call holds, by name, in every mode; and so does a full queue."""
 
 import contextlib
+import re
 import signal
 import socket
 import threading
@@ -104,6 +105,14 @@ def test_what_is_not_called_does_not_compute(mode: str, serve: Callable[..., San
     wait_until(lambda: sandbox.stats("udf")["ready"] == 2, lambda: "not refilled")
     sandbox.unload("udf")
     wait_until(lambda: not sandbox.workers(), lambda: f"left: {sandbox.workers()}")
+
+
+def test_no_process_leaves_a_core(mode: str, serve: Callable[..., Sandbox]) -> None:
+    """A limit of 0 would not keep the kernel from starting the host's program for cores."""
+    sandbox = serve(mode, "--workers", "1", "--load", f"udf={udf('hello')}")
+    for process in [*sandbox.own(), *sandbox.workers()]:
+        limits = Path(f"/proc/{process}/limits").read_text()
+        assert re.search(r"^Max core file size +1 +1 +bytes", limits, re.MULTILINE), limits
 
 
 @pytest.mark.parametrize("mode", ["namespaces"], indirect=True)

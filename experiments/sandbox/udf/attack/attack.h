@@ -84,6 +84,7 @@ verdict ended_with_42(pid_t child);
     each(become_root) \
     each(host_name) \
     each(shared_memory) \
+    each(leave_core) \
     each(execute_memory) \
     each(execute_file) \
     each(fork_bomb) \

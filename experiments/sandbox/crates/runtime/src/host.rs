@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::binary::Binary;
 use crate::board::Board;
 use crate::cgroup::{Bounds, Hierarchy, Share};
+use crate::cores;
 use crate::crew::{Crew, Keepers};
 use crate::janitor::Janitor;
 use crate::keeper::inbox::Inbox;
@@ -33,7 +34,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Make ready to start workers of a mode. Remove what was left by others that were killed.
+    /// Make ready to start workers of a mode. Remove what was left by others that were killed. This process
+    /// and those that it starts leave no cores from now on.
     ///
     /// # Errors
     ///
@@ -49,6 +51,10 @@ impl Host {
         } else {
             Hierarchy::of_no_processes()
         };
+        match cores::leave_none() {
+            Err(why) if mode.has_processes() => return Err(why),
+            _ => {}
+        }
         Ok(Host {
             mode,
             hierarchy,

@@ -24,6 +24,7 @@ mod callee;
 mod cgroup;
 mod children;
 mod connection;
+mod cores;
 mod crew;
 pub mod descriptors;
 pub mod dialogue;

@@ -137,10 +137,9 @@ impl Recipe {
         self.orders.extend([Order::Log, Order::Socket]);
     }
 
-    /// The limits that are a process's own.
+    /// The limits that are a process's own, besides those that it has from the host.
     pub fn limit(&mut self, limits: &Limits) -> &mut Self {
         let bounds = [
-            (libc::RLIMIT_CORE, 0),
             (libc::RLIMIT_CPU, limits.cpu_s.into()),
             (libc::RLIMIT_MEMLOCK, 0),
             (libc::RLIMIT_MSGQUEUE, 0),

@@ -87,7 +87,7 @@ fn config(bundle: &Bundle<'_>, more: &[&str], group: Option<&str>) -> Value {
                 "bounding": none, "effective": none, "inheritable": none, "permitted": none, "ambient": none,
             },
             "rlimits": [
-                limit("RLIMIT_CORE", 0),
+                limit("RLIMIT_CORE", crate::cores::NONE),
                 // First the signal that tells of the limit: gVisor counts otherwise than the host, so
                 // that a kill cannot be told from others by the time that was used.
                 {"type": "RLIMIT_CPU", "soft": limits.cpu_s, "hard": u64::from(limits.cpu_s) + 1},

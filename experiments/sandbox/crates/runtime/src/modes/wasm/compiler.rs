@@ -83,7 +83,6 @@ fn confine(cpu_s: u64, memory: u64, user: Option<u32>) -> Result<(), String> {
         (Resource::Cpu, cpu_s, cpu_s.saturating_add(1)),
         (Resource::As, memory, memory),
         (Resource::Fsize, OUTPUT_MAX, OUTPUT_MAX),
-        (Resource::Core, 0, 0),
     ];
     for (resource, current, maximum) in limits {
         let limit = Rlimit {

@@ -101,7 +101,7 @@ pub fn of_a_keeper() -> Vec<Asked> {
                 Test::Is(4, sys::AT_EMPTY_PATH as u64)
             ]]
         ),
-        asked!(SYS_prlimit64, vec![vec![Test::Is(0, 0)]]),
+        own_limits(),
     ]
 }
 
@@ -140,7 +140,20 @@ pub fn of_a_broker() -> Vec<Asked> {
 
 /// The calls that the original allows besides, with less to ask than there.
 pub fn of_the_original() -> Vec<Asked> {
-    vec![socket_pairs(), options()]
+    vec![socket_pairs(), options(), own_limits()]
+}
+
+/// The calling process's own limits, but the one of cores: as it is, the kernel gives none to the host's
+/// program for them.
+fn own_limits() -> Asked {
+    let own = || Test::Is(0, 0);
+    asked!(
+        SYS_prlimit64,
+        vec![
+            vec![own(), Test::AtMost(1, sys::RLIMIT_CORE - 1)],
+            vec![own(), Test::AtLeast(1, sys::RLIMIT_CORE + 1)],
+        ]
+    )
 }
 
 /// Connected streams: a datagram socket can send to any name.

@@ -139,7 +139,6 @@ pub const ORIGINAL_BESIDES: &[i64] = &[
     sys::SYS_getpeername,
     sys::SYS_execve,
     sys::SYS_execveat,
-    sys::SYS_prlimit64,
     sys::SYS_getrlimit,
     sys::SYS_sched_setaffinity,
     sys::SYS_sched_getparam,

@@ -176,7 +176,7 @@ impl Nursery {
     fn recipe(&self, order: &Order, slot: &Slot) -> Recipe {
         let mut recipe = Recipe::default();
         recipe.begin(slot, self.binary.as_raw_fd());
-        recipe.bound(libc::RLIMIT_CORE, 0);
+        recipe.bound(libc::RLIMIT_CORE, crate::cores::NONE);
         recipe.bound(libc::RLIMIT_MEMLOCK, 0);
         recipe.bound(libc::RLIMIT_CPU, order.cpu_s.into());
         recipe.bound(libc::RLIMIT_NOFILE, order.files.into());
