@@ -85,6 +85,7 @@ verdict ended_with_42(pid_t child);
     each(host_name) \
     each(shared_memory) \
     each(leave_core) \
+    each(huge_pages) \
     each(execute_memory) \
     each(execute_file) \
     each(fork_bomb) \

@@ -1,6 +1,7 @@
 /* Interfaces of the kernel that a function has no use for. */
 #define _GNU_SOURCE
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -57,4 +58,11 @@ verdict leave_core(target *at) {
     const struct rlimit none = {0, 0};
     (void)at;
     return judge(setrlimit(RLIMIT_CORE, &none));
+}
+
+/* Pages that the host has set aside for others, and that count as no group's memory. */
+verdict huge_pages(target *at) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB;
+    (void)at;
+    return judge(mmap(0, 2 << 20, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ? -1 : 0);
 }

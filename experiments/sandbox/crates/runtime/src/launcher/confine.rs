@@ -38,9 +38,7 @@ const CALLS: &[i64] = &[
     sys::SYS_epoll_pwait,
     sys::SYS_epoll_pwait2,
     sys::SYS_eventfd2,
-    sys::SYS_memfd_create,
     // Its memory, threads and clocks.
-    sys::SYS_mmap,
     sys::SYS_munmap,
     sys::SYS_mprotect,
     sys::SYS_mremap,

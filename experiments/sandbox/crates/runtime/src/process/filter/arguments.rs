@@ -71,6 +71,7 @@ pub fn of_a_binary() -> Vec<Asked> {
     let urgent = Test::Lacks(3, sys::MSG_OOB as u32);
     vec![
         asked!(SYS_clone, vec![vec![Test::Lacks(0, CLONED as u32)]]),
+        own_pages(),
         asked!(
             SYS_fcntl,
             FCNTL
@@ -116,6 +117,11 @@ pub fn of_a_broker() -> Vec<Asked> {
     let seals = [sys::F_ADD_SEALS, sys::F_GET_SEALS];
     let commands = FCNTL.iter().chain(&seals);
     vec![
+        own_pages(),
+        asked!(
+            SYS_memfd_create,
+            vec![vec![Test::Lacks(1, sys::MFD_HUGETLB)]]
+        ),
         asked!(
             SYS_fcntl,
             commands
@@ -141,6 +147,14 @@ pub fn of_a_broker() -> Vec<Asked> {
 /// The calls that the original allows besides, with less to ask than there.
 pub fn of_the_original() -> Vec<Asked> {
     vec![socket_pairs(), options(), own_limits()]
+}
+
+/// Memory that counts as a process's own. Huge pages that the host has set aside do not.
+fn own_pages() -> Asked {
+    asked!(
+        SYS_mmap,
+        vec![vec![Test::Lacks(3, sys::MAP_HUGETLB as u32)]]
+    )
 }
 
 /// The calling process's own limits, but the one of cores: as it is, the kernel gives none to the host's

@@ -28,7 +28,6 @@ calls! {
     SYS_dup2,
     SYS_dup3,
     SYS_shutdown,
-    SYS_mmap,
     SYS_munmap,
     SYS_mprotect,
     SYS_mremap,
