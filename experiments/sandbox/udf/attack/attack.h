@@ -53,6 +53,7 @@ verdict ended_with_42(pid_t child);
     each(datagram_to_abstract) \
     each(probe_file) \
     each(named_socket) \
+    each(interfaces) \
     each(out_of_band) \
     each(other_process) \
     each(probe_process) \

@@ -189,7 +189,8 @@ verdict read_other_memory(target *at) {
     each(clone_namespace) each(clone3_namespace) each(bpf_map) each(io_ring) each(fault_handler) \
     each(memory_file) each(process_descriptor) each(performance_events) each(load_module) \
     each(become_root) each(host_name) each(shared_memory) each(execute_memory) each(orphan) \
-    each(cpu_bomb) each(leave_core) each(huge_pages)
+    each(cpu_bomb) each(leave_core) each(huge_pages) \
+    each(interfaces)
 #define NO_SUCH_CALL(name) \
     verdict name(target *at) { \
         (void)at; \

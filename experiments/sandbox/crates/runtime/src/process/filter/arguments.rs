@@ -146,7 +146,17 @@ pub fn of_a_broker() -> Vec<Asked> {
 
 /// The calls that the original allows besides, with less to ask than there.
 pub fn of_the_original() -> Vec<Asked> {
-    vec![socket_pairs(), options(), own_limits()]
+    // Others tell of the host's interfaces, also over a socket that was made in another namespace.
+    let own = [sys::FIONBIO, sys::FIONREAD, sys::TCGETS, sys::TIOCGWINSZ];
+    vec![
+        socket_pairs(),
+        options(),
+        own_limits(),
+        asked!(
+            SYS_ioctl,
+            own.map(|request| vec![Test::Is(1, request)]).into()
+        ),
+    ]
 }
 
 /// Memory that counts as a process's own. Huge pages that the host has set aside do not.

@@ -126,7 +126,6 @@ pub const ORIGINAL_BESIDES: &[i64] = &[
     sys::SYS_fdatasync,
     sys::SYS_fallocate,
     sys::SYS_fadvise64,
-    sys::SYS_ioctl,
     #[cfg(target_arch = "x86_64")]
     sys::SYS_pipe,
     #[cfg(target_arch = "x86_64")]
