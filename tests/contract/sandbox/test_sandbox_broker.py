@@ -10,7 +10,9 @@ import pytest
 from holdings import files
 from sandboxes import (
     FIRST_USER,
+    Refused,
     Sandbox,
+    decoys,
     groups,
     named_like_workers,
     udf,
@@ -100,3 +102,51 @@ def test_signals_for_all_processes_end_calls_first(
         os.kill(broker(sandbox), signalled)
     assert sandbox.call("udf")
     assert sandbox.stop() == 0
+
+
+BAD = {
+    "crash": "died",
+    "leave": "died",
+    "half_response": "died",
+    "varint_overflow": "protocol",
+    "huge_response": "protocol",
+    "after_close": "protocol",
+    "hang": "deadline",
+}
+HOSTILE = (
+    "read_file", "write_anywhere", "inherited_files", "inet", "abstract_socket", "other_process",
+    "process_list", "pass_descriptor", "become_root", "fork_bomb",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["gvisor", "gvisor-shared"], indirect=True)
+def test_a_broker_serves_what_gvisor_runs(
+    mode: str, serve: Callable[..., Sandbox], tmp_path: Path
+) -> None:
+    """It has the workers' sockets alone, whose other ends the kernel in user space has."""
+    folder = tmp_path / "decoys"
+    folder.mkdir()
+    sandbox, own_limits = serve(mode), ("--deadline-ms", "60000", "--request-bytes", "1000000")
+    sandbox.load("udf", udf("attack"), "--workers", "2", *own_limits)
+    own = broker(sandbox)
+
+    def refused(name: str, request: bytes, deadline_ms: int = 0) -> str:
+        with pytest.raises(Refused) as caught:
+            sandbox.call(name, request, deadline_ms)
+        return caught.value.kind
+
+    with decoys(folder) as made:
+        for attack in HOSTILE:
+            assert sandbox.call("udf", made.request(attack))[1] == b"blocked", attack
+        for attack, kind in BAD.items():
+            soon = 1500 if kind == "deadline" else 0
+            assert refused("udf", made.request(attack), soon) == kind, attack
+        assert refused("udf", bytes(1_000_001)) == "request_too_long"
+        assert refused("absent", b"") == "unloaded"
+        assert sandbox.call("udf", made.request("hello"))[1] == b"unknown"
+    assert broker(sandbox) == own
+    places = [place for place in files(own) if place.startswith("/") and "/dev/" not in place]
+    assert [place for place in places if not place.startswith("/memfd:")] == [str(sandbox.log)] * 2
+    sandbox.unload("udf")
+    assert sandbox.stop() == 0
+    assert groups(sandbox.process.pid) == []
