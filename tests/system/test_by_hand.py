@@ -142,6 +142,18 @@ def test_logs_are_followed_until_a_role_ends_by_itself(lab: Laboratory) -> None:
     lab.tare("down")
 
 
+def test_a_line_that_has_no_end_is_shown_when_the_user_stops_following(lab: Laboratory) -> None:
+    up = json.loads(lab.tare("up", "toy/plain", "--json"))
+    with Path(up["roles"]["sut"]["log"]).open("a") as log:
+        log.write("first\nasks: ")
+    command = lab.start("logs", "-f")
+    assert command.stdout is not None and command.stdout.readline() == "sut: first\n"
+    command.send_signal(signal.SIGINT)
+    out, err = command.communicate(timeout=20)
+    assert (out, command.returncode) == ("sut: asks: \n", 130), err
+    lab.tare("down")
+
+
 def test_what_a_server_prints_as_it_is_taken_down_is_followed(
     lab: Laboratory, tmp_path: Path
 ) -> None:

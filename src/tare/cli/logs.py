@@ -56,16 +56,18 @@ def _follow(up: "Instance", tails: Sequence["_Tail"]) -> None:
 
     names = [each.name for each in tails]
     fault: TareError | None = None
-    while fault is None:
-        try:
-            up.ensure_alive(names)
-            time.sleep(_LOOK_S)
-        except TareError as error:
-            fault = error
+    try:
+        while fault is None:
+            try:
+                up.ensure_alive(names)
+                time.sleep(_LOOK_S)
+            except TareError as error:
+                fault = error
+            for each in tails:
+                each.show()
+    finally:
         for each in tails:
-            each.show()
-    for each in tails:
-        each.end()
+            each.end()
     if instances.is_left(up):
         raise fault
     say(f"{up.name} is down")
