@@ -22,10 +22,10 @@ pub struct Request {
     #[arg(long, requires = "requests")]
     pub in_order: bool,
 
-    /// Let each connection, or with h2 each of its streams (-m), be a user that sends the requests
-    /// of --requests in their order, over and over, and takes values from answers: `${name}` in a
-    /// path, header or body is the value that `take` of an earlier request names (docs/FORMAT.md,
-    /// `sequence`)
+    /// Let each connection, or with h2 and h3 each of its streams (-m), be a user that sends the
+    /// requests of --requests in their order, over and over, and takes values from answers:
+    /// `${name}` in a path, header or body is the value that `take` of an earlier request names
+    /// (docs/FORMAT.md, `sequence`)
     #[arg(long, requires = "requests", conflicts_with = "in_order")]
     pub sequence: bool,
 

@@ -3,10 +3,10 @@
 use super::frame::{self, Header, MAX_31, MAX_PAYLOAD, code, flag, kind};
 use super::head::HeadReader;
 use super::request::Exchange;
-use super::seats::Seats;
 use super::settings::Peer;
 use super::streams::Streams;
 use crate::cache_header::CacheHeader;
+use crate::crowd::seats::Seats;
 use crate::owed::Owed;
 use crate::protocol::{End, Failure};
 

@@ -1,6 +1,6 @@
 //! The streams of one connection, found by their identifiers.
 
-use super::seats::Seat;
+use crate::crowd::seats::Seat;
 use crate::expectation::{BodyCheck, Expectation};
 use crate::grpc;
 use crate::protocol::{ExchangeId, RequestId};

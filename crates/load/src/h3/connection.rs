@@ -11,10 +11,12 @@ use super::control::{self, ServerStream};
 use super::datagrams::{Buffers, Socket};
 use super::ending::{ending, unreachable};
 use super::flow::Flow;
-use super::request::Exchange;
+use super::request::Buffers as Sections;
 use super::response::Response;
+use super::script::Script;
 use super::setup::Setup;
 use crate::cache_header::CacheHeader;
+use crate::crowd::seats::{Seat, Seats};
 use crate::keys::Keys;
 use crate::protocol::{End, Event, ExchangeId, Failure, RequestId};
 
@@ -26,22 +28,23 @@ const GENERAL_PROTOCOL_ERROR: VarInt = VarInt::from_u32(0x101);
 pub struct Tools {
     /// Most requests in flight on one connection.
     pub depth: usize,
-    cache: CacheHeader,
+    /// The header about a cache that answers may have.
+    pub cache: CacheHeader,
     /// By target.
     keys: Vec<Keys>,
-    section: Vec<u8>,
+    sections: Sections,
     frames: Vec<u8>,
     datagrams: Vec<u8>,
 }
 
 impl Tools {
     /// The tools of one thread.
-    pub fn new(depth: usize, keys: Vec<Keys>, cache: CacheHeader) -> Self {
+    pub fn new(depth: usize, keys: Vec<Keys>) -> Self {
         Tools {
             depth,
-            cache,
+            cache: CacheHeader::default(),
             keys,
-            section: Vec::new(),
+            sections: Sections::default(),
             frames: Vec::new(),
             datagrams: Vec::new(),
         }
@@ -62,6 +65,8 @@ pub struct Connection {
     /// Streams that are opened and not used yet.
     spare: VecDeque<StreamId>,
     pub(super) flows: Vec<Flow>,
+    /// The users, if requests are sent in sequences.
+    pub(super) seats: Seats,
     pub(super) server_streams: Vec<ServerStream>,
     /// Streams from this number on are not answered.
     pub(super) goaway: Option<u64>,
@@ -99,6 +104,7 @@ impl Connection {
             connected: false,
             spare: VecDeque::new(),
             flows: Vec::new(),
+            seats: Seats::default(),
             server_streams: Vec::new(),
             goaway: None,
         })
@@ -117,23 +123,29 @@ impl Connection {
         self.spare.len().min(depth.saturating_sub(self.flows.len()))
     }
 
-    /// Take a request for an exchange of this number.
+    /// Take a request for an exchange of this number, which may be that of the user on a `seat`.
     ///
     /// # Errors
     /// When no stream takes it.
     pub fn send(
         &mut self,
         request: RequestId,
-        (number, exchange): (ExchangeId, &Exchange),
+        (number, mut seat): (ExchangeId, Option<Box<Seat>>),
+        script: Script<'_>,
         tools: &mut Tools,
     ) -> Result<(), End> {
         let refused = End::Broken(Failure::write("no stream takes the request"));
         let stream = self.spare.pop_front().ok_or(refused)?;
         tools.frames.clear();
-        let keys = &mut tools.keys[self.target];
+        let exchange = &script.exchanges[number as usize];
+        let (keys, sections) = (&mut tools.keys[self.target], &mut tools.sections);
+        let sender = seat.as_deref_mut();
         exchange
             .request
-            .write(keys, &mut tools.section, &mut tools.frames);
+            .write(sender, keys, sections, &mut tools.frames);
+        if let Some(seat) = &mut seat {
+            seat.turn.sent(&script.steps[number as usize]);
+        }
         self.flows.push(Flow {
             stream,
             request,
@@ -142,6 +154,7 @@ impl Connection {
                 .with_cache_header(tools.cache.clone()),
             begun: false,
             unsent: Vec::new(),
+            seat,
         });
         let index = self.flows.len() - 1;
         let written = self.write(stream, &tools.frames);
@@ -236,7 +249,7 @@ impl Connection {
     /// The connection's end.
     pub fn go_on(
         &mut self,
-        exchanges: &[Exchange],
+        script: Script<'_>,
         tools: &mut Tools,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
@@ -255,7 +268,7 @@ impl Connection {
                 quinn_proto::Event::ConnectionLost { reason } => {
                     return Err(ending(&reason, self.connected, self.flows.is_empty()));
                 }
-                quinn_proto::Event::Stream(event) => self.on_stream(event, exchanges, events)?,
+                quinn_proto::Event::Stream(event) => self.on_stream(event, script, events)?,
                 _ => {}
             }
         }

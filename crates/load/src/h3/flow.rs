@@ -3,6 +3,7 @@
 use quinn_proto::StreamId;
 
 use super::response::Response;
+use crate::crowd::seats::Seat;
 use crate::protocol::{ExchangeId, RequestId};
 
 /// One request in flight.
@@ -19,4 +20,6 @@ pub struct Flow {
     pub begun: bool,
     /// The part of the request that the stream has not taken.
     pub unsent: Vec<u8>,
+    /// The user that sent the request, if it is of a sequence.
+    pub seat: Option<Box<Seat>>,
 }

@@ -6,13 +6,16 @@ mod control;
 mod datagrams;
 mod ending;
 mod flow;
+mod frame;
 pub mod qpack;
 pub mod request;
 pub mod response;
+mod script;
 mod setup;
 mod static_table;
 mod streams;
 mod ungreased;
+mod valued;
 pub mod varint;
 
 use std::os::fd::BorrowedFd;
@@ -23,8 +26,11 @@ use self::attempts::Dialer;
 use self::connection::{Connection, Tools};
 use self::datagrams::Buffers;
 pub use self::request::Exchange;
+use self::request::Request;
+use self::script::Script;
 pub use self::setup::{ALPN, Setup};
 use crate::cache_header::CacheHeader;
+use crate::crowd::turn::{Crowd, Sequences};
 use crate::keys::Keys;
 use crate::protocol::{End, Event, ExchangeId, Protocol, Reading, RequestId};
 
@@ -34,27 +40,50 @@ const READS: usize = 16;
 /// HTTP/3 as one thread speaks it.
 pub struct H3<'a> {
     dialer: Dialer<'a>,
-    exchanges: &'a [Exchange],
+    script: Script<'a>,
+    /// The users, if requests are sent in sequences.
+    crowd: Option<Crowd<'a>>,
     tools: Tools,
     buffers: Buffers,
 }
 
 impl<'a> H3<'a> {
     /// A thread's own state for the common `exchanges`, with at most `depth` streams on each
-    /// connection. Answers may have a header about a cache.
-    pub fn new(
-        setup: &'a Setup,
-        exchanges: &'a [Exchange],
-        depth: usize,
-        keys: Vec<Keys>,
-        cache: CacheHeader,
-    ) -> Self {
+    /// connection.
+    pub fn new(setup: &'a Setup, exchanges: &'a [Exchange], depth: usize, keys: Vec<Keys>) -> Self {
         H3 {
             dialer: Dialer::new(setup),
-            exchanges,
-            tools: Tools::new(depth, keys, cache),
+            script: Script {
+                exchanges,
+                steps: &[],
+            },
+            crowd: None,
+            tools: Tools::new(depth, keys),
             buffers: Buffers::default(),
         }
+    }
+
+    /// A thread's own state for users that send the common `sequences`, `depth` of them on each
+    /// connection.
+    pub fn of_users(
+        setup: &'a Setup,
+        sequences: &'a Sequences<Request>,
+        depth: usize,
+        keys: Vec<Keys>,
+    ) -> Self {
+        let exchanges = &sequences.exchanges;
+        let steps = &sequences.steps;
+        H3 {
+            crowd: Some(Crowd::new(sequences, keys.len())),
+            script: Script { exchanges, steps },
+            ..H3::new(setup, exchanges, depth, keys)
+        }
+    }
+
+    /// The same, with answers that have a header about a cache.
+    pub fn with_cache_header(mut self, cache: CacheHeader) -> Self {
+        self.tools.cache = cache;
+        self
     }
 }
 
@@ -86,9 +115,14 @@ impl Protocol for H3<'_> {
         request: RequestId,
         exchange: ExchangeId,
     ) -> Result<(), End> {
-        let found = &self.exchanges[exchange as usize];
         let (connection, tools) = (&mut connection.newest, &mut self.tools);
-        connection.send(request, (exchange, found), tools)
+        let (depth, target) = (tools.depth, connection.target);
+        let crowd = self.crowd.as_ref();
+        let seat = crowd.map(|crowd| connection.seats.take(depth, crowd, target));
+        // A user's next request, or else the one that was drawn.
+        let own = seat.as_ref().map(|seat| seat.turn.next(exchange));
+        let number = own.unwrap_or(exchange);
+        connection.send(request, (number, seat), self.script, tools)
     }
 
     fn flush(&mut self, connection: &mut Attempts) -> Result<(), End> {
@@ -114,7 +148,7 @@ impl Protocol for H3<'_> {
                     break;
                 }
             }
-            attempt.go_on(self.exchanges, &mut self.tools, events)?;
+            attempt.go_on(self.script, &mut self.tools, events)?;
             Ok(reading)
         });
         Ok(reading?.unwrap_or(Reading::Drained))
@@ -135,7 +169,7 @@ impl Protocol for H3<'_> {
         self.dialer.begin_due(connection, now);
         let expired = self.dialer.step(connection, |attempt| {
             attempt.expire(now);
-            attempt.go_on(self.exchanges, &mut self.tools, events)
+            attempt.go_on(self.script, &mut self.tools, events)
         });
         expired.map(|_| ())
     }

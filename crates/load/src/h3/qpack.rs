@@ -53,13 +53,13 @@ pub fn read(
             // A literal with a name of the static table, as the fourth bit must say.
             0b0101_0000..=0b0101_1111 | 0b0111_0000..=0b0111_1111 => {
                 let (name, _) = entry(take(&mut rest, 4)?)?;
-                string(&mut rest, 7, &mut value)?;
+                read_string(&mut rest, 7, &mut value)?;
                 field(name, &value);
             }
             // A literal with a literal name.
             0b0010_0000..=0b0011_1111 => {
-                string(&mut rest, 3, &mut name)?;
-                string(&mut rest, 7, &mut value)?;
+                read_string(&mut rest, 3, &mut name)?;
+                read_string(&mut rest, 7, &mut value)?;
                 field(&name, &value);
             }
             _ => return Err(Fault::Index),
@@ -75,7 +75,7 @@ fn take(rest: &mut &[u8], prefix: u32) -> Result<u64, Fault> {
 }
 
 /// Read a string whose length has `prefix` bits; the bit above them marks the Huffman code.
-fn string(rest: &mut &[u8], prefix: u32, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn read_string(rest: &mut &[u8], prefix: u32, out: &mut Vec<u8>) -> Result<(), Fault> {
     let coded = rest.first().ok_or(Fault::Cut)? & (1 << prefix) != 0;
     let length = usize::try_from(take(rest, prefix)?).map_err(|_| Fault::Cut)?;
     let (bytes, later) = rest.split_at_checked(length).ok_or(Fault::Cut)?;
@@ -94,20 +94,31 @@ pub fn begin(out: &mut Vec<u8>) {
     out.extend_from_slice(&PREFIX);
 }
 
-/// Append a field with a literal name.
-pub fn field(name: &str, value: &[u8], out: &mut Vec<u8>) {
-    integer::write(name.len() as u64, 3, 0b0010_0000, out);
-    out.extend_from_slice(name.as_bytes());
-    write(value, out);
+/// Append a field.
+pub fn field(key: &str, value: &[u8], out: &mut Vec<u8>) {
+    name(key, out);
+    string(value, out);
 }
 
 /// Append a field whose name is that of the static table's entry `index`.
 pub fn named(index: u64, value: &[u8], out: &mut Vec<u8>) {
     integer::write(index, 4, 0b0101_0000, out);
-    write(value, out);
+    string(value, out);
 }
 
-fn write(value: &[u8], out: &mut Vec<u8>) {
+/// Append the beginning of a field, behind which its value must follow.
+pub fn name(name: &str, out: &mut Vec<u8>) {
+    match STATIC.iter().position(|(known, _)| *known == name) {
+        Some(index) => integer::write(index as u64, 4, 0b0101_0000, out),
+        None => {
+            integer::write(name.len() as u64, 3, 0b0010_0000, out);
+            out.extend_from_slice(name.as_bytes());
+        }
+    }
+}
+
+/// Append a field's value.
+pub fn string(value: &[u8], out: &mut Vec<u8>) {
     integer::write(value.len() as u64, 7, 0, out);
     out.extend_from_slice(value);
 }

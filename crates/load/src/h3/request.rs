@@ -2,10 +2,15 @@
 
 use http::Method;
 
-use super::{qpack, varint};
+pub use super::valued::Buffers;
+use super::valued::Valued;
+use super::{frame, qpack};
+use crate::crowd::parts::{Payload, Refuse};
+use crate::crowd::seats::Seat;
 use crate::expectation;
 use crate::fields::Fields;
 use crate::keys::{Keys, PLACE};
+use crate::sequence::names::Names;
 use crate::spec::SpecError;
 use crate::target::Target;
 
@@ -16,15 +21,38 @@ const METHOD: u64 = 17;
 /// `:scheme: https`, as a whole.
 const HTTPS: u8 = 0b1100_0000 | 23;
 
-const DATA: u64 = 0x0;
-const HEADERS: u64 = 0x1;
-
 /// A request, and its expected answer.
 pub type Exchange = expectation::Exchange<Request>;
 
+/// A request as it is sent.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// The same each time.
+    Plain(Plain),
+    /// One with the values of a user.
+    Valued(Valued),
+}
+
+impl Request {
+    /// Append the frames for the next of `keys`, with the values of the user on a `seat`.
+    pub fn write(
+        &self,
+        seat: Option<&mut Seat>,
+        keys: &mut Keys,
+        buffers: &mut Buffers,
+        out: &mut Vec<u8>,
+    ) {
+        match (self, seat) {
+            (Request::Plain(plain), _) => plain.write(keys, &mut buffers.section, out),
+            (Request::Valued(valued), Some(seat)) => valued.write(seat, keys, buffers, out),
+            (Request::Valued(_), None) => unreachable!("users alone have values"),
+        }
+    }
+}
+
 /// A request, whose path may have the number of an object in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct Plain {
     /// The fields in front of the path and behind it, as the section has them.
     before: Vec<u8>,
     path: String,
@@ -33,9 +61,8 @@ pub struct Request {
     body: Vec<u8>,
 }
 
-impl Request {
-    /// Append the frames for the next of `keys`.
-    pub fn write(&self, keys: &mut Keys, section: &mut Vec<u8>, out: &mut Vec<u8>) {
+impl Plain {
+    fn write(&self, keys: &mut Keys, section: &mut Vec<u8>, out: &mut Vec<u8>) {
         section.clear();
         section.extend_from_slice(&self.before);
         match self.path.split_once(PLACE) {
@@ -46,9 +73,7 @@ impl Request {
             }
         }
         section.extend_from_slice(&self.after);
-        varint::write(HEADERS, out);
-        varint::write(section.len() as u64, out);
-        out.extend_from_slice(section);
+        frame::headers(section, out);
         out.extend_from_slice(&self.body);
     }
 }
@@ -74,15 +99,27 @@ pub fn compose(
     before.push(HTTPS);
     qpack::named(AUTHORITY, &authority, &mut before);
     let mut framed = Vec::new();
-    if let Some(body) = body.filter(|body| !body.is_empty()) {
-        varint::write(DATA, &mut framed);
-        varint::write(body.len() as u64, &mut framed);
-        framed.extend_from_slice(body);
-    }
-    Ok(Request {
+    frame::data(body.unwrap_or_default(), &mut framed);
+    Ok(Request::Plain(Plain {
         before,
         path: target.path.clone(),
         after,
         body: framed,
-    })
+    }))
+}
+
+/// The same with the values of `names`, as one of [`crate::crowd::parts::Compose`].
+///
+/// # Errors
+/// A [`SpecError`] also for a place without a value.
+pub fn of_user(
+    target: &Target,
+    method: &Method,
+    headers: &[(String, String)],
+    payload: Option<Payload<'_>>,
+    names: &mut Names,
+    refuse: Refuse<'_>,
+) -> Result<Request, SpecError> {
+    let valued = Valued::of(target, method, headers, payload, names, refuse)?;
+    Ok(Request::Valued(valued))
 }

@@ -58,6 +58,8 @@ enum At {
 impl Response {
     /// A reader whose body is judged by `expect`.
     pub fn new(expect: &Expectation, bodiless: bool) -> Self {
+        let mut body_check = expect.body_check();
+        body_check.begin(expect);
         Response {
             at: At::Type,
             number: Varint::default(),
@@ -70,7 +72,7 @@ impl Response {
             hit: None,
             overhead: 0,
             bytes: 0,
-            body_check: expect.body_check(),
+            body_check,
         }
     }
 
@@ -138,6 +140,11 @@ impl Response {
     /// True if a header says that a cache had it; none without such a header.
     pub fn hit(&self) -> Option<bool> {
         self.hit
+    }
+
+    /// The check of the body, with the parts that values are taken from.
+    pub fn body_check(&self) -> &BodyCheck {
+        &self.body_check
     }
 
     /// The way in which the whole response differs from `expect`, if it does.
@@ -209,9 +216,13 @@ impl Response {
     fn head(&mut self, section: &[u8]) -> Result<(), Wrong> {
         let keeps = self.body_check.draft().is_some();
         let mut fields = Vec::new();
+        let (first, body_check) = (self.status == 0, &mut self.body_check);
         let keep = |name: &[u8], value: &[u8]| {
             if keeps {
                 fields.push((name.to_vec(), value.to_vec()));
+            }
+            if first {
+                body_check.field(name, value);
             }
         };
         let read = qpack::read(section, &self.cache, keep);
@@ -222,7 +233,11 @@ impl Response {
             (0, 101) => Err(Wrong::Stream(
                 "a switch of protocols, which HTTP/3 does not allow",
             )),
-            (0, 100..200) => Ok(()),
+            (0, 100..200) => {
+                // No value is taken from an interim response.
+                self.body_check.reset();
+                Ok(())
+            }
             (0, status) => {
                 self.status = status;
                 self.hit = head.hit;

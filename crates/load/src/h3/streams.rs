@@ -4,8 +4,8 @@ use quinn_proto::{Dir, ReadError, StreamEvent, StreamId, VarInt, WriteError};
 
 use super::connection::Connection;
 use super::control::{ControlEvent, ServerStream};
-use super::request::Exchange;
 use super::response::Wrong;
+use super::script::Script;
 use crate::protocol::{Answer, End, Event, Failure};
 
 /// Errors of HTTP/3 (RFC 9114, section 8.1).
@@ -20,7 +20,7 @@ impl Connection {
     pub(super) fn on_stream(
         &mut self,
         event: StreamEvent,
-        exchanges: &[Exchange],
+        script: Script<'_>,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         match event {
@@ -32,7 +32,7 @@ impl Connection {
                 Ok(())
             }
             StreamEvent::Readable { id } if id.dir() == Dir::Uni => self.read_server(id, events),
-            StreamEvent::Readable { id } => self.read(id, exchanges, events),
+            StreamEvent::Readable { id } => self.read(id, script, events),
             StreamEvent::Writable { id } => {
                 if let Some(index) = self.flow(id) {
                     let unsent = std::mem::take(&mut self.flows[index].unsent);
@@ -68,7 +68,7 @@ impl Connection {
     fn read(
         &mut self,
         stream: StreamId,
-        exchanges: &[Exchange],
+        script: Script<'_>,
         events: &mut Vec<Event>,
     ) -> Result<(), End> {
         let Some(index) = self.flow(stream) else {
@@ -101,14 +101,21 @@ impl Connection {
         match outcome {
             Ok(Some(status)) => {
                 let mut flow = self.flows.swap_remove(index);
-                let expect = &exchanges[flow.exchange as usize].expect;
+                let expect = &script.exchanges[flow.exchange as usize].expect;
+                let mut failure = flow.response.judge(expect);
+                if let Some(mut seat) = flow.seat.take() {
+                    let step = &script.steps[flow.exchange as usize];
+                    let body_check = flow.response.body_check();
+                    failure = seat.turn.answered(step, status, failure, body_check);
+                    self.seats.free(seat);
+                }
                 events.push(Event::Answered(Answer {
                     request: flow.request,
                     status,
                     bytes: flow.response.bytes(),
                     body: flow.response.body(),
                     hit: flow.response.hit(),
-                    failure: flow.response.judge(expect),
+                    failure,
                     end: 0,
                 }));
                 if !flow.unsent.is_empty() {
@@ -181,7 +188,11 @@ impl Connection {
                 .position(|flow| u64::from(flow.stream) >= first)
             {
                 let refused = Failure::read("refused by the server's GOAWAY");
-                events.push(Event::Refused(self.flows[index].request, refused));
+                let flow = &mut self.flows[index];
+                events.push(Event::Refused(flow.request, refused));
+                if let Some(seat) = &mut flow.seat {
+                    seat.turn.refused(flow.exchange);
+                }
                 self.give_up(index);
             }
         }
@@ -195,6 +206,9 @@ impl Connection {
     /// Give a request up and tell the server so.
     pub(super) fn give_up(&mut self, index: usize) {
         let flow = self.flows.swap_remove(index);
+        if let Some(seat) = flow.seat {
+            self.seats.free(seat);
+        }
         // Either direction may be closed already.
         let _ = self.quic.send_stream(flow.stream).reset(REQUEST_CANCELLED);
         let _ = self.quic.recv_stream(flow.stream).stop(REQUEST_CANCELLED);

@@ -44,9 +44,9 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     let cookies = cookie(&spec.headers) || requests.iter().any(|(_, each)| cookie(&each.headers));
     for (wrong, found, remedy) in [
         (
-            !matches!(spec.protocol.as_str(), "h1" | "h2" | "auto"),
+            !matches!(spec.protocol.as_str(), "h1" | "h2" | "h3" | "auto"),
             format!("{} has no sequences of requests", spec.protocol),
-            "take h1 or h2 (--protocol)",
+            "take h1, h2 or h3 (--protocol)",
         ),
         (
             spec.replay.is_some(),
@@ -105,7 +105,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
 pub fn one_at_a_time(spec: &Spec) -> Result<(), SpecError> {
     if spec.depth > 1 {
         let found = format!("a user sends one request at a time, not {}", spec.depth);
-        let remedy = "leave out --depth, or take h2, of which each stream is a user";
+        let remedy = "leave out --depth, or take h2 or h3, of which each stream is a user";
         return Err(SpecError::new("sequence", found, remedy));
     }
     Ok(())

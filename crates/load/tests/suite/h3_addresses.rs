@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::common::quic;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tare_load::cache_header::CacheHeader;
 use tare_load::h3::{self, H3, Setup};
 use tare_load::protocol::{Event, Protocol};
 use tare_load::spec::Tls;
@@ -59,7 +58,7 @@ fn a_silent_address_is_still_tried_while_others_are() {
         .each_ref()
         .map(|one| one.local_addr().expect("an address"));
     let setup = setup(&addresses);
-    let mut h3 = H3::new(&setup, &[], 1, vec![], CacheHeader::default());
+    let mut h3 = H3::new(&setup, &[], 1, vec![]);
     let mut connection = h3.open(0).expect("a connection");
     h3.flush(&mut connection).expect("a packet");
     let mut piece = [0; 2000];
@@ -91,7 +90,7 @@ fn the_first_that_answers_wins() {
         live(),
     ];
     let setup = setup(&addresses);
-    let mut h3 = H3::new(&setup, &[], 1, vec![], CacheHeader::default());
+    let mut h3 = H3::new(&setup, &[], 1, vec![]);
     let mut connection = h3.open(0).expect("a connection");
     let mut events = Vec::new();
     h3.flush(&mut connection).expect("a packet");

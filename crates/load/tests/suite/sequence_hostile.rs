@@ -1,13 +1,18 @@
 //! Whatever a server sends, a user's next request has the lines that its template has.
 
 use proptest::prelude::*;
+use tare_load::cache_header::CacheHeader;
 use tare_load::crowd::parts::Compose;
-use tare_load::crowd::turn::Sequences;
+use tare_load::crowd::seats::Seats;
+use tare_load::crowd::turn::{Crowd, Sequences};
 use tare_load::dialogue::Dialogue;
 use tare_load::h1::users::Users;
 use tare_load::h1::valued::{self, Valued};
 use tare_load::h2::frame::{HEADER, Header, kind};
 use tare_load::h2::{self, H2};
+use tare_load::h3::request::Buffers;
+use tare_load::h3::response::Response;
+use tare_load::h3::{self, qpack};
 use tare_load::hpack::{Decoder, Scratch};
 use tare_load::keys::Keys;
 use tare_load::pipeline::Pipeline;
@@ -17,6 +22,7 @@ use tare_load::plan::targets::Targets;
 use tare_load::spec::Spec;
 
 use crate::common::h2::{answer, data, headers, settings};
+use crate::common::quic_site;
 
 const SPEC: &str = r#"{"url": "http://h/", "sequence": {"cookies": true}, "mix": [
     {"url": "/in", "take": {"j": "json:/j", "h": "header:x-h", "c": "cookie:c", "l": "location"}},
@@ -100,25 +106,54 @@ fn shape_in_stream(bytes: &[u8]) -> (String, Vec<String>, bool) {
         }
         rest = after;
     }
-    let (mut method, mut names, mut stated) = (String::new(), Vec::new(), 0);
-    let field = |name: &[u8], value: &[u8]| {
+    let mut shape = Shape::default();
+    let field = |name: &[u8], value: &[u8]| shape.field(name, value);
+    let decoded = Decoder::default().decode(&block, &mut Scratch::default(), field);
+    decoded.expect("a block");
+    (shape.method, shape.names, body == shape.stated)
+}
+
+/// The shape of a request in fields.
+#[derive(Default)]
+struct Shape {
+    method: String,
+    names: Vec<String>,
+    /// The length that it states for its body.
+    stated: usize,
+}
+
+impl Shape {
+    fn field(&mut self, name: &[u8], value: &[u8]) {
         let text = String::from_utf8_lossy(value).into_owned();
         match name {
-            b":method" => method = text,
+            b":method" => self.method = text,
             b":path" => assert!(text.starts_with('/') && !text.contains(' '), "{text}"),
             b":scheme" | b":authority" => {}
             _ => {
                 if name == b"content-length" {
-                    stated = text.parse().expect("a number");
+                    self.stated = text.parse().expect("a number");
                 }
                 assert!(!value.iter().any(u8::is_ascii_control), "{text:?}");
-                names.push(String::from_utf8_lossy(name).into_owned());
+                self.names.push(String::from_utf8_lossy(name).into_owned());
             }
         }
-    };
-    let decoded = Decoder::default().decode(&block, &mut Scratch::default(), field);
-    decoded.expect("a block");
-    (method, names, body == stated)
+    }
+}
+
+/// The same of a request of HTTP/3.
+fn shape_in_quic(bytes: &[u8]) -> (String, Vec<String>, bool) {
+    let (mut shape, mut length) = (Shape::default(), 0);
+    for (kind, payload) in quic_site::frames(bytes) {
+        match kind {
+            quic_site::HEADERS => {
+                let field = |name: &[u8], value: &[u8]| shape.field(name, value);
+                let read = qpack::read(payload, &CacheHeader::default(), field);
+                read.expect("a section");
+            }
+            _ => length += payload.len(),
+        }
+    }
+    (shape.method, shape.names, length == shape.stated)
 }
 
 /// Let a user of HTTP/2 send all its requests, the first of which is answered by `frames`.
@@ -136,17 +171,51 @@ fn check_in_stream(sequences: &Sequences<h2::request::Request>, frames: &[u8]) {
         }
         out.clear();
         h2.send(&mut connection, 0, 0, &mut out).expect("room");
-        let (method, mut names, whole) = shape_in_stream(&out);
-        names.retain(|name| name != "cookie");
-        let wanted: &[&str] = match (method.as_str(), names.len()) {
-            // Begun anew.
-            ("GET", 0) => &[],
-            ("GET", _) => &["x-h", "x-c"],
-            _ => &["content-length"],
-        };
-        assert_eq!(names, wanted);
-        assert!(whole);
+        assert_shape(shape_in_stream(&out));
         answers = answer(stream, b"");
+    }
+}
+
+/// Assert that a request in fields is one of the sequence.
+fn assert_shape((method, mut names, whole): (String, Vec<String>, bool)) {
+    names.retain(|name| name != "cookie");
+    let wanted: &[&str] = match (method.as_str(), names.len()) {
+        // Begun anew.
+        ("GET", 0) => &[],
+        ("GET", _) => &["x-h", "x-c"],
+        _ => &["content-length"],
+    };
+    assert_eq!(names, wanted);
+    assert!(whole);
+}
+
+/// Let a user of HTTP/3 send all its requests, the first of which is answered by `frames`.
+fn check_in_quic(sequences: &Sequences<h3::request::Request>, frames: &[u8]) {
+    let crowd = Crowd::new(sequences, 1);
+    let (mut keys, mut buffers) = (Keys::new(None, 1, 0, (0, 1)), Buffers::default());
+    let mut seat = Seats::default().take(1, &crowd, 0);
+    let mut answer = frames;
+    let plain = quic_site::answer_frames("200", [], "");
+    for _ in 0..3 {
+        let number = seat.turn.next(0) as usize;
+        let exchange = &sequences.exchanges[number];
+        let mut out = Vec::new();
+        let asked = &exchange.request;
+        asked.write(Some(&mut *seat), &mut keys, &mut buffers, &mut out);
+        assert_shape(shape_in_quic(&out));
+        seat.turn.sent(&sequences.steps[number]);
+        let mut response = Response::new(&exchange.expect, false);
+        let read = response.feed(answer).and_then(|()| response.end());
+        match read {
+            Ok(status) => {
+                let failure = response.judge(&exchange.expect);
+                let body_check = response.body_check();
+                let step = &sequences.steps[number];
+                seat.turn.answered(step, status, failure, body_check);
+            }
+            Err(_) => seat.turn.lost(),
+        }
+        answer = &plain;
     }
 }
 
@@ -175,6 +244,8 @@ proptest! {
         ];
         let frames = [headers(1, false, &fields), data(1, true, body.as_bytes())].concat();
         check_in_stream(&made(h2::request::of_user), &frames);
+        let frames = quic_site::answer_frames("200", fields[1..].iter().copied(), &body);
+        check_in_quic(&made(h3::request::of_user), &frames);
     }
 }
 

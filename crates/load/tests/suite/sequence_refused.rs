@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::common::program::{File, load, program, text};
 use crate::common::site::{ok, serve};
-use crate::common::{count, errors, streams};
+use crate::common::streams::{self, Rules, Version};
+use crate::common::{count, errors};
 
 const GOOD: &str = r#"{"url": "/in", "take": {"id": "json:/id"}}
 {"url": "/item/${id}"}
@@ -28,8 +29,14 @@ fn assert_refused(requests: &str, arguments: &[&str], words: &str) {
 #[test]
 fn what_has_no_meaning_beside_a_sequence_is_refused() {
     for (arguments, words) in [
-        (&["-p", "h3"][..], "sequence: h3 has no sequences"),
-        (&["-p", "grpc"], "sequence: grpc "),
+        (
+            &["-p", "h3"][..],
+            "url: http:// is not for h3; write https://",
+        ),
+        (
+            &["-p", "grpc"],
+            "sequence: grpc has no sequences of requests; take h1, h2 or h3",
+        ),
         (
             &["-p", "ws"],
             "--requests: requests for ws, which sends messages",
@@ -87,14 +94,17 @@ fn a_lacking_value_has_a_remedy() {
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(said.contains(", in sequence"), "{said}");
     assert!(said.contains(" --show 1 prints an answer"), "{said}");
-    let (url, _) = streams::serve(h2::server::Builder::new(), 0, |_| ok("", "{}"));
-    let output = run(
-        &url,
-        GOOD,
-        &["--sequence", "-r", "4", "-p", "h2", "-m", "3"],
-    );
-    let said = text(&output.stdout) + &text(&output.stderr);
-    assert!(said.contains(" -p h1 --show 1 prints an answer"), "{said}");
+    for version in Version::ALL {
+        let (url, _) = streams::serve(version, Rules::default(), |_| ok("", "{}"));
+        let protocol = ["-p", version.protocol(), "-m", "3"];
+        let output = run(
+            &url,
+            GOOD,
+            &[&["--sequence", "-r", "4"], &protocol[..]].concat(),
+        );
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(said.contains(" -p h1 --show 1 prints an answer"), "{said}");
+    }
 }
 
 #[test]

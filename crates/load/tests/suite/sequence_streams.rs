@@ -1,22 +1,21 @@
-//! Users of HTTP/2: each stream that a connection may have is one of them.
+//! Users of HTTP/2 and HTTP/3: each stream that a connection may have is one of them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use h2::server::Builder;
 use serde_json::{Value, json};
 use tare_load::h2::frame::{HEADER, Header, kind};
 
 use crate::common::h2::{answer as h2_answer, goaway, path, preface, settings};
 use crate::common::site::{Log, Request, answer, ok};
-use crate::common::streams::serve;
+use crate::common::streams::{Rules, Version, serve};
 use crate::common::{bare, count, errors};
 
 /// A run of a fixed number of requests by one user.
-fn run(url: &str, mix: &Value, changes: &Value) -> Value {
-    let mut spec = json!({"protocol": "h2", "warmup_s": 0, "duration_s": 60, "requests": 60,
+fn run(version: Version, url: &str, mix: &Value, changes: &Value) -> Value {
+    let mut spec = json!({"protocol": version.protocol(), "warmup_s": 0, "duration_s": 60, "requests": 60,
                           "connections": 1, "sequence": {}, "mix": mix});
     for (field, value) in changes.as_object().expect("an object") {
         spec[field] = value.clone();
@@ -80,62 +79,70 @@ fn assert_in_order(own: &str, requests: &[Request]) {
 
 #[test]
 fn each_stream_is_a_user_of_its_own_in_any_loop() {
-    let mix: Value = serde_json::from_str(MIX).expect("JSON");
-    for (changes, users) in [
-        (json!({"requests": 60}), 1),
-        (
-            json!({"connections": 3, "depth": 4, "threads": 2, "requests": 1200}),
-            12,
-        ),
-        (
-            json!({"connections": 2, "depth": 5, "requests": null, "duration_s": 0.5,
-                   "loop": {"kind": "open", "rate": 1000}}),
-            10,
-        ),
-        (
-            json!({"connections": 3, "requests": 90, "loop": {"kind": "serial"}}),
-            3,
-        ),
-    ] {
-        let (url, log) = serve(Builder::new(), 0, with_numbers());
-        let changes = &mut changes.clone();
-        changes["sequence"] = json!({"cookies": true});
-        let result = run(&url, &mix, changes);
-        assert_eq!(errors(&result), 0, "{result}");
-        let mut taken = by_user(log.taken());
-        // The first request of each has no cookie yet.
-        let firsts = taken.remove("").expect("first requests");
-        assert_eq!(firsts.len(), users, "{changes}");
-        assert!(firsts.iter().all(|request| request.line == "GET /in"));
-        assert_eq!(taken.len(), users, "{changes}");
-        for (own, requests) in &taken {
-            assert_in_order(own, requests);
-            let connections: HashSet<_> = requests.iter().map(|each| each.connection).collect();
-            assert_eq!(connections.len(), 1, "{own}");
+    for version in Version::ALL {
+        let mix: Value = serde_json::from_str(MIX).expect("JSON");
+        for (changes, users) in [
+            (json!({"requests": 60}), 1),
+            (
+                json!({"connections": 3, "depth": 4, "threads": 2, "requests": 1200}),
+                12,
+            ),
+            (
+                json!({"connections": 2, "depth": 5, "requests": null, "duration_s": 0.5,
+                       "loop": {"kind": "open", "rate": 1000}}),
+                10,
+            ),
+            (
+                json!({"connections": 3, "requests": 90, "loop": {"kind": "serial"}}),
+                3,
+            ),
+        ] {
+            let (url, log) = serve(version, Rules::default(), with_numbers());
+            let changes = &mut changes.clone();
+            changes["sequence"] = json!({"cookies": true});
+            let result = run(version, &url, &mix, changes);
+            assert_eq!(errors(&result), 0, "{result}");
+            let mut taken = by_user(log.taken());
+            // The first request of each has no cookie yet.
+            let firsts = taken.remove("").expect("first requests");
+            assert_eq!(firsts.len(), users, "{changes}");
+            assert!(firsts.iter().all(|request| request.line == "GET /in"));
+            assert_eq!(taken.len(), users, "{changes}");
+            for (own, requests) in &taken {
+                assert_in_order(own, requests);
+                let connections: HashSet<_> = requests.iter().map(|each| each.connection).collect();
+                assert_eq!(connections.len(), 1, "{own}");
+            }
         }
     }
 }
 
 #[test]
 fn a_user_outlives_its_connection_and_sends_again_what_was_refused() {
-    let mix: Value = serde_json::from_str(MIX).expect("JSON");
-    for depth in [1, 6] {
-        let (url, log) = serve(Builder::new(), 10, with_numbers());
-        let changes = json!({"depth": depth, "connections": 2, "requests": 240,
-                             "sequence": {"cookies": true}});
-        let result = run(&url, &mix, &changes);
-        assert_eq!(errors(&result), 0, "{result}");
-        let mut taken = by_user(log.taken());
-        let connections: HashSet<_> = taken
-            .values()
-            .flatten()
-            .map(|each| each.connection)
-            .collect();
-        assert!(connections.len() > 5, "{connections:?}");
-        let firsts = taken.remove("").expect("first requests");
-        assert!(firsts.len() <= 2 * depth, "{} users", firsts.len());
-        for (own, requests) in &taken {
-            assert_in_order(own, requests);
+    for version in Version::ALL {
+        let mix: Value = serde_json::from_str(MIX).expect("JSON");
+        let rules = Rules {
+            requests: Some(10),
+            ..Rules::default()
+        };
+        for depth in [1, 6] {
+            let (url, log) = serve(version, rules, with_numbers());
+            let changes = json!({"depth": depth, "connections": 2, "requests": 240,
+                                 "sequence": {"cookies": true}});
+            let result = run(version, &url, &mix, &changes);
+            assert_eq!(errors(&result), 0, "{result}");
+            let mut taken = by_user(log.taken());
+            let connections: HashSet<_> = taken
+                .values()
+                .flatten()
+                .map(|each| each.connection)
+                .collect();
+            assert!(connections.len() > 5, "{connections:?}");
+            let firsts = taken.remove("").expect("first requests");
+            assert!(firsts.len() <= 2 * depth, "{} users", firsts.len());
+            for (own, requests) in &taken {
+                assert_in_order(own, requests);
+            }
         }
     }
 }
@@ -172,12 +179,38 @@ fn a_user_sends_again_what_the_server_has_not_seen() {
             }
         }
     });
+    assert_all_is_answered_once(Version::H2, &format!("http://{address}"), &log);
+}
+
+#[test]
+fn a_user_of_http3_sends_again_what_the_server_has_not_seen() {
+    let next = AtomicU64::new(0);
+    let rules = Rules {
+        requests: Some(5),
+        ..Rules::default()
+    };
+    let (url, log) = serve(Version::H3, rules, move |request| {
+        match request.line.as_str() {
+            "GET /in" => ok("", &next.fetch_add(1, SeqCst).to_string()),
+            _ => ok("", ""),
+        }
+    });
+    assert_all_is_answered_once(Version::H3, &url, &log);
+}
+
+/// Assert that users of a server which refuses requests send each of them once more, until the `log`
+/// has it.
+fn assert_all_is_answered_once(version: Version, url: &str, log: &Log) {
     let mix = json!([{"url": "/in", "take": {"own": "json:"}},
                      {"url": "/a/${own}"}, {"url": "/b/${own}"}]);
     let changes = json!({"depth": 8, "connections": 2, "requests": 300});
-    let result = run(&format!("http://{address}"), &mix, &changes);
+    let result = run(version, url, &mix, &changes);
     assert_eq!(errors(&result), 0, "{result}");
-    let lines = lines(&log);
+    let lines = lines(log);
+    let lines: Vec<&str> = lines
+        .iter()
+        .map(|line| line.trim_start_matches("GET "))
+        .collect();
     assert_eq!(lines.len(), 300);
     let place = |line: String| lines.iter().position(|other| *other == line);
     let mut whole = 0;
@@ -195,150 +228,170 @@ fn a_user_sends_again_what_the_server_has_not_seen() {
     );
 }
 
-fn count_of(lines: &[String], wanted: &str) -> usize {
-    lines.iter().filter(|line| *line == wanted).count()
+fn count_of(lines: &[&str], wanted: &str) -> usize {
+    lines.iter().filter(|line| **line == wanted).count()
 }
 
 #[test]
 fn values_of_all_places_are_taken_and_a_location_is_followed() {
-    let (url, log) = serve(Builder::new(), 0, |request| match request.line.as_str() {
-        "GET /" => answer(
-            "302 Found",
-            "Location: https://elsewhere/there?id=1#top\r\n\
-             X-Id: 7\r\nSet-Cookie: sid=s; Path=/\r\n",
-            "",
-        ),
-        _ => ok("", ""),
-    });
-    let mix = json!([
-        {"url": "/", "expect": {"status": [302]},
-         "take": {"next": "location", "id": "header:X-ID", "sid": "cookie:sid",
-                  "status": "status"}},
-        {"url": "${next}", "headers": {"Host": "h${id}", "X-S": "${status}"}},
-        {"url": "/{key}/${sid}", "method": "PUT", "body": {"base64": "JHtpZH0="}},
-    ]);
-    let changes = json!({"requests": 6, "keys": {"count": 1}, "sequence": {"cookies": true}});
-    let result = run(&url, &mix, &changes);
-    assert_eq!(errors(&result), 0, "{result}");
-    let taken = log.taken();
-    let sent: Vec<_> = taken.iter().map(|request| request.line.as_str()).collect();
-    assert_eq!(sent, ["GET /", "GET /there?id=1", "PUT /0/s"].repeat(2));
-    assert_eq!(
-        (taken[1].header("host"), taken[1].header("x-s")),
-        ("h7", "302")
-    );
-    assert_eq!(taken[2].body, "${id}");
-    assert!(
-        taken[1..]
-            .iter()
-            .all(|request| request.header("cookie") == "sid=s")
-    );
+    for version in Version::ALL {
+        let (url, log) = serve(version, Rules::default(), |request| {
+            match request.line.as_str() {
+                "GET /" => answer(
+                    "302 Found",
+                    "Location: https://elsewhere/there?id=1#top\r\n\
+                 X-Id: 7\r\nSet-Cookie: sid=s; Path=/\r\n",
+                    "",
+                ),
+                _ => ok("", ""),
+            }
+        });
+        let mix = json!([
+            {"url": "/", "expect": {"status": [302]},
+             "take": {"next": "location", "id": "header:X-ID", "sid": "cookie:sid",
+                      "status": "status"}},
+            {"url": "${next}", "headers": {"Host": "h${id}", "X-S": "${status}"}},
+            {"url": "/{key}/${sid}", "method": "PUT", "body": {"base64": "JHtpZH0="}},
+        ]);
+        let changes = json!({"requests": 6, "keys": {"count": 1}, "sequence": {"cookies": true}});
+        let result = run(version, &url, &mix, &changes);
+        assert_eq!(errors(&result), 0, "{result}");
+        let taken = log.taken();
+        let sent: Vec<_> = taken.iter().map(|request| request.line.as_str()).collect();
+        assert_eq!(sent, ["GET /", "GET /there?id=1", "PUT /0/s"].repeat(2));
+        assert_eq!(
+            (taken[1].header("host"), taken[1].header("x-s")),
+            ("h7", "302")
+        );
+        assert_eq!(taken[2].body, "${id}");
+        assert!(
+            taken[1..]
+                .iter()
+                .all(|request| request.header("cookie") == "sid=s")
+        );
+    }
 }
 
 #[test]
 fn an_answer_without_a_value_fails_and_the_user_begins_anew() {
-    let answers = AtomicU64::new(0);
-    let (url, log) = serve(Builder::new(), 0, move |request| {
-        let number = answers.fetch_add(1, SeqCst);
-        match (request.line.as_str(), number) {
-            ("GET /in", _) => ok("Set-Cookie: a=b\r\n", "5"),
-            // No value, then a reset stream, then a wrong status.
-            ("GET /get", 1) => ok("", r#"{"id": null}"#),
-            ("GET /get", 3) => String::new(),
-            ("GET /get", 5) => answer("500 No", "", r#"{"id": 1}"#),
-            ("GET /get", _) => ok("", r#"{"id": "x"}"#),
-            // What takes nothing may fail, and the user goes on.
-            ("GET /lost", _) => String::new(),
-            _ => ok("", ""),
-        }
-    });
-    let mix = json!([{"url": "/in", "take": {"n": "json:"}},
-                     {"url": "/get", "take": {"id": "json:/id"}},
-                     {"url": "/lost"}, {"url": "/use/${id}/${n}"}]);
-    let changes = json!({"requests": 10, "sequence": {"cookies": true}});
-    let result = run(&url, &mix, &changes);
-    let of = |kind: &str| count(&result, &format!("errors.{kind}"));
-    assert_eq!(
-        (of("value"), of("status"), of("read")),
-        (1, 1, 2),
-        "{result}"
-    );
-    assert_eq!(errors(&result), 4, "{result}");
-    let taken = log.taken();
-    let sent: Vec<_> = taken.iter().map(|request| request.line.as_str()).collect();
-    let rounds = ["GET /in", "GET /get"].repeat(4);
-    assert_eq!(sent, [&rounds[..], &["GET /lost", "GET /use/x/5"]].concat());
-    assert!(
-        taken
-            .iter()
-            .all(|each| each.header("cookie").is_empty() == (each.line == "GET /in"))
-    );
+    for version in Version::ALL {
+        let answers = AtomicU64::new(0);
+        let (url, log) = serve(version, Rules::default(), move |request| {
+            let number = answers.fetch_add(1, SeqCst);
+            match (request.line.as_str(), number) {
+                ("GET /in", _) => ok("Set-Cookie: a=b\r\n", "5"),
+                // No value, then a reset stream, then a wrong status.
+                ("GET /get", 1) => ok("", r#"{"id": null}"#),
+                ("GET /get", 3) => String::new(),
+                ("GET /get", 5) => answer("500 No", "", r#"{"id": 1}"#),
+                ("GET /get", _) => ok("", r#"{"id": "x"}"#),
+                // What takes nothing may fail, and the user goes on.
+                ("GET /lost", _) => String::new(),
+                _ => ok("", ""),
+            }
+        });
+        let mix = json!([{"url": "/in", "take": {"n": "json:"}},
+                         {"url": "/get", "take": {"id": "json:/id"}},
+                         {"url": "/lost"}, {"url": "/use/${id}/${n}"}]);
+        let changes = json!({"requests": 10, "sequence": {"cookies": true}});
+        let result = run(version, &url, &mix, &changes);
+        let of = |kind: &str| count(&result, &format!("errors.{kind}"));
+        assert_eq!(
+            (of("value"), of("status"), of("read")),
+            (1, 1, 2),
+            "{result}"
+        );
+        assert_eq!(errors(&result), 4, "{result}");
+        let taken = log.taken();
+        let sent: Vec<_> = taken.iter().map(|request| request.line.as_str()).collect();
+        let rounds = ["GET /in", "GET /get"].repeat(4);
+        assert_eq!(sent, [&rounds[..], &["GET /lost", "GET /use/x/5"]].concat());
+        assert!(
+            taken
+                .iter()
+                .all(|each| each.header("cookie").is_empty() == (each.line == "GET /in"))
+        );
+    }
 }
 
 #[test]
 fn a_body_with_values_waits_for_its_window() {
-    let small = Builder::new().initial_window_size(1_000).clone();
-    let (url, log) = serve(small, 0, |request| match request.line.as_str() {
-        "GET /in" => ok("", &format!("\"{}\"", "v".repeat(5_000))),
-        _ => ok("", ""),
-    });
-    let mix = json!([{"url": "/in", "take": {"v": "json:"}},
-                     {"url": "/put", "method": "PUT", "body": "<${v}${v}>"}]);
-    let result = run(&url, &mix, &json!({"depth": 3, "requests": 60}));
-    assert_eq!(errors(&result), 0, "{result}");
-    let body = format!("<{}>", "v".repeat(10_000));
-    let puts: Vec<Request> = log
-        .taken()
-        .into_iter()
-        .filter(|each| each.line == "PUT /put")
-        .collect();
-    assert!(
-        puts.len() >= 28 && puts.iter().all(|each| each.body == body),
-        "{}",
-        puts.len()
-    );
+    for version in Version::ALL {
+        let rules = Rules {
+            window: Some(1_000),
+            ..Rules::default()
+        };
+        let (url, log) = serve(version, rules, |request| match request.line.as_str() {
+            "GET /in" => ok("", &format!("\"{}\"", "v".repeat(5_000))),
+            _ => ok("", ""),
+        });
+        let mix = json!([{"url": "/in", "take": {"v": "json:"}},
+                         {"url": "/put", "method": "PUT", "body": "<${v}${v}>"}]);
+        let result = run(version, &url, &mix, &json!({"depth": 3, "requests": 60}));
+        assert_eq!(errors(&result), 0, "{result}");
+        let body = format!("<{}>", "v".repeat(10_000));
+        let puts: Vec<Request> = log
+            .taken()
+            .into_iter()
+            .filter(|each| each.line == "PUT /put")
+            .collect();
+        assert!(
+            puts.len() >= 28 && puts.iter().all(|each| each.body == body),
+            "{}",
+            puts.len()
+        );
+    }
 }
 
 #[test]
 fn a_hostile_value_is_not_sent() {
-    for (value, used) in [
-        ("x HTTP/1.0", json!({"url": "/${v}"})),
-        ("http://evil/", json!({"url": "${v}"})),
-        (
-            r"x\r\nX-Evil: 1",
-            json!({"url": "/", "headers": {"X-A": "${v}"}}),
-        ),
-        (
-            r"\u0000",
-            json!({"url": "/", "method": "POST", "body": "${v}"}),
-        ),
-    ] {
-        let body = format!("{{\"v\": \"{value}\"}}");
-        let (url, log) = serve(Builder::new(), 0, move |_| ok("", &body));
-        let mix = json!([{"url": "/take", "take": {"v": "json:/v"}}, used]);
-        let result = run(&url, &mix, &json!({"requests": 5}));
-        assert_eq!(count(&result, "errors.value"), 5, "{value}: {result}");
-        assert_eq!(lines(&log), ["GET /take"; 5], "{value}");
+    for version in Version::ALL {
+        for (value, used) in [
+            ("x HTTP/1.0", json!({"url": "/${v}"})),
+            ("http://evil/", json!({"url": "${v}"})),
+            (
+                r"x\r\nX-Evil: 1",
+                json!({"url": "/", "headers": {"X-A": "${v}"}}),
+            ),
+            (
+                r"\u0000",
+                json!({"url": "/", "method": "POST", "body": "${v}"}),
+            ),
+        ] {
+            let body = format!("{{\"v\": \"{value}\"}}");
+            let (url, log) = serve(version, Rules::default(), move |_| ok("", &body));
+            let mix = json!([{"url": "/take", "take": {"v": "json:/v"}}, used]);
+            let result = run(version, &url, &mix, &json!({"requests": 5}));
+            assert_eq!(count(&result, "errors.value"), 5, "{value}: {result}");
+            assert_eq!(lines(&log), ["GET /take"; 5], "{value}");
+        }
     }
 }
 
 #[test]
 fn a_late_answer_costs_its_values() {
-    let answers = AtomicU64::new(0);
-    let (url, log) = serve(Builder::new(), 0, move |request| {
-        let number = answers.fetch_add(1, SeqCst);
-        if request.line == "GET /in" && number == 0 {
-            std::thread::sleep(std::time::Duration::from_millis(400));
-        }
-        ok("", "3")
-    });
-    let mix = json!([{"url": "/in", "take": {"id": "json:"}}, {"url": "/${id}"}]);
-    let result = run(&url, &mix, &json!({"requests": 3, "timeout_s": 0.2}));
-    let late = count(&result, "errors.timeout");
-    assert!(late >= 1 && errors(&result) == late, "{result}");
-    let sent = lines(&log);
-    assert!(
-        sent.starts_with(&["GET /in".into(), "GET /in".into()]),
-        "{sent:?}"
-    );
+    for version in Version::ALL {
+        let answers = AtomicU64::new(0);
+        let (url, log) = serve(version, Rules::default(), move |request| {
+            let number = answers.fetch_add(1, SeqCst);
+            if request.line == "GET /in" && number == 0 {
+                std::thread::sleep(std::time::Duration::from_millis(400));
+            }
+            ok("", "3")
+        });
+        let mix = json!([{"url": "/in", "take": {"id": "json:"}}, {"url": "/${id}"}]);
+        let result = run(
+            version,
+            &url,
+            &mix,
+            &json!({"requests": 3, "timeout_s": 0.2}),
+        );
+        let late = count(&result, "errors.timeout");
+        assert!(late >= 1 && errors(&result) == late, "{result}");
+        let sent = lines(&log);
+        assert!(
+            sent.starts_with(&["GET /in".into(), "GET /in".into()]),
+            "{sent:?}"
+        );
+    }
 }

@@ -5,6 +5,7 @@ pub mod h2;
 pub mod h2_client;
 pub mod program;
 pub mod quic;
+pub mod quic_site;
 pub mod site;
 pub mod streams;
 

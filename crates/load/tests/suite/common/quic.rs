@@ -6,11 +6,23 @@ use std::sync::mpsc;
 use std::thread;
 
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Connection, ConnectionError, Endpoint, ServerConfig};
+use quinn::{Connection, ConnectionError, Endpoint, ServerConfig, TransportConfig};
 use rustls::pki_types::PrivateKeyDer;
 
 /// Converses with each connection to a free port that speaks `alpn`.
 pub fn serve<F>(
+    alpn: &[u8],
+    converse: impl Fn(Connection) -> F + Clone + Send + Sync + 'static,
+) -> SocketAddr
+where
+    F: Future<Output = Result<(), ConnectionError>> + Send + 'static,
+{
+    serve_over(TransportConfig::default(), alpn, converse)
+}
+
+/// The same over connections of this `transport`.
+pub fn serve_over<F>(
+    transport: TransportConfig,
     alpn: &[u8],
     converse: impl Fn(Connection) -> F + Clone + Send + Sync + 'static,
 ) -> SocketAddr
@@ -28,7 +40,8 @@ where
         .expect("a key");
     tls.alpn_protocols = vec![alpn.to_vec()];
     let quic = QuicServerConfig::try_from(tls).expect("TLS 1.3");
-    let config = ServerConfig::with_crypto(Arc::new(quic));
+    let mut config = ServerConfig::with_crypto(Arc::new(quic));
+    config.transport_config(Arc::new(transport));
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! A server of whole requests over HTTP/2, which hands each to a closure.
+//! A server of whole requests in streams, over HTTP/2 or HTTP/3, which hands each to a closure.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,21 +11,73 @@ use h2::{Reason, RecvStream};
 use http::Response;
 use tokio::net::TcpListener;
 
+use super::quic_site;
 use super::site::{Log, Request};
 
 /// Returns an answer as [`super::site`] writes it; none resets the stream.
-type Handler = dyn Fn(&Request) -> String + Send + Sync;
+pub type Handler = dyn Fn(&Request) -> String + Send + Sync;
 
-/// The URL of a server, as `builder` makes it, that sends what `handler` returns. Connections say
-/// GOAWAY after so many `requests`; never after none.
+/// A version of HTTP with streams.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Version {
+    H2,
+    H3,
+}
+
+impl Version {
+    pub const ALL: [Version; 2] = [Version::H2, Version::H3];
+
+    /// The protocol of a run.
+    pub fn protocol(self) -> &'static str {
+        match self {
+            Version::H2 => "h2",
+            Version::H3 => "h3",
+        }
+    }
+}
+
+/// The rules of a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    /// Connections say GOAWAY after so many requests.
+    pub requests: Option<u64>,
+    /// Bytes of a request's body that it takes at a time.
+    pub window: Option<u32>,
+}
+
+/// The URL of a server that sends what `handler` returns.
 pub fn serve(
-    builder: Builder,
-    requests: u64,
+    version: Version,
+    rules: Rules,
     handler: impl Fn(&Request) -> String + Send + Sync + 'static,
 ) -> (String, Log) {
     let (log, handler): (Log, Arc<Handler>) = (Log::default(), Arc::new(handler));
+    let url = match version {
+        Version::H2 => format!("http://{}", serve_h2(rules, log.clone(), handler)),
+        Version::H3 => format!("https://{}", quic_site::serve(rules, log.clone(), handler)),
+    };
+    (url, log)
+}
+
+/// The status, header and body of an answer.
+type Parts<'a> = (&'a str, Vec<(String, &'a str)>, &'a str);
+
+/// The parts of an answer that is written as HTTP/1.1 writes it; none resets the stream.
+pub fn parts(answer: &str) -> Option<Parts<'_>> {
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1));
+    let fields = lines.filter_map(|line| line.split_once(": "));
+    let fields = fields.map(|(name, value)| (name.to_ascii_lowercase(), value));
+    Some((status.expect("a status"), fields.collect(), body))
+}
+
+fn serve_h2(rules: Rules, noted: Log, handler: Arc<Handler>) -> SocketAddr {
+    let mut builder = Builder::new();
+    if let Some(window) = rules.window {
+        builder.initial_window_size(window);
+    }
     let (send, receive) = mpsc::channel();
-    let noted = log.clone();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -51,7 +103,7 @@ pub fn serve(
                             say(&answer, respond)
                         });
                         number += 1;
-                        if number == requests {
+                        if Some(number) == rules.requests {
                             peer.graceful_shutdown();
                         }
                     }
@@ -60,8 +112,7 @@ pub fn serve(
             }
         });
     });
-    let address: SocketAddr = receive.recv().expect("a server");
-    (format!("http://{address}"), log)
+    receive.recv().expect("a server")
 }
 
 async fn read(request: http::Request<RecvStream>, connection: usize) -> Result<Request, h2::Error> {
@@ -86,16 +137,13 @@ async fn read(request: http::Request<RecvStream>, connection: usize) -> Result<R
     })
 }
 
-/// Send an answer that is written as HTTP/1.1 writes it.
 fn say(answer: &str, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
-    let Some((head, body)) = answer.split_once("\r\n\r\n") else {
+    let Some((status, fields, body)) = parts(answer) else {
         respond.send_reset(Reason::INTERNAL_ERROR);
         return Ok(());
     };
-    let mut lines = head.lines();
-    let status = lines.next().and_then(|line| line.split(' ').nth(1));
-    let mut response = Response::builder().status(status.expect("a status"));
-    for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
+    let mut response = Response::builder().status(status);
+    for (name, value) in fields {
         response = response.header(name, value);
     }
     let response = response.body(()).expect("a response");

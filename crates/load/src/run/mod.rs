@@ -1,9 +1,11 @@
 //! Runs a spec, with any protocol.
 
+mod auto;
+
 use std::borrow::Cow;
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::answers::Keeper;
@@ -163,42 +165,6 @@ struct Job<'a, O: ?Sized> {
 }
 
 impl<'a, O: Observer + ?Sized> Job<'a, O> {
-    /// The version of HTTP that all servers choose in TLS, h2 rather than h1; h1 without TLS.
-    fn negotiated(&self) -> Result<&'static str, Error> {
-        if self.targets.scheme() != Scheme::Https {
-            return Ok("h1");
-        }
-        let terms = self.terms(tls::HTTP2)?;
-        let timeout = Duration::from_secs_f64(self.load.timeouts.connect as f64 / 1e9);
-        let mut chosen = None;
-        for (target, endpoint) in self.endpoints.iter().enumerate() {
-            let offer = [tls::HTTP2, tls::HTTP1];
-            let found = tls::probe::alpn(&terms, target, endpoint, &offer, timeout, self.interrupt);
-            if found.is_err() && self.interrupt.load(Relaxed) {
-                return Err(Error::Stopped);
-            }
-            // The spec can be used: it is the server that is dead.
-            let found = found.map_err(|why| {
-                let found = self.targets.iter().nth(target);
-                let (url, _) = found.expect("one for each endpoint");
-                let place = url.place(&self.spec.connect_to);
-                io::Error::other(format!(
-                    "protocol auto: {place} did not say which version of HTTP it speaks: {why}; \
-                     check the URL and its server, or write h1, h2 or h3"
-                ))
-            })?;
-            let name = match found.as_deref() {
-                Some(tls::HTTP2) => "h2",
-                _ => "h1",
-            };
-            if *chosen.get_or_insert(name) != name {
-                let found = "the servers choose different ones";
-                return Err(SpecError::new("protocol", found, "write h1 or h2").into());
-            }
-        }
-        Ok(chosen.unwrap_or("h1"))
-    }
-
     fn h1(&mut self) -> Result<Done, Error> {
         if self.spec.sequence.is_some() {
             return self.users();
@@ -254,22 +220,38 @@ impl<'a, O: Observer + ?Sized> Job<'a, O> {
     }
 
     fn h3(&mut self) -> Result<Done, Error> {
+        let setup = self.quic()?;
+        if self.spec.sequence.is_some() {
+            let sequences = sequence::sequences(self.spec, self.requests, h3::request::of_user)?;
+            return self.over_quic(|depth, keys| H3::of_users(&setup, &sequences, depth, keys));
+        }
+        let exchanges = self.exchanges(h3::request::compose)?;
+        self.over_quic(|depth, keys| H3::new(&setup, &exchanges, depth, keys))
+    }
+
+    /// The servers of HTTP/3.
+    fn quic(&self) -> Result<h3::Setup, SpecError> {
         self.targets.are(Scheme::Https, "h3")?;
         if self.spec.proxy_protocol.is_some() {
             let found = "QUIC has no PROXY header";
-            return Err(SpecError::new("proxy_protocol", found, "take h1 or h2").into());
+            return Err(SpecError::new("proxy_protocol", found, "take h1 or h2"));
         }
-        let exchanges = self.exchanges(h3::request::compose)?;
-        let cache = self.cache_header()?;
         let terms = self.terms(h3::ALPN)?;
         let hosts = self.targets.iter().map(|(target, _)| target.host());
         let name = |host: &str| self.spec.tls.server_name.clone().unwrap_or(host.into());
         let endpoints = self.endpoints.clone();
         let timeout = Duration::from_nanos(self.load.timeouts.answer);
-        let setup = h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic(), timeout)?;
+        h3::Setup::new(endpoints, hosts.map(name).collect(), terms.quic(), timeout)
+    }
+
+    /// Run HTTP/3 as `made` for the streams of a connection and a thread's keys.
+    fn over_quic<'e>(
+        &mut self,
+        made: impl Fn(usize, Vec<Keys>) -> H3<'e> + Sync,
+    ) -> Result<Done, Error> {
         let Spec { depth, .. } = *self.spec;
-        let keys = self.keys();
-        let protocol = |thread| H3::new(&setup, &exchanges, depth, keys(thread), cache.clone());
+        let (cache, keys) = (self.cache_header()?, self.keys());
+        let protocol = |thread| made(depth, keys(thread)).with_cache_header(cache.clone());
         let encryption = || Some("TLS 1.3 in QUIC".into());
         Ok((self.execute(protocol, encryption)?, None))
     }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use crate::crowd::turn::{Crowd, Turn};
+use super::turn::{Crowd, Turn};
 
 /// A user's place in the streams of a connection.
 #[derive(Debug)]
 pub struct Seat {
+    /// The user at work.
     pub turn: Turn,
     /// The body of its request, which may wait for a window.
     pub body: Vec<u8>,
