@@ -43,7 +43,8 @@ first byte (ttfb) run from the actual send.
 Errors by their kinds:
   connect          no usable connection: refused, reset, or a failed handshake
   connect_timeout  no usable connection in time (--connect-timeout)
-  read             an answer cut short, malformed, reset, or not asked for
+  read             an answer cut short, malformed, reset, not asked for, or given
+                   up with a connection on which another was late
   write            a request that could not be sent
   status, body     a whole answer that is not the expected one
   value            an answer without a value that --sequence takes from it

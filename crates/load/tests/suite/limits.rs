@@ -70,3 +70,46 @@ fn a_connection_after_its_limit_is_not_used() {
     );
     assert!(errors(&result) > 0, "{result}");
 }
+
+#[test]
+fn a_late_answer_costs_its_connection_and_the_others_are_not_late() {
+    // Requests follow each other on one connection, so that those behind the first have time left.
+    let silent = Server::start(|_, _| Ok(Then::Keep));
+    let pace = json!({"kind": "open", "rate": 40, "arrivals": "even"});
+    let behind = json!({"connections": 1, "depth": 100, "loop": pace, "warmup_s": 0,
+                        "duration_s": 1.2, "timeout_s": 0.4});
+    let result = run(silent.address, &behind);
+    let late = count(&result, "total.errors.timeout");
+    let given_up = count(&result, "total.errors.read");
+    assert!(late > 0 && given_up > 0, "{result}");
+    assert_eq!(late + given_up, errors(&result), "{result}");
+    assert!(reasons(&result, "read").all(|why| why.starts_with("given up with its connection")));
+    // The server ended none of them.
+    assert_eq!(count(&result, "total.lost_new"), 0, "{result}");
+    assert_eq!(count(&result, "total.lost_kept"), 0, "{result}");
+    assert_adds_up(&result);
+}
+
+#[test]
+fn each_late_request_is_late_in_its_own_way() {
+    let cut = Server::start(|stream, number| {
+        if number == 0 {
+            let (head, _) = OK.split_at(OK.len() - 2);
+            stream.write_all(head)?;
+        }
+        Ok(Then::Keep)
+    });
+    let changes = json!({"connections": 1, "depth": 2, "requests": 2, "warmup_s": 0,
+                         "duration_s": 600, "timeout_s": 60, "ttfb_timeout_s": 0.5});
+    let result = run(cut.address, &changes);
+    assert_eq!(count(&result, "errors.ttfb_timeout"), 1, "{result}");
+    assert_eq!(count(&result, "errors.read"), 1, "{result}");
+    assert_eq!(errors(&result), 2, "{result}");
+}
+
+/// The reasons of a kind of failures.
+fn reasons<'r>(result: &'r Value, kind: &'r str) -> impl Iterator<Item = &'r str> {
+    let all = result["total"]["reasons"].as_array().expect("a list");
+    let own = all.iter().filter(move |reason| reason["kind"] == kind);
+    own.map(|reason| reason["why"].as_str().expect("a text"))
+}

@@ -9,6 +9,9 @@ use crate::protocol::{End, Failure, Kind, Protocol};
 /// Interval between chores, in nanoseconds.
 const TICK: u64 = 50_000_000;
 
+/// The failure of a request that was in time on a connection that was not.
+const GIVEN_UP: Failure = Failure::read("given up with its connection: another answer was late");
+
 /// Connections that are checked for time-outs at a time: more would delay sends that are due.
 const LOOKS: usize = 2_000;
 
@@ -88,19 +91,25 @@ impl<P: Protocol> Worker<'_, P> {
         }
     }
 
-    /// Give up requests of a connection, or the connection if it cannot go on without them.
+    /// Give up late requests of a connection, and all of it if it cannot go on without them.
     fn give_up_late(&mut self, id: usize, late: &[(usize, Failure)], now: u64) {
+        let mut goes_on = true;
         for (request, failure) in late {
-            let Some(connection) = &mut self.connections[id].connection else {
-                return;
-            };
-            if !self.protocol.cancel(connection, *request) {
-                return self.close(id, End::Broken(*failure), now);
+            if let Some(connection) = &mut self.connections[id].connection {
+                goes_on &= self.protocol.cancel(connection, *request);
             }
             self.failed(id, *request, *failure, now);
         }
-        self.offer(id, now);
-        self.flush(id, now);
+        if goes_on {
+            self.offer(id, now);
+            return self.flush(id, now);
+        }
+        let others = self.connections[id].requests.iter();
+        let others: Vec<usize> = others.map(|(request, _)| request).collect();
+        for request in others {
+            self.failed(id, request, GIVEN_UP, now);
+        }
+        self.close(id, End::Proper, now);
     }
 
     /// Report the last second, count the requests without an answer, and return each target's tally.
