@@ -1,4 +1,4 @@
-//! The files that a run writes: each by one option, and none that it reads.
+//! The files that a run writes: each by one option, and none that it reads or prints to.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -18,11 +18,18 @@ enum Place {
     New(PathBuf),
 }
 
-/// Refuse a file that two options write, and one that is written although another option reads it.
+/// Refuse a file that two options write, one that is written although another option reads it, and
+/// `-`, which other programs print for.
 ///
 /// # Errors
-/// A [`SpecError`] that names both options.
+/// A [`SpecError`] that names the option, and the other one if there are two.
 pub fn check(written: &[Named<'_>], read: &[Named<'_>]) -> Result<(), SpecError> {
+    let dash = |(_, file): &&Named<'_>| *file == Some(Path::new("-"));
+    if let Some((option, _)) = written.iter().find(dash) {
+        let found = "\"-\" is no file, and the result goes to standard output";
+        let remedy = "name a file; in a shell, >(COMMAND) is one that COMMAND reads";
+        return Err(SpecError::new(option, found, remedy));
+    }
     for (index, (option, file)) in written.iter().enumerate() {
         let Some((file, own)) = file.and_then(|file| Some((file, place(file)?))) else {
             continue;

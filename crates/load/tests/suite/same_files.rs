@@ -71,3 +71,14 @@ fn a_device_takes_what_several_options_write() {
     let output = load(&server, &null);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
+
+#[test]
+fn standard_output_has_the_result_alone() {
+    for option in ["--series", "--csv", "--hdr-log", "--times"] {
+        let words = format!(
+            "{option}: \"-\" is no file, and the result goes to standard output; name a file"
+        );
+        assert_refused(&[option, "-"], &words);
+    }
+    assert!(!std::path::Path::new("-").exists());
+}
