@@ -55,11 +55,15 @@ impl ReplayReport {
 impl fmt::Display for ReplayReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = |distance: Option<f64>| distance.map_or("-".into(), |ks| format!("{ks:.4}"));
+        match (self.sent, self.entries) {
+            (sent, entries) if sent <= entries => {
+                write!(f, "{sent} of the log's {entries} requests")
+            }
+            (sent, entries) => write!(f, "{sent} requests, the log's {entries} over and over"),
+        }?;
         write!(
             f,
-            "{} of the log's {} requests; distance (KS) of gaps {}, of sizes {}",
-            self.sent,
-            self.entries,
+            "; distance (KS) of gaps {}, of sizes {}",
             known(self.gaps_ks),
             known(self.sizes_ks),
         )?;
@@ -130,6 +134,19 @@ mod tests {
         assert!(after(LogFormat::Combined, 2).ends_with("; 2 lines are no requests"));
         assert!(after(LogFormat::Har, 1).ends_with("; 1 entry is no request"));
         assert!(after(LogFormat::Har, 3).ends_with("; 3 entries are no requests"));
+    }
+
+    #[test]
+    fn a_log_that_begins_again_has_not_more_requests_than_it_has() {
+        let after = |sent: u64| {
+            let replayed = Replayed {
+                sends: (0..sent).map(|at| (at, at)).collect(),
+                ..Replayed::default()
+            };
+            ReplayReport::new(LogFormat::Json, (3, 0), 1.0, &replayed).to_string()
+        };
+        assert!(after(3).starts_with("3 of the log's 3 requests; distance"));
+        assert!(after(7).starts_with("7 requests, the log's 3 over and over; distance"));
     }
 
     #[test]
