@@ -1,4 +1,6 @@
-"""The server must answer as it is said to, and must have been asked as the scenario says."""
+"""The server must answer as it is said to, and must have been asked as the scenario says; the
+requests of users, and the same without users.
+"""
 
 import http.client
 import socket
@@ -9,7 +11,11 @@ from typing import Any
 
 from tare.lab.project.hooks import Answered, OracleError, SiteView
 
-BODIES = {"2b.txt": b"ok", "20k.txt": b"x" * 20460}
+TOKEN = "0123456789abcdef"
+SESSION = f'{{"user": 42, "token": "{TOKEN}", "valid_s": 3600}}'.encode()
+BODIES = {"2b.txt": b"ok", "20k.txt": b"x" * 20460, "session.json": SESSION}
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+COOKIE = {"Cookie": f"sid={TOKEN}"}
 CIPHER = ("TLS_AES_128_GCM_SHA256", "TLSv1.3", 128)
 PROTOCOLS = {"h1": "HTTP/1.1", "h2": "HTTP/2.0"}
 _CONNECTIONS_MAX = 5
@@ -17,10 +23,44 @@ _CONNECTIONS_MAX = 5
 more than it keeps, while one that keeps none alive opens one for each request."""
 
 
+def workload(site: SiteView, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The requests of the study of sequences: three of four have a token that the first one's
+    answer has, which users take from there, and which is written down for all others.
+    """
+    if site.study != "sequences":
+        return {}
+    with_cookie = parameters["requests"] == "sequence-cookies"
+    users = site.properties["users"] and parameters["requests"] != "plain"
+    cookie = COOKIE if with_cookie and not users else {}
+    authorized = {"Authorization": "Bearer ${token}"} if users else AUTHORIZED
+    first = {
+        "url": "/session.json",
+        "headers": cookie,
+        "take": {"token": "json:/token"} if users else {},
+        "expect": {"body_length": len(SESSION)},
+    }
+    later = {
+        "url": "/basket" if with_cookie else "/account",
+        "headers": authorized | cookie,
+        "expect": {"body_length": len(b"ok")},
+    }
+    return {"mix": [first, later, later, later]}
+
+
 def oracle(site: SiteView) -> None:
-    """Both bodies, byte for byte, in all three protocols; and one way only to encrypt them."""
+    """All bodies, byte for byte, in all three protocols; and one way only to encrypt them. Who does
+    not show what the session is known by is refused.
+    """
     plain = socket.create_connection((site.host, site.port["http"]), timeout=5)
     _compare("h1", _http1(site.host, plain))
+    for path, headers, expected in (
+        ("/account", AUTHORIZED, 200),
+        ("/account", COOKIE, 403),
+        ("/basket", AUTHORIZED | COOKIE, 200),
+        ("/basket", AUTHORIZED, 403),
+    ):
+        if (found := _status(site, path, headers)) != expected:
+            raise OracleError(f"{path} with {list(headers)}: found {found}, expected {expected}")
     with _negotiated(site, "http/1.1") as wire:
         if wire.cipher() != CIPHER:
             raise OracleError(f"TLS: found {wire.cipher()}, expected {CIPHER}")
@@ -69,6 +109,14 @@ def audit(
             f"the server had {served} requests, the generator says {told} were answered, "
             f"expected at most {in_flight} more"
         )
+
+
+def _status(site: SiteView, path: str, headers: Mapping[str, str]) -> int:
+    connection = http.client.HTTPConnection(site.host, site.port["http"], timeout=5)
+    connection.request("GET", path, headers=dict(headers))
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def _strange(site: SiteView) -> list[str]:

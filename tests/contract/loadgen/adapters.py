@@ -14,7 +14,9 @@ import pytest
 from tare.lab.project import build, catalog, requirements
 
 loaded = catalog.load("loadgen")
-PEERS = [name for name in loaded.variants if name != loaded.experiment.baseline]
+PEERS = [
+    name for name in loaded.variants if (loaded.variant_folder(name) / "instrument.py").is_file()
+]
 SLOW_TO_BUILD = {"oha", "rewrk", "k6"}
 
 

@@ -34,7 +34,7 @@ def trial(bench: Bench, tmp_path: Path) -> Callable[..., Trial]:
     """Makes a short trial of a peer in the scenario of some levels, oracle and audit included."""
 
     def make(peer: str, **levels: str) -> Trial:
-        scenario = _scenario(levels)
+        scenario = _scenario(bench, levels)
         planned = PlannedTrial(block=0, scenario=scenario.name, label=peer, variant=peer, id=peer)
         return run_trial(
             bench,
@@ -58,7 +58,7 @@ def site(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Site]]:
 
     def make(peer: str, **levels: str) -> Site:
         name = f"site-{next(numbers)}"
-        parameters = _scenario(levels).parameters
+        parameters = _scenario(bench, levels).parameters
         started = Site(bench, peer, parameters, seed=1, name=name, folder=tmp_path / name)
         made.append(started)
         started.start()
@@ -69,8 +69,8 @@ def site(bench: Bench, tmp_path: Path) -> Iterator[Callable[..., Site]]:
         one.stop()
 
 
-def _scenario(levels: dict[str, str]) -> Scenario:
-    return planning.scenario_at(loaded, levels, SHORT)
+def _scenario(bench: Bench, levels: dict[str, str]) -> Scenario:
+    return planning.scenario_at(bench.loaded, levels, SHORT)
 
 
 @pytest.fixture
