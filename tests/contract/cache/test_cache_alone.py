@@ -7,7 +7,8 @@ from asking import change, get, restarted, right
 
 from tare.lab.project import build
 
-pytestmark = pytest.mark.contract
+# Where this is the first test of its nginx, it builds that.
+pytestmark = [pytest.mark.contract, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ from disks import mounted
 
 from tare.lab.errors import RoleError
 
-pytestmark = pytest.mark.contract
+# Where this is the first test of its nginx, it builds that.
+pytestmark = [pytest.mark.contract, pytest.mark.timeout(900)]
 QUIET = {"ASAN_OPTIONS": "detect_leaks=0"}
 """nginx leaves its memory to the end of the process."""
 SMALL = FEW | {"pool_threads": 2, "max_queue": 8, "memory_mb": 0}
