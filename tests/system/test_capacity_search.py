@@ -19,7 +19,7 @@ def test_a_search_is_one_trial_with_one_number(lab: Laboratory) -> None:
     assert searched.measured_s >= 0.05 * len(windows)
     assert weak.status == "invalid", weak.reason
     assert weak.outcomes["capacity"] is None
-    assert str(weak.reason).startswith("capacity: not even ")
+    assert str(weak.reason).startswith("range: not even ")
     (result,) = lab.results()["scenarios"]
     assert result["variants"]["plain"]["outcomes"]["capacity"]["blocks"] == 1
     assert text.count("Highest rate, 1/s") == 1

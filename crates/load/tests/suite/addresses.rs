@@ -1,6 +1,6 @@
 //! A target with several addresses: they are tried in their order.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 
@@ -41,9 +41,16 @@ fn run(addresses: Vec<Address>, changes: &Value) -> Outcome {
     engine::run(&load, protocol, &mut Silent, &interrupt).expect("a finished run")
 }
 
+/// Nobody listens on its port, which is held to the end of all tests: else a server of another one
+/// might get it.
 fn refusing() -> Address {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    Address::Inet(listener.local_addr().expect("an address"))
+    let held = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None);
+    let held = held.expect("a socket");
+    let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    rustix::net::bind(&held, &any).expect("a free port");
+    let address = rustix::net::getsockname(&held).expect("an address");
+    std::mem::forget(held);
+    Address::Inet(SocketAddr::try_from(address).expect("of the Internet"))
 }
 
 fn live() -> Address {
