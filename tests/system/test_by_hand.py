@@ -90,7 +90,7 @@ def test_a_restart_that_cannot_be_leaves_the_server_up(lab: Laboratory, tmp_path
 def test_watching_ends_when_the_variant_is_down(lab: Laboratory) -> None:
     lab.tare("up", "toy/plain")
     command = lab.start("watch", "--count", "60")
-    time.sleep(2)
+    assert command.stdout and command.stdout.readline().startswith("toy/plain: ")
     lab.tare("down")
     _, err = command.communicate(timeout=20)
     assert (err, command.returncode) == ("tare: toy/plain is down\n", 0)

@@ -238,17 +238,24 @@ fn value() -> Vec<Raw> {
     [&[store_imm(4, 10, -4, 0)], &map(1, ARRAY)[..], &rest].concat()
 }
 
+/// Makes r2, which is 0, from itself, slowly: meanwhile the other thread sees what is in memory.
+fn dawdle() -> Vec<Raw> {
+    vec![raw(0x2f, 2, 2, 0, 0); 100]
+}
+
 #[test]
 fn a_value_that_others_change_is_read_each_time() {
-    // Until it has two values at once.
-    let body = [
-        load(8, 2, 6, 0),
-        load(8, 3, 6, 0),
-        branch_register(1, 2, 3, -3),
-        mov(0, 1),
-        exit(),
+    // Until it has two values, the second of which lies behind the first by 0 bytes.
+    let first = [load(8, 3, 6, 0), load(8, 2, 6, 8)];
+    let second = [
+        raw(0x57, 2, 0, 0, 8),
+        copy(7, 6),
+        add_register(7, 2),
+        load(8, 4, 7, 0),
     ];
-    let slots = [&value()[..], &body].concat();
+    let length = (first.len() + dawdle().len() + second.len()) as i16;
+    let again = [branch_register(1, 3, 4, -length - 1), mov(0, 1), exit()];
+    let slots = [&value()[..], &first, &dawdle(), &second, &again].concat();
     assert!(meanwhile(&slots, |word| {
         word.fetch_add(1, Ordering::Relaxed);
         false
@@ -257,8 +264,10 @@ fn a_value_that_others_change_is_read_each_time() {
 
 #[test]
 fn a_value_that_others_read_is_written_each_time() {
-    // 1 for a moment, then 2, and so on without end.
-    let body = [store_imm(8, 6, 0, 1), store_imm(8, 6, 0, 2), jump(-3)];
-    let slots = [&value()[..], &body].concat();
+    // 1 for a while, then 0, and so on without end.
+    let one = [load(8, 2, 6, 8), store_imm(8, 6, 0, 1)];
+    let length = (one.len() + dawdle().len()) as i16;
+    let zero = [store(8, 6, 0, 2), jump(-length - 2)];
+    let slots = [&value()[..], &one, &dawdle(), &zero].concat();
     assert!(meanwhile(&slots, |word| word.load(Ordering::Relaxed) == 1));
 }
