@@ -238,21 +238,20 @@ fn value() -> Vec<Raw> {
     [&[store_imm(4, 10, -4, 0)], &map(1, ARRAY)[..], &rest].concat()
 }
 
-/// Makes r2, which is 0, from itself, slowly: meanwhile the other thread sees what is in memory.
+/// Multiplies r2 by itself again and again: meanwhile the other thread sees what is in memory.
+/// r2 is 0, which no compiler knows.
 fn dawdle() -> Vec<Raw> {
-    vec![raw(0x2f, 2, 2, 0, 0); 100]
+    let square = raw(0x2f, 2, 2, 0, 0);
+    vec![square; 100]
 }
 
 #[test]
 fn a_value_that_others_change_is_read_each_time() {
-    // Until it has two values, the second of which lies behind the first by 0 bytes.
+    // Until it has two values at once. The address of the second waits for r2, so that no CPU reads
+    // it early.
     let first = [load(8, 3, 6, 0), load(8, 2, 6, 8)];
-    let second = [
-        raw(0x57, 2, 0, 0, 8),
-        copy(7, 6),
-        add_register(7, 2),
-        load(8, 4, 7, 0),
-    ];
+    let at_most_8 = raw(0x57, 2, 0, 0, 8);
+    let second = [at_most_8, copy(7, 6), add_register(7, 2), load(8, 4, 7, 0)];
     let length = (first.len() + dawdle().len() + second.len()) as i16;
     let again = [branch_register(1, 3, 4, -length - 1), mov(0, 1), exit()];
     let slots = [&value()[..], &first, &dawdle(), &second, &again].concat();
